@@ -1,0 +1,56 @@
+# One environment, two commands: `make demo` to look, `make test` to trust.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint types tests benchmarks protos sample-logs screenshots clean
+
+demo: $(VENV)/.installed
+	$(BIN)/stepscope --logdir sample_logs
+
+test: lint types tests
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-test
+	$(BIN)/mypy
+
+tests: $(VENV)/.installed-test
+	sh tools/ensure_browser.sh
+	$(BIN)/pytest
+
+benchmarks: $(VENV)/.installed-benchmarks
+	sh tools/ensure_browser.sh
+	$(BIN)/python -m benchmarks
+
+protos: $(VENV)/.installed-test
+	$(BIN)/python -m tools.generate_protos
+
+sample-logs: $(VENV)/.installed-test
+	$(BIN)/python -m sample_logs.make
+
+screenshots: $(VENV)/.installed-test
+	sh tools/ensure_browser.sh
+	$(BIN)/python -m docs.screenshots.make
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Stepscope needs Python 3.11 or newer; name one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-benchmarks: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

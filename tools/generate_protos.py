@@ -1,0 +1,39 @@
+"""Compiles ``summary/proto/*.proto`` to the Python modules and stubs beside them."""
+
+import argparse
+import sys
+from importlib import resources
+from pathlib import Path
+
+from grpc_tools import protoc
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PROTO_FOLDER = Path("summary/proto")
+
+
+def generate(output_root: Path) -> list[Path]:
+    """Writes ``*_pb2.py`` and ``*_pb2.pyi`` under ``output_root``, and returns their paths relative to it.
+
+    Raises:
+        RuntimeError: the compiler refused a file; its message is on standard error.
+    """
+    sources = sorted(str(p.relative_to(REPOSITORY)) for p in (REPOSITORY / PROTO_FOLDER).glob("*.proto"))
+    well_known = resources.files("grpc_tools") / "_proto"
+    status = protoc.main(
+        ["protoc", f"-I{REPOSITORY}", f"-I{well_known}", f"--python_out={output_root}", f"--pyi_out={output_root}"]
+        + sources
+    )
+    if status != 0:
+        raise RuntimeError(f"protoc ended with status {status}")
+    return sorted(p.relative_to(output_root) for p in (output_root / PROTO_FOLDER).glob("*_pb2.py*"))
+
+
+def main() -> int:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    for path in generate(REPOSITORY):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
