@@ -1,0 +1,104 @@
+"""A trace in memory: immutable columns of slices, with lanes, flows, counters, steps and what was lost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+LaneKind = Literal["host", "device", "stream", "memcpy", "other"]
+
+
+class Arguments(Protocol):
+    """Arguments of slices, kept as they were stored and decoded for one slice at a time."""
+
+    def __getitem__(self, slice_index: int) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One row group of the timeline: a thread of a process, or a stream of a device.
+
+    ``process`` and ``name`` are what people read; ``pid`` and ``tid`` are the identifiers of the file.
+    """
+
+    process: str
+    name: str
+    pid: int | str
+    tid: int | str
+    kind: LaneKind
+    depths: int
+    """How many rows of nested slices the lane has; 0 for a lane without slices."""
+
+
+@dataclass(frozen=True)
+class Flows:
+    """Arrows between slices, as parallel columns: the slice each leaves and the slice each reaches."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    category_id: NDArray[np.int32]
+    """Index into `Trace.categories`."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A quantity over time, one series of a counter event."""
+
+    process: str
+    name: str
+    series: str
+    times_ns: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One training step as the trace marks it."""
+
+    number: int
+    name: str
+    start_ns: int
+    duration_ns: int
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What a reader met and could not show as it was, by reason, as counts.
+
+    Reasons are short sentences such as "negative duration"; ``notes`` says what happened to the file as a whole,
+    such as where a truncated one ends.
+    """
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A trace, whatever format it was stored in.
+
+    Slices are sorted by (lane, depth, start), so that one depth of one lane is one contiguous range, in which
+    starts never decrease and slices never overlap. Times are integer nanoseconds on the trace's own clock.
+    """
+
+    start_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    lane: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    name_id: NDArray[np.int32]
+    category_id: NDArray[np.int32]
+    names: tuple[str, ...]
+    categories: tuple[str, ...]
+    lanes: tuple[Lane, ...]
+    """In the order in which they are shown: by process, then thread."""
+    arguments: Arguments
+    flows: Flows
+    counters: tuple[Counter, ...]
+    steps: tuple[Step, ...]
+    losses: Losses
+    metadata: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.start_ns)

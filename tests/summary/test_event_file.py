@@ -1,0 +1,219 @@
+"""Reading of event files that grow, end early or are damaged."""
+
+import io
+import struct
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from summary import event_file
+from summary.event_file import EventFile
+from summary.proto.event_pb2 import Event, SessionLog
+from summary.proto.summary_pb2 import Summary
+from summary.proto.tensor_pb2 import TensorProto
+from summary.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_INT64
+from summary.records import frame, masked_crc
+
+PATH = PurePosixPath("run/events.out.tfevents.1.host")
+
+
+class Growing:
+    """A file of which only the first ``size`` bytes have arrived."""
+
+    def __init__(self, content: bytes, size: int | None = None) -> None:
+        self.content = content
+        self.size = len(content) if size is None else size
+
+    def open(self, offset: int) -> BinaryIO:
+        stream = io.BytesIO(self.content[: self.size])
+        stream.seek(offset)
+        return stream
+
+
+def scalar_event(step: int, *values: tuple[str, float], wall_time: float = 100.0) -> Event:
+    return Event(
+        wall_time=wall_time + step,
+        step=step,
+        summary=Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values]),
+    )
+
+
+def file_of(*events: Event) -> bytes:
+    return b"".join(frame(event.SerializeToString()) for event in events)
+
+
+def read(content: bytes) -> EventFile:
+    growing = Growing(content)
+    file = EventFile(PATH, growing.open)
+    file.read_new(growing.size)
+    return file
+
+
+def points(file: EventFile) -> dict[str, list[tuple[int, float]]]:
+    return {
+        tag: list(zip(p.steps.view().tolist(), p.values.view().tolist(), strict=True))
+        for tag, p in file.points.items()
+        if p.kind == "scalars"
+    }
+
+
+def damages(file: EventFile) -> list[tuple[int, int]]:
+    return [(d.offset, d.length) for d in file.all_damages]
+
+
+VERSION = Event(wall_time=99.5, file_version="brain.Event:2")
+THREE = [scalar_event(step, ("loss", step / 2), ("acc", 1 - step / 4)) for step in range(3)]
+THREE_POINTS = {"loss": [(0, 0.0), (1, 0.5), (2, 1.0)], "acc": [(0, 1.0), (1, 0.75), (2, 0.5)]}
+
+
+def test_a_whole_file() -> None:
+    file = read(file_of(VERSION, *THREE))
+    assert points(file) == THREE_POINTS
+    assert file.points["loss"].wall_times.view().tolist() == [100.0, 101.0, 102.0]
+    assert file.first_wall_time == 99.5
+    assert (file.records, file.waiting, damages(file)) == (4, False, [])
+
+
+def test_a_file_that_arrives_byte_by_byte_reads_as_if_it_had_come_whole() -> None:
+    content = file_of(VERSION, *THREE)
+    growing = Growing(content, 0)
+    file = EventFile(PATH, growing.open)
+    ends = [len(file_of(VERSION, *THREE[:n])) for n in range(4)]
+    for size in range(len(content) + 1):
+        growing.size = size
+        file.read_new(size)
+        whole_events = sum(end <= size for end in ends)
+        assert file.records == whole_events
+        assert file.waiting == (size not in (0, *ends))
+    assert points(file) == THREE_POINTS
+    assert damages(file) == []
+
+
+def test_every_shape_of_a_number_is_read() -> None:
+    def tensor(**fields: object) -> Summary:
+        value = Summary.Value(tag="x", tensor=TensorProto(**fields))  # type: ignore[arg-type]
+        value.metadata.plugin_data.plugin_name = "scalars"
+        return Summary(value=[value])
+
+    shape_1 = TensorProto(tensor_shape={"dim": [{"size": 1}]}).tensor_shape
+    summaries = [
+        tensor(dtype=DT_FLOAT, float_val=[0.5]),
+        tensor(dtype=DT_FLOAT, tensor_content=struct.pack("<f", 1.5)),
+        tensor(dtype=DT_DOUBLE, double_val=[0.1]),
+        tensor(dtype=DT_DOUBLE, tensor_content=struct.pack("<d", 0.2)),
+        tensor(dtype=DT_FLOAT, float_val=[2.5], tensor_shape=shape_1),
+        tensor(dtype=DT_INT64, int64_val=[-7]),
+        tensor(dtype=DT_FLOAT, float_val=[float("nan")]),
+    ]
+    file = read(file_of(*(Event(step=i, summary=s) for i, s in enumerate(summaries))))
+    np.testing.assert_array_equal(file.points["x"].values.view(), [0.5, 1.5, 0.1, 0.2, 2.5, -7.0, np.nan])
+    assert damages(file) == []
+
+
+def test_steps_of_every_length_and_sign() -> None:
+    steps = [0, 1, 127, 128, 129, 2**14, 2**31, 2**62, -1, -(2**63), 5, 6]
+    file = read(file_of(*(scalar_event(step, ("x", 1.0)) for step in steps)))
+    assert file.points["x"].steps.view().tolist() == steps
+
+
+def test_many_tags_outgrow_the_tables() -> None:
+    tags = [f"layer_{i}/weights/{'x' * (i % 50)}" for i in range(3000)]
+    content = file_of(*(scalar_event(step, *((tag, float(step)) for tag in tags)) for step in range(3)))
+    assert points(read(content)) == {tag: [(0, 0.0), (1, 1.0), (2, 2.0)] for tag in tags}
+
+
+def test_a_flipped_bit_costs_its_record_only_and_is_reported(subtests: pytest.Subtests) -> None:
+    content = file_of(VERSION, *THREE)
+    ends = [0, *(len(file_of(VERSION, *THREE[:n])) for n in range(4))]
+    for offset in range(ends[2], ends[3]):
+        with subtests.test(offset=offset):
+            damaged = bytearray(content)
+            damaged[offset] ^= 0x10
+            file = read(bytes(damaged))
+            assert points(file) == {tag: [p[0], p[2]] for tag, p in THREE_POINTS.items()}
+            assert damages(file) == [(ends[2], ends[3] - ends[2])]
+
+
+def test_reading_resumes_after_garbage_larger_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_file, "_WINDOW_BYTES", 4096)
+    garbage = bytes(range(256)) * 40
+    before, after = file_of(VERSION, THREE[0]), file_of(*THREE[1:])
+    file = read(before + garbage + after)
+    assert points(file) == THREE_POINTS
+    assert damages(file) == [(len(before), len(garbage))]
+
+
+def test_records_larger_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_file, "_WINDOW_BYTES", 4096)
+    text = Summary.Value(tag="note", tensor=TensorProto(string_val=[b"x" * 100_000]))
+    file = read(file_of(THREE[0], Event(summary=Summary(value=[text])), *THREE[1:]))
+    assert points(file) == THREE_POINTS
+    assert (file.points["note"].lengths.view() > 100_000).all()
+
+
+def test_garbage_at_the_end_is_damage_until_records_follow() -> None:
+    before, after = file_of(*THREE[:1]), file_of(*THREE[1:])
+    growing = Growing(before + b"\0" * 50 + after, len(before) + 50)
+    file = EventFile(PATH, growing.open)
+    file.read_new(growing.size)
+    assert damages(file) == [(len(before), 50)]
+    assert not file.waiting
+    growing.size = len(growing.content)
+    file.read_new(growing.size)
+    assert damages(file) == [(len(before), 50)]
+    assert points(file) == THREE_POINTS
+
+
+def test_a_length_beyond_all_limits_is_damage_even_with_a_valid_crc() -> None:
+    length = struct.pack("<Q", 2**63)
+    header = length + struct.pack("<I", masked_crc(length))
+    file = read(file_of(THREE[0]) + header + file_of(*THREE[1:]))
+    assert points(file) == THREE_POINTS
+    assert damages(file) == [(len(file_of(THREE[0])), 12)]
+
+
+def test_a_record_that_is_no_event_is_reported() -> None:
+    file = read(file_of(THREE[0]) + frame(b"\xff\xff\xff") + frame(b"") + file_of(*THREE[1:]))
+    assert points(file) == THREE_POINTS
+    assert damages(file) == [(len(file_of(THREE[0])), 19)]
+
+
+def test_session_starts_remember_how_many_points_came_before() -> None:
+    start = Event(step=1, session_log=SessionLog(status=SessionLog.START))
+    file = read(file_of(*THREE[:2], start, *THREE[1:]))
+    assert [(s.step, s.points_before) for s in file.session_starts] == [(1, {"loss": 2, "acc": 2})]
+
+
+events = st.builds(
+    scalar_event,
+    st.integers(-(2**63), 2**63 - 1),
+    st.tuples(st.sampled_from(["a", "b/c", "ü", ""]), st.floats(width=32, allow_nan=False)),
+    wall_time=st.just(0.0),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(events, max_size=8), st.data())
+def test_no_damage_shows_a_wrong_value(written: list[Event], data: st.DataObject) -> None:
+    content = bytearray(file_of(*written))
+    for _ in range(data.draw(st.integers(0, 3))):
+        if content:
+            at = data.draw(st.integers(0, len(content) - 1))
+            content[at] ^= 1 << data.draw(st.integers(0, 7))
+    del content[data.draw(st.integers(0, len(content))) :]
+    file = read(bytes(content))
+    true_points = [(e.summary.value[0].tag, e.step, e.summary.value[0].simple_value) for e in written]
+    for tag, shown in points(file).items():
+        remaining = iter([(step, value) for t, step, value in true_points if t == tag])
+        assert all(any(point == true for true in remaining) for point in shown)
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=300))
+def test_random_bytes_in_a_record_never_raise(payload: bytes) -> None:
+    file = read(frame(payload) + file_of(*THREE))
+    assert points(file).get("loss", [])[-3:] == THREE_POINTS["loss"]

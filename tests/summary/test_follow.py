@@ -1,0 +1,55 @@
+import queue
+from pathlib import Path
+
+from summary.follow import Follower
+from summary.logdir import Logdir
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.records import frame
+from summary.snapshot import Snapshot
+
+PATIENCE = 30.0
+
+
+def record(step: int) -> bytes:
+    value = Summary.Value(tag="loss", simple_value=float(step))
+    return frame(Event(wall_time=1.0, step=step, summary=Summary(value=[value])).SerializeToString())
+
+
+def wait_for(published: "queue.Queue[Snapshot]", steps: list[int]) -> None:
+    while True:
+        series = published.get(timeout=PATIENCE).series("run", "loss")
+        if series is not None and series.steps.tolist() == steps:
+            return
+
+
+def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: Path) -> None:
+    published: queue.Queue[Snapshot] = queue.Queue()
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    file.parent.mkdir()
+    file.write_bytes(record(0))
+    follower = Follower(Logdir(tmp_path), published.put, poll_seconds=PATIENCE * 2)
+    follower.start()
+    try:
+        wait_for(published, [0])
+        with file.open("ab") as stream:
+            stream.write(record(1)[:10])
+            stream.flush()
+            stream.write(record(1)[10:])
+        wait_for(published, [0, 1])
+    finally:
+        follower.stop()
+
+
+def test_the_clock_alone_finds_a_directory_that_comes_later(tmp_path: Path) -> None:
+    published: queue.Queue[Snapshot] = queue.Queue()
+    follower = Follower(Logdir(tmp_path / "later"), published.put, poll_seconds=0.01)
+    follower.start()
+    try:
+        assert published.get(timeout=PATIENCE).revision == 0
+        file = tmp_path / "later" / "run" / "events.out.tfevents.1"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(record(0))
+        wait_for(published, [0])
+    finally:
+        follower.stop()

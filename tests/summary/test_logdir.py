@@ -1,0 +1,241 @@
+"""Runs, tags and series of a log directory that grows and changes."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summary.kinds.base import PayloadError
+from summary.logdir import Logdir, open_logdir, run_of_companion
+from summary.proto.event_pb2 import Event, SessionLog
+from summary.proto.summary_pb2 import Summary
+from summary.proto.tensor_pb2 import TensorProto
+from summary.proto.types_pb2 import DT_STRING
+from summary.records import frame
+from summary.snapshot import Snapshot
+
+
+def write(path: Path, *events: Event, mode: str = "ab") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open(mode) as stream:
+        stream.write(b"".join(frame(event.SerializeToString()) for event in events))
+
+
+def scalar(step: int, value: float, tag: str = "loss", wall_time: float = 100.0) -> Event:
+    return Event(
+        wall_time=wall_time, step=step, summary=Summary(value=[Summary.Value(tag=tag, simple_value=value)])
+    )
+
+
+def text(step: int, content: str, tag: str = "note") -> Event:
+    value = Summary.Value(tag=tag, tensor=TensorProto(dtype=DT_STRING, string_val=[content.encode()]))
+    value.metadata.plugin_data.plugin_name = "text"
+    value.metadata.display_name = "Note"
+    value.metadata.summary_description = "What was noted"
+    return Event(wall_time=100.0, step=step, summary=Summary(value=[value]))
+
+
+def shown(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            tag: list(zip(series.steps.tolist(), series.values.tolist(), strict=True))
+            for tag, series in run.series.items()
+        }
+        for name, run in snapshot.runs.items()
+    }
+
+
+def test_runs_are_directories_in_order_of_their_first_event(tmp_path: Path) -> None:
+    write(tmp_path / "b" / "events.out.tfevents.1", scalar(0, 1.0, wall_time=5))
+    write(tmp_path / "a" / "deep" / "events.out.tfevents.1", scalar(0, 2.0, wall_time=7))
+    write(tmp_path / "events.out.tfevents.1", scalar(0, 3.0, wall_time=6))
+    write(tmp_path / "c" / "notes.txt", scalar(0, 4.0))
+    assert shown(open_logdir(tmp_path)) == {
+        "b": {"loss": [(0, 1.0)]},
+        ".": {"loss": [(0, 3.0)]},
+        "a/deep": {"loss": [(0, 2.0)]},
+    }
+
+
+def test_the_revision_grows_only_when_something_changed(tmp_path: Path) -> None:
+    logdir = Logdir(tmp_path)
+    assert logdir.update().revision == 0
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    write(file, scalar(0, 1.0))
+    first = logdir.update()
+    assert logdir.update() is first
+    write(file, scalar(1, 2.0), scalar(0, 5.0, tag="acc"))
+    second = logdir.update()
+    assert second.revision > first.revision
+    assert shown(second) == {"run": {"loss": [(0, 1.0), (1, 2.0)], "acc": [(0, 5.0)]}}
+    assert shown(first) == {"run": {"loss": [(0, 1.0)]}}
+    assert second.series("run", "loss").version == 2  # type: ignore[union-attr]
+
+
+def test_a_growing_tag_leaves_the_series_of_others_untouched(tmp_path: Path) -> None:
+    file = tmp_path / "events.out.tfevents.1"
+    write(file, scalar(0, 1.0), scalar(0, 1.0, tag="acc"))
+    logdir = Logdir(tmp_path)
+    first = logdir.update()
+    write(file, scalar(1, 2.0))
+    second = logdir.update()
+    assert second.series(".", "acc") is first.series(".", "acc")
+    assert second.series(".", "loss") is not first.series(".", "loss")
+
+
+def test_several_files_of_a_run_are_all_followed_in_order_of_their_names(tmp_path: Path) -> None:
+    logdir = Logdir(tmp_path)
+    write(tmp_path / "events.out.tfevents.2", scalar(2, 2.0))
+    logdir.update()
+    write(tmp_path / "events.out.tfevents.1", scalar(0, 0.0))
+    write(tmp_path / "events.out.tfevents.2", scalar(3, 3.0))
+    assert shown(logdir.update()) == {".": {"loss": [(0, 0.0), (2, 2.0), (3, 3.0)]}}
+    write(tmp_path / "events.out.tfevents.1", scalar(1, 1.0))
+    assert shown(logdir.update()) == {".": {"loss": [(0, 0.0), (1, 1.0), (2, 2.0), (3, 3.0)]}}
+
+
+def test_a_restart_supersedes_and_says_how_much(tmp_path: Path) -> None:
+    write(tmp_path / "events.out.tfevents.1", *(scalar(step, step) for step in range(5)))
+    write(tmp_path / "events.out.tfevents.2", scalar(2, 20.0), scalar(3, 30.0))
+    snapshot = open_logdir(tmp_path)
+    assert shown(snapshot) == {".": {"loss": [(0, 0.0), (1, 1.0), (2, 20.0), (3, 30.0)]}}
+    assert snapshot.superseded == 3
+    kept = open_logdir(tmp_path, keep_superseded=True)
+    assert len(kept.series(".", "loss")) == 7  # type: ignore[arg-type]
+    assert kept.superseded == 0
+
+
+def test_the_second_session_start_supersedes_in_every_tag_of_the_run(tmp_path: Path) -> None:
+    def start(step: int) -> Event:
+        return Event(step=step, session_log=SessionLog(status=SessionLog.START))
+
+    write(
+        tmp_path / "events.out.tfevents.1", start(0), *(scalar(s, s) for s in range(4)), scalar(3, 9.0, "acc")
+    )
+    write(tmp_path / "events.out.tfevents.2", start(2), scalar(5, 50.0))
+    snapshot = open_logdir(tmp_path)
+    assert shown(snapshot) == {".": {"loss": [(0, 0.0), (1, 1.0), (5, 50.0)], "acc": []}}
+    assert snapshot.superseded == 3
+
+
+def test_payloads_are_read_when_looked_at_and_follow_superseding(tmp_path: Path) -> None:
+    write(tmp_path / "events.out.tfevents.1", text(0, "zero"), text(1, "one"), text(2, "two"))
+    write(tmp_path / "events.out.tfevents.2", text(1, "one again"))
+    series = open_logdir(tmp_path).series(".", "note")
+    assert series is not None
+    assert (series.kind, series.display_name, series.description) == ("text", "Note", "What was noted")
+    assert [series.read(i).strings.item() for i in range(len(series))] == ["zero", "one again"]
+    with pytest.raises(IndexError, match="has 2 points of 'note'; there is no number 2"):
+        series.read(2)
+
+
+def test_a_payload_whose_bytes_changed_is_an_error_and_no_value(tmp_path: Path) -> None:
+    file = tmp_path / "events.out.tfevents.1"
+    write(file, text(0, "zero"))
+    series = open_logdir(tmp_path).series(".", "note")
+    assert series is not None
+    file.write_bytes(file.read_bytes().replace(b"zero", b"nero"))
+    with pytest.raises(PayloadError, match=r"the record at offset 12 of events.out.tfevents.1 has changed"):
+        series.read(0)
+    file.unlink()
+    with pytest.raises(PayloadError, match="cannot be read"):
+        series.read(0)
+
+
+def test_a_file_replaced_or_shortened_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "events.out.tfevents.1"
+    logdir = Logdir(tmp_path)
+    write(file, scalar(0, 1.0), scalar(1, 2.0))
+    logdir.update()
+    write(file, scalar(0, 3.0), mode="wb")
+    assert shown(logdir.update()) == {".": {"loss": [(0, 3.0)]}}
+    write(file, scalar(7, 4.0, wall_time=200.0), scalar(8, 4.0), scalar(9, 4.0), mode="wb")
+    assert shown(logdir.update()) == {".": {"loss": [(7, 4.0), (8, 4.0), (9, 4.0)]}}
+    other = tmp_path / "other"
+    write(other, scalar(0, 5.0), scalar(1, 5.0), scalar(2, 5.0), scalar(3, 5.0))
+    other.replace(file)
+    assert shown(logdir.update()) == {".": {"loss": [(0, 5.0), (1, 5.0), (2, 5.0), (3, 5.0)]}}
+
+
+def test_a_deleted_run_disappears(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    write(file, scalar(0, 1.0))
+    logdir = Logdir(tmp_path)
+    assert list(logdir.update().runs) == ["run"]
+    file.unlink()
+    assert list(logdir.update().runs) == []
+
+
+def test_a_missing_directory_is_empty_until_it_comes(tmp_path: Path) -> None:
+    logdir = Logdir(tmp_path / "later")
+    assert list(logdir.update().runs) == []
+    write(tmp_path / "later" / "run" / "events.out.tfevents.1", scalar(0, 1.0))
+    assert list(logdir.update().runs) == ["run"]
+
+
+def test_symbolic_links_are_followed_and_loops_end(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere" / "events.out.tfevents.1", scalar(0, 1.0))
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    (logs / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "loop").symlink_to(logs)
+    assert list(open_logdir(logs).runs) == ["linked"]
+
+
+def test_health_names_file_offset_and_reason(tmp_path: Path) -> None:
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    write(file, scalar(1, 1.0), scalar(2, 2.0), scalar(3, 3.0))
+    content = bytearray(file.read_bytes())
+    record = len(content) // 3
+    content[record + 20] ^= 1
+    file.write_bytes(content + b"\x01")
+    snapshot = open_logdir(tmp_path)
+    (health,) = snapshot.health
+    assert (health.path, health.run, health.records, health.waiting) == (
+        "run/events.out.tfevents.1",
+        "run",
+        2,
+        True,
+    )
+    assert [(d.offset, d.length, d.reason) for d in health.damages] == [
+        (record, record, "the CRC of a record's data does not match")
+    ]
+    assert snapshot.damage_count == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_reported_and_others_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "a" / "events.out.tfevents.1", scalar(0, 1.0))
+    write(tmp_path / "b" / "events.out.tfevents.1", scalar(0, 1.0))
+    (tmp_path / "a" / "events.out.tfevents.1").chmod(0)
+    snapshot = open_logdir(tmp_path)
+    assert list(snapshot.runs) == ["b"]
+    assert [h.error for h in snapshot.health] == ["Permission denied", ""]
+
+
+def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
+    for path in ("run/plugins/profile/2026_11_01_00_00_00/host.trace.json.gz", "run/rank0.pt.trace.json"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(b"{}")
+    snapshot = Logdir(tmp_path, companion_patterns=("*.trace.json", "*.trace.json.gz")).update()
+    assert [(c.run, str(c.relative_path), c.size) for c in snapshot.companions] == [
+        ("run", "run/plugins/profile/2026_11_01_00_00_00/host.trace.json.gz", 2),
+        ("run", "run/rank0.pt.trace.json", 2),
+    ]
+    assert run_of_companion(snapshot.companions[0].relative_path.relative_to("run")) == "."
+
+
+def test_a_first_pass_over_many_files_publishes_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
+    monkeypatch.setattr("summary.logdir._batches", lambda files: [[file] for file in files])
+    for run in "abc":
+        write(tmp_path / run / "events.out.tfevents.1", scalar(0, 1.0))
+    published: list[tuple[list[str], bool]] = []
+    final = Logdir(tmp_path).update(
+        lambda snapshot: published.append((list(snapshot.runs), snapshot.loading))
+    )
+    assert published == [(["a"], True), (["a", "b"], True), (["a", "b", "c"], True)]
+    assert (list(final.runs), final.loading) == (["a", "b", "c"], False)
