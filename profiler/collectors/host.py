@@ -1,0 +1,148 @@
+"""What the program itself says about its threads: steps, named scopes, and Python's garbage collections.
+
+A scope costs two readings of the clock and one extension of a list that belongs to its thread: four plain
+values per scope in one flat list, so that recording creates nothing that the garbage collector has to visit.
+Records are made when the recording stops.
+"""
+
+import gc
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from profiler.collectors.base import HOST_DEVICE, NO_ARGUMENTS, ArgumentValue, Category, Clock, Lane, Record
+
+# Above the thread identifiers that Linux gives out (2**22 at most), so that no real thread has them.
+STEPS_LANE = Lane(HOST_DEVICE, 0x7FFF_0000, "steps")
+GC_LANE = Lane(HOST_DEVICE, 0x7FFF_0001, "garbage collection")
+
+UNFINISHED: Mapping[str, ArgumentValue] = {"unfinished": True}
+"""Arguments of a record that was still running when the recording stopped; it ends there."""
+
+Scopes = list[Any]
+"""The scopes of one thread, by start, `FIELDS_PER_SCOPE` items each: name, arguments, start and end."""
+
+FIELDS_PER_SCOPE = 4
+END = 3
+OPEN = -1
+"""The end of a scope that has not ended."""
+
+
+class HostCollector:
+    """Records training steps, scopes of all threads, and garbage collections.
+
+    The clock's monotonic counter becomes wall time by one offset, taken when the recording starts, so that an
+    adjustment of the wall clock never tears a recording apart.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.now: Callable[[], int] = clock.perf_counter_ns
+        self._clock = clock
+        self._wall_offset = 0
+        self._lock = threading.Lock()
+        self._steps: list[tuple[int, int]] = []
+        self._threads: list[tuple[Lane, Scopes]] = []
+        self._local = threading.local()
+        self._collections: list[tuple[int, int, Mapping[str, int]]] = []
+        self._collection_start: int | None = None
+
+    def start(self) -> None:
+        """Starts recording; garbage collections are noticed from now on."""
+        self._wall_offset = self._clock.time_ns() - self.now()
+        gc.callbacks.append(self._on_collection)
+        # So that the thread that starts the recording is shown above the others.
+        self._register_thread()
+
+    def begin_step(self, number: int | None = None) -> None:
+        """Ends the running step, if any, and begins the next, one more unless ``number`` is given."""
+        with self._lock:
+            if number is None:
+                number = self._steps[-1][0] + 1 if self._steps else 0
+            self._steps.append((number, self.now()))
+
+    def stop(self) -> Sequence[Record]:
+        """Stops recording; what is still open ends now and is marked `UNFINISHED`.
+
+        A last step in which nothing was recorded is left out: it began when the one before it ended, and the
+        program never used it.
+        """
+        gc.callbacks.remove(self._on_collection)
+        stopped = self.now()
+        with self._lock:
+            threads = [(lane, scopes.copy()) for lane, scopes in self._threads]
+            steps = self._steps.copy()
+        collections = [self._collection_record(*collection) for collection in self._collections]
+        scopes = [record for thread in threads for record in self._scope_records(*thread, stopped)]
+        last = max((record.start_ns for record in scopes + collections), default=0) - self._wall_offset
+        return [*self._step_records(steps, stopped, last), *scopes, *collections]
+
+    def scopes(self) -> Scopes:
+        """The list that the scopes of the calling thread go to."""
+        try:
+            found: Scopes = self._local.scopes
+        except AttributeError:
+            found = self._register_thread()
+        return found
+
+    def _register_thread(self) -> Scopes:
+        scopes: Scopes = []
+        thread_name = _text(threading.current_thread().name)
+        lane = Lane(HOST_DEVICE, threading.get_native_id() & 0xFFFF_FFFF, thread_name)
+        with self._lock:
+            self._threads.append((lane, scopes))
+        self._local.scopes = scopes
+        return scopes
+
+    def _on_collection(self, phase: str, info: Mapping[str, int]) -> None:
+        if phase == "start":
+            self._collection_start = self.now()
+        elif self._collection_start is not None:
+            self._collections.append((self._collection_start, self.now(), info))
+
+    def _collection_record(self, start: int, end: int, info: Mapping[str, int]) -> Record:
+        return self._record(f"gc generation {info['generation']}", "gc", GC_LANE, (start, end), info)
+
+    def _scope_records(self, lane: Lane, scopes: Scopes, stopped: int) -> Iterator[Record]:
+        for i in range(0, len(scopes), FIELDS_PER_SCOPE):
+            name, args, start, end = scopes[i : i + FIELDS_PER_SCOPE]
+            if end == OPEN:
+                args, end = {**args, **UNFINISHED}, stopped
+            yield self._record(_text(name), "annotation", lane, (start, end), args)
+
+    def _step_records(self, steps: Sequence[tuple[int, int]], stopped: int, last: int) -> Iterator[Record]:
+        ends = [start for _, start in steps[1:]]
+        for (number, start), end in zip(steps, [*ends, OPEN], strict=False):
+            args: Mapping[str, ArgumentValue] = {"step": number}
+            if end == OPEN:
+                if last < start and ends:
+                    return
+                args, end = {**args, **UNFINISHED}, stopped
+            yield self._record(f"ProfilerStep#{number}", "step", STEPS_LANE, (start, end), args)
+
+    def _record(
+        self,
+        name: str,
+        category: Category,
+        lane: Lane,
+        span: tuple[int, int],
+        args: Mapping[str, ArgumentValue],
+    ) -> Record:
+        start, end = span
+        return Record(name, category, lane, start + self._wall_offset, end - start, args=args)
+
+
+def plain_arguments(args: Mapping[str, object]) -> Mapping[str, ArgumentValue]:
+    """Arguments as numbers and text, so that a recording keeps no tensor alive and sees no later change."""
+    return {name: _plain(value) for name, value in args.items()} if args else NO_ARGUMENTS
+
+
+def _plain(value: object) -> ArgumentValue:
+    # Integers beyond 64 bits do not fit into every reader of the files.
+    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**63) <= value < 2**63):
+        return value
+    return _text(value)
+
+
+def _text(value: object) -> str:
+    """Text that UTF-8 can encode, whatever the program used as a name."""
+    return str(value).encode(errors="backslashreplace").decode()

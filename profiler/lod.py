@@ -1,0 +1,279 @@
+"""Level of detail: what of a trace can be seen in a window, at a cost that follows the window's pixels.
+
+Per row (one depth of one lane) that is the longest slice and the number of slices per bucket of time. The
+idea is that of Perfetto's slice mipmap over an implicit segment forest: an index of range maxima beside the
+slices.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.trace import Trace
+from profiler.traces.build import rows_of
+from profiler.traces.kernel import kernel
+from summary.errors import UserError
+
+
+@dataclass(frozen=True)
+class Window:
+    """What to draw of a window, as parallel arrays sorted by lane, depth and time.
+
+    Each entry stands for ``count`` slices of one row that begin in the same bucket, or reach into the window
+    from before it; the slice ``slice_index`` is the longest of them. The counts of all entries sum up to the
+    slices in the window.
+    """
+
+    slice_index: NDArray[np.int64]
+    count: NDArray[np.int32]
+    bucket_ns: int
+    """Width of a bucket."""
+
+
+@kernel
+def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A segment tree without its leaves: node k holds the longest slice under nodes 2k and 2k + 1.
+
+    Leaf i is node n + i and stands for slice i. Of equally long slices the first is the longest.
+    """
+    size = duration.size
+    best = np.zeros(size, np.int64)
+    for node in range(size - 1, 0, -1):
+        left = 2 * node - size if 2 * node >= size else best[2 * node]
+        right = 2 * node + 1 - size if 2 * node + 1 >= size else best[2 * node + 1]
+        longer = duration[right] > duration[left]
+        if longer or (duration[right] == duration[left] and right < left):
+            best[node] = right
+        else:
+            best[node] = left
+    return best
+
+
+@kernel
+def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, last: int) -> int:
+    """The first of the longest slices in ``first:last``, which is not empty, in O(log n)."""
+    size = duration.size
+    longest = first
+    low = first + size
+    high = last + size
+    while low < high:
+        if low & 1:
+            candidate = low - size if low >= size else best[low]
+            if duration[candidate] > duration[longest] or (
+                duration[candidate] == duration[longest] and candidate < longest
+            ):
+                longest = candidate
+            low += 1
+        if high & 1:
+            high -= 1
+            candidate = high - size if high >= size else best[high]
+            if duration[candidate] > duration[longest] or (
+                duration[candidate] == duration[longest] and candidate < longest
+            ):
+                longest = candidate
+        low >>= 1
+        high >>= 1
+    return longest
+
+
+@kernel
+def _first_from(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
+    """The first of the slices ``low:high`` that begins at or after ``time``, found in steps that double."""
+    step = 1
+    while low + step < high and start[low + step] < time:
+        low += step
+        step *= 2
+    high = min(high, low + step)
+    while low < high:
+        middle = (low + high) // 2
+        if start[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _query(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    best: NDArray[np.int64],
+    row_first: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    start_ns: int,
+    end_ns: int,
+    width: int,
+    buckets: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    capacity = 0
+    for row in rows:
+        capacity += min(buckets, row_first[row + 1] - row_first[row])
+    slice_index = np.empty(capacity, np.int64)
+    count = np.empty(capacity, np.int32)
+    entries = 0
+    for row in rows:
+        first = row_first[row]
+        index = _first_from(start, first, row_first[row + 1], start_ns)
+        if index > first and start[index - 1] + duration[index - 1] > start_ns:
+            index -= 1
+        end = _first_from(start, index, row_first[row + 1], end_ns)
+        while index < end:
+            bucket = max(0, start[index] - start_ns) // width
+            following = _first_from(start, index, end, start_ns + (bucket + 1) * width)
+            last = following
+            # A slice two buckets wide leaves the next bucket empty, so it can be an entry of its own.
+            if last - index > 1 and bucket < buckets - 1 and duration[last - 1] >= 2 * width:
+                last -= 1
+            slice_index[entries] = _longest(duration, best, index, last)
+            count[entries] = last - index
+            entries += 1
+            if last < following:
+                slice_index[entries] = last
+                count[entries] = 1
+                entries += 1
+            index = following
+    return slice_index[:entries].copy(), count[:entries].copy()
+
+
+@kernel
+def _busy(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    row_first: NDArray[np.int64],
+    lane_first: NDArray[np.int64],
+    begin: int,
+    width: int,
+    buckets: int,
+) -> NDArray[np.float32]:
+    fractions = np.zeros((lane_first.size - 1, buckets), np.float32)
+    busy = np.empty(buckets, np.int64)
+    for lane in range(lane_first.size - 1):
+        row = lane_first[lane]
+        if row == lane_first[lane + 1]:
+            continue
+        busy[:] = 0
+        for index in range(row_first[row], row_first[row + 1]):
+            at = start[index] - begin
+            end = at + duration[index]
+            bucket = at // width
+            while at < end:
+                edge = min(end, (bucket + 1) * width)
+                busy[bucket] += edge - at
+                at = edge
+                bucket += 1
+        for bucket in range(buckets):
+            fractions[lane, bucket] = busy[bucket] / width
+    return fractions
+
+
+class LevelOfDetail:
+    """An index over one trace; 8 bytes per slice, built in one pass, and safe to ask from several threads."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._rows = rows_of(trace.lane, trace.depth, trace.lanes)
+        self._best = _build_maxima(trace.duration_ns)
+
+    def window(self, start_ns: int, end_ns: int, buckets: int, lanes: Sequence[int] | None = None) -> Window:
+        """What to draw between two times (end exclusive), in ``buckets`` columns.
+
+        ``lanes`` are indices into `Trace.lanes`, all if None. There are at most ``buckets`` entries per row.
+        A slice at least two buckets wide is an entry of its own unless it begins in the last bucket. Slices
+        that begin before the window and reach into it count with its first bucket. Costs O(rows * buckets *
+        log n), however many slices there are.
+
+        Raises `ValueError` for an empty window, no buckets or an unknown lane.
+        """
+        if end_ns <= start_ns or buckets < 1:
+            raise ValueError(f"Expected a window and buckets, got {start_ns} to {end_ns} ns in {buckets} buckets.")
+        lane_first = self._rows.lane_first
+        chosen = range(len(self._trace.lanes)) if lanes is None else sorted(set(lanes))
+        if any(not 0 <= lane < len(self._trace.lanes) for lane in chosen):
+            raise ValueError(f"Expected lanes from 0 to {len(self._trace.lanes) - 1}, got {list(chosen)}.")
+        rows = np.concatenate(
+            [np.arange(lane_first[lane], lane_first[lane + 1]) for lane in chosen] or [np.empty(0, np.int64)]
+        )
+        width = -(-(end_ns - start_ns) // buckets)
+        slice_index, count = _query(
+            self._trace.start_ns,
+            self._trace.duration_ns,
+            self._best,
+            self._rows.first,
+            rows,
+            start_ns,
+            end_ns,
+            width,
+            buckets,
+        )
+        return Window(slice_index, count, width)
+
+
+def span_ns(trace: Trace) -> tuple[int, int]:
+    """When the first slice begins and the last one ends; (0, 0) without slices."""
+    if not len(trace):
+        return 0, 0
+    return int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
+
+
+def coverage(trace: Trace, buckets: int) -> NDArray[np.float32]:
+    """How busy each lane is over the whole trace, float32 ``[lanes, buckets]``.
+
+    That is the fraction of each of ``buckets`` equal parts of `span_ns` in which a slice of depth 0 runs.
+    Raises `ValueError` for no buckets.
+    """
+    if buckets < 1:
+        raise ValueError(f"Expected at least one bucket, got {buckets}.")
+    begin, end = span_ns(trace)
+    rows = rows_of(trace.lane, trace.depth, trace.lanes)
+    width = max(1, -(-(end - begin) // buckets))
+    return _busy(trace.start_ns, trace.duration_ns, rows.first, rows.lane_first, begin, width, buckets)
+
+
+def search(trace: Trace, pattern: str, regex: bool = False) -> NDArray[np.int64]:
+    """Indices of the slices whose name contains ``pattern``, whatever its case, in order of time.
+
+    With ``regex`` the pattern is a regular expression. Raises `UserError` if it is no valid one. An empty
+    pattern finds nothing.
+    """
+    if not pattern:
+        return np.empty(0, np.int64)
+    try:
+        expression = re.compile(pattern if regex else re.escape(pattern), re.IGNORECASE)
+    except re.error as error:
+        raise UserError(
+            f"“{pattern}” is no regular expression: {error}. Correct it, or search for plain text."
+        ) from None
+    matches = np.fromiter((expression.search(name) is not None for name in trace.names), np.bool_)
+    found = np.flatnonzero(matches[trace.name_id]) if len(trace) else np.empty(0, np.int64)
+    return found[np.argsort(trace.start_ns[found], kind="stable")]
+
+
+@dataclass(frozen=True)
+class NameStatistics:
+    """Durations of all slices of one name, in nanoseconds."""
+
+    count: int
+    total_ns: int
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+    median_ns: float
+
+
+def statistics_of_name(trace: Trace, name_id: int) -> NameStatistics:
+    """Figures of the slices whose `Trace.name_id` is ``name_id``. Raises `ValueError` if there are none."""
+    durations = trace.duration_ns[trace.name_id == name_id]
+    if not len(durations):
+        raise ValueError(f"Expected the name of a slice, got {name_id} of {len(trace.names)} names.")
+    total = int(durations.sum())
+    return NameStatistics(
+        count=len(durations),
+        total_ns=total,
+        mean_ns=total / len(durations),
+        min_ns=int(durations.min()),
+        max_ns=int(durations.max()),
+        median_ns=float(np.median(durations)),
+    )

@@ -1,0 +1,216 @@
+"""Slices in any order -> the columns of a `Trace`: sorted, nested into rows, with names interned."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
+from profiler.traces.kernel import kernel
+
+OVERLAP: Final = "overlaps its neighbour"
+NEGATIVE_DURATION: Final = "negative duration"
+
+_STEP_NAME: Final = re.compile(r"ProfilerStep#([0-9]{1,18})")
+_STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class RawSlices:
+    """Slices as a reader met them, as parallel columns of one length, in any order.
+
+    ``lane`` indexes the lanes given beside it; ``name_id`` and ``category_id`` the texts. Durations may be
+    negative: they are set to 0 and counted.
+    """
+
+    start_ns: NDArray[np.int64]
+    duration_ns: NDArray[np.int64]
+    lane: NDArray[np.int32]
+    name_id: NDArray[np.int32]
+    category_id: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Where each row (one depth of one lane) lies in the columns of a `Trace`.
+
+    Row ``r`` of ``lane`` has depth ``r - lane_first[lane]`` and is the slices ``first[r]:first[r + 1]``.
+    """
+
+    first: NDArray[np.int64]
+    lane_first: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Sorted slices: the columns of a `Trace`, and ``order``, the raw index of each of its slices."""
+
+    columns: RawSlices
+    depth: NDArray[np.int32]
+    lanes: tuple[Lane, ...]
+    order: NDArray[np.int64]
+    counts: Mapping[str, int]
+
+
+@kernel
+def _assign_depths(
+    start: NDArray[np.int64], end: NDArray[np.int64], lane: NDArray[np.int32], lanes: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Depth of each slice, given in order of (lane, start, -duration), and per lane how many cross a
+    neighbour.
+
+    A slice goes to the first free row below every slice that contains it. A row is free once its last slice
+    has ended, so slices that only partly overlap take as many rows as overlap at once.
+    """
+    depth = np.empty(start.size, np.int32)
+    crossing = np.zeros(lanes, np.int64)
+    row_end = np.empty(64, np.int64)
+    height = 0
+    orderly = True
+    for index in range(start.size):
+        begin = start[index]
+        finish = end[index]
+        if index > 0 and lane[index] != lane[index - 1]:
+            height = 0
+        while height > 0 and row_end[height - 1] <= begin:
+            height -= 1
+        if height <= 1:
+            orderly = True
+        row = height
+        if orderly and (height == 0 or row_end[height - 1] >= finish):
+            height += 1
+        else:
+            container = -1
+            crosses = False
+            for candidate in range(height):
+                if row_end[candidate] >= finish and row_end[candidate] > begin:
+                    container = candidate
+                elif row_end[candidate] > begin:
+                    crosses = True
+            row = container + 1
+            while row < height and row_end[row] > begin:
+                row += 1
+            crossing[lane[index]] += crosses
+            orderly = False
+            height = max(height, row + 1)
+        if row == row_end.size:
+            larger = np.empty(2 * row_end.size, np.int64)
+            larger[: row_end.size] = row_end
+            row_end = larger
+        row_end[row] = finish
+        depth[index] = row
+    return depth, crossing
+
+
+def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int] = ()) -> Arranged:
+    """Sort slices by (lane, depth, start) and give each its depth.
+
+    ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations.
+    """
+    duration = np.maximum(raw.duration_ns, 0)
+    by_start = np.lexsort((-duration, raw.start_ns, raw.lane))
+    start, lane = raw.start_ns[by_start], raw.lane[by_start]
+    depth, crossing = _assign_depths(start, start + duration[by_start], lane, len(lanes))
+    depths = np.zeros(len(lanes), np.int64)
+    np.maximum.at(depths, lane, depth + 1)
+    row = (np.cumsum(depths) - depths)[lane] + depth
+    by_row = np.argsort(row, kind="stable")
+    order = by_start[by_row]
+    crossing[list(may_overlap)] = 0
+    counts = {
+        NEGATIVE_DURATION: int(np.count_nonzero(raw.duration_ns < 0)),
+        OVERLAP: int(crossing.sum()),
+    }
+    return Arranged(
+        columns=RawSlices(start[by_row], duration[order], lane[by_row], raw.name_id[order], raw.category_id[order]),
+        depth=depth[by_row],
+        lanes=tuple(replace(lane, depths=int(depths[index])) for index, lane in enumerate(lanes)),
+        order=order,
+        counts={reason: count for reason, count in counts.items() if count},
+    )
+
+
+def rows_of(lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: Sequence[Lane]) -> Rows:
+    """Where each row lies in columns sorted by (lane, depth, start)."""
+    lane_first = np.concatenate([[0], np.cumsum([each.depths for each in lanes], dtype=np.int64)])
+    row = lane_first[lane] + depth
+    first = np.searchsorted(row, np.arange(int(lane_first[-1]) + 1))
+    return Rows(first.astype(np.int64), lane_first.astype(np.int64))
+
+
+def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Keep the texts that are used, each once: the new ids, and the texts."""
+    used = np.unique(ids)
+    numbers: dict[str, int] = {}
+    renumbered = np.full(len(texts), -1, np.int32)
+    for old in used.tolist():
+        renumbered[old] = numbers.setdefault(texts[old], len(numbers))
+    return renumbered[ids], tuple(numbers)
+
+
+def no_flows() -> Flows:
+    """Flows of a trace that has none."""
+    return Flows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32))
+
+
+def find_steps(columns: RawSlices, names: Sequence[str], lanes: Sequence[Lane]) -> tuple[Step, ...]:
+    """Training steps: slices called ``ProfilerStep#<n>``, or those of lanes called "Steps", in order of time.
+
+    A step that is marked on host and device lanes is taken from the host's.
+    """
+    numbers = {index: int(match[1]) for index, name in enumerate(names) if (match := _STEP_NAME.fullmatch(name))}
+    marked = np.flatnonzero(np.isin(columns.name_id, list(numbers)))
+    if not numbers:
+        step_lanes = [index for index, lane in enumerate(lanes) if lane.name == "Steps"]
+        marked = np.flatnonzero(np.isin(columns.lane, step_lanes))
+        numbers = {index: int(name) for index, name in enumerate(names) if _STEP_NUMBER.fullmatch(name)}
+    found: dict[int, tuple[bool, Step]] = {}
+    for index in marked.tolist():
+        name_id = int(columns.name_id[index])
+        if name_id not in numbers:
+            continue
+        number = numbers[name_id]
+        on_host = lanes[int(columns.lane[index])].kind == "host"
+        step = Step(number, names[name_id], int(columns.start_ns[index]), int(columns.duration_ns[index]))
+        if number not in found or (on_host and not found[number][0]):
+            found[number] = (on_host, step)
+    return tuple(sorted((step for _, step in found.values()), key=lambda step: step.start_ns))
+
+
+def assemble(
+    arranged: Arranged,
+    *,
+    names: tuple[str, ...],
+    categories: tuple[str, ...],
+    arguments: Arguments,
+    flows: Flows,
+    counters: tuple[Counter, ...],
+    steps: tuple[Step, ...],
+    losses: Losses,
+    metadata: Mapping[str, Any],
+) -> Trace:
+    """A `Trace` of arranged slices; what arranging them met is added to ``losses``."""
+    columns = arranged.columns
+    counts = dict(losses.counts)
+    for reason, count in arranged.counts.items():
+        counts[reason] = counts.get(reason, 0) + count
+    return Trace(
+        start_ns=columns.start_ns,
+        duration_ns=columns.duration_ns,
+        lane=columns.lane,
+        depth=arranged.depth,
+        name_id=columns.name_id,
+        category_id=columns.category_id,
+        names=names,
+        categories=categories,
+        lanes=arranged.lanes,
+        arguments=arguments,
+        flows=flows,
+        counters=counters,
+        steps=steps,
+        losses=Losses({reason: count for reason, count in counts.items() if count}, losses.notes),
+        metadata=metadata,
+    )

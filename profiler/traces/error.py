@@ -1,0 +1,7 @@
+"""What a trace reader raises."""
+
+from summary.errors import UserError
+
+
+class TraceError(UserError, ValueError):
+    """Data that was to be read as a trace is none in any known format."""

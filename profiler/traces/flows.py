@@ -1,0 +1,157 @@
+"""Join the flow events of a trace into arrows between slices."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.trace import Flows
+from profiler.traces.build import RawSlices, Rows
+from profiler.traces.kernel import kernel
+
+START, STEP, END = range(3)
+"""What a flow event does: leave a slice, pass through one, reach one."""
+
+_REASONS: Final = (
+    "flow end without a start",
+    "flow start without an end",
+    "flow event on no slice",
+    "flow from a slice to itself",
+)
+
+
+class FlowEvents(NamedTuple):
+    """Flow events as parallel columns, in the order of the file."""
+
+    time_ns: NDArray[np.int64]
+    lane: NDArray[np.int32]
+    """Index of the lane the event is on, or -1 where that has no slices."""
+    role: NDArray[np.int8]
+    """`START`, `STEP` or `END`."""
+    to_next: NDArray[np.bool_]
+    """Whether the event belongs to the next slice that begins, and not to the one it is in."""
+    bound: NDArray[np.int64]
+    """Index of the slice that the event was written in, or -1."""
+    key: NDArray[np.int64]
+    """Equal for events of one flow."""
+    category_id: NDArray[np.int32]
+
+
+@kernel
+def _bind(
+    time: NDArray[np.int64],
+    lane: NDArray[np.int32],
+    to_next: NDArray[np.bool_],
+    bound: NDArray[np.int64],
+    slice_start: NDArray[np.int64],
+    slice_duration: NDArray[np.int64],
+    row_first: NDArray[np.int64],
+    lane_first: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """The slice each flow event belongs to, or -1.
+
+    That is the deepest slice it is in, else the deepest that ends there; or the next one to begin on the
+    lane.
+    """
+    result = bound.copy()
+    for index in range(time.size):
+        if result[index] >= 0 or lane[index] < 0:
+            continue
+        at = time[index]
+        best = -1
+        for row in range(lane_first[lane[index] + 1] - 1, lane_first[lane[index]] - 1, -1):
+            low = row_first[row]
+            high = row_first[row + 1]
+            last = high
+            while low < high:
+                middle = (low + high) // 2
+                if slice_start[middle] < at or (slice_start[middle] == at and not to_next[index]):
+                    low = middle + 1
+                else:
+                    high = middle
+            if to_next[index]:
+                if low < last and (best < 0 or slice_start[low] <= slice_start[best]):
+                    best = low
+                continue
+            candidate = low - 1
+            if candidate < row_first[row]:
+                continue
+            end = slice_start[candidate] + slice_duration[candidate]
+            if at < end or slice_start[candidate] == at:
+                best = candidate
+                break
+            if at == end and best < 0:
+                best = candidate
+        result[index] = best
+    return result
+
+
+@kernel
+def _join(
+    key: NDArray[np.int64], role: NDArray[np.int8], bound: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Arrows as pairs of indices of events, and how many events were in vain, by the order of ``_REASONS``.
+
+    Events are sorted by (key, time). A start serves all that follow it up to the next start, as one launch
+    may run several kernels; what comes before the first start, on a skewed clock, belongs to that one.
+    """
+    source = np.empty(key.size, np.int64)
+    target = np.empty(key.size, np.int64)
+    counts = np.zeros(4, np.int64)
+    arrows = 0
+    first = 0
+    while first < key.size:
+        last = first
+        start = -1
+        while last < key.size and key[last] == key[first]:
+            if start < 0 and role[last] == START:
+                start = last
+            last += 1
+        answered = True
+        previous = start
+        for index in range(first, last):
+            if role[index] == START:
+                counts[1] += not answered
+                answered = index == start and index > first
+                previous = index
+                continue
+            if previous < 0:
+                counts[0] += 1
+                continue
+            answered = True
+            if bound[previous] < 0 or bound[index] < 0:
+                counts[2] += 1
+            elif bound[previous] == bound[index]:
+                counts[3] += 1
+            else:
+                source[arrows] = previous
+                target[arrows] = index
+                arrows += 1
+            if role[index] == STEP and index > start:
+                previous = index
+        counts[1] += not answered
+        first = last
+    return source[:arrows], target[:arrows], counts
+
+
+def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, dict[str, int]]:
+    """Arrows between the slices that flow events lie in, and what could not be joined, by reason.
+
+    ``slices`` and ``rows`` are those of the finished trace: sorted by (lane, depth, start).
+    """
+    bound = _bind(
+        events.time_ns,
+        events.lane,
+        events.to_next,
+        events.bound,
+        slices.start_ns,
+        slices.duration_ns,
+        rows.first,
+        rows.lane_first,
+    )
+    order = np.lexsort((events.role, events.time_ns, events.key))
+    bound = bound[order]
+    source, target, counts = _join(events.key[order], events.role[order], bound)
+    flows = Flows(bound[source], bound[target], events.category_id[order][target])
+    in_vain = {reason: count for reason, count in zip(_REASONS, counts.tolist(), strict=True) if count}
+    return flows, in_vain

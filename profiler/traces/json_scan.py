@@ -1,0 +1,270 @@
+"""Find the events of a Chrome trace in its JSON text, as spans of bytes, without building objects.
+
+The scan checks what it needs (brackets, strings, keys of events) and leaves the values of ``args`` unread,
+so its cost is one pass over the bytes. It goes on after a damaged event at the next place where an event can
+start.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.traces.kernel import kernel
+
+FIELDS: Final = (
+    "ph", "name", "cat", "ts", "dur", "pid", "tid", "id", "args",
+    "bp", "id2", "bind_id", "flow_in", "flow_out",
+)  # fmt: skip
+"""Keys of an event whose values are remembered, in the order of the columns of `Spans`."""
+PH, NAME, CAT, TS, DUR, PID, TID, ID, ARGS, BP, ID2, BIND_ID, FLOW_IN, FLOW_OUT = range(len(FIELDS))
+
+_KEY_BYTES: Final = np.frombuffer("".join(FIELDS).encode(), np.uint8)
+_KEY_STARTS: Final = np.cumsum([0] + [len(key) for key in FIELDS])
+
+TRUNCATED: Final = -1
+"""Instead of an offset: the data ends first. A damaged place at offset p is ``-2 - p``."""
+_MAX_NESTING: Final = 512
+_MAX_REREADS: Final = 4
+_QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
+_OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = 123, 125, 91, 93
+
+Buffer = NDArray[np.uint8]
+
+
+class Spans(NamedTuple):
+    """Where the values of one batch of events lie: ``starts`` and ``lengths`` are int64 ``[events, FIELDS]``.
+
+    The quotes of a string are outside its span. A key that an event lacks has start -1.
+    """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+class Progress(NamedTuple):
+    """Where a scan stands after a batch."""
+
+    position: int
+    events: int
+    """Events in this batch."""
+    unreadable: int
+    """Elements of the array that are no events, or damaged ones."""
+    first_unreadable: int
+    """Offset of the first of them, or -1."""
+    reread: int
+    """Bytes that were scanned in vain in damaged events so far."""
+    ended: int
+    """0 if there may be more, 1 after the closing bracket, `TRUNCATED` where the data ends without one."""
+
+
+@kernel
+def skip_space(buffer: Buffer, position: int) -> int:
+    """The first offset from ``position`` that holds no JSON white space."""
+    size = buffer.size
+    while position < size and (
+        buffer[position] == 32 or buffer[position] == 10 or buffer[position] == 13 or buffer[position] == 9
+    ):
+        position += 1
+    return position
+
+
+@kernel
+def _skip_string(buffer: Buffer, position: int) -> int:
+    """The offset after the closing quote of the string whose opening quote is before ``position``."""
+    size = buffer.size
+    while position < size:
+        byte = buffer[position]
+        if byte == _QUOTE:
+            return position + 1
+        if byte == _BACKSLASH:
+            position += 2
+            continue
+        if byte == _NEWLINE:
+            return -2 - position
+        position += 1
+    return TRUNCATED
+
+
+@kernel
+def _skip_nested(buffer: Buffer, position: int) -> int:
+    size = buffer.size
+    closing = np.empty(_MAX_NESTING, np.uint8)
+    depth = 0
+    while position < size:
+        byte = buffer[position]
+        position += 1
+        if byte == _QUOTE:
+            position = _skip_string(buffer, position)
+            if position < 0:
+                return position
+        elif byte in (_OPEN_BRACE, _OPEN_BRACKET):
+            if depth == _MAX_NESTING:
+                return -2 - position
+            closing[depth] = byte + 2
+            depth += 1
+        elif byte in (_CLOSE_BRACE, _CLOSE_BRACKET):
+            depth -= 1
+            if closing[depth] != byte:
+                return -2 - position
+            if depth == 0:
+                return position
+    return TRUNCATED
+
+
+@kernel
+def skip_value(buffer: Buffer, position: int) -> int:
+    """The offset after the JSON value at ``position``; negative if it has no end."""
+    size = buffer.size
+    if position >= size:
+        return TRUNCATED
+    byte = buffer[position]
+    if byte == _QUOTE:
+        return _skip_string(buffer, position + 1)
+    if byte in (_OPEN_BRACE, _OPEN_BRACKET):
+        return _skip_nested(buffer, position)
+    start = position
+    while position < size:
+        byte = buffer[position]
+        if byte in (_COMMA, _CLOSE_BRACE, _CLOSE_BRACKET) or byte <= 32:
+            return position if position > start else -2 - position
+        if byte in (_QUOTE, _COLON, _OPEN_BRACE, _OPEN_BRACKET):
+            return -2 - position
+        position += 1
+    return TRUNCATED
+
+
+@kernel
+def _field_of(buffer: Buffer, start: int, length: int, key_bytes: Buffer, key_starts: NDArray[np.int64]) -> int:
+    for field in range(key_starts.size - 1):
+        first = key_starts[field]
+        if key_starts[field + 1] - first != length:
+            continue
+        same = True
+        for index in range(length):
+            if buffer[start + index] != key_bytes[first + index]:
+                same = False
+                break
+        if same:
+            return field
+    return -1
+
+
+@kernel
+def _scan_event(
+    buffer: Buffer,
+    position: int,
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    key_bytes: Buffer,
+    key_starts: NDArray[np.int64],
+) -> int:
+    """Fill a row of spans from the object whose brace is before ``position``; the offset after the object."""
+    size = buffer.size
+    starts[:] = -1
+    lengths[:] = 0
+    while True:
+        position = skip_space(buffer, position)
+        if position >= size:
+            return TRUNCATED
+        byte = buffer[position]
+        position += 1
+        if byte == _CLOSE_BRACE:
+            return position
+        if byte == _COMMA:
+            continue
+        if byte != _QUOTE:
+            return -2 - position
+        key = position
+        position = _skip_string(buffer, position)
+        if position < 0:
+            return position
+        field = _field_of(buffer, key, position - 1 - key, key_bytes, key_starts)
+        position = skip_space(buffer, position)
+        if position >= size:
+            return TRUNCATED
+        if buffer[position] != _COLON:
+            return -2 - position
+        value = skip_space(buffer, position + 1)
+        position = skip_value(buffer, value)
+        if position < 0:
+            return position
+        if field >= 0:
+            quoted = 1 if buffer[value] == _QUOTE and field != 8 else 0
+            starts[field] = value + quoted
+            lengths[field] = position - value - 2 * quoted
+
+
+@kernel
+def _next_event(buffer: Buffer, position: int) -> int:
+    """The offset of the next brace that follows another object and a comma, or `TRUNCATED`."""
+    size = buffer.size
+    while position < size:
+        if buffer[position] == _CLOSE_BRACE:
+            comma = skip_space(buffer, position + 1)
+            if comma < size and buffer[comma] == _COMMA:
+                brace = skip_space(buffer, comma + 1)
+                if brace < size and buffer[brace] == _OPEN_BRACE:
+                    return brace
+        position += 1
+    return TRUNCATED
+
+
+@kernel
+def _scan_batch(
+    buffer: Buffer,
+    position: int,
+    reread: int,
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    key_bytes: Buffer,
+    key_starts: NDArray[np.int64],
+) -> tuple[int, int, int, int, int, int]:
+    size = buffer.size
+    events = 0
+    unreadable = 0
+    first_unreadable = -1
+    while events < starts.shape[0]:
+        position = skip_space(buffer, position)
+        if position >= size:
+            return position, events, unreadable, first_unreadable, reread, TRUNCATED
+        byte = buffer[position]
+        if byte == _COMMA:
+            position += 1
+            continue
+        if byte == _CLOSE_BRACKET:
+            following = skip_space(buffer, position + 1)
+            if following >= size or buffer[following] in (_CLOSE_BRACE, _COMMA):
+                return position + 1, events, unreadable, first_unreadable, reread, 1
+            end = -2 - position
+        elif byte == _OPEN_BRACE:
+            end = _scan_event(buffer, position + 1, starts[events], lengths[events], key_bytes, key_starts)
+            if end >= 0:
+                position = end
+                events += 1
+                continue
+        else:
+            end = skip_value(buffer, position)
+        unreadable += 1
+        if first_unreadable < 0:
+            first_unreadable = position
+        if end >= 0:
+            position = end
+            continue
+        # One lost bracket can swallow the rest of the file: look again from the damaged event itself, unless
+        # that was done so often that a file of nothing but lost brackets would take for ever.
+        failed_at = size if end == TRUNCATED else -2 - end
+        reread += failed_at - position
+        following = _next_event(buffer, position if reread <= _MAX_REREADS * size else failed_at)
+        if following < 0:
+            return position, events, unreadable, first_unreadable, reread, TRUNCATED
+        position = following
+    return position, events, unreadable, first_unreadable, reread, 0
+
+
+def scan_batch(buffer: Buffer, position: int, reread: int, spans: Spans) -> Progress:
+    """Scan events of a JSON array from ``position`` until ``spans`` is full or the array ends.
+
+    ``reread`` is that of the batch before, 0 for the first.
+    """
+    return Progress(*_scan_batch(buffer, position, reread, *spans, _KEY_BYTES, _KEY_STARTS))

@@ -1,0 +1,187 @@
+"""Turn spans of JSON text into columns: times into integers, and texts into numbers of unique texts."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.traces.json_scan import Buffer
+from profiler.traces.kernel import kernel
+
+UNREADABLE_TIME: Final = np.iinfo(np.int64).min
+"""Stands for a time that is absent or no number."""
+
+
+@kernel
+def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
+    """Microseconds in decimal text -> nanoseconds, rounded half away from zero at the fourth decimal."""
+    position = start
+    end = start + length
+    negative = False
+    if position < end and (buffer[position] == 45 or buffer[position] == 43):
+        negative = buffer[position] == 45
+        position += 1
+    mantissa = 0
+    exponent = 3
+    digits = 0
+    after_point = False
+    while position < end:
+        byte = buffer[position]
+        if byte == 46 and not after_point:
+            after_point = True
+        elif 48 <= byte <= 57:
+            digits += 1
+            if mantissa < 400_000_000_000_000_000:
+                mantissa = mantissa * 10 + (byte - 48)
+                exponent -= after_point
+            else:
+                exponent += not after_point
+        else:
+            break
+        position += 1
+    if digits == 0:
+        return UNREADABLE_TIME
+    if position < end and (buffer[position] == 101 or buffer[position] == 69):
+        position += 1
+        sign = 1
+        if position < end and (buffer[position] == 45 or buffer[position] == 43):
+            sign = -1 if buffer[position] == 45 else 1
+            position += 1
+        written = 0
+        if position == end:
+            return UNREADABLE_TIME
+        while position < end and 48 <= buffer[position] <= 57 and written < 1000:
+            written = written * 10 + (buffer[position] - 48)
+            position += 1
+        exponent += sign * written
+    if position != end:
+        return UNREADABLE_TIME
+    while exponent > 0 and mantissa != 0:
+        if mantissa > 400_000_000_000_000_000:
+            return UNREADABLE_TIME
+        mantissa *= 10
+        exponent -= 1
+    if exponent < 0:
+        while exponent < -1 and mantissa != 0:
+            mantissa //= 10
+            exponent += 1
+        mantissa = (mantissa + 5) // 10
+    if mantissa > 4_000_000_000_000_000_000:
+        return UNREADABLE_TIME
+    return -mantissa if negative else mantissa
+
+
+@kernel
+def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Times in microseconds, as numbers or strings, as int64 nanoseconds.
+
+    `UNREADABLE_TIME` stands where there is none. The decimal text itself is converted: a float64 near 1.7e15
+    us has a granularity of 0.25 us.
+    """
+    result = np.empty(starts.size, np.int64)
+    for index in range(starts.size):
+        result[index] = UNREADABLE_TIME if starts[index] < 0 else _nanoseconds(buffer, starts[index], lengths[index])
+    return result
+
+
+@kernel
+def _intern(
+    buffer: Buffer,
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    table: NDArray[np.int32],
+    hashes: NDArray[np.uint64],
+    unique_starts: NDArray[np.int64],
+    unique_lengths: NDArray[np.int64],
+    uniques: int,
+) -> tuple[NDArray[np.int32], int]:
+    mask = table.size - 1
+    ids = np.empty(starts.size, np.int32)
+    for index in range(starts.size):
+        start = starts[index]
+        length = lengths[index]
+        if start < 0:
+            ids[index] = -1
+            continue
+        code = np.uint64(14695981039346656037)
+        for offset in range(length):
+            code = (code ^ np.uint64(buffer[start + offset])) * np.uint64(1099511628211)
+        slot = np.int64(code ^ (code >> np.uint64(32))) & mask
+        while True:
+            known = table[slot]
+            if known < 0:
+                table[slot] = uniques
+                hashes[uniques] = code
+                unique_starts[uniques] = start
+                unique_lengths[uniques] = length
+                ids[index] = uniques
+                uniques += 1
+                break
+            if hashes[known] == code and unique_lengths[known] == length:
+                same = True
+                first = unique_starts[known]
+                for offset in range(length):
+                    if buffer[first + offset] != buffer[start + offset]:
+                        same = False
+                        break
+                if same:
+                    ids[index] = known
+                    break
+            slot = (slot + 1) & mask
+    return ids, uniques
+
+
+@kernel
+def _fill_table(table: NDArray[np.int32], hashes: NDArray[np.uint64], uniques: int) -> None:
+    mask = table.size - 1
+    for known in range(uniques):
+        slot = np.int64(hashes[known] ^ (hashes[known] >> np.uint64(32))) & mask
+        while table[slot] >= 0:
+            slot = (slot + 1) & mask
+        table[slot] = known
+
+
+class Interner:
+    """Numbers spans of equal bytes 0, 1, 2, ... in order of first appearance; absent spans are -1."""
+
+    def __init__(self, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self._table: NDArray[np.int32] = np.full(64, -1, np.int32)
+        self._hashes: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self._starts: NDArray[np.int64] = np.empty(0, np.int64)
+        self._lengths: NDArray[np.int64] = np.empty(0, np.int64)
+        self._uniques = 0
+
+    def ids(self, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+        """The numbers of a batch of spans, int32 ``[n]``."""
+        self._reserve(self._uniques + starts.size)
+        ids, self._uniques = _intern(
+            self._buffer,
+            starts,
+            lengths,
+            self._table,
+            self._hashes,
+            self._starts,
+            self._lengths,
+            self._uniques,
+        )
+        return ids
+
+    def texts(self) -> list[bytes]:
+        """The bytes of each number."""
+        return [
+            self._buffer[start : start + length].tobytes()
+            for start, length in zip(
+                self._starts[: self._uniques].tolist(), self._lengths[: self._uniques].tolist(), strict=True
+            )
+        ]
+
+    def _reserve(self, capacity: int) -> None:
+        if capacity > self._starts.size:
+            grown = max(capacity, 2 * self._starts.size)
+            self._hashes = np.resize(self._hashes, grown)
+            self._starts = np.resize(self._starts, grown)
+            self._lengths = np.resize(self._lengths, grown)
+        if 2 * capacity > self._table.size:
+            self._table = np.full(1 << (2 * capacity).bit_length(), -1, np.int32)
+            _fill_table(self._table, self._hashes, self._uniques)

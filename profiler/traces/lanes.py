@@ -1,0 +1,136 @@
+"""What threads of a Chrome trace are called, what they are, and in which order they are shown."""
+
+import re
+from collections import Counter as Tally
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from profiler.trace import Lane, LaneKind
+
+DEVICE_CATEGORIES: Final = frozenset(
+    {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "Kernel", "Memcpy", "Memset"}
+)
+"""Categories of what Kineto records on a GPU stream, in today's and in 2021's spelling."""
+
+_ACCELERATOR: Final = re.compile(r"\b(gpu|tpu|xpu|mtia|cuda)\b", re.IGNORECASE)
+_STREAM: Final = re.compile(r"\bstream\b", re.IGNORECASE)
+_COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
+_COMPUTE: Final = re.compile(r"compute|kernel", re.IGNORECASE)
+_DISTANT: Final = float("inf")
+_NO_PROCESS: Final = "no process"
+
+AnyKey = TypeVar("AnyKey")
+
+
+@dataclass
+class ThreadNames:
+    """What the metadata events of a trace say about its processes and threads, by their identifiers' text."""
+
+    process_names: dict[str, str] = field(default_factory=dict)
+    process_labels: dict[str, str] = field(default_factory=dict)
+    process_sort: dict[str, float] = field(default_factory=dict)
+    thread_names: dict[tuple[str, str], str] = field(default_factory=dict)
+    thread_sort: dict[tuple[str, str], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ThreadKey:
+    """A place where slices lie: a thread, or the asynchronous operations of one name."""
+
+    pid: str
+    tid: str
+    operation: str | None = None
+    """Name of asynchronous operations, which belong to a process and to no thread."""
+
+
+def identifier(text: str) -> int | str:
+    """An identifier as the number it is, if it is one: the same thread is written as 7 and as "7"."""
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+
+
+def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:
+    """What a thread is, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
+    place = f"{process} {thread}"
+    if process in ("Spans", "Traces", "Allocators", _NO_PROCESS) or process.endswith(" Tensors"):
+        return "other"
+    if _COPY.search(place) and not _COMPUTE.search(thread):
+        return "memcpy"
+    on_device = _ACCELERATOR.search(process) or "stream:" in process or "stream#" in process
+    if DEVICE_CATEGORIES.intersection(categories) or (_STREAM.search(place) and on_device):
+        return "stream"
+    return "device" if on_device else "host"
+
+
+def order_and_name(
+    keys: Sequence[ThreadKey], categories: Sequence[Collection[str]], names: ThreadNames
+) -> tuple[list[int], list[Lane]]:
+    """The order in which threads are shown, as indices into ``keys``, and their lanes in that order.
+
+    Processes go by sort index, then identifier; threads likewise. Asynchronous operations follow the threads
+    of their process. Names that two processes, or two threads of one process, share get the identifier added.
+    """
+    processes = _distinct({key.pid: process_name(key.pid, names) for key in keys}, lambda pid, name: f"{name} {pid}")
+    threads = _distinct(
+        {key: _thread_name(key, names) for key in keys},
+        lambda key, name: f"{name} {key.tid}",
+        within=lambda key: key.pid,
+    )
+
+    def rank(index: int) -> tuple[object, ...]:
+        key = keys[index]
+        return (
+            names.process_sort.get(key.pid, 0 if isinstance(identifier(key.pid), int) else _DISTANT),
+            _natural(key.pid),
+            key.operation is not None,
+            names.thread_sort.get((key.pid, key.tid), 0),
+            _natural(key.tid),
+            key.operation or "",
+        )
+
+    order = sorted(range(len(keys)), key=rank)
+    lanes = []
+    for index in order:
+        key = keys[index]
+        process, thread = processes[key.pid], threads[key]
+        lanes.append(
+            Lane(
+                process=process,
+                name=thread,
+                pid=identifier(key.pid),
+                tid=identifier(key.tid),
+                kind=lane_kind(process, thread, categories[index]),
+                depths=0,
+            )
+        )
+    return order, lanes
+
+
+def _natural(text: str) -> tuple[float, str]:
+    number = identifier(text)
+    return (number, "") if isinstance(number, int) else (_DISTANT, text)
+
+
+def process_name(pid: str, names: ThreadNames) -> str:
+    """What people call a process: its name and labels, or its identifier."""
+    name, label = names.process_names.get(pid, ""), names.process_labels.get(pid, "")
+    if name and label:
+        return f"{name} ({label})"
+    return name or label or (f"process {pid}" if isinstance(identifier(pid), int) else pid or _NO_PROCESS)
+
+
+def _thread_name(key: ThreadKey, names: ThreadNames) -> str:
+    if key.operation is not None:
+        return key.operation
+    name = names.thread_names.get((key.pid, key.tid), "")
+    return name or (f"thread {key.tid}" if isinstance(identifier(key.tid), int) else key.tid or "no thread")
+
+
+def _distinct(
+    names: Mapping[AnyKey, str],
+    with_identifier: Callable[[AnyKey, str], str],
+    *,
+    within: Callable[[AnyKey], object] = lambda _: None,
+) -> dict[AnyKey, str]:
+    shared = Tally((within(key), name) for key, name in names.items())
+    return {key: with_identifier(key, name) if shared[within(key), name] > 1 else name for key, name in names.items()}

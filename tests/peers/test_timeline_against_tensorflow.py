@@ -1,0 +1,51 @@
+"""Event for event, what TensorFlow's own ``Timeline`` made of the same StepStats."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from profiler.step_stats import load_step_stats
+from profiler.timeline import allocator_maximums, chrome_trace
+
+pytestmark = pytest.mark.peers
+
+GENERATIONS = ["gen1_0", "gen1_1", "gen2_0", "gen2_1", "gen3_0", "gen3_1"]
+Peer = Callable[[str], Path]
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "show_dataflow=False,show_memory=False": {"show_dataflow": False},
+    "show_dataflow=False,show_memory=True": {"show_dataflow": False, "show_memory": True},
+    "show_dataflow=True,show_memory=False": {"show_dataflow": True},
+    "show_dataflow=True,show_memory=True": {"show_dataflow": True, "show_memory": True},
+    "op_time=gpu": {"op_time": "gpu"},
+    "op_time=all": {"op_time": "all"},
+}
+
+
+def in_order(trace: Any) -> str:
+    """As text, so that the order of events and of their fields counts."""
+    return json.dumps(trace)
+
+
+@pytest.mark.parametrize("name", GENERATIONS)
+def test_every_option(peer: Peer, name: str) -> None:
+    step_stats = load_step_stats(peer(f"timeline/{name}.step_stats.pb"))
+    expected = json.loads(peer(f"timeline/{name}.timeline.json").read_text())
+    assert set(expected) == {*OPTIONS, "allocator_maximums"}
+    for key, options in OPTIONS.items():
+        assert in_order(chrome_trace(step_stats, **options)) == in_order(expected[key]), key
+    maximums = {
+        allocator: {"timestamp": m.timestamp, "num_bytes": m.num_bytes, "tensors": sorted(m.tensors)}
+        for allocator, m in allocator_maximums(step_stats).items()
+    }
+    assert maximums == expected["allocator_maximums"]
+
+
+@pytest.mark.parametrize(("name", "show_memory"), [("dataflow", False), ("dataflow_memory", True)])
+def test_a_traced_training_step(peer: Peer, name: str, show_memory: bool) -> None:
+    step_stats = load_step_stats(peer("tensorflow1/rm_4.pb"))
+    expected = json.loads(peer(f"tensorflow1/rm_4.timeline_{name}.json").read_text())
+    assert in_order(chrome_trace(step_stats, show_memory=show_memory)) == in_order(expected)

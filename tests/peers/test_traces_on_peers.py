@@ -1,0 +1,144 @@
+"""Traces that other tools wrote, against an independent count of what they hold."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from profiler.step_stats import parse_step_stats
+from profiler.trace import Trace
+from profiler.traces import read_trace
+
+pytestmark = pytest.mark.peers
+
+CHROME = {
+    "hta/a100_rank0_108936_events.json.gz": {"flow end without a start": 28196, "overlaps its neighbour": 1},
+    "hta/amd_mi250.json.gz": {"flow end without a start": 5},
+    "hta/diff_control.json.gz": {"flow end without a start": 15242},
+    "hta/diff_test.json.gz": {"flow end without a start": 11797, "overlaps its neighbour": 25},
+    "hta/sampled_rank-0.json.gz": {},
+    "hta/sampled_rank-1.json.gz": {},
+    "hta/simple_add.json.gz": {
+        "flow end without a start": 176,
+        "flow start without an end": 16,
+        "overlaps its neighbour": 7,
+    },
+    "kineto/resnet50_num_workers_0.pt.trace.json.gz": {},
+    "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz": {"overlaps its neighbour": 75},
+    "tensorflow1/rm_4.timeline_dataflow.json": {},
+    "tensorflow1/rm_4.timeline_dataflow_memory.json": {"object event (N, O, D)": 261},
+    "tensorflow2.xprof_trace.json": {},
+}
+STEPS = {
+    "hta/a100_rank0_108936_events.json.gz": [550, 551, 552, 553, 554],
+    "hta/amd_mi250.json.gz": [1, 2],
+    "hta/diff_control.json.gz": [1009, 1010, 1011, 1012, 1013, 1014],
+    "hta/sampled_rank-0.json.gz": [551, 552],
+    "kineto/resnet50_num_workers_0.pt.trace.json.gz": [5, 6, 7, 8, 9, 10],
+    "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz": [2, 3, 4],
+}
+STEP_STATS = ["tensorflow1/rm_4.pb", "tensorflow1/rm_9.pb"] + [
+    f"timeline/gen{generation}_{number}.step_stats.pb" for generation in (1, 2, 3) for number in (0, 1)
+]
+
+
+def nanoseconds(microseconds: float | int) -> int:
+    return round(microseconds * 1000)
+
+
+def events_of(path: Path) -> list[dict[str, Any]]:
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return list(json.loads(data)["traceEvents"])
+
+
+def slices(trace: Trace) -> Iterator[tuple[str, int, int]]:
+    for name, start, duration in zip(
+        trace.name_id.tolist(), trace.start_ns.tolist(), trace.duration_ns.tolist(), strict=True
+    ):
+        yield trace.names[name], start, duration
+
+
+def check_against_events(trace: Trace, events: list[dict[str, Any]]) -> None:
+    expected = Counter(
+        (event["name"], nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)))
+        for event in events
+        if event.get("ph") in ("X", "i")
+    )
+    assert Counter(slices(trace)) == expected
+    same_row = (np.diff(trace.lane) == 0) & (np.diff(trace.depth) == 0)
+    ends = (trace.start_ns + trace.duration_ns)[:-1]
+    assert (ends[same_row] <= trace.start_ns[1:][same_row]).all()
+    counted = sum(len(event["args"]) for event in events if event.get("ph") == "C")
+    assert sum(len(counter.values) for counter in trace.counters) == counted
+
+
+@pytest.mark.parametrize("name", CHROME)
+def test_every_slice_of_a_chrome_trace_is_read(peer: Callable[[str], Path], name: str) -> None:
+    path = peer(name)
+    trace = read_trace(path.read_bytes(), name=name)
+    check_against_events(trace, events_of(path))
+    assert trace.losses.counts == CHROME[name]
+    assert trace.losses.notes == ()
+    if name in STEPS:
+        assert [step.number for step in trace.steps] == STEPS[name]
+
+
+@pytest.mark.parametrize("name", CHROME)
+def test_arguments_are_those_of_the_event(peer: Callable[[str], Path], name: str) -> None:
+    path = peer(name)
+    trace = read_trace(path.read_bytes(), name=name)
+    by_slice: dict[tuple[str, int, int], list[Any]] = {}
+    for event in events_of(path):
+        if event.get("ph") in ("X", "i"):
+            key = (event["name"], nanoseconds(event["ts"]), nanoseconds(event.get("dur", 0)))
+            by_slice.setdefault(key, []).append(event.get("args", {}))
+    keys = list(slices(trace))
+    for index in range(0, len(trace), max(1, len(trace) // 500)):
+        assert trace.arguments[index] in by_slice[keys[index]]
+
+
+@pytest.mark.parametrize(
+    "name", ["hta/a100_rank0_108936_events.json.gz", "hta/amd_mi250.json.gz", "hta/simple_add.json.gz"]
+)
+def test_launch_arrows_join_equal_correlations(peer: Callable[[str], Path], name: str) -> None:
+    trace = read_trace(peer(name).read_bytes(), name=name)
+    launches = trace.flows.category_id == trace.categories.index("ac2g")
+    pairs = list(zip(trace.flows.source[launches].tolist(), trace.flows.target[launches].tolist(), strict=True))
+    assert pairs
+    for source, target in pairs:
+        assert trace.arguments[source]["correlation"] == trace.arguments[target]["correlation"]
+        assert trace.lanes[trace.lane[target]].kind in ("stream", "device")
+
+
+@pytest.mark.parametrize("name", [name for name in STEP_STATS if name.startswith("timeline/")])
+def test_timelines_of_tensorflow_are_read_under_every_option(peer: Callable[[str], Path], name: str) -> None:
+    oracle = json.loads(peer(name.replace("step_stats.pb", "timeline.json")).read_bytes())
+    for option, timeline in oracle.items():
+        if option == "allocator_maximums":
+            continue
+        trace = read_trace(json.dumps(timeline).encode(), name=option)
+        check_against_events(trace, timeline["traceEvents"])
+        assert set(trace.losses.counts) <= {"object event (N, O, D)"}
+
+
+@pytest.mark.parametrize("name", STEP_STATS)
+def test_every_node_of_step_stats_is_a_slice(peer: Callable[[str], Path], name: str) -> None:
+    data = peer(name).read_bytes()
+    trace = read_trace(data, name=name)
+    nodes = [node for device in parse_step_stats(data, name=name).dev_stats for node in device.node_stats]
+    assert sorted(zip(trace.start_ns.tolist(), trace.duration_ns.tolist(), strict=True)) == sorted(
+        (
+            node.all_start_nanos or node.all_start_micros * 1000,
+            node.all_end_rel_nanos or node.all_end_rel_micros * 1000,
+        )
+        for node in nodes
+    )
+    assert trace.losses.counts == {}
+    assert {lane.kind for lane in trace.lanes} == (
+        {"host"} if name.startswith("tensorflow1") else {"host", "device", "stream", "memcpy"}
+    )

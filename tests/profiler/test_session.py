@@ -1,0 +1,375 @@
+import gc
+import gzip
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import profiler
+from profiler.collectors.base import Record
+from profiler.collectors.host import GC_LANE, STEPS_LANE
+from profiler.session import AlreadyStartedError, NotStartedError, Recording, Session, annotate
+from profiler.session import _process as running
+from summary.errors import UserError
+from summary.proto.run_metadata_pb2 import RunMetadata
+
+START = 1_700_000_000_000_000_000
+"""Wall time at which the fake clock begins, in nanoseconds: 2023-11-14 22:13:20 UTC."""
+
+
+class FakeClock:
+    """Every reading of the counter is 1.5 microseconds after the one before."""
+
+    def __init__(self) -> None:
+        self.counter = 500
+
+    def perf_counter_ns(self) -> int:
+        self.counter += 1500
+        return self.counter
+
+    def time_ns(self) -> int:
+        return START + self.counter + 1500
+
+
+class FakeWriter:
+    def __init__(self) -> None:
+        self.added: list[tuple[str, int | None, float | None, RunMetadata]] = []
+        self.closed = False
+
+    def add_run_metadata(
+        self,
+        run_metadata: RunMetadata,
+        tag: str,
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        self.added.append((tag, global_step, walltime, run_metadata))
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Recorded:
+    """A session on a fake clock that `annotate` goes to, and what it wrote."""
+
+    def __init__(self, logdir: Path) -> None:
+        self.writer = FakeWriter()
+        self.session = Session(
+            logdir, first_step=7, clock=FakeClock(), make_writer=lambda _: self.writer, host_name="box"
+        )
+
+    def start(self) -> None:
+        self.session.start()
+        running.session, running.host = self.session, self.session.host
+
+    def stop(self) -> tuple[Recording, dict[str, Any]]:
+        running.session = running.host = None
+        recording = self.session.stop()
+        return recording, json.loads(gzip.decompress(recording.trace_path.read_bytes()))
+
+
+@pytest.fixture(autouse=True)
+def without_collections() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.fixture
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.fixture
+def recorded(tmp_path: Path, in_utc: None) -> Recorded:
+    return Recorded(tmp_path)
+
+
+def slices(trace: dict[str, Any]) -> list[tuple[str, float, float, dict[str, Any]]]:
+    return [(e["name"], e["ts"], e["dur"], e["args"]) for e in trace["traceEvents"] if e["ph"] == "X"]
+
+
+def test_whole_recording(recorded: Recorded, tmp_path: Path) -> None:
+    recorded.start()
+    with annotate("forward", batch=32, shape=(2, 3)), annotate("conv"):
+        pass
+    profiler.step()
+    with annotate("eval"):
+        pass
+    profiler.step()
+    recording, trace = recorded.stop()
+
+    assert recording == Recording(
+        trace_path=tmp_path / "plugins/profile/2023_11_14_22_13_20/box.trace.json.gz",
+        steps=(7, 8),
+        records=5,
+        unfinished=0,
+    )
+    host = trace["traceEvents"][0]["pid"]
+    thread = threading.get_native_id()
+    in_steps = {"pid": host, "tid": STEPS_LANE.thread_id}
+    in_thread = {"pid": host, "tid": thread}
+    user = {"ph": "X", "cat": "user_annotation"}
+    forward_args = {"batch": 32, "shape": "(2, 3)"}
+    assert trace == {
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": START + 3500,
+        "otherData": {"producer": "stepscope", "host": "box"},
+        "traceEvents": [
+            {"ph": "M", "name": "process_name", "pid": host, "args": {"name": f"box (process {host})"}},
+            {"ph": "M", "name": "process_sort_index", "pid": host, "args": {"sort_index": 0}},
+            {"ph": "M", "name": "thread_name", **in_steps, "args": {"name": "steps"}},
+            {"ph": "M", "name": "thread_sort_index", **in_steps, "args": {"sort_index": 0}},
+            {"ph": "M", "name": "thread_name", **in_thread, "args": {"name": "MainThread"}},
+            {"ph": "M", "name": "thread_sort_index", **in_thread, "args": {"sort_index": 1}},
+            {**user, "name": "ProfilerStep#7", **in_steps, "ts": 0.0, "dur": 7.5, "args": {"step": 7}},
+            {**user, "name": "ProfilerStep#8", **in_steps, "ts": 7.5, "dur": 4.5, "args": {"step": 8}},
+            {**user, "name": "forward", **in_thread, "ts": 1.5, "dur": 4.5, "args": forward_args},
+            {**user, "name": "conv", **in_thread, "ts": 3.0, "dur": 1.5, "args": {}},
+            {**user, "name": "eval", **in_thread, "ts": 9.0, "dur": 1.5, "args": {}},
+        ],
+    }
+    assert recorded.writer.closed
+    assert [
+        (tag, step, wall_time, [(n.node_name, n.all_start_nanos, n.all_end_rel_nanos) for n in nodes])
+        for tag, step, wall_time, run_metadata in recorded.writer.added
+        for nodes in [run_metadata.step_stats.dev_stats[0].node_stats]
+    ] == [
+        (
+            "step_7",
+            7,
+            (START + 11_000) / 1e9,
+            [
+                ("ProfilerStep#7", START + 3500, 7500),
+                ("forward", START + 5000, 4500),
+                ("conv", START + 6500, 1500),
+            ],
+        ),
+        (
+            "step_8",
+            8,
+            (START + 15_500) / 1e9,
+            [("ProfilerStep#8", START + 11_000, 4500), ("eval", START + 12_500, 1500)],
+        ),
+    ]
+
+
+def test_what_is_open_at_the_end_is_closed_and_marked(recorded: Recorded) -> None:
+    recorded.start()
+    scope = annotate("forward", batch=1)
+    with scope:
+        recording, trace = recorded.stop()
+    assert recording.unfinished == 2
+    assert slices(trace) == [
+        ("ProfilerStep#7", 0.0, 3.0, {"step": 7, "unfinished": True}),
+        ("forward", 1.5, 1.5, {"batch": 1, "unfinished": True}),
+    ]
+
+
+def test_a_scope_that_outlives_a_recording_does_not_enter_the_next(tmp_path: Path, in_utc: None) -> None:
+    first, second = Recorded(tmp_path), Recorded(tmp_path)
+    first.start()
+    with annotate("outer"):
+        first.stop()
+        second.start()
+        with annotate("inner"):
+            pass
+    _, trace = second.stop()
+    assert [name for name, *_ in slices(trace)] == ["ProfilerStep#7", "inner"]
+
+
+def test_a_recording_without_steps_or_scopes_is_one_step(recorded: Recorded) -> None:
+    recorded.start()
+    recording, trace = recorded.stop()
+    assert recording.steps == (7,)
+    assert slices(trace) == [("ProfilerStep#7", 0.0, 1.5, {"step": 7, "unfinished": True})]
+
+
+def test_steps_may_be_numbered_by_the_program(recorded: Recorded) -> None:
+    recorded.start()
+    profiler.step(100)
+    profiler.step()
+    with annotate("x"):
+        pass
+    assert recorded.stop()[0].steps == (7, 100, 101)
+
+
+def test_functions_may_be_annotated_before_a_recording_starts(recorded: Recorded) -> None:
+    @annotate("square", power=2)
+    def square(x: int) -> int:
+        return x * x
+
+    assert square(3) == 9
+    recorded.start()
+    assert square(4) == 16
+    _, trace = recorded.stop()
+    assert slices(trace)[1:] == [("square", 1.5, 1.5, {"power": 2})]
+    assert square.__name__ == "square"
+
+
+def test_a_scope_ends_when_an_exception_leaves_it(recorded: Recorded) -> None:
+    recorded.start()
+    with pytest.raises(KeyError), annotate("broken"):
+        raise KeyError("x")
+    _, trace = recorded.stop()
+    assert slices(trace)[1:] == [("broken", 1.5, 1.5, {})]
+
+
+def test_threads_have_lanes_of_their_own_even_if_they_outlive_the_recording(recorded: Recorded) -> None:
+    inside, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with annotate("load"):
+            inside.set()
+            leave.wait()
+
+    recorded.start()
+    thread = threading.Thread(target=work, name="loader")
+    thread.start()
+    inside.wait()
+    recording, trace = recorded.stop()
+    leave.set()
+    thread.join()
+    lanes = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"]
+    assert lanes == ["steps", "loader"]
+    assert recording.unfinished == 2
+
+
+def test_no_scope_of_many_threads_is_lost(recorded: Recorded) -> None:
+    def work() -> None:
+        for _ in range(1000):
+            with annotate("outer"), annotate("inner"):
+                pass
+
+    recorded.start()
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    recording, _ = recorded.stop()
+    assert recording.records == 4 * 2000 + 1
+
+
+def test_garbage_collections_are_a_lane(recorded: Recorded) -> None:
+    recorded.start()
+    gc.collect(1)
+    callbacks = len(gc.callbacks)
+    _, trace = recorded.stop()
+    assert len(gc.callbacks) == callbacks - 1
+    found = [e for e in trace["traceEvents"] if e.get("cat") == "gc"]
+    assert [(e["name"], e["tid"], e["dur"]) for e in found] == [("gc generation 1", GC_LANE.thread_id, 1.5)]
+    assert set(found[0]["args"]) == {"generation", "collected", "uncollectable"}
+
+
+def test_any_name_and_argument_can_be_written(recorded: Recorded) -> None:
+    recorded.start()
+    with annotate("lone \ud800", huge=2**64, nothing=None, half=0.5, flag=True, text="\udfff"):
+        pass
+    _, trace = recorded.stop()
+    assert slices(trace)[1] == (
+        "lone \\ud800",
+        1.5,
+        1.5,
+        {"huge": str(2**64), "nothing": None, "half": 0.5, "flag": True, "text": "\\udfff"},
+    )
+
+
+def test_no_trace_replaces_another(tmp_path: Path, in_utc: None) -> None:
+    names = []
+    for _ in range(3):
+        recorded = Recorded(tmp_path)
+        recorded.start()
+        names.append(recorded.stop()[0].trace_path.name)
+    assert names == ["box.trace.json.gz", "box.2.trace.json.gz", "box.3.trace.json.gz"]
+    assert sorted(p.name for p in (tmp_path / "plugins/profile/2023_11_14_22_13_20").iterdir()) == sorted(names)
+
+
+class FailingCollector:
+    def start(self) -> None:
+        raise UserError("no device")
+
+    def stop(self) -> list[Record]:
+        raise AssertionError("it never started")
+
+
+def test_a_collector_that_cannot_start_stops_the_others(tmp_path: Path) -> None:
+    callbacks = gc.callbacks.copy()
+    with pytest.raises(UserError, match="no device"):
+        Session(tmp_path, collectors=[FailingCollector()]).start()
+    assert gc.callbacks == callbacks
+
+
+def test_starting_twice_says_what_to_do(tmp_path: Path) -> None:
+    profiler.start(tmp_path)
+    try:
+        with pytest.raises(AlreadyStartedError, match=r"call profiler\.stop\(\) before"):
+            profiler.start(tmp_path)
+    finally:
+        profiler.stop()
+
+
+def test_stopping_without_a_recording_says_what_to_do() -> None:
+    with pytest.raises(NotStartedError, match=r"call profiler\.start\(logdir\) first"):
+        profiler.stop()
+
+
+def test_a_log_directory_that_is_a_file_is_refused_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="nothing can be recorded into"):
+        profiler.start(tmp_path / "file")
+    with pytest.raises(NotStartedError):
+        profiler.stop()
+
+
+def test_steps_and_scopes_without_a_recording_do_nothing() -> None:
+    profiler.step()
+    with annotate("forward"):
+        pass
+    assert running.session is None
+
+
+def test_profile_writes_an_event_file_beside_the_trace(tmp_path: Path) -> None:
+    from summary.proto.event_pb2 import Event
+
+    profile = profiler.Profile(tmp_path, first_step=3)
+
+    def train() -> None:
+        with profile:
+            with annotate("forward"):
+                pass
+            profile.step()
+            raise RuntimeError("training broke")
+
+    with pytest.raises(RuntimeError, match="training broke"):
+        train()
+    assert profile.recording is not None
+    assert profile.recording.steps == (3,)
+    (event_file,) = tmp_path.glob("*.tfevents.*")
+    content, offset, tagged = event_file.read_bytes(), 0, []
+    while offset < len(content):
+        length = int.from_bytes(content[offset : offset + 8], "little")
+        event = Event.FromString(content[offset + 12 : offset + 12 + length])
+        offset += length + 16
+        if event.HasField("tagged_run_metadata"):
+            tagged.append((event.step, event.tagged_run_metadata.tag, event.tagged_run_metadata.run_metadata))
+    ((step, tag, run_metadata),) = tagged
+    assert (step, tag) == (3, "step_3")
+    (device,) = RunMetadata.FromString(run_metadata).step_stats.dev_stats
+    assert [node.node_name for node in device.node_stats] == ["ProfilerStep#3", "forward"]
+
+
+def test_importing_the_profiler_is_light() -> None:
+    code = "import sys, profiler; print({'numba', 'dash', 'plotly'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

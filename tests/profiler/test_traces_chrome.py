@@ -1,0 +1,426 @@
+"""Chrome traces: a tiny trace in, the whole table of what is read out."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from profiler.trace import Trace
+from profiler.traces import TraceError, read_trace
+
+
+def table(trace: Trace) -> str:
+    """One line per slice: lane | depth | start | duration | name | category."""
+    return "\n".join(
+        f"{trace.lanes[lane].process}/{trace.lanes[lane].name} | {depth} | {start} | {duration} | "
+        f"{trace.names[name]} | {trace.categories[category]}"
+        for lane, depth, start, duration, name, category in zip(
+            trace.lane, trace.depth, trace.start_ns, trace.duration_ns, trace.name_id, trace.category_id, strict=True
+        )
+    )
+
+
+def read(*events: dict[str, Any], **top: Any) -> Trace:
+    return read_trace(json.dumps({"traceEvents": events, **top}).encode(), name="tiny")
+
+
+def slice_(name: str, ts: Any, dur: Any, pid: Any = 1, tid: Any = 1, **more: Any) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, **more}
+
+
+def lines(text: str) -> str:
+    return "\n".join(line.strip() for line in text.strip().splitlines())
+
+
+def test_unsorted_slices_are_nested_and_sorted() -> None:
+    trace = read(
+        slice_("inner", 2, 3, cat="op", args={"a": 1}),
+        slice_("next", 10, 1, cat="op"),
+        slice_("outer", 0, 10, cat="op", args={"a": 0}),
+        slice_("instant of no time", 2, 0),
+    )
+    assert table(trace) == lines("""
+        process 1/thread 1 | 0 | 0 | 10000 | outer | op
+        process 1/thread 1 | 0 | 10000 | 1000 | next | op
+        process 1/thread 1 | 1 | 2000 | 3000 | inner | op
+        process 1/thread 1 | 2 | 2000 | 0 | instant of no time |
+    """).replace("no time |", "no time | ")
+    assert [trace.arguments[index] for index in range(4)] == [{"a": 0}, {}, {"a": 1}, {}]
+    assert trace.losses.counts == {}
+
+
+def test_slices_that_cross_take_another_row_and_are_counted() -> None:
+    trace = read(slice_("a", 0, 10), slice_("b", 5, 10), slice_("c", 12, 10), slice_("d", 13, 1))
+    assert [(trace.names[n], int(d)) for n, d in zip(trace.name_id, trace.depth, strict=True)] == [
+        ("a", 0),
+        ("c", 0),
+        ("b", 1),
+        ("d", 2),
+    ]
+    assert trace.losses.counts == {"overlaps its neighbour": 2}
+
+
+def test_times_keep_every_nanosecond_that_is_written() -> None:
+    # Read as float64, 1683564901548726.123 us would be 1683564901548726.0: such traces showed slices that overlap.
+    text = (
+        '[{"ph":"X","name":"a","pid":1,"ts":1683564901548726.123,"dur":0.0015},'
+        '{"ph":"X","name":"b","pid":1,"ts":"1683564901548727.25","dur":"1e3"},'
+        '{"ph":"X","name":"c","pid":1,"ts":-1.5,"dur":-1},'
+        '{"ph":"X","name":"d","pid":1,"ts":"soon","dur":1},'
+        '{"ph":"X","name":"e","pid":1,"ts":7}]'
+    )
+    trace = read_trace(text.encode(), name="tiny")
+    assert list(zip(trace.start_ns.tolist(), trace.duration_ns.tolist(), strict=True)) == [
+        (-1500, 0),
+        (7000, 0),
+        (1683564901548726123, 2),
+        (1683564901548727250, 1_000_000),
+    ]
+    assert trace.losses.counts == {
+        "negative duration": 1,
+        "event without a readable time": 1,
+        "complete event without a readable duration": 1,
+    }
+
+
+def test_begin_and_end_events_pair_up_per_thread() -> None:
+    trace = read(
+        {"ph": "B", "name": "outer", "ts": 0, "pid": 1, "tid": 1, "args": {"from": "begin"}},
+        {"ph": "B", "name": "inner", "ts": 1, "pid": 1, "tid": 1},
+        {"ph": "B", "name": "other thread", "ts": 1, "pid": 1, "tid": 2},
+        {"ph": "E", "ts": 2, "pid": 1, "tid": 1},
+        {"ph": "E", "name": "misnamed", "ts": 3, "pid": 1, "tid": 1, "args": {"to": "end"}},
+        {"ph": "E", "name": "stray", "ts": 4, "pid": 1, "tid": 1},
+        slice_("last", 5, 1),
+    )
+    assert table(trace) == "\n".join(
+        [
+            "process 1/thread 1 | 0 | 0 | 3000 | outer | ",
+            "process 1/thread 1 | 0 | 5000 | 1000 | last | ",
+            "process 1/thread 1 | 1 | 1000 | 1000 | inner | ",
+            "process 1/thread 2 | 0 | 1000 | 5000 | other thread | ",
+        ]
+    )
+    assert trace.arguments[0] == {"from": "begin", "to": "end"}
+    assert trace.losses.counts == {
+        "begin without an end": 1,
+        "end without a begin": 1,
+        "end with another name than its begin": 1,
+    }
+
+
+def test_asynchronous_operations_have_lanes_of_their_own() -> None:
+    def mark(phase: str, name: str, ts: int, id_: str, category: str = "net") -> dict[str, Any]:
+        return {"ph": phase, "cat": category, "name": name, "ts": ts, "id": id_, "pid": 1, "tid": 1}
+
+    trace = read(
+        mark("b", "load", 0, "0x1"),
+        mark("b", "load", 2, "0x2"),
+        mark("n", "half", 3, "0x1"),
+        mark("b", "parse", 4, "0x1"),
+        mark("e", "parse", 6, "0x1"),
+        mark("e", "load", 8, "0x1"),
+        mark("e", "load", 9, "0x2"),
+        mark("e", "load", 9, "0x3"),
+    )
+    assert table(trace) == "\n".join(
+        [
+            "process 1/load | 0 | 0 | 8000 | load | net",
+            "process 1/load | 1 | 2000 | 7000 | load | net",
+            "process 1/load | 2 | 3000 | 0 | half | net",
+            "process 1/load | 2 | 4000 | 2000 | parse | net",
+        ]
+    )
+    assert trace.losses.counts == {"asynchronous end without a begin": 1}
+
+
+def test_instants_are_slices_without_duration() -> None:
+    trace = read(
+        {"ph": "i", "name": "[memory]", "ts": 1, "pid": 1, "tid": 1, "s": "t", "args": {"Bytes": 4}},
+        {"ph": "I", "name": "mark", "cat": "user", "ts": 2, "pid": 1, "tid": 1},
+    )
+    assert table(trace) == lines("""
+        process 1/thread 1 | 0 | 1000 | 0 | [memory] | instant
+        process 1/thread 1 | 0 | 2000 | 0 | mark | user
+    """)
+
+
+def test_counters_have_a_series_per_argument() -> None:
+    trace = read(
+        {"ph": "C", "name": "memory", "ts": 2, "pid": 1, "args": {"used": 3, "free": "5"}},
+        {"ph": "C", "name": "memory", "ts": 1, "pid": 1, "args": {"used": 1, "free": None}},
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "trainer"}},
+    )
+    assert [(c.process, c.name, c.series, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("trainer", "memory", "used", [1000, 2000], [1.0, 3.0]),
+        ("trainer", "memory", "free", [2000], [5.0]),
+    ]
+    assert trace.losses.counts == {"counter value that is no number": 1}
+
+
+def flow(phase: str, ts: int, tid: int, id_: Any = 1, **more: Any) -> dict[str, Any]:
+    return {"ph": phase, "cat": "ac2g", "name": "ac2g", "ts": ts, "pid": 1, "tid": tid, "id": id_, **more}
+
+
+def arrows(trace: Trace) -> list[tuple[str, str, str]]:
+    flows = trace.flows
+    return [
+        (trace.names[trace.name_id[a]], trace.names[trace.name_id[b]], trace.categories[c])
+        for a, b, c in zip(flows.source, flows.target, flows.category_id, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("events", "expected", "in_vain"),
+    [
+        pytest.param([flow("s", 1, 1), flow("f", 20, 2, bp="e")], [("launch", "kernel")], {}, id="launch"),
+        pytest.param([flow("s", 1, 1), flow("f", 15, 2)], [("launch", "kernel")], {}, id="next slice"),
+        pytest.param([flow("s", 5, 1), flow("t", 20, 2)], [("launch", "kernel")], {}, id="at the end of its slice"),
+        pytest.param([flow("s", 22, 2), flow("f", 1, 1, bp="e")], [("kernel", "launch")], {}, id="skewed clocks"),
+        pytest.param(
+            [flow("s", 1, 1), flow("f", 20, 2, bp="e"), flow("f", 40, 2, bp="e")],
+            [("launch", "kernel"), ("launch", "second kernel")],
+            {},
+            id="one launch, two kernels",
+        ),
+        pytest.param(
+            [flow("s", 1, 1), flow("t", 20, 2), flow("f", 40, 2, bp="e")],
+            [("launch", "kernel"), ("kernel", "second kernel")],
+            {},
+            id="through a step",
+        ),
+        pytest.param([flow("s", 1, 1, "1"), flow("f", 20, 2, bp="e")], [("launch", "kernel")], {}, id="id as text"),
+        pytest.param([flow("f", 20, 2, bp="e")], [], {"flow end without a start": 1}, id="no start"),
+        pytest.param([flow("s", 1, 1)], [], {"flow start without an end": 1}, id="no end"),
+        pytest.param([flow("s", 8, 1), flow("f", 20, 2)], [], {"flow event on no slice": 1}, id="on no slice"),
+        pytest.param([flow("s", 1, 1), flow("f", 2, 1, bp="e")], [], {"flow from a slice to itself": 1}, id="itself"),
+    ],
+)
+def test_flows_join_slices(
+    events: list[dict[str, Any]], expected: list[tuple[str, str]], in_vain: dict[str, int]
+) -> None:
+    trace = read(
+        slice_("launch", 1, 4, tid=1),
+        slice_("kernel", 20, 10, tid=2),
+        slice_("second kernel", 40, 10, tid=2),
+        *events,
+    )
+    assert arrows(trace) == [(*pair, "ac2g") for pair in expected]
+    assert trace.losses.counts == in_vain
+
+
+def test_slices_can_name_their_flow_themselves() -> None:
+    trace = read(
+        slice_("from", 0, 1, bind_id="0x7", flow_out=True),
+        slice_("through", 2, 1, bind_id="0x7", flow_in=True, flow_out=True),
+        slice_("to", 4, 1, bind_id="0x7", flow_in=True),
+    )
+    assert arrows(trace) == [("from", "through", ""), ("through", "to", "")]
+
+
+def test_lanes_are_named_and_ordered_by_metadata() -> None:
+    def meta(what: str, pid: Any, tid: Any, **args: Any) -> dict[str, Any]:
+        return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": args}
+
+    trace = read(
+        meta("process_name", 9, 0, name="python"),
+        meta("process_labels", 9, 0, labels="CPU"),
+        meta("process_sort_index", 9, 0, sort_index=9),
+        meta("process_name", 0, 0, name="python"),
+        meta("process_labels", 0, 0, labels="GPU 0"),
+        meta("process_sort_index", 0, 0, sort_index=50),
+        meta("thread_name", 0, 7, name="stream 7 "),
+        meta("thread_name", 9, "2", name="worker"),
+        meta("thread_name", 9, 3, name="worker"),
+        meta("thread_sort_index", 9, 3, sort_index=-1),
+        meta("process_uptime", 9, 3, seconds=1),
+        slice_("kernel", 0, 1, 0, 7, cat="kernel"),
+        slice_("op", 0, 1, 9, 2),
+        slice_("op", 0, 1, 9, 3),
+        slice_("PyTorch Profiler", 0, 1, "Spans", "PyTorch Profiler"),
+        slice_("gap", 0, 1, "", ""),
+        {"ph": "X", "name": "no thread", "ts": 0, "dur": 1, "pid": 12},
+    )
+    assert [(lane.process, lane.name, lane.pid, lane.tid, lane.kind) for lane in trace.lanes] == [
+        ("process 12", "thread 12", 12, 12, "host"),
+        ("python (CPU)", "worker 3", 9, 3, "host"),
+        ("python (CPU)", "worker 2", 9, 2, "host"),
+        ("python (GPU 0)", "stream 7", 0, 7, "stream"),
+        ("no process", "no thread", "", "", "other"),
+        ("Spans", "PyTorch Profiler", "Spans", "PyTorch Profiler", "other"),
+    ]
+    assert trace.losses.counts == {"metadata event “process_uptime”": 1}
+
+
+@pytest.mark.parametrize(
+    ("process", "thread", "kind"),
+    [
+        ("/job:localhost/replica:0/task:0/device:CPU:0 Compute", "0", "host"),
+        ("/job:localhost/replica:0/task:0/device:GPU:0 Compute", "0", "device"),
+        ("/device:GPU:0/stream:all Compute", "0", "stream"),
+        ("/device:GPU:0/stream:7<MemcpyH2D> Compute", "0", "memcpy"),
+        ("/device:GPU:0/memcpy Compute", "0", "memcpy"),
+        ("/gpu:0 (Tesla P40)/context#0/stream#2:MemcpyDtoH Compute", "0", "memcpy"),
+        ("/device:GPU:0", "Stream #7(Compute,MemcpyH2D)", "stream"),
+        ("/device:GPU:0", "Stream #8(MemcpyH2D)", "memcpy"),
+        ("/device:TPU:0", "XLA Ops", "device"),
+        ("/host:CPU", "python", "host"),
+        ("/device:CPU:0 Tensors", "0", "other"),
+    ],
+)
+def test_lanes_are_of_a_kind(process: str, thread: str, kind: str) -> None:
+    trace = read(
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": process}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": thread}},
+        slice_("op", 0, 1),
+    )
+    assert [lane.kind for lane in trace.lanes] == [kind]
+
+
+def test_steps_come_from_the_host() -> None:
+    trace = read(
+        slice_("ProfilerStep#4", 30, 9, 0, 7, cat="gpu_user_annotation"),
+        slice_("ProfilerStep#4", 20, 9, cat="user_annotation"),
+        slice_("ProfilerStep#3", 0, 19, cat="user_annotation"),
+    )
+    assert [(s.number, s.name, s.start_ns, s.duration_ns) for s in trace.steps] == [
+        (3, "ProfilerStep#3", 0, 19000),
+        (4, "ProfilerStep#4", 20000, 9000),
+    ]
+
+
+def test_steps_come_from_a_lane_of_steps() -> None:
+    trace = read(
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "Steps"}},
+        slice_("7", 0, 2),
+        slice_("8", 2, 2),
+        slice_("9", 2, 2, tid=2),
+    )
+    assert [(s.number, s.start_ns) for s in trace.steps] == [(7, 0), (8, 2000)]
+
+
+def test_what_cannot_be_shown_is_counted() -> None:
+    trace = read(
+        {},
+        {"ph": "N", "name": "t", "ts": 0, "id": 1, "pid": 1},
+        {"ph": "D", "name": "t", "ts": 0, "id": 1, "pid": 1},
+        {"ph": "P", "name": "sample", "ts": 0, "pid": 1},
+        {"name": "no phase", "ts": 0, "pid": 1},
+        slice_("op", 0, 1),
+    )
+    assert len(trace) == 1
+    assert trace.losses.counts == {
+        "object event (N, O, D)": 2,
+        "event of phase “P”": 1,
+        "event without a phase": 1,
+    }
+
+
+def test_other_keys_are_metadata() -> None:
+    trace = read(slice_("op", 0, 1), displayTimeUnit="ns", baseTimeNanoseconds=5, distributedInfo={"rank": 3})
+    assert trace.metadata == {"displayTimeUnit": "ns", "baseTimeNanoseconds": 5, "distributedInfo": {"rank": 3}}
+
+
+EVENT = '{"ph":"X","name":"a","pid":1,"ts":1,"dur":1}'
+
+
+@pytest.mark.parametrize(
+    ("text", "slices", "counts", "notes"),
+    [
+        pytest.param(f"[{EVENT},{EVENT},]", 2, {}, (), id="trailing comma"),
+        pytest.param(f" \n[{EVENT},\n", 1, {}, (), id="array without its bracket"),
+        pytest.param(f"\ufeff[{EVENT}]", 1, {}, (), id="byte order mark"),
+        pytest.param(
+            f"[{EVENT},{EVENT[:20]}",
+            1,
+            {"unreadable event": 1},
+            (
+                "the first unreadable event is at byte 46",
+                "the file ends early: nothing was read from byte 46 of 66",
+            ),
+            id="ends inside an event",
+        ),
+        pytest.param(
+            f'{{"traceEvents":[{EVENT}',
+            1,
+            {},
+            ("the file ends early: nothing was read from byte 60 of 60",),
+            id="ends after an event",
+        ),
+        pytest.param(
+            f'{{"traceEvents":[{EVENT}],"a":tr',
+            1,
+            {},
+            ("what follows byte 66 of 68 cannot be read",),
+            id="ends after the events",
+        ),
+        pytest.param(
+            f'[{EVENT},{{"ph":"X","name" "b"}},{EVENT}]',
+            2,
+            {"unreadable event": 1},
+            ("the first unreadable event is at byte 46",),
+            id="damaged event",
+        ),
+        pytest.param(
+            f'[{EVENT},{{"ph":"X","args":{{"a":1,"pid":1}},{EVENT}]',
+            2,
+            {"unreadable event": 1},
+            ("the first unreadable event is at byte 46",),
+            id="a lost bracket does not take what follows",
+        ),
+        pytest.param(f"[7,{EVENT}]", 1, {"unreadable event": 1}, ("the first unreadable event is at byte 1",), id="7"),
+        pytest.param("[]", 0, {}, (), id="empty"),
+        pytest.param('{"traceEvents": []}', 0, {}, (), id="no events"),
+    ],
+)
+def test_damaged_files_are_read_as_far_as_they_go(
+    text: str, slices: int, counts: dict[str, int], notes: tuple[str, ...]
+) -> None:
+    trace = read_trace(text.encode(), name="tiny")
+    assert (len(trace), trace.losses.counts, trace.losses.notes) == (slices, counts, notes)
+
+
+def test_compressed_files_are_read_as_far_as_they_go() -> None:
+    whole = gzip.compress(json.dumps([slice_(f"op {i * i}", i, 1) for i in range(2000)]).encode())
+    assert len(read_trace(whole, name="tiny")) == 2000
+    half = read_trace(whole[: len(whole) // 2], name="tiny")
+    assert 500 < len(half) < 1500
+    assert half.losses.notes[0] == "the compressed file ends early"
+    joined = gzip.compress(b"[" + EVENT.encode()) + gzip.compress(b"," + EVENT.encode() + b"]")
+    assert len(read_trace(joined, name="tiny")) == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "tiny is empty."),
+        (b" \n", "tiny is empty."),
+        (b"hello", "tiny is no trace. Expected a Chrome trace"),
+        (b"\x89PNG\r\n\x1a\n", "tiny is no trace."),
+        (b'{"a": 1}', "tiny is JSON without trace events."),
+        (b'{"traceEvents": 5}', "In tiny “traceEvents” is not an array."),
+        (b"[1, 2, 3]", "tiny is a JSON array of something else."),
+        (b"\x1f\x8b\x08broken", "tiny is a damaged gzip file"),
+        (b"dev_stats { device: ", "tiny is no trace."),
+    ],
+)
+def test_what_is_no_trace_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(TraceError) as error:
+        read_trace(data, name="tiny")
+    assert str(error.value).startswith(message)
+
+
+def test_arguments_are_read_when_asked_for() -> None:
+    trace = read_trace(
+        b'[{"ph":"X","name":"\\u00e9 \\"x\\"","pid":1,"ts":0,"dur":1,"args":{"rate":NaN,"text":"a}b"}},'
+        b'{"ph":"X","name":"b","pid":1,"ts":1,"dur":1,"args":[1]},'
+        b'{"ph":"X","name":"c","pid":1,"ts":2,"dur":1,"args":{"a":inf}}]',
+        name="tiny",
+    )
+    assert trace.names == ('é "x"', "b", "c")
+    first = trace.arguments[0]
+    assert first["rate"] != first["rate"]
+    assert first["text"] == "a}b"
+    assert trace.arguments[1] == {"args": [1]}
+    assert trace.arguments[2] == {"args": '{"a":inf}'}

@@ -1,0 +1,124 @@
+"""StepStats in every generation of tracers."""
+
+import pytest
+from google.protobuf import text_format
+
+from profiler.step_stats import parse_step_stats
+from profiler.trace import Trace
+from profiler.traces import read_trace, trace_of_step_stats
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.step_stats_pb2 import StepStats
+
+TEXT = """
+dev_stats {
+  device: "/job:localhost/replica:0/task:0/device:CPU:0"
+  node_stats { node_name: "x" all_start_micros: 10 all_end_rel_micros: 5 timeline_label: "x = Const()" thread_id: 3 }
+  node_stats {
+    node_name: "y" all_start_micros: 12 all_end_rel_micros: 8 thread_id: 4 scheduled_micros: 11
+    all_start_nanos: 12345 all_end_rel_nanos: 7891
+    timeline_label: "[cpu 1B 2B] y = MatMul(x:1, ^missing)"
+    output { tensor_description { allocation_description { requested_bytes: 24 } } }
+    memory { allocator_name: "cpu" total_bytes: 3 peak_bytes: 2 live_bytes: 1 }
+  }
+  node_stats { node_name: "odd" all_start_micros: 30 all_end_rel_micros: -1 timeline_label: "odd" }
+}
+dev_stats {
+  device: "/device:GPU:0/stream:all"
+  node_stats { node_name: "y:MatMul" all_start_micros: 15 all_end_rel_micros: 2 timeline_label: "sgemm" }
+}
+dev_stats {
+  device: "/device:GPU:0/stream:14"
+  node_stats {
+    node_name: "sgemm" all_start_micros: 15 all_end_rel_micros: 2
+    timeline_label: "sgemm regs:32 grid:9,1,1@@y:MatMul#id=1#"
+  }
+}
+dev_stats {
+  device: "/gpu:0 (Tesla P40)/context#0/stream#2:MemcpyDtoH"
+  node_stats { node_name: "edge_7_y::MEMCPYDtoH" all_start_micros: 18 all_end_rel_micros: 1 timeline_label: "4 bytes" }
+}
+dev_stats {
+  device: "/host"
+  thread_names { key: 1 value: "main" }
+  node_stats { node_name: "ProfilerStep#6" all_start_micros: 1 all_end_rel_micros: 40 thread_id: 1 }
+  node_stats { node_name: "forward" all_start_micros: 2 all_end_rel_micros: 4 thread_id: 1 }
+  node_stats { node_name: "load" all_start_micros: 2 all_end_rel_micros: 4 thread_id: 2 }
+}
+dev_stats { device: "/device:GPU:0/sync" }
+"""
+
+
+def table(trace: Trace) -> list[str]:
+    return [
+        f"{trace.lanes[lane].process} {trace.lanes[lane].name} | {depth} | {start} | {duration} | "
+        f"{trace.names[name]} | {trace.categories[category]}"
+        for lane, depth, start, duration, name, category in zip(
+            trace.lane, trace.depth, trace.start_ns, trace.duration_ns, trace.name_id, trace.category_id, strict=True
+        )
+    ]
+
+
+def message() -> StepStats:
+    return text_format.Parse(TEXT, StepStats())
+
+
+def test_every_generation_of_tracers_is_understood() -> None:
+    trace = trace_of_step_stats(message())
+    cpu = "/job:localhost/replica:0/task:0/device:CPU:0 operations"
+    assert table(trace) == [
+        f"{cpu} | 0 | 10000 | 5000 | x | Const",
+        f"{cpu} | 0 | 30000 | 0 | odd | unknown",
+        f"{cpu} | 1 | 12345 | 7891 | y | MatMul",
+        "/device:GPU:0 all streams | 0 | 15000 | 2000 | y | MatMul",
+        "/device:GPU:0 stream 14 | 0 | 15000 | 2000 | y | MatMul",
+        "/gpu:0 (Tesla P40) stream 2:MemcpyDtoH | 0 | 18000 | 1000 | edge_7_y | MEMCPYDtoH",
+        "/host main | 0 | 1000 | 40000 | ProfilerStep#6 | unknown",
+        "/host main | 1 | 2000 | 4000 | forward | unknown",
+        "/host thread 2 | 0 | 2000 | 4000 | load | unknown",
+    ]
+    assert [lane.kind for lane in trace.lanes] == ["host", "stream", "stream", "memcpy", "host", "host"]
+    assert trace.losses.counts == {"negative duration": 1}
+    assert [(s.number, s.start_ns, s.duration_ns) for s in trace.steps] == [(6, 1000, 40000)]
+
+
+def test_arguments_say_what_the_message_says() -> None:
+    trace = trace_of_step_stats(message())
+    assert trace.arguments[2] == {
+        "node": "y",
+        "op": "MatMul",
+        "input0": "x:1",
+        "input1": "^missing",
+        "label": "[cpu 1B 2B] y = MatMul(x:1, ^missing)",
+        "output bytes": 24,
+        "memory cpu": {"total bytes": 3, "peak bytes": 2, "live bytes": 1},
+        "waited ns": 1345,
+        "thread": 4,
+    }
+    assert trace.arguments[4]["kernel"] == "sgemm regs:32 grid:9,1,1"
+    assert trace.arguments[5]["bytes"] == 4
+
+
+def test_data_flows_from_the_node_that_made_an_input() -> None:
+    trace = trace_of_step_stats(message())
+    flows = trace.flows
+    assert (flows.source.tolist(), flows.target.tolist()) == ([0], [2])
+    assert trace.categories[flows.category_id[0]] == "DataFlow"
+
+
+def test_the_step_can_be_given() -> None:
+    trace = trace_of_step_stats(message(), step=12)
+    assert [(s.number, s.name, s.start_ns, s.duration_ns) for s in trace.steps] == [(12, "step 12", 1000, 40000)]
+
+
+def test_empty_step_stats_are_an_empty_trace() -> None:
+    trace = trace_of_step_stats(StepStats())
+    assert (len(trace), trace.lanes, len(trace.flows.source)) == (0, (), 0)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_messages_are_told_apart_by_content(*, binary: bool, wrapped: bool) -> None:
+    sent = RunMetadata(step_stats=message()) if wrapped else message()
+    data = sent.SerializeToString() if binary else text_format.MessageToString(sent).encode()
+    assert table(read_trace(data, name="rm")) == table(trace_of_step_stats(message()))
+    assert parse_step_stats(data, name="rm") == message()
