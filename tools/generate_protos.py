@@ -20,7 +20,13 @@ def generate(output_root: Path) -> list[Path]:
     sources = sorted(str(p.relative_to(REPOSITORY)) for p in (REPOSITORY / PROTO_FOLDER).glob("*.proto"))
     well_known = resources.files("grpc_tools") / "_proto"
     status = protoc.main(
-        ["protoc", f"-I{REPOSITORY}", f"-I{well_known}", f"--python_out={output_root}", f"--pyi_out={output_root}"]
+        [
+            "protoc",
+            f"-I{REPOSITORY}",
+            f"-I{well_known}",
+            f"--python_out={output_root}",
+            f"--pyi_out={output_root}",
+        ]
         + sources
     )
     if status != 0:

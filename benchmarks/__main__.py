@@ -1,0 +1,18 @@
+"""Runs every benchmark and prints one table: ``make benchmarks``."""
+
+from rich.console import Console
+
+from benchmarks import live, reading, writing
+from benchmarks._report import print_figures
+
+
+def main() -> None:
+    figures = []
+    for benchmark in (reading, writing, live):
+        Console(stderr=True).print(f"running {benchmark.__name__} ...")
+        figures += benchmark.run()
+    print_figures(figures)
+
+
+if __name__ == "__main__":
+    main()

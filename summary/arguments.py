@@ -1,0 +1,123 @@
+"""Checks what callers of the writer pass, and brings it to one form.
+
+Arrays of PyTorch, JAX, TensorFlow and CuPy are recognised by their methods; none of them is imported.
+"""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_INT64 = range(-(2**63), 2**63)
+
+
+def checked_tag(tag: object) -> str:
+    """``tag`` itself.
+
+    Raises:
+        TypeError: it is no string.
+        ValueError: it is empty or cannot be encoded as UTF-8.
+    """
+    if not isinstance(tag, str):
+        raise TypeError(f"a tag must be a string, got {_described(tag)}")
+    if not tag:
+        raise ValueError("a tag must not be empty")
+    try:
+        tag.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"a tag must be text that UTF-8 can encode, got {tag!r}") from error
+    return tag
+
+
+def checked_step(step: object) -> int:
+    """``step`` as an int64; None is 0, as in PyTorch's writer.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it is a fraction or does not fit 64 bits.
+    """
+    if step is None:
+        return 0
+    if isinstance(step, float | np.floating):
+        if not float(step).is_integer():
+            raise ValueError(f"a step must be a whole number, got {step!r}")
+        step = int(step)
+    if hasattr(step, "__array__") or hasattr(step, "detach"):
+        step = _only_element(step, "a step")
+    try:
+        whole = operator.index(step)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"a step must be a whole number, got {_described(step)}") from None
+    if whole not in _INT64:
+        raise ValueError(f"a step must fit a signed 64-bit integer, got {whole}")
+    return whole
+
+
+def checked_wall_time(wall_time: object) -> float:
+    """``wall_time`` in seconds since the epoch.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is NaN or infinite, which some readers take for the end of the file.
+    """
+    seconds = checked_number(wall_time, "a wall time")
+    if not math.isfinite(seconds):
+        raise ValueError(f"a wall time must be finite, got {seconds}")
+    return seconds
+
+
+def checked_number(value: object, name: str) -> float:
+    """The one real number in ``value``: a Python or NumPy number, or an array or tensor of one element.
+
+    NaN and infinities are numbers here.
+
+    Raises:
+        TypeError: it is no real number.
+        ValueError: it has no element, several, or is too large for float64.
+    """
+    if isinstance(value, int | float):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{name} must fit a float64, got {_described(value)}") from None
+    return float(_only_element(value, name))
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
+
+    Tensors are detached and moved to the host; bfloat16 and float8, which NumPy lacks, become float32.
+
+    Raises:
+        TypeError: it is no array of real numbers.
+    """
+    if hasattr(values, "detach"):
+        values = values.detach()
+        if "float8" in str(values.dtype) or "bfloat16" in str(values.dtype):
+            values = values.float()
+        values = values.cpu()
+    elif type(values).__module__.startswith("cupy"):
+        values = values.get()
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise TypeError(f"{name} must be a rectangular array of real numbers: {error}") from None
+    if "float" in array.dtype.name and array.dtype.kind == "V":
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be real numbers, got {_described(values)} of dtype {array.dtype}")
+    return array
+
+
+def _only_element(value: object, name: str) -> Any:
+    array = as_array(value, name)
+    if array.size != 1:
+        raise ValueError(f"{name} must have one element, got shape {array.shape}")
+    return array.item()
+
+
+def _described(value: object) -> str:
+    shown = repr(value)
+    return f"{type(value).__name__} {shown if len(shown) <= 60 else shown[:57] + '...'}"

@@ -1,0 +1,46 @@
+"""Run metadata: what a profiler recorded of one step, as StepStats and graphs."""
+
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from summary.kinds.base import Kind, PayloadError
+from summary.kinds.tensors import strings
+from summary.proto.event_pb2 import TaggedRunMetadata
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.summary_pb2 import Summary
+
+PLUGIN_NAME: Final = "graph_run_metadata"
+TAGGED_PLUGIN_NAME: Final = "graph_tagged_run_metadata"
+"""The name that TensorBoard gives to the event field ``tagged_run_metadata``, which no plugin writes."""
+
+_CONTENT: Final = b"1"
+
+
+def tagged_run_metadata(tag: str, run_metadata: RunMetadata) -> TaggedRunMetadata:
+    """What ``Event.tagged_run_metadata`` holds, for TensorBoard's graph panel as for the timeline here."""
+    return TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+
+
+def decode_run_metadata(value: Summary.Value) -> RunMetadata:
+    """The message in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+
+    Raises:
+        PayloadError: it is no such tensor, or its bytes are no RunMetadata.
+    """
+    plugin = value.metadata.plugin_data
+    if plugin.plugin_name == PLUGIN_NAME and plugin.content != _CONTENT:
+        raise PayloadError(f"expected run metadata of version {_CONTENT!r}, got {plugin.content[:20]!r}")
+    if value.WhichOneof("value") != "tensor":
+        raise PayloadError(f"expected run metadata as a tensor, got {value.WhichOneof('value') or 'no value'}")
+    parts = strings(value.tensor)
+    if parts.size != 1:
+        raise PayloadError(f"expected one string of run metadata, got shape {list(parts.shape)}")
+    try:
+        return RunMetadata.FromString(parts.item())
+    except DecodeError as error:
+        raise PayloadError(f"expected a RunMetadata message, got {parts.item()[:20]!r}...: {error}") from error
+
+
+KIND: Final = Kind(PLUGIN_NAME, None, decode_run_metadata)
+TAGGED_KIND: Final = Kind(TAGGED_PLUGIN_NAME, None, decode_run_metadata)

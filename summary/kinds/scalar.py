@@ -1,0 +1,57 @@
+"""Scalars: one number at a step."""
+
+from typing import Final, Literal, assert_never
+
+from summary.kinds.base import Kind, PayloadError
+from summary.kinds.tensors import numbers, plugin_metadata
+from summary.proto import summary_pb2, types_pb2
+from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+
+PLUGIN_NAME: Final = "scalars"
+
+ScalarForm = Literal["simple_value", "float32", "float64"]
+"""How a number is stored: in a field of its own (float32, the smallest), or as a tensor."""
+
+
+def scalar_metadata() -> SummaryMetadata:
+    """What marks a tensor as a scalar."""
+    return plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_SCALAR)
+
+
+def scalar_tensor(number: float, form: Literal["float32", "float64"]) -> TensorProto:
+    """A tensor of rank 0; its serialisation ends with the number."""
+    match form:
+        case "float32":
+            return TensorProto(dtype=types_pb2.DT_FLOAT, tensor_shape=TensorShapeProto(), float_val=[number])
+        case "float64":
+            return TensorProto(dtype=types_pb2.DT_DOUBLE, tensor_shape=TensorShapeProto(), double_val=[number])
+        case _:
+            assert_never(form)
+
+
+def scalar(tag: str, number: float, form: ScalarForm = "simple_value") -> Summary.Value:
+    """A value with one number; beyond float32, "simple_value" and "float32" store infinity."""
+    if form == "simple_value":
+        return Summary.Value(tag=tag, simple_value=number)
+    return Summary.Value(tag=tag, metadata=scalar_metadata(), tensor=scalar_tensor(number, form))
+
+
+def decode_scalar(value: Summary.Value) -> float:
+    """The number: from ``simple_value``, or from a numeric tensor of rank 0 or shape [1].
+
+    Raises:
+        PayloadError: it is neither.
+    """
+    field = value.WhichOneof("value")
+    if field == "simple_value":
+        return value.simple_value
+    if field != "tensor":
+        raise PayloadError(f"expected a scalar as simple_value or tensor, got {field or 'no value'}")
+    array = numbers(value.tensor)
+    if array.shape not in ((), (1,)):
+        raise PayloadError(f"expected a scalar of shape [] or [1], got shape {list(array.shape)}")
+    return float(array.item())
+
+
+KIND: Final = Kind(PLUGIN_NAME, "simple_value", decode_scalar)

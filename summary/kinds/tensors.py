@@ -1,0 +1,128 @@
+"""`TensorProto` to NumPy arrays and back, and the metadata beside it."""
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summary.kinds.base import PayloadError
+from summary.proto import types_pb2
+from summary.proto.summary_pb2 import DataClass, SummaryMetadata
+from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+
+_BFLOAT16: Final = types_pb2.DT_BFLOAT16
+_HALF: Final = types_pb2.DT_HALF
+
+_NUMERIC: Final[dict[int, tuple[str, str]]] = {
+    types_pb2.DT_FLOAT: ("<f4", "float_val"),
+    types_pb2.DT_DOUBLE: ("<f8", "double_val"),
+    types_pb2.DT_HALF: ("<f2", "half_val"),
+    types_pb2.DT_BFLOAT16: ("<u2", "half_val"),
+    types_pb2.DT_INT8: ("i1", "int_val"),
+    types_pb2.DT_INT16: ("<i2", "int_val"),
+    types_pb2.DT_INT32: ("<i4", "int_val"),
+    types_pb2.DT_INT64: ("<i8", "int64_val"),
+    types_pb2.DT_UINT8: ("u1", "int_val"),
+    types_pb2.DT_UINT16: ("<u2", "int_val"),
+    types_pb2.DT_UINT32: ("<u4", "uint32_val"),
+    types_pb2.DT_UINT64: ("<u8", "uint64_val"),
+    types_pb2.DT_BOOL: ("?", "bool_val"),
+}
+
+_LARGEST_REPEATED: Final = 1 << 24
+"""Elements that one stored value may stand for; a damaged shape must not claim all memory."""
+
+
+def plugin_metadata(plugin_name: str, data_class: DataClass) -> SummaryMetadata:
+    """What marks a tensor as a kind's; the plugins' own content at version 0 is empty."""
+    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin_name), data_class=data_class)
+
+
+def numbers(tensor: TensorProto) -> NDArray[Any]:
+    """The tensor as a read-only array of its own shape and dtype; bfloat16 becomes float32.
+
+    A single value stands for a whole constant tensor, and none for zeros, as in TensorFlow's
+    ``Tensor::FromProto``.
+
+    Raises:
+        PayloadError: the dtype is not numeric, or the number of values does not fit the shape.
+    """
+    if tensor.dtype not in _NUMERIC:
+        raise PayloadError(f"expected a numeric tensor, got {_dtype_name(tensor)}")
+    code, field = _NUMERIC[tensor.dtype]
+    dtype = np.dtype(code)
+    shape = _shape(tensor)
+    flat = _stored(tensor, dtype, field)
+    if tensor.dtype == _BFLOAT16:
+        flat = (flat.astype(np.uint32) << 16).view(np.float32)
+    array = _shaped(flat, shape)
+    array.flags.writeable = False
+    return array
+
+
+def strings(tensor: TensorProto) -> NDArray[np.object_]:
+    """The byte strings of a DT_STRING tensor as a read-only object array of its shape.
+
+    Raises:
+        PayloadError: another dtype, or the number of strings does not fit the shape.
+    """
+    if tensor.dtype != types_pb2.DT_STRING:
+        raise PayloadError(f"expected a tensor of strings, got {_dtype_name(tensor)}")
+    flat = np.empty(len(tensor.string_val), dtype=object)
+    flat[:] = tensor.string_val
+    shape = _shape(tensor)
+    if math.prod(shape) != len(flat):
+        raise PayloadError(f"expected {math.prod(shape)} strings for shape {list(shape)}, got {len(flat)}")
+    array = flat.reshape(shape)
+    array.flags.writeable = False
+    return array
+
+
+def strings_tensor(values: Iterable[bytes], shape: tuple[int, ...]) -> TensorProto:
+    """A DT_STRING tensor."""
+    return TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=_shape_proto(shape), string_val=values)
+
+
+def float64_tensor(array: NDArray[np.float64]) -> TensorProto:
+    """A DT_DOUBLE tensor with the values as raw bytes."""
+    content = np.ascontiguousarray(array, dtype="<f8").tobytes()
+    return TensorProto(dtype=types_pb2.DT_DOUBLE, tensor_shape=_shape_proto(array.shape), tensor_content=content)
+
+
+def _shape_proto(shape: tuple[int, ...]) -> TensorShapeProto:
+    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
+
+
+def _shape(tensor: TensorProto) -> tuple[int, ...]:
+    shape = tuple(dim.size for dim in tensor.tensor_shape.dim)
+    if tensor.tensor_shape.unknown_rank or any(size < 0 for size in shape):
+        raise PayloadError(f"expected a tensor of known shape, got {list(shape)}")
+    return shape
+
+
+def _stored(tensor: TensorProto, dtype: np.dtype[Any], field: str) -> NDArray[Any]:
+    if tensor.tensor_content:
+        if len(tensor.tensor_content) % dtype.itemsize:
+            raise PayloadError(f"expected a multiple of {dtype.itemsize} bytes, got {len(tensor.tensor_content)}")
+        return np.frombuffer(tensor.tensor_content, dtype)
+    values = np.array(getattr(tensor, field), dtype=np.int64 if field in ("int_val", "half_val") else dtype)
+    if field == "half_val":
+        values = values.astype(np.uint16)
+        return values.view(np.float16) if tensor.dtype == _HALF else values
+    return values.astype(dtype)
+
+
+def _shaped(flat: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    size = math.prod(shape)
+    if len(flat) == size:
+        return flat.reshape(shape)
+    if len(flat) > 1 or size == 0 or size > _LARGEST_REPEATED:
+        raise PayloadError(f"expected {size} values for shape {list(shape)}, got {len(flat)}")
+    return np.full(shape, flat[0] if len(flat) else 0, flat.dtype)
+
+
+def _dtype_name(tensor: TensorProto) -> str:
+    known = types_pb2.DataType.DESCRIPTOR.values_by_number.get(tensor.dtype)
+    return known.name if known is not None else f"unknown dtype {tensor.dtype}"

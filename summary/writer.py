@@ -1,0 +1,247 @@
+"""`SummaryWriter`: what training code calls."""
+
+import math
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path, PurePath
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from numpy.typing import NDArray
+
+from summary.arguments import checked_number, checked_step, checked_tag, checked_wall_time
+from summary.file_writer import FILE_VERSION, FileWriter
+from summary.kinds.histogram import Bins, histogram
+from summary.kinds.image import images
+from summary.kinds.run_metadata import tagged_run_metadata
+from summary.kinds.scalar import ScalarForm
+from summary.kinds.text import text
+from summary.proto.event_pb2 import Event, SessionLog
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.summary_pb2 import Summary
+
+_LONGEST_LINGER: Final = 1.0
+_INT64_LIMIT: Final = 2**63
+
+
+class _Message(Protocol):
+    def SerializeToString(self) -> bytes: ...  # noqa: N802
+
+
+class SummaryWriter:
+    """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
+
+    Calls check their arguments before anything is written and return at once; a thread writes, at most a
+    second later, and never drops an event (`summary.file_writer.FileWriter` says what happens when the disk
+    refuses). It may be used from several threads. After `close`, the next call opens a new file.
+
+    Values may be Python or NumPy numbers and arrays, or tensors of PyTorch, JAX, TensorFlow or CuPy. NaN and
+    infinities are numbers. A step is an int64; without one it is 0. Wall times are seconds since the epoch;
+    without one it is now.
+
+    Args:
+        log_dir: the run's folder, made if absent; by default ``runs/<date>_<host><comment>``.
+        comment: end of the default folder's name.
+        purge_step: readers are told that a restart at this step supersedes what the run had from there on.
+        max_queue: accepted for PyTorch's sake; the queue has no such limit.
+        flush_secs: seconds until an event is in the file, if that is below one.
+        filename_suffix: end of the event file's name.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be; the message says what was expected.
+        OSError: the folder or the file cannot be made or written.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if checked_number(max_queue, "max_queue") < 0:
+            raise ValueError(f"max_queue must not be negative, got {max_queue}")
+        if not checked_number(flush_secs, "flush_secs") >= 0:
+            raise ValueError(f"flush_secs must not be negative, got {flush_secs}")
+        purge = None if purge_step is None else checked_step(purge_step)
+        self.log_dir: Final = str(log_dir) if log_dir else _default_log_dir(comment)
+        self._linger: Final = min(float(flush_secs), _LONGEST_LINGER)
+        self._filename_suffix: Final = filename_suffix
+        self._main: Final = self._file_writer(Path(self.log_dir))
+        self._scalars_writers: Final[dict[str, FileWriter]] = {}
+        if purge is not None:
+            # Older readers heed a restart only in a file that states its version at that step.
+            self._main.add_event(Event(step=purge, file_version=FILE_VERSION))
+            self._main.add_event(Event(step=purge, session_log=SessionLog(status=SessionLog.START)))
+
+    def get_logdir(self) -> str:
+        """The run's folder."""
+        return self.log_dir
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Adds a number: float32, unless ``double_precision``, which implies ``new_style``.
+
+        Args:
+            tag: the series.
+            scalar_value: one real number, or an array or tensor of one element.
+            global_step: the point's step.
+            walltime: the point's time.
+            new_style: store a tensor, as TensorFlow 2 does, instead of the shorter field.
+            double_precision: store float64; TensorBoard's default reader does not show it.
+        """
+        form: ScalarForm = "simple_value"
+        if double_precision:
+            form = "float64"
+        elif new_style:
+            form = "float32"
+        # Every caller pays for this line: what needs no check must not reach one.
+        if type(tag) is not str or not tag or not tag.isascii():
+            checked_tag(tag)
+        if type(scalar_value) is not float:
+            scalar_value = checked_number(scalar_value, f"the scalar {tag!r}")
+        if type(global_step) is not int or not -_INT64_LIMIT <= global_step < _INT64_LIMIT:
+            global_step = checked_step(global_step)
+        if walltime is not None and not (type(walltime) is float and math.isfinite(walltime)):
+            walltime = checked_wall_time(walltime)
+        self._main.add_scalar(tag, scalar_value, global_step, walltime, form)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds one number per key, each to a run of its own, so that one chart shows them all.
+
+        The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
+        ``main_tag``.
+        """
+        step, wall_time = checked_step(global_step), _optional_wall_time(walltime)
+        numbers = {
+            _subfolder(checked_tag(main_tag), key): checked_number(value, f"the scalar {key!r}")
+            for key, value in tag_scalar_dict.items()
+        }
+        for folder, number in numbers.items():
+            if folder not in self._scalars_writers:
+                self._scalars_writers[folder] = self._file_writer(Path(self.log_dir) / folder)
+            self._scalars_writers[folder].add_scalar(main_tag, number, step, wall_time)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Bins = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
+        self._add_value(histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Adds a picture: uint8, bool, or float in 0..1; see `summary.kinds.image.images`."""
+        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Adds several pictures of one size, each kept by itself."""
+        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str | Sequence[Any] | NDArray[Any],
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds Markdown, or a table of it given as an array or nested list of strings."""
+        self._add_value(text(checked_tag(tag), text_string), global_step, walltime)
+
+    def add_run_metadata(
+        self, run_metadata: RunMetadata, tag: str, global_step: Any = None, walltime: float | None = None
+    ) -> None:
+        """Adds what a profiler recorded of a step."""
+        event = Event(
+            wall_time=_optional_wall_time(walltime) or 0.0,
+            step=checked_step(global_step),
+            tagged_run_metadata=tagged_run_metadata(checked_tag(tag), run_metadata),
+        )
+        self._main.add_event(event)
+
+    def add_summary(self, summary: _Message, global_step: Any = None, walltime: float | None = None) -> None:
+        """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's."""
+        own = summary if isinstance(summary, Summary) else Summary.FromString(summary.SerializeToString())
+        event = Event(wall_time=_optional_wall_time(walltime) or 0.0, step=checked_step(global_step), summary=own)
+        self._main.add_event(event)
+
+    def flush(self) -> None:
+        """Returns when all that was added is in the files."""
+        for writer in self._writers():
+            writer.flush()
+
+    def close(self) -> None:
+        """Writes all that was added and closes the files."""
+        for writer in self._writers():
+            writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
+        self.add_summary(Summary(value=[value]), global_step, walltime)
+
+    def _writers(self) -> list[FileWriter]:
+        return [self._main, *self._scalars_writers.values()]
+
+    def _file_writer(self, folder: Path) -> FileWriter:
+        return FileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix)
+
+
+def _default_log_dir(comment: str) -> str:
+    started = datetime.now().strftime("%b%d_%H-%M-%S")
+    return str(Path("runs") / f"{started}_{socket.gethostname()}{comment}")
+
+
+def _optional_wall_time(walltime: float | None) -> float | None:
+    return None if walltime is None else checked_wall_time(walltime)
+
+
+def _subfolder(main_tag: str, key: str) -> str:
+    folder = main_tag.replace("/", "_") + "_" + checked_tag(key)
+    if ".." in PurePath(folder).parts or "\0" in folder:
+        raise ValueError(f"a key of add_scalars names a folder below the log directory, got {key!r}")
+    return folder

@@ -1,0 +1,317 @@
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from summary.kinds import KINDS, Payload, PayloadError, decode, kind_of
+from summary.kinds.histogram import Histogram, histogram
+from summary.kinds.image import Images, images
+from summary.kinds.run_metadata import tagged_run_metadata
+from summary.kinds.scalar import scalar
+from summary.kinds.tensors import float64_tensor, strings_tensor
+from summary.kinds.text import Text, text
+from summary.proto import types_pb2
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
+from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+
+DBL_MAX = float(np.finfo(np.float64).max)
+
+
+def tensor(dtype: Any, shape: list[int], **values: Any) -> TensorProto:
+    dims = [TensorShapeProto.Dim(size=size) for size in shape]
+    return TensorProto(dtype=dtype, tensor_shape=TensorShapeProto(dim=dims), **values)
+
+
+def value_of(proto: TensorProto) -> Summary.Value:
+    return Summary.Value(tensor=proto)
+
+
+def equal(left: Payload, right: Payload) -> bool:
+    match left, right:
+        case Histogram(), Histogram():
+            return np.array_equal(left.buckets, right.buckets)
+        case Text(), Text():
+            return left.strings.shape == right.strings.shape and bool((left.strings == right.strings).all())
+        case _:
+            return bool(left == right)
+
+
+RUN_METADATA = RunMetadata()
+RUN_METADATA.step_stats.dev_stats.add(device="/cpu:0")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "payload"),
+    [
+        ("scalars", scalar("t", 0.25), 0.25),
+        ("scalars", scalar("t", 0.25, "float32"), 0.25),
+        ("scalars", scalar("t", 0.1, "float64"), 0.1),
+        ("scalars", scalar("t", float("inf")), float("inf")),
+        ("histograms", histogram("t", [3.0, 3.0]), Histogram(np.array([[3.0, 3.0, 2.0]]))),
+        ("text", text("t", "# ä"), Text(np.array("# ä", dtype=object))),
+        ("text", text("t", [["a", "b"], ["c", ""]]), Text(np.array([["a", "b"], ["c", ""]], dtype=object))),
+    ],
+)
+def test_what_is_written_is_read(kind: str, value: Summary.Value, payload: Payload) -> None:
+    assert kind_of(value) == kind
+    assert equal(decode(kind, Summary.Value.FromString(value.SerializeToString())), payload)
+
+
+@pytest.mark.parametrize(
+    ("proto", "number"),
+    [
+        (tensor(types_pb2.DT_FLOAT, [], float_val=[1.5]), 1.5),
+        (tensor(types_pb2.DT_FLOAT, [1], tensor_content=b"\0\0\xc0\x3f"), 1.5),
+        (tensor(types_pb2.DT_DOUBLE, [], double_val=[0.1]), 0.1),
+        (tensor(types_pb2.DT_HALF, [], half_val=[0x3E00]), 1.5),
+        (tensor(types_pb2.DT_BFLOAT16, [], half_val=[0x3FC0]), 1.5),
+        (tensor(types_pb2.DT_BFLOAT16, [], tensor_content=b"\xc0\x3f"), 1.5),
+        (tensor(types_pb2.DT_INT8, [], int_val=[-3]), -3.0),
+        (tensor(types_pb2.DT_UINT8, [], int_val=[200]), 200.0),
+        (tensor(types_pb2.DT_INT32, [1], int_val=[-3]), -3.0),
+        (tensor(types_pb2.DT_INT64, [], int64_val=[1 << 40]), float(1 << 40)),
+        (tensor(types_pb2.DT_UINT64, [], uint64_val=[1 << 63]), float(1 << 63)),
+        (tensor(types_pb2.DT_BOOL, [], bool_val=[True]), 1.0),
+        (tensor(types_pb2.DT_FLOAT, []), 0.0),
+    ],
+)
+def test_scalars_of_every_dtype(proto: TensorProto, number: float) -> None:
+    assert decode("scalars", value_of(proto)) == number
+
+
+@pytest.mark.parametrize(
+    ("proto", "buckets"),
+    [
+        (
+            HistogramProto(min=-2, max=9, bucket_limit=[-5, 0, 5, 7, DBL_MAX, DBL_MAX], bucket=[0, 1, 0, 2, 3, 0]),
+            [[-2, 0, 1], [0, 5, 0], [5, 7, 2], [7, 9, 3]],
+        ),
+        (HistogramProto(min=1, max=1, bucket_limit=[0, 2], bucket=[0, 4]), [[1, 1, 4]]),
+        (HistogramProto(min=0, max=0, bucket_limit=[1, 2], bucket=[0, 0]), np.zeros((0, 3))),
+        (HistogramProto(), np.zeros((0, 3))),
+    ],
+    ids=["outer edges", "one value", "all empty", "no buckets"],
+)
+def test_legacy_histograms_lose_empty_outer_buckets(proto: HistogramProto, buckets: Any) -> None:
+    value = Summary.Value(histo=proto)
+    assert kind_of(value) == "histograms"
+    np.testing.assert_array_equal(decode("histograms", value).buckets, buckets)
+
+
+def test_legacy_image() -> None:
+    value = Summary.Value(image=Summary.Image(width=2, height=1, colorspace=3, encoded_image_string=b"png"))
+    assert kind_of(value) == "images"
+    assert decode("images", value) == Images(2, 1, (b"png",))
+
+
+def test_image_tensor() -> None:
+    proto = strings_tensor([b"20", b"10", b"a", b"b"], (4,))
+    assert decode("images", value_of(proto)) == Images(20, 10, (b"a", b"b"))
+
+
+def test_text_that_is_no_utf8_is_shown_with_replacement_characters() -> None:
+    assert decode("text", value_of(strings_tensor([b"a\xff"], ()))).strings.item() == "a\ufffd"
+
+
+def test_run_metadata_in_both_forms() -> None:
+    plugin = SummaryMetadata.PluginData(plugin_name="graph_run_metadata", content=b"1")
+    encoded = RUN_METADATA.SerializeToString()
+    value = Summary.Value(metadata=SummaryMetadata(plugin_data=plugin), tensor=strings_tensor([encoded], ()))
+    assert decode(kind_of(value), value) == RUN_METADATA
+    tagged = tagged_run_metadata("step 4", RUN_METADATA)
+    assert tagged.tag == "step 4"
+    assert decode("graph_tagged_run_metadata", tagged.run_metadata) == RUN_METADATA
+
+
+UNKNOWN_RANK = TensorProto(dtype=types_pb2.DT_FLOAT, tensor_shape=TensorShapeProto(unknown_rank=True))
+OLD_RUN_METADATA = Summary.Value(
+    metadata=SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="graph_run_metadata")),
+    tensor=strings_tensor([b""], ()),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        ("audio", Summary.Value(), "expected one of the kinds scalars, .*, got 'audio'"),
+        ("scalars", Summary.Value(), "expected a scalar as simple_value or tensor, got no value"),
+        ("scalars", value_of(tensor(1, [2], float_val=[1, 2])), r"\[\] or \[1\], got shape \[2\]"),
+        ("scalars", value_of(tensor(7, [], string_val=[b"1"])), "a numeric tensor, got DT_STRING"),
+        ("scalars", value_of(tensor(999, [])), "a numeric tensor, got unknown dtype 999"),
+        ("scalars", value_of(tensor(1, [3], float_val=[1, 2])), r"expected 3 values for shape \[3\], got 2"),
+        ("scalars", value_of(tensor(1, [1 << 40], float_val=[1])), "expected 1099511627776 values"),
+        ("scalars", value_of(tensor(1, [-1], float_val=[1])), r"known shape, got \[-1\]"),
+        ("scalars", value_of(tensor(1, [], tensor_content=b"abc")), "a multiple of 4 bytes, got 3"),
+        ("scalars", value_of(UNKNOWN_RANK), "known shape"),
+        ("histograms", Summary.Value(simple_value=1), "as histo or tensor, got simple_value"),
+        ("histograms", value_of(float64_tensor(np.zeros((2, 2)))), r"shape \[k, 3\], got shape \[2, 2\]"),
+        ("histograms", Summary.Value(histo=HistogramProto(bucket=[1])), "as many .* got 0 and 1"),
+        ("images", Summary.Value(simple_value=1), "as image or tensor, got simple_value"),
+        ("images", value_of(strings_tensor([b"1"], (1,))), r"got shape \[1\]"),
+        ("images", value_of(strings_tensor([b"1", b"x"], (2,))), "a size in pixels, got b'x'"),
+        ("text", Summary.Value(simple_value=1), "expected text as a tensor, got simple_value"),
+        ("text", value_of(float64_tensor(np.zeros(1))), "a tensor of strings, got DT_DOUBLE"),
+        ("text", value_of(strings_tensor([b"a"], (2,))), "expected 2 strings"),
+        ("graph_run_metadata", OLD_RUN_METADATA, "version b'1', got b''"),
+        ("graph_run_metadata", value_of(strings_tensor([b"\xff"], ())), "a RunMetadata message"),
+        ("graph_run_metadata", value_of(strings_tensor([b"", b""], (2,))), "one string"),
+        ("graph_run_metadata", Summary.Value(), "as a tensor, got no value"),
+    ],
+)
+def test_payload_errors_say_what_was_found_and_what_was_expected(kind: str, value: Summary.Value, message: str) -> None:
+    with pytest.raises(PayloadError, match=message):
+        decode(kind, value)
+
+
+DAMAGED_TENSORS = st.builds(
+    tensor,
+    st.integers(0, 24),
+    st.lists(st.integers(-1, 3) | st.just(1 << 40), max_size=3),
+    tensor_content=st.binary(max_size=20),
+    float_val=st.lists(st.floats(width=32), max_size=4),
+    int_val=st.lists(st.integers(-9, 9), max_size=4),
+    half_val=st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4),
+    string_val=st.lists(st.binary(max_size=9), max_size=4),
+)
+DAMAGED_VALUES = st.builds(Summary.Value, tensor=DAMAGED_TENSORS) | st.builds(
+    Summary.Value,
+    histo=st.builds(
+        HistogramProto,
+        min=st.floats(),
+        bucket=st.lists(st.floats(), max_size=4),
+        bucket_limit=st.lists(st.floats(), max_size=4),
+    ),
+)
+
+
+@given(kind=st.sampled_from(sorted(KINDS)), value=DAMAGED_VALUES)
+def test_damaged_values_raise_payload_errors_only(kind: str, value: Summary.Value) -> None:
+    try:
+        payload = decode(kind, value)
+    except PayloadError:
+        return
+    assert isinstance(payload, float | Histogram | Images | Text | RunMetadata)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (Summary.Value(), ""),
+        (value_of(float64_tensor(np.zeros(1))), ""),
+        (Summary.Value(simple_value=1), "scalars"),
+        (Summary.Value(metadata=OLD_RUN_METADATA.metadata, simple_value=1), "graph_run_metadata"),
+    ],
+)
+def test_kind_of(value: Summary.Value, kind: str) -> None:
+    assert kind_of(value) == kind
+
+
+def test_arrays_of_payloads_are_read_only() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        decode("histograms", histogram("t", [1.0])).buckets[0, 0] = 7
+    with pytest.raises(ValueError, match="read-only"):
+        decode("text", text("t", ["a"])).strings[0] = "b"
+
+
+def test_histogram_with_given_edges() -> None:
+    with pytest.warns(UserWarning, match=r"leaves out 3 of 8 values \(2 not finite\)"):
+        value = histogram("t", [0.5, 1.5, 1.6, 2.0, 3.5, 9.0, np.nan, np.inf], bins=[0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(decode("histograms", value).buckets, [[0.5, 1, 1], [1, 2, 2], [2, 3, 1], [3, 3.5, 1]])
+
+
+def test_histogram_of_nothing_finite_is_empty() -> None:
+    for bins in ("tensorflow", "auto", [0.0, 1.0]):
+        with pytest.warns(UserWarning, match=r"1 of 1 values \(1 not finite\)"):
+            value = histogram("t", [np.nan], bins=bins)
+        assert decode("histograms", value).buckets.shape == (0, 3)
+
+
+@given(
+    values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50),
+    max_bins=st.none() | st.integers(1, 9),
+)
+def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int | None) -> None:
+    buckets = decode("histograms", histogram("t", values, max_bins=max_bins)).buckets
+    assert buckets[:, 2].sum() == len(values)
+    assert (buckets[0, 0], buckets[-1, 1]) == (min(values), max(values))
+    np.testing.assert_array_equal(buckets[1:, 0], buckets[:-1, 1])
+    assert max_bins is None or len(buckets) <= max_bins
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "error", "message"),
+    [
+        ([], {}, ValueError, "needs at least one value"),
+        (["a"], {}, TypeError, "must be real numbers, got list .* of dtype <U1"),
+        ([1j], {}, TypeError, "dtype complex128"),
+        ([1], {"max_bins": 0}, ValueError, "max_bins must be at least 1, got 0"),
+        ([1], {"bins": [2, 1]}, ValueError, "monotonically"),
+    ],
+)
+def test_histograms_refuse(values: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        histogram("t", values, **options)
+
+
+def pixels_of(value: Summary.Value) -> list[Any]:
+    decoded = decode("images", value)
+    pictures = [Image.open(BytesIO(encoded)) for encoded in decoded.encoded]
+    assert {picture.size for picture in pictures} == {(decoded.width, decoded.height)}
+    return [np.asarray(picture).tolist() for picture in pictures]
+
+
+RGB = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("array", "dataformats", "expected"),
+    [
+        (RGB, "HWC", [RGB.tolist()]),
+        (RGB.transpose(2, 0, 1), "CHW", [RGB.tolist()]),
+        (RGB.transpose(2, 1, 0), "CWH", [RGB.tolist()]),
+        (np.stack([RGB, RGB + 1]), "nhwc", [RGB.tolist(), (RGB + 1).tolist()]),
+        (RGB[..., :1], "HWC", [RGB[..., 0].tolist()]),
+        (RGB[..., 0], "HW", [RGB[..., 0].tolist()]),
+        (RGB[..., 0].T, "WH", [RGB[..., 0].tolist()]),
+        (np.zeros((1, 2, 4), bool), "HWC", [[[[0, 0, 0, 0], [0, 0, 0, 0]]]]),
+        (np.array([[0.0, 1.0, 0.5, 100 / 255]]), "HW", [[[0, 255, 128, 100]]]),
+        (np.array([[-1.0, 7.0, np.nan, np.inf, -np.inf]]), "HW", [[[0, 255, 0, 255, 0]]]),
+        (np.array([[True, False]]), "HW", [[[255, 0]]]),
+    ],
+)
+def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[Any]) -> None:
+    assert pixels_of(images("t", array, dataformats)) == expected
+
+
+@pytest.mark.parametrize(
+    ("array", "dataformats", "error", "message"),
+    [
+        (RGB, "CHW", ValueError, r"1, 3 or 4 channels, got 2 \(shape \(2, 4, 3\) read as 'CHW'\)"),
+        (RGB, "HW", ValueError, "must have 2 axes for 'HW', got shape"),
+        (RGB, "HWX", ValueError, "distinct letters of NCHW with H and W, got 'HWX'"),
+        (RGB, "HHW", ValueError, "got 'HHW'"),
+        (RGB.astype(np.int64), "HWC", TypeError, r"uint8 \(0..255\), bool or floats \(0..1\), got int64"),
+        (RGB[:0], "HWC", ValueError, r"must have pixels, got shape \(0, 4, 3\)"),
+    ],
+)
+def test_images_refuse(array: Any, dataformats: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        images("t", array, dataformats)
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (3, TypeError, "a string or an array of strings, got int"),
+        (["a", None], TypeError, "got NoneType"),
+        ("\ud800", ValueError, "UTF-8 can encode"),
+    ],
+)
+def test_text_refuses(content: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        text("t", content)
