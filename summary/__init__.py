@@ -1,5 +1,19 @@
-"""The event-file library: write summaries, read them, follow them as they grow."""
+"""The event-file library: write summaries, read and follow log directories."""
+
+from typing import TYPE_CHECKING
 
 from summary.writer import SummaryWriter
 
-__all__ = ["SummaryWriter"]
+if TYPE_CHECKING:
+    from summary.logdir import open_logdir
+
+__all__ = ["SummaryWriter", "open_logdir"]
+
+
+def __getattr__(name: str) -> object:
+    # Reading compiles its scan with Numba, whose import training code should not pay for.
+    if name == "open_logdir":
+        from summary.logdir import open_logdir
+
+        return open_logdir
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """One event file as it grows: what was read of it so far, by tag."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -15,7 +16,9 @@ from summary.points import GrowingColumn, Part
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
 from summary.proto.types_pb2 import DT_STRING
-from summary.scan import BLOB, DAMAGE_REASONS, HEADER_BYTES, ROW, DamageReason, Outcome, Scanner
+from summary.records import HEADER_BYTES
+from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, Scanner
+from summary.scan_kernel import BLOB
 from summary.snapshot import SCALARS, Damage
 
 GRAPHS: Final = "graphs"
@@ -144,8 +147,13 @@ class EventFile:
                     break
                 # A header may lie across the end of the window.
                 position += taken if outcome is not Outcome.LOST else len(content) - HEADER_BYTES + 1
-                window = max(_WINDOW_BYTES, min(self._scanner.needed, size - position + 1))
-            end = stream.seek(0, 2)
+                if self._lost_at is None:
+                    self.position = position
+                end = stream.seek(0, os.SEEK_END)
+                window = max(_WINDOW_BYTES, min(self._scanner.needed, end - position + 1))
+            self._note_end(position, stream.seek(0, os.SEEK_END))
+
+    def _note_end(self, position: int, end: int) -> None:
         # What follows damage at the end is read anew when the file grows, as the end may have been half written.
         self.position = position if self._lost_at is None else self._lost_at
         self.waiting = self._lost_at is None and position < end
@@ -154,9 +162,7 @@ class EventFile:
             reason = f"{DAMAGE_REASONS[DamageReason.HEADER]}, and no record follows"
             self._tail_damage = Damage(self._lost_at, end - self._lost_at, reason)
 
-    def _scan_window(
-        self, buffer: NDArray[np.uint8], base: int, rows: NDArray[np.void]
-    ) -> tuple[Outcome, int]:
+    def _scan_window(self, buffer: NDArray[np.uint8], base: int, rows: NDArray[np.void]) -> tuple[Outcome, int]:
         """Takes the rows of a window of the file; returns why it stopped, and where in the window."""
         at = 0
         while True:
@@ -227,9 +233,7 @@ class EventFile:
         points.description = value.metadata.summary_description
         points.plugin_content = value.metadata.plugin_data.content
 
-    def _decode_numbers(
-        self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int
-    ) -> NDArray[np.void]:
+    def _decode_numbers(self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> NDArray[np.void]:
         """Decodes numbers in forms that the scan leaves alone, such as integer tensors."""
         rows = rows.copy()
         readable = np.ones(len(rows), np.bool_)
@@ -254,9 +258,7 @@ class EventFile:
         try:
             event = _event_of(row[0], buffer, base)
         except DecodeError as error:
-            self._add_damage(
-                Damage(int(row["offset"][0]), int(row["length"][0]), f"not an Event message: {error}")
-            )
+            self._add_damage(Damage(int(row["offset"][0]), int(row["length"][0]), f"not an Event message: {error}"))
             return
         match event.WhichOneof("what"):
             case "session_log" if event.session_log.status == SessionLog.START:
@@ -267,9 +269,7 @@ class EventFile:
                 self.session_starts.append(SessionStart(event.step, points_before))
             case "graph_def" | "tagged_run_metadata":
                 value = value_of_event(event)
-                points = self.points.setdefault(
-                    value.tag, TagPoints(value.tag, value.metadata.plugin_data.plugin_name)
-                )
+                points = self.points.setdefault(value.tag, TagPoints(value.tag, value.metadata.plugin_data.plugin_name))
                 points.extend(row)
             case _:
                 pass

@@ -46,9 +46,7 @@ class Follower:
         poll_seconds: how often to look in any case, for file systems that do not tell of changes.
     """
 
-    def __init__(
-        self, logdir: Logdir, on_snapshot: Callable[[Snapshot], None], *, poll_seconds: float = 5.0
-    ) -> None:
+    def __init__(self, logdir: Logdir, on_snapshot: Callable[[Snapshot], None], *, poll_seconds: float = 5.0) -> None:
         self._logdir = logdir
         self._on_snapshot = on_snapshot
         self._poll_seconds = poll_seconds
@@ -92,9 +90,7 @@ class Follower:
             return
         observer = Observer()
         try:
-            observer.schedule(
-                _Waker(self._wake), str(self._logdir.path), recursive=True, event_filter=_CHANGES
-            )
+            observer.schedule(_Waker(self._wake), str(self._logdir.path), recursive=True, event_filter=_CHANGES)
             observer.start()
         except OSError:
             return

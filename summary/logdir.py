@@ -207,11 +207,7 @@ class Logdir:
         holding = [events for events in files if tag in events.points]
         described = next((e.points[tag] for e in holding if e.points[tag].kind), holding[0].points[tag])
         kind = described.kind
-        parts = [
-            events.points[tag].part(events.path)
-            for events in holding
-            if events.points[tag].kind in (kind, "")
-        ]
+        parts = [events.points[tag].part(events.path) for events in holding if events.points[tag].kind in (kind, "")]
         kept = None
         superseded = 0
         if not self._keep_superseded:
@@ -317,8 +313,7 @@ def _restarts_of(tag: str, files: Sequence[EventFile]) -> list[Restart]:
     points_before = 0
     for events in files:
         restarts += [
-            Restart(points_before + start.points_before.get(tag, 0), start.step)
-            for start in events.session_starts
+            Restart(points_before + start.points_before.get(tag, 0), start.step) for start in events.session_starts
         ]
         points_before += len(events.points.get(tag, ()))
     return restarts[1:]

@@ -11,15 +11,9 @@ from enum import IntEnum
 from typing import Final
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-HEADER_BYTES: Final = 12
-FOOTER_BYTES: Final = 4
-LARGEST_RECORD: Final = 2**31
-"""Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
+from summary import scan_kernel
 
 ROW: Final = np.dtype(
     [
@@ -39,11 +33,6 @@ ROW: Final = np.dtype(
 it is. ``tag`` is the number of the tag in the scanner; for an event whose payload is no summary it is minus the number
 of the ``Event`` field.
 """
-
-NUMBER: Final = 0
-"""Form of a row whose number is in the value column."""
-BLOB: Final = 1
-"""Form of a row whose payload is to be decoded from its record."""
 
 
 class Outcome(IntEnum):
@@ -72,591 +61,6 @@ DAMAGE_REASONS: Final = {
     DamageReason.MESSAGE: "the record's CRCs match but it is no Event message",
 }
 
-# Positions in the array of numbers that the kernel hands back.
-_POSITION, _ROWS, _TAGS, _ARENA, _DAMAGES, _RECORDS, _NEEDED, _PREVIOUS_TAG = range(8)
-# Where the variable parts of a record lie, relative to its data; the width of the number is 0 where the record is not
-# of the shape "one summary value that is a number".
-_LENGTH, _WALL_TIME_AT, _STEP_AT, _STEP_END, _NUMBER_AT, _NUMBER_WIDTH, _HEADER_CRC = range(7)
-_TEMPLATE_WORDS: Final = 24
-"""Records of up to this many 8-byte words get a template."""
-_EVENT_SUMMARY = 5
-
-
-def _crc_tables() -> NDArray[np.uint32]:
-    """Tables for slicing-by-8 of CRC-32C, reflected polynomial 0x82F63B78; uint32 [8, 256]."""
-    table = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = np.where(table & 1, (table >> 1) ^ np.uint32(0x82F63B78), table >> 1).astype(np.uint32)
-    tables = [table]
-    for _ in range(7):
-        tables.append(((tables[-1] >> 8) ^ table[tables[-1] & 0xFF]).astype(np.uint32))
-    return np.stack(tables)
-
-
-_TABLES = _crc_tables()
-
-
-def _load(convert):  # type: ignore[no-untyped-def]
-    """An intrinsic that reads a little-endian number at any byte of a uint8 array, without alignment."""
-
-    @intrinsic
-    def load(typing_context, buffer, at):  # type: ignore[no-untyped-def]
-        result = {"u64": types.uint64, "u32": types.uint32, "f64": types.float64, "f32": types.float32}[
-            convert
-        ]
-
-        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            pointer = builder.gep(array.data, [arguments[1]])
-            target = {
-                "u64": ir.IntType(64),
-                "u32": ir.IntType(32),
-                "f64": ir.DoubleType(),
-                "f32": ir.FloatType(),
-            }[convert]
-            return builder.load(builder.bitcast(pointer, target.as_pointer()), align=1)
-
-        return result(buffer, types.intp), generate
-
-    return load
-
-
-_u64 = _load("u64")
-_u32 = _load("u32")
-_f64 = _load("f64")
-_f32 = _load("f32")
-
-
-@njit(nogil=True, cache=True)
-def _masked_crc(buffer, begin, end):  # type: ignore[no-untyped-def]
-    crc = np.uint32(0xFFFFFFFF)
-    i = np.uint64(begin)
-    stop = np.uint64(end)
-    eight = np.uint64(8)
-    one = np.uint64(1)
-    byte = np.uint32(0xFF)
-    while i + eight <= stop:
-        word = _u64(buffer, i)
-        low = np.uint32(word & np.uint64(0xFFFFFFFF)) ^ crc
-        high = np.uint32(word >> np.uint64(32))
-        crc = (
-            _TABLES[7, low & byte]
-            ^ _TABLES[6, (low >> np.uint32(8)) & byte]
-            ^ _TABLES[5, (low >> np.uint32(16)) & byte]
-            ^ _TABLES[4, low >> np.uint32(24)]
-            ^ _TABLES[3, high & byte]
-            ^ _TABLES[2, (high >> np.uint32(8)) & byte]
-            ^ _TABLES[1, (high >> np.uint32(16)) & byte]
-            ^ _TABLES[0, high >> np.uint32(24)]
-        )
-        i += eight
-    while i < stop:
-        crc = (crc >> np.uint32(8)) ^ _TABLES[0, (crc ^ np.uint32(buffer[i])) & byte]
-        i += one
-    crc ^= np.uint32(0xFFFFFFFF)
-    return np.uint32(((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(0xA282EAD8))
-
-
-@njit(nogil=True, cache=True)
-def _long_varint(buffer, at, end):  # type: ignore[no-untyped-def]
-    value = np.uint64(0)
-    shift = 0
-    while at < end and shift < 70:
-        b = np.uint64(buffer[np.uint64(at)])
-        at += 1
-        if shift < 64:
-            value |= (b & np.uint64(0x7F)) << np.uint64(shift)
-        if b < np.uint64(0x80):
-            return value, at
-        shift += 7
-    return value, np.int64(-1)
-
-
-@njit(inline="always")
-def _varint(buffer, at, end):  # type: ignore[no-untyped-def]
-    """Value and the position after it; position -1 where the bytes are no varint.
-
-    Nearly all varints of an event are of one byte, which is worth a path of its own.
-    """
-    if at < end and buffer[np.uint64(at)] < 0x80:
-        value = np.uint64(buffer[np.uint64(at)])
-        position = np.int64(at + 1)
-    else:
-        value, position = _long_varint(buffer, at, end)
-    return value, position
-
-
-@njit(inline="always")
-def _field(buffer, at, end):  # type: ignore[no-untyped-def]
-    """Number and wire type of the field at ``at``, where its content begins and ends, and its varint.
-
-    The end is -1 where the bytes are no field.
-    """
-    key, begin = _varint(buffer, at, end)
-    number = np.int64(key >> np.uint64(3))
-    wire = np.int64(key & np.uint64(7))
-    stop = np.int64(-1)
-    value = np.uint64(0)
-    if begin >= 0 and number > 0:
-        if wire == 0:
-            value, stop = _varint(buffer, begin, end)
-        elif wire == 1:
-            stop = begin + 8
-        elif wire == 5:
-            stop = begin + 4
-        elif wire == 2:
-            value, begin = _varint(buffer, begin, end)
-            if begin >= 0 and value <= np.uint64(end - begin):
-                stop = begin + np.int64(value)
-        if stop > end:
-            stop = np.int64(-1)
-    return number, wire, begin, stop, value
-
-
-@njit(nogil=True, cache=True)
-def _tensor_number(buffer, at, end):  # type: ignore[no-untyped-def]
-    """Finds the number of a float or double tensor that holds exactly one.
-
-    Returns the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are none.
-    """
-    dtype = np.int64(0)
-    dimensions = 0
-    single = True
-    numbers = 0
-    width = 0
-    where = np.int64(0)
-    while at < end:
-        number, wire, begin, stop, value = _field(buffer, at, end)
-        if stop < 0:
-            return -1, where
-        if number == 1 and wire == 0:
-            dtype = np.int64(value)
-        elif number == 2 and wire == 2:
-            inner = begin
-            while inner < stop:
-                n, w, b, s, _ = _field(buffer, inner, stop)
-                if s < 0:
-                    return -1, where
-                if n == 2 and w == 2:
-                    dimensions += 1
-                    size = np.uint64(0)
-                    dim = b
-                    while dim < s:
-                        dn, dw, _db, ds, dv = _field(buffer, dim, s)
-                        if ds < 0:
-                            return -1, where
-                        if dn == 1 and dw == 0:
-                            size = dv
-                        dim = ds
-                    single = single and size == np.uint64(1)
-                elif n == 3:
-                    single = False
-                inner = s
-        elif number == 4 and wire == 2:
-            if stop > begin:
-                width = 8 if dtype == 2 else 4
-                numbers += 1 if stop - begin == width else 2
-                where = begin
-        elif number == 5:
-            if stop > begin:
-                width = 4
-                numbers += 1 if stop - begin == 4 else 2
-                where = begin
-        elif number == 6 and stop > begin:
-            width = 8
-            numbers += 1 if stop - begin == 8 else 2
-            where = begin
-        at = stop
-    if (
-        numbers != 1
-        or not single
-        or dimensions > 1
-        or not ((dtype == 1 and width == 4) or (dtype == 2 and width == 8))
-    ):
-        width = 0
-    return width, where
-
-
-@njit(inline="always")
-def _same_bytes(buffer, at, arena, start, length):  # type: ignore[no-untyped-def]
-    same = True
-    k = np.int64(0)
-    while same and k + 8 <= length:
-        same = _u64(buffer, at + k) == _u64(arena, start + k)
-        k += 8
-    while same and k < length:
-        same = buffer[np.uint64(at + k)] == arena[np.uint64(start + k)]
-        k += 1
-    return same
-
-
-@njit(nogil=True, cache=True)
-def _intern(buffer, at, length, state, arena, starts, slots, successors):  # type: ignore[no-untyped-def]
-    """Number of the tag whose bytes lie at ``at``; -1 where a table is full.
-
-    Logs repeat their tags in the same order step after step, so the tag that followed last time is tried first.
-    """
-    previous = state[_PREVIOUS_TAG]
-    guess = successors[previous + 1]
-    if guess >= 0:
-        start = starts[guess]
-        if starts[guess + 1] - start == length and _same_bytes(buffer, at, arena, start, length):
-            state[_PREVIOUS_TAG] = guess
-            return guess
-    h = np.uint64(0xCBF29CE484222325)
-    for k in range(length):
-        h = (h ^ np.uint64(buffer[np.uint64(at + k)])) * np.uint64(0x100000001B3)
-    h ^= h >> np.uint64(29)
-    mask = np.uint64(len(slots) - 1)
-    slot = h & mask
-    while slots[slot] >= 0:
-        tag = slots[slot]
-        start = starts[tag]
-        if starts[tag + 1] - start == length and _same_bytes(buffer, at, arena, start, length):
-            successors[previous + 1] = tag
-            state[_PREVIOUS_TAG] = tag
-            return np.int64(tag)
-        slot = (slot + np.uint64(1)) & mask
-    tag = state[_TAGS]
-    if tag + 2 > len(starts) - 1 or 2 * (tag + 1) > len(slots) or state[_ARENA] + length > len(arena):
-        return np.int64(-1)
-    for k in range(length):
-        arena[state[_ARENA] + k] = buffer[np.uint64(at + k)]
-    state[_ARENA] += length
-    starts[tag + 1] = state[_ARENA]
-    slots[slot] = tag
-    state[_TAGS] = tag + 1
-    successors[previous + 1] = tag
-    state[_PREVIOUS_TAG] = tag
-    return tag
-
-
-@njit(inline="always")
-def _number(buffer, at, width):  # type: ignore[no-untyped-def]
-    if width == 4:
-        number = np.float64(_f32(buffer, at))
-    elif width == 8:
-        number = _f64(buffer, at)
-    else:
-        number = np.nan
-    return number
-
-
-@njit(nogil=True, cache=True)
-def _make_template(buffer, data, tag, header_crc, layout, templates, layouts):  # type: ignore[no-untyped-def]
-    """Remembers the shape of a tag's record: its bytes, with the bits masked out that differ from point to point.
-
-    The next record of the tag differs, as a rule, only in wall time, step and number. Where its other bits are the
-    same, its fields lie where they lay before, and need no parsing. Of the step's varint the bits that say where it
-    ends are compared.
-    """
-    length = layout[_LENGTH]
-    layouts[tag, _NUMBER_WIDTH] = 0
-    if layout[_NUMBER_WIDTH] == 0 or layout[_WALL_TIME_AT] == 0 or layout[_STEP_AT] == 0:
-        return
-    if length > 8 * _TEMPLATE_WORDS:
-        return
-    for word in range((length + 7) // 8):
-        mask = np.uint64(0)
-        for k in range(8):
-            at = 8 * word + k
-            bits = np.uint64(0xFF)
-            if at >= length or layout[_WALL_TIME_AT] <= at < layout[_WALL_TIME_AT] + 8:
-                bits = np.uint64(0)
-            elif layout[_STEP_AT] <= at < layout[_STEP_END]:
-                bits = np.uint64(0x80)
-            elif layout[_NUMBER_AT] <= at < layout[_NUMBER_AT] + layout[_NUMBER_WIDTH]:
-                bits = np.uint64(0)
-            mask |= bits << np.uint64(8 * k)
-        templates[tag, word] = _u64(buffer, data + 8 * word) & mask
-        templates[tag, _TEMPLATE_WORDS + word] = mask
-    layouts[tag, :] = layout
-    layouts[tag, _HEADER_CRC] = header_crc
-
-
-@njit(inline="always")
-def _fits_template(buffer, data, length, tag, templates, layouts):  # type: ignore[no-untyped-def]
-    fits = layouts[tag, _NUMBER_WIDTH] > 0 and layouts[tag, _LENGTH] == length
-    word = 0
-    while fits and 8 * word < length:
-        fits = _u64(buffer, data + 8 * word) & templates[tag, _TEMPLATE_WORDS + word] == templates[tag, word]
-        word += 1
-    return fits
-
-
-@njit(inline="always")
-def _step_at(buffer, at, end):  # type: ignore[no-untyped-def]
-    value = np.uint64(0)
-    for k in range(end - at):
-        value |= (np.uint64(buffer[np.uint64(at + k)]) & np.uint64(0x7F)) << np.uint64(7 * k)
-    return np.int64(value)
-
-
-@njit(nogil=True, cache=True)
-def _find_header(buffer, at, end):  # type: ignore[no-untyped-def]
-    found = np.int64(-1)
-    while at + HEADER_BYTES <= end:
-        if _u64(buffer, at) <= np.uint64(LARGEST_RECORD) and _masked_crc(buffer, at, at + 8) == _u32(
-            buffer, at + 8
-        ):
-            found = at
-            break
-        at += 1
-    return found
-
-
-@njit(nogil=True, cache=True)
-def _scan_values(  # type: ignore[no-untyped-def]
-    buffer,
-    at,
-    end,
-    base,
-    wall_time,
-    step,
-    offset,
-    length,
-    state,
-    rows,
-    arena,
-    starts,
-    slots,
-    successors,
-    layout,
-):
-    """Adds a row per value of the summary at ``at``. Returns 0, -1 for damage, or an `Outcome` for a full table."""
-    index = 0
-    data = offset - base
-    while at < end:
-        number, wire, begin, stop, _value = _field(buffer, at, end)
-        if stop < 0:
-            return -1
-        at = stop
-        if number != 1 or wire != 2:
-            continue
-        row = state[_ROWS]
-        if row >= len(rows):
-            return 1
-        width = 0
-        where = begin
-        tag_begin, tag_length = begin, np.int64(0)
-        node_begin, node_length = begin, np.int64(0)
-        inner = begin
-        while inner < stop:
-            n, w, b, s, _v = _field(buffer, inner, stop)
-            if s < 0:
-                return -1
-            if n == 1 and w == 2:
-                tag_begin, tag_length = b, s - b
-            elif n == 2 and w == 5:
-                width, where = 4, b
-            elif n == 7 and w == 2:
-                node_begin, node_length = b, s - b
-            elif n == 8 and w == 2:
-                width, where = _tensor_number(buffer, b, s)
-                if width < 0:
-                    return -1
-            elif 3 <= n <= 6:
-                width = 0
-            inner = s
-        if tag_length == 0:
-            tag_begin, tag_length = node_begin, node_length
-        tag = _intern(buffer, tag_begin, tag_length, state, arena, starts, slots, successors)
-        if tag < 0:
-            return 2
-        rows[row].wall_time = wall_time
-        rows[row].step = step
-        rows[row].value = _number(buffer, where, width)
-        rows[row].offset = offset
-        rows[row].length = length
-        rows[row].tag = tag
-        rows[row].index = index
-        rows[row].form = BLOB if width == 0 else NUMBER
-        state[_ROWS] = row + 1
-        layout[_NUMBER_AT] = where - data
-        layout[_NUMBER_WIDTH] = width if index == 0 else 0
-        index += 1
-    return 0
-
-
-@njit(inline="always")
-def _scan_event(  # type: ignore[no-untyped-def]
-    buffer, at, end, base, state, rows, arena, starts, slots, successors, layout
-):
-    """Adds the rows of one event. Returns 0, -1 for damage, or an `Outcome` for a full table."""
-    wall_time = 0.0
-    step = np.int64(0)
-    what = np.int64(0)
-    what_begin = what_end = at
-    data = at
-    offset, length = base + at, end - at
-    layout[:] = 0
-    layout[_LENGTH] = length
-    while at < end:
-        number, wire, begin, stop, value = _field(buffer, at, end)
-        if stop < 0:
-            return -1
-        if number == 1 and wire == 1:
-            wall_time = _f64(buffer, begin)
-            layout[_WALL_TIME_AT] = begin - data
-        elif number == 2 and wire == 0:
-            step = np.int64(value)
-            layout[_STEP_AT] = begin - data
-            layout[_STEP_END] = stop - data
-        elif 3 <= number <= 9 and wire == 2:
-            if what != 0:
-                return -1
-            what, what_begin, what_end = number, begin, stop
-        at = stop
-    if what == _EVENT_SUMMARY:
-        return _scan_values(
-            buffer,
-            what_begin,
-            what_end,
-            base,
-            wall_time,
-            step,
-            offset,
-            length,
-            state,
-            rows,
-            arena,
-            starts,
-            slots,
-            successors,
-            layout,
-        )
-    if what == 0:
-        return 0
-    row = state[_ROWS]
-    if row >= len(rows):
-        return 1
-    rows[row].wall_time = wall_time
-    rows[row].step = step
-    rows[row].value = np.nan
-    rows[row].offset = offset
-    rows[row].length = length
-    rows[row].tag = -what
-    rows[row].index = 0
-    rows[row].form = BLOB
-    state[_ROWS] = row + 1
-    return 0
-
-
-@njit(nogil=True, cache=True)
-def _scan(  # type: ignore[no-untyped-def]
-    buffer, begin, end, base, state, rows, arena, starts, slots, successors, templates, layouts, damages
-):
-    layout = np.zeros(8, np.int64)
-    at = begin
-    outcome = 0
-    state[_NEEDED] = 0
-    while True:
-        state[_POSITION] = at
-        if end - at < HEADER_BYTES:
-            break
-        length = _u64(buffer, at)
-        header_crc = _u32(buffer, at + 8)
-        data_begin = at + HEADER_BYTES
-        guess = successors[state[_PREVIOUS_TAG] + 1]
-        if guess >= 0 and layouts[guess, _LENGTH] == length and layouts[guess, _HEADER_CRC] == header_crc:
-            data_end = data_begin + layouts[guess, _LENGTH]
-            if (
-                data_end + 8 <= end
-                and state[_ROWS] < len(rows)
-                and _fits_template(buffer, data_begin, data_end - data_begin, guess, templates, layouts)
-                and _masked_crc(buffer, data_begin, data_end) == _u32(buffer, data_end)
-            ):
-                row = state[_ROWS]
-                rows[row].wall_time = _f64(buffer, data_begin + layouts[guess, _WALL_TIME_AT])
-                rows[row].step = _step_at(
-                    buffer, data_begin + layouts[guess, _STEP_AT], data_begin + layouts[guess, _STEP_END]
-                )
-                rows[row].value = _number(
-                    buffer, data_begin + layouts[guess, _NUMBER_AT], layouts[guess, _NUMBER_WIDTH]
-                )
-                rows[row].offset = base + data_begin
-                rows[row].length = data_end - data_begin
-                rows[row].tag = guess
-                rows[row].index = 0
-                rows[row].form = NUMBER
-                state[_ROWS] = row + 1
-                state[_RECORDS] += 1
-                state[_PREVIOUS_TAG] = guess
-                at = data_end + FOOTER_BYTES
-                continue
-        if length > np.uint64(LARGEST_RECORD) or _masked_crc(buffer, at, at + 8) != header_crc:
-            if state[_DAMAGES] >= len(damages):
-                outcome = 3
-                break
-            found = _find_header(buffer, at + 1, end)
-            if found < 0:
-                outcome = 4
-                break
-            damages[state[_DAMAGES], 0] = base + at
-            damages[state[_DAMAGES], 1] = found - at
-            damages[state[_DAMAGES], 2] = 0
-            state[_DAMAGES] += 1
-            at = found
-            continue
-        data_end = data_begin + np.int64(length)
-        if data_end + FOOTER_BYTES > end:
-            state[_NEEDED] = data_end + FOOTER_BYTES - at
-            break
-        damage = -1
-        if _masked_crc(buffer, data_begin, data_end) != _u32(buffer, data_end):
-            damage = 1
-        else:
-            rows_before = state[_ROWS]
-            result = _scan_event(
-                buffer, data_begin, data_end, base, state, rows, arena, starts, slots, successors, layout
-            )
-            if result > 0:
-                state[_ROWS] = rows_before
-                outcome = result
-                break
-            if result < 0:
-                state[_ROWS] = rows_before
-                damage = 2
-            else:
-                state[_RECORDS] += 1
-                if layout[_NUMBER_WIDTH] > 0 and data_end + 8 <= end:
-                    _make_template(
-                        buffer,
-                        data_begin,
-                        state[_PREVIOUS_TAG],
-                        np.int64(header_crc),
-                        layout,
-                        templates,
-                        layouts,
-                    )
-        if damage >= 0:
-            if state[_DAMAGES] >= len(damages):
-                outcome = 3
-                break
-            damages[state[_DAMAGES], 0] = base + at
-            damages[state[_DAMAGES], 1] = data_end + FOOTER_BYTES - at
-            damages[state[_DAMAGES], 2] = damage
-            state[_DAMAGES] += 1
-        at = data_end + FOOTER_BYTES
-    return outcome
-
-
-@njit(nogil=True, cache=True)
-def _sort_by_tag(rows, sorted_rows, group_ends):  # type: ignore[no-untyped-def]
-    group_ends[:] = 0
-    tags = len(group_ends)
-    for row in range(len(rows)):
-        tag = rows[row].tag
-        if tag >= 0 and tag + 1 < tags:
-            group_ends[tag + 1] += 1
-    for tag in range(1, tags):
-        group_ends[tag] += group_ends[tag - 1]
-    for row in range(len(rows)):
-        tag = rows[row].tag
-        if tag >= 0:
-            sorted_rows[group_ends[tag]] = rows[row]
-            group_ends[tag] += 1
-
 
 @dataclass(frozen=True)
 class RawDamage:
@@ -684,9 +88,11 @@ class Scanner:
     _slots: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 9, -1, np.int64), repr=False)
     _successors: NDArray[np.int64] = field(default_factory=lambda: np.full(1 << 8, -1, np.int64), repr=False)
     _templates: NDArray[np.uint64] = field(
-        default_factory=lambda: np.zeros((1 << 8, 2 * _TEMPLATE_WORDS), np.uint64), repr=False
+        default_factory=lambda: np.zeros((1 << 8, 2 * scan_kernel.TEMPLATE_WORDS), np.uint64), repr=False
     )
-    _layouts: NDArray[np.int64] = field(default_factory=lambda: np.zeros((1 << 8, 8), np.int64), repr=False)
+    _layouts: NDArray[np.int64] = field(
+        default_factory=lambda: np.zeros((1 << 8, scan_kernel.LAYOUT_NUMBERS), np.int64), repr=False
+    )
 
     def scan(
         self, buffer: NDArray[np.uint8], begin: int, base: int, rows: NDArray[np.void]
@@ -704,14 +110,14 @@ class Scanner:
             the tables grow as needed.
         """
         state = self._state
-        state[_ROWS] = 0
+        state[scan_kernel.ROWS] = 0
         damages = np.empty((256, 3), np.int64)
         position = begin
         while True:
-            state[_DAMAGES] = 0
-            state[_RECORDS] = 0
+            state[scan_kernel.DAMAGES] = 0
+            state[scan_kernel.RECORDS] = 0
             outcome = Outcome(
-                _scan(
+                scan_kernel.scan(
                     buffer,
                     position,
                     len(buffer),
@@ -727,20 +133,20 @@ class Scanner:
                     damages,
                 )
             )
-            position = int(state[_POSITION])
-            self.records += int(state[_RECORDS])
+            position = int(state[scan_kernel.POSITION])
+            self.records += int(state[scan_kernel.RECORDS])
             self.damages += [
                 RawDamage(int(offset), int(length), DamageReason(int(reason)))
-                for offset, length, reason in damages[: state[_DAMAGES]]
+                for offset, length, reason in damages[: state[scan_kernel.DAMAGES]]
             ]
             if outcome is Outcome.TAGS_FULL:
                 self._grow_tables()
             elif outcome is not Outcome.DAMAGES_FULL:
                 break
-        self.needed = int(state[_NEEDED])
-        for tag in range(len(self.tags), int(state[_TAGS])):
+        self.needed = int(state[scan_kernel.NEEDED])
+        for tag in range(len(self.tags), int(state[scan_kernel.TAGS])):
             self.tags.append(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
-        return outcome, position, int(state[_ROWS])
+        return outcome, position, int(state[scan_kernel.ROWS])
 
     def sort_by_tag(self, rows: NDArray[np.void]) -> tuple[NDArray[np.void], NDArray[np.int64]]:
         """Brings the rows of each tag together, in file order.
@@ -751,29 +157,26 @@ class Scanner:
         """
         sorted_rows = np.empty_like(rows)
         group_ends = np.empty(len(self.tags), np.int64)
-        _sort_by_tag(rows, sorted_rows, group_ends)
+        scan_kernel.sort_by_tag(rows, sorted_rows, group_ends)
         return sorted_rows[: group_ends[-1] if len(group_ends) else 0], group_ends
 
     def _grow_tables(self) -> None:
-        def doubled(table: NDArray[np.int64], fill: int) -> NDArray[np.int64]:
-            return np.concatenate([table, np.full(len(table), fill, np.int64)])
-
-        self._arena = np.concatenate([self._arena, np.empty(len(self._arena), np.uint8)])
-        if int(self._state[_TAGS]) + 2 > len(self._starts) - 1 or 2 * (int(self._state[_TAGS]) + 1) > len(
-            self._slots
-        ):
-            self._starts = doubled(self._starts, 0)
-            self._successors = doubled(self._successors, -1)
-            self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
-            self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
-            slots = np.full(2 * len(self._slots), -1, np.int64)
-            mask = len(slots) - 1
-            for tag in range(int(self._state[_TAGS])):
-                slot = _hash(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes()) & mask
-                while slots[slot] >= 0:
-                    slot = (slot + 1) & mask
-                slots[slot] = tag
-            self._slots = slots
+        """Doubles the room for tags."""
+        tags = int(self._state[scan_kernel.TAGS])
+        self._arena = np.concatenate([self._arena, np.empty_like(self._arena)])
+        if tags + 3 <= len(self._starts) and 2 * (tags + 1) <= len(self._slots):
+            return
+        self._starts = np.concatenate([self._starts, np.zeros_like(self._starts)])
+        self._successors = np.concatenate([self._successors, np.full_like(self._successors, -1)])
+        self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
+        self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
+        self._slots = np.full(2 * len(self._slots), -1, np.int64)
+        mask = len(self._slots) - 1
+        for tag in range(tags):
+            slot = _hash(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes()) & mask
+            while self._slots[slot] >= 0:
+                slot = (slot + 1) & mask
+            self._slots[slot] = tag
 
 
 def _hash(tag: bytes) -> int:

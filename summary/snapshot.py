@@ -80,9 +80,7 @@ class Series:
             PayloadError: the record is gone, damaged, or not what the kind expects.
         """
         if not 0 <= index < len(self):
-            raise IndexError(
-                f"{self.run!r} has {len(self)} points of {self.tag!r}; there is no number {index}"
-            )
+            raise IndexError(f"{self.run!r} has {len(self)} points of {self.tag!r}; there is no number {index}")
         return self.read_payload(index)
 
 

@@ -47,11 +47,9 @@ class LocalSource:
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         stream = (self.root / path).open("rb", buffering=0)
         stream.seek(offset)
-        return stream  # type: ignore[return-value]
+        return stream
 
-    def _list(
-        self, folder: str, relative: PurePosixPath, ancestors: frozenset[tuple[int, int]]
-    ) -> Iterator[FoundFile]:
+    def _list(self, folder: str, relative: PurePosixPath, ancestors: frozenset[tuple[int, int]]) -> Iterator[FoundFile]:
         try:
             entries = list(os.scandir(folder))
         except OSError:

@@ -155,6 +155,36 @@ def test_records_larger_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (file.points["note"].lengths.view() > 100_000).all()
 
 
+def test_a_file_that_outgrew_its_listing_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A record larger than the window once made the reader ask for the same window forever, as the listed size was less.
+    monkeypatch.setattr(event_file, "_WINDOW_BYTES", 4096)
+    text = Summary.Value(tag="note", tensor=TensorProto(string_val=[b"x" * 100_000]))
+    growing = Growing(file_of(Event(summary=Summary(value=[text])), *THREE))
+    file = EventFile(PATH, growing.open)
+    file.read_new(10)
+    assert points(file) == THREE_POINTS
+
+
+def test_what_was_read_before_an_error_is_not_read_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_file, "_WINDOW_BYTES", 64)
+
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell() >= 4096:
+                raise OSError("input/output error")
+            return super().read(size)
+
+    many = [scalar_event(step, ("loss", float(step))) for step in range(500)]
+    content = file_of(*many)
+    growing = Growing(content)
+    streams = iter([Failing(content)])
+    file = EventFile(PATH, lambda offset: next(streams, None) or growing.open(offset))
+    with pytest.raises(OSError, match="input/output"):
+        file.read_new(100)
+    file.read_new(len(content))
+    assert points(file) == {"loss": [(step, float(step)) for step in range(500)]}
+
+
 def test_garbage_at_the_end_is_damage_until_records_follow() -> None:
     before, after = file_of(*THREE[:1]), file_of(*THREE[1:])
     growing = Growing(before + b"\0" * 50 + after, len(before) + 50)

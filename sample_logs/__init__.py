@@ -1,0 +1,1 @@
+"""Logs of small real training runs, and `sample_logs.make`, which makes them."""

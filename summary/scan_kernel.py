@@ -1,0 +1,596 @@
+"""The compiled loops of the scan: framing, CRCs and the protobuf wire format.
+
+They are one module because Numba's cache notices changes in one file at a time. Nothing here is annotated: the
+arguments are what `summary.scan.Scanner` passes, machine numbers and arrays of fixed dtypes, which Numba infers.
+"""
+
+from typing import Final
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from summary.records import FOOTER_BYTES, HEADER_BYTES
+
+LARGEST_RECORD: Final = 2**31
+"""Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
+
+NUMBER: Final = 0
+"""Form of a row whose number is in the value column."""
+BLOB: Final = 1
+"""Form of a row whose payload is to be decoded from its record."""
+
+# Positions in the array of numbers that the kernel hands back.
+POSITION, ROWS, TAGS, ARENA, DAMAGES, RECORDS, NEEDED, PREVIOUS_TAG = range(8)
+# Where the variable parts of a record lie, relative to its data; the width of the number is 0 where the record is not
+# of the shape "one summary value that is a number".
+_LENGTH, _WALL_TIME_AT, _STEP_AT, _STEP_END, _NUMBER_AT, _NUMBER_WIDTH, _HEADER_CRC = range(7)
+LAYOUT_NUMBERS: Final = 8
+TEMPLATE_WORDS: Final = 24
+"""Records of up to this many 8-byte words get a template."""
+_EVENT_SUMMARY: Final = 5
+
+
+def _crc_tables() -> NDArray[np.uint32]:
+    """Tables for slicing-by-8 of CRC-32C, reflected polynomial 0x82F63B78; uint32 [8, 256]."""
+    table = np.arange(256, dtype=np.uint32)
+    for _ in range(8):
+        table = np.where(table & 1, (table >> 1) ^ np.uint32(0x82F63B78), table >> 1).astype(np.uint32)
+    tables = [table]
+    for _ in range(7):
+        tables.append(((tables[-1] >> 8) ^ table[tables[-1] & 0xFF]).astype(np.uint32))
+    return np.stack(tables)
+
+
+_TABLES = _crc_tables()
+
+
+def _load(convert):
+    """An intrinsic that reads a little-endian number at any byte of a uint8 array, without alignment."""
+
+    @intrinsic
+    def load(typing_context, buffer, at):
+        result = {"u64": types.uint64, "u32": types.uint32, "f64": types.float64, "f32": types.float32}[convert]
+
+        def generate(context, builder, signature, arguments):
+            array = context.make_array(signature.args[0])(context, builder, arguments[0])
+            pointer = builder.gep(array.data, [arguments[1]])
+            target = {
+                "u64": ir.IntType(64),
+                "u32": ir.IntType(32),
+                "f64": ir.DoubleType(),
+                "f32": ir.FloatType(),
+            }[convert]
+            return builder.load(builder.bitcast(pointer, target.as_pointer()), align=1)
+
+        return result(buffer, types.intp), generate
+
+    return load
+
+
+_u64 = _load("u64")
+_u32 = _load("u32")
+_f64 = _load("f64")
+_f32 = _load("f32")
+
+
+@njit(nogil=True, cache=True)
+def _masked_crc(buffer, begin, end):
+    crc = np.uint32(0xFFFFFFFF)
+    i = np.uint64(begin)
+    stop = np.uint64(end)
+    eight = np.uint64(8)
+    one = np.uint64(1)
+    byte = np.uint32(0xFF)
+    while i + eight <= stop:
+        word = _u64(buffer, i)
+        low = np.uint32(word & np.uint64(0xFFFFFFFF)) ^ crc
+        high = np.uint32(word >> np.uint64(32))
+        crc = (
+            _TABLES[7, low & byte]
+            ^ _TABLES[6, (low >> np.uint32(8)) & byte]
+            ^ _TABLES[5, (low >> np.uint32(16)) & byte]
+            ^ _TABLES[4, low >> np.uint32(24)]
+            ^ _TABLES[3, high & byte]
+            ^ _TABLES[2, (high >> np.uint32(8)) & byte]
+            ^ _TABLES[1, (high >> np.uint32(16)) & byte]
+            ^ _TABLES[0, high >> np.uint32(24)]
+        )
+        i += eight
+    while i < stop:
+        crc = (crc >> np.uint32(8)) ^ _TABLES[0, (crc ^ np.uint32(buffer[i])) & byte]
+        i += one
+    crc ^= np.uint32(0xFFFFFFFF)
+    return np.uint32(((crc >> np.uint32(15)) | (crc << np.uint32(17))) + np.uint32(0xA282EAD8))
+
+
+@njit(nogil=True, cache=True)
+def _long_varint(buffer, at, end):
+    value = np.uint64(0)
+    shift = 0
+    while at < end and shift < 70:
+        b = np.uint64(buffer[np.uint64(at)])
+        at += 1
+        if shift < 64:
+            value |= (b & np.uint64(0x7F)) << np.uint64(shift)
+        if b < np.uint64(0x80):
+            return value, at
+        shift += 7
+    return value, np.int64(-1)
+
+
+@njit(inline="always")
+def _varint(buffer, at, end):
+    """Value and the position after it; position -1 where the bytes are no varint.
+
+    Nearly all varints of an event are of one byte, which is worth a path of its own.
+    """
+    if at < end and buffer[np.uint64(at)] < 0x80:
+        value = np.uint64(buffer[np.uint64(at)])
+        position = np.int64(at + 1)
+    else:
+        value, position = _long_varint(buffer, at, end)
+    return value, position
+
+
+@njit(inline="always")
+def _field(buffer, at, end):
+    """Number and wire type of the field at ``at``, where its content begins and ends, and its varint.
+
+    The end is -1 where the bytes are no field.
+    """
+    key, begin = _varint(buffer, at, end)
+    number = np.int64(key >> np.uint64(3))
+    wire = np.int64(key & np.uint64(7))
+    stop = np.int64(-1)
+    value = np.uint64(0)
+    if begin >= 0 and number > 0:
+        if wire == 0:
+            value, stop = _varint(buffer, begin, end)
+        elif wire == 1:
+            stop = begin + 8
+        elif wire == 5:
+            stop = begin + 4
+        elif wire == 2:
+            value, begin = _varint(buffer, begin, end)
+            if begin >= 0 and value <= np.uint64(end - begin):
+                stop = begin + np.int64(value)
+        if stop > end:
+            stop = np.int64(-1)
+    return number, wire, begin, stop, value
+
+
+@njit(nogil=True, cache=True)
+def _tensor_number(buffer, at, end):
+    """Finds the number of a float or double tensor that holds exactly one.
+
+    Returns the number's width in bytes and its position; width 0 for any other tensor, -1 if the bytes are none.
+    """
+    dtype = np.int64(0)
+    dimensions = 0
+    single = True
+    numbers = 0
+    width = 0
+    where = np.int64(0)
+    while at < end:
+        number, wire, begin, stop, value = _field(buffer, at, end)
+        if stop < 0:
+            return -1, where
+        if number == 1 and wire == 0:
+            dtype = np.int64(value)
+        elif number == 2 and wire == 2:
+            inner = begin
+            while inner < stop:
+                n, w, b, s, _ = _field(buffer, inner, stop)
+                if s < 0:
+                    return -1, where
+                if n == 2 and w == 2:
+                    dimensions += 1
+                    size = np.uint64(0)
+                    dim = b
+                    while dim < s:
+                        dn, dw, _db, ds, dv = _field(buffer, dim, s)
+                        if ds < 0:
+                            return -1, where
+                        if dn == 1 and dw == 0:
+                            size = dv
+                        dim = ds
+                    single = single and size == np.uint64(1)
+                elif n == 3:
+                    single = False
+                inner = s
+        elif number == 4 and wire == 2:
+            if stop > begin:
+                width = 8 if dtype == 2 else 4
+                numbers += 1 if stop - begin == width else 2
+                where = begin
+        elif number == 5:
+            if stop > begin:
+                width = 4
+                numbers += 1 if stop - begin == 4 else 2
+                where = begin
+        elif number == 6 and stop > begin:
+            width = 8
+            numbers += 1 if stop - begin == 8 else 2
+            where = begin
+        at = stop
+    if numbers != 1 or not single or dimensions > 1 or not ((dtype == 1 and width == 4) or (dtype == 2 and width == 8)):
+        width = 0
+    return width, where
+
+
+@njit(inline="always")
+def _same_bytes(buffer, at, arena, start, length):
+    same = True
+    k = np.int64(0)
+    while same and k + 8 <= length:
+        same = _u64(buffer, at + k) == _u64(arena, start + k)
+        k += 8
+    while same and k < length:
+        same = buffer[np.uint64(at + k)] == arena[np.uint64(start + k)]
+        k += 1
+    return same
+
+
+@njit(nogil=True, cache=True)
+def _intern(buffer, at, length, state, arena, starts, slots, successors):
+    """Number of the tag whose bytes lie at ``at``; -1 where a table is full.
+
+    Logs repeat their tags in the same order step after step, so the tag that followed last time is tried first.
+    """
+    previous = state[PREVIOUS_TAG]
+    guess = successors[previous + 1]
+    if guess >= 0:
+        start = starts[guess]
+        if starts[guess + 1] - start == length and _same_bytes(buffer, at, arena, start, length):
+            state[PREVIOUS_TAG] = guess
+            return guess
+    h = np.uint64(0xCBF29CE484222325)
+    for k in range(length):
+        h = (h ^ np.uint64(buffer[np.uint64(at + k)])) * np.uint64(0x100000001B3)
+    h ^= h >> np.uint64(29)
+    mask = np.uint64(len(slots) - 1)
+    slot = h & mask
+    while slots[slot] >= 0:
+        tag = slots[slot]
+        start = starts[tag]
+        if starts[tag + 1] - start == length and _same_bytes(buffer, at, arena, start, length):
+            successors[previous + 1] = tag
+            state[PREVIOUS_TAG] = tag
+            return np.int64(tag)
+        slot = (slot + np.uint64(1)) & mask
+    tag = state[TAGS]
+    if tag + 2 > len(starts) - 1 or 2 * (tag + 1) > len(slots) or state[ARENA] + length > len(arena):
+        return np.int64(-1)
+    for k in range(length):
+        arena[state[ARENA] + k] = buffer[np.uint64(at + k)]
+    state[ARENA] += length
+    starts[tag + 1] = state[ARENA]
+    slots[slot] = tag
+    state[TAGS] = tag + 1
+    successors[previous + 1] = tag
+    state[PREVIOUS_TAG] = tag
+    return tag
+
+
+@njit(inline="always")
+def _number(buffer, at, width):
+    if width == 4:
+        number = np.float64(_f32(buffer, at))
+    elif width == 8:
+        number = _f64(buffer, at)
+    else:
+        number = np.nan
+    return number
+
+
+@njit(nogil=True, cache=True)
+def _make_template(buffer, data, tag, header_crc, layout, templates, layouts):
+    """Remembers the shape of a tag's record: its bytes, with the bits masked out that differ from point to point.
+
+    The next record of the tag differs, as a rule, only in wall time, step and number. Where its other bits are the
+    same, its fields lie where they lay before, and need no parsing. Of the step's varint the bits that say where it
+    ends are compared.
+    """
+    length = layout[_LENGTH]
+    layouts[tag, _NUMBER_WIDTH] = 0
+    if layout[_NUMBER_WIDTH] == 0 or layout[_WALL_TIME_AT] == 0 or layout[_STEP_AT] == 0:
+        return
+    if length > 8 * TEMPLATE_WORDS:
+        return
+    for word in range((length + 7) // 8):
+        mask = np.uint64(0)
+        for k in range(8):
+            at = 8 * word + k
+            bits = np.uint64(0xFF)
+            if at >= length or layout[_WALL_TIME_AT] <= at < layout[_WALL_TIME_AT] + 8:
+                bits = np.uint64(0)
+            elif layout[_STEP_AT] <= at < layout[_STEP_END]:
+                bits = np.uint64(0x80)
+            elif layout[_NUMBER_AT] <= at < layout[_NUMBER_AT] + layout[_NUMBER_WIDTH]:
+                bits = np.uint64(0)
+            mask |= bits << np.uint64(8 * k)
+        templates[tag, word] = _u64(buffer, data + 8 * word) & mask
+        templates[tag, TEMPLATE_WORDS + word] = mask
+    layouts[tag, :] = layout
+    layouts[tag, _HEADER_CRC] = header_crc
+
+
+@njit(inline="always")
+def _fits_template(buffer, data, length, tag, templates, layouts):
+    fits = layouts[tag, _NUMBER_WIDTH] > 0 and layouts[tag, _LENGTH] == length
+    word = 0
+    while fits and 8 * word < length:
+        fits = _u64(buffer, data + 8 * word) & templates[tag, TEMPLATE_WORDS + word] == templates[tag, word]
+        word += 1
+    return fits
+
+
+@njit(inline="always")
+def _step_at(buffer, at, end):
+    value = np.uint64(0)
+    for k in range(end - at):
+        value |= (np.uint64(buffer[np.uint64(at + k)]) & np.uint64(0x7F)) << np.uint64(7 * k)
+    return np.int64(value)
+
+
+@njit(nogil=True, cache=True)
+def _find_header(buffer, at, end):
+    found = np.int64(-1)
+    while at + HEADER_BYTES <= end:
+        if _u64(buffer, at) <= np.uint64(LARGEST_RECORD) and _masked_crc(buffer, at, at + 8) == _u32(buffer, at + 8):
+            found = at
+            break
+        at += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _scan_values(
+    buffer,
+    at,
+    end,
+    base,
+    wall_time,
+    step,
+    offset,
+    length,
+    state,
+    rows,
+    arena,
+    starts,
+    slots,
+    successors,
+    layout,
+):
+    """Adds a row per value of the summary at ``at``. Returns 0, -1 for damage, or an `Outcome` for a full table."""
+    index = 0
+    data = offset - base
+    while at < end:
+        number, wire, begin, stop, _value = _field(buffer, at, end)
+        if stop < 0:
+            return -1
+        at = stop
+        if number != 1 or wire != 2:
+            continue
+        row = state[ROWS]
+        if row >= len(rows):
+            return 1
+        width = 0
+        where = begin
+        tag_begin, tag_length = begin, np.int64(0)
+        node_begin, node_length = begin, np.int64(0)
+        inner = begin
+        while inner < stop:
+            n, w, b, s, _v = _field(buffer, inner, stop)
+            if s < 0:
+                return -1
+            if n == 1 and w == 2:
+                tag_begin, tag_length = b, s - b
+            elif n == 2 and w == 5:
+                width, where = 4, b
+            elif n == 7 and w == 2:
+                node_begin, node_length = b, s - b
+            elif n == 8 and w == 2:
+                width, where = _tensor_number(buffer, b, s)
+                if width < 0:
+                    return -1
+            elif 3 <= n <= 6:
+                width = 0
+            inner = s
+        if tag_length == 0:
+            tag_begin, tag_length = node_begin, node_length
+        tag = _intern(buffer, tag_begin, tag_length, state, arena, starts, slots, successors)
+        if tag < 0:
+            return 2
+        rows[row].wall_time = wall_time
+        rows[row].step = step
+        rows[row].value = _number(buffer, where, width)
+        rows[row].offset = offset
+        rows[row].length = length
+        rows[row].tag = tag
+        rows[row].index = index
+        rows[row].form = BLOB if width == 0 else NUMBER
+        state[ROWS] = row + 1
+        layout[_NUMBER_AT] = where - data
+        layout[_NUMBER_WIDTH] = width if index == 0 else 0
+        index += 1
+    return 0
+
+
+@njit(inline="always")
+def _scan_event(buffer, at, end, base, state, rows, arena, starts, slots, successors, layout):
+    """Adds the rows of one event. Returns 0, -1 for damage, or an `Outcome` for a full table."""
+    wall_time = 0.0
+    step = np.int64(0)
+    what = np.int64(0)
+    what_begin = what_end = at
+    data = at
+    offset, length = base + at, end - at
+    layout[:] = 0
+    layout[_LENGTH] = length
+    while at < end:
+        number, wire, begin, stop, value = _field(buffer, at, end)
+        if stop < 0:
+            return -1
+        if number == 1 and wire == 1:
+            wall_time = _f64(buffer, begin)
+            layout[_WALL_TIME_AT] = begin - data
+        elif number == 2 and wire == 0:
+            step = np.int64(value)
+            layout[_STEP_AT] = begin - data
+            layout[_STEP_END] = stop - data
+        elif 3 <= number <= 9 and wire == 2:
+            if what != 0:
+                return -1
+            what, what_begin, what_end = number, begin, stop
+        at = stop
+    if what == _EVENT_SUMMARY:
+        return _scan_values(
+            buffer,
+            what_begin,
+            what_end,
+            base,
+            wall_time,
+            step,
+            offset,
+            length,
+            state,
+            rows,
+            arena,
+            starts,
+            slots,
+            successors,
+            layout,
+        )
+    if what == 0:
+        return 0
+    row = state[ROWS]
+    if row >= len(rows):
+        return 1
+    rows[row].wall_time = wall_time
+    rows[row].step = step
+    rows[row].value = np.nan
+    rows[row].offset = offset
+    rows[row].length = length
+    rows[row].tag = -what
+    rows[row].index = 0
+    rows[row].form = BLOB
+    state[ROWS] = row + 1
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors, templates, layouts, damages):
+    layout = np.zeros(LAYOUT_NUMBERS, np.int64)
+    at = begin
+    outcome = 0
+    state[NEEDED] = 0
+    while True:
+        state[POSITION] = at
+        if end - at < HEADER_BYTES:
+            break
+        length = _u64(buffer, at)
+        header_crc = _u32(buffer, at + 8)
+        data_begin = at + HEADER_BYTES
+        guess = successors[state[PREVIOUS_TAG] + 1]
+        if guess >= 0 and layouts[guess, _LENGTH] == length and layouts[guess, _HEADER_CRC] == header_crc:
+            data_end = data_begin + layouts[guess, _LENGTH]
+            if (
+                data_end + 8 <= end
+                and state[ROWS] < len(rows)
+                and _fits_template(buffer, data_begin, data_end - data_begin, guess, templates, layouts)
+                and _masked_crc(buffer, data_begin, data_end) == _u32(buffer, data_end)
+            ):
+                row = state[ROWS]
+                rows[row].wall_time = _f64(buffer, data_begin + layouts[guess, _WALL_TIME_AT])
+                rows[row].step = _step_at(
+                    buffer, data_begin + layouts[guess, _STEP_AT], data_begin + layouts[guess, _STEP_END]
+                )
+                rows[row].value = _number(
+                    buffer, data_begin + layouts[guess, _NUMBER_AT], layouts[guess, _NUMBER_WIDTH]
+                )
+                rows[row].offset = base + data_begin
+                rows[row].length = data_end - data_begin
+                rows[row].tag = guess
+                rows[row].index = 0
+                rows[row].form = NUMBER
+                state[ROWS] = row + 1
+                state[RECORDS] += 1
+                state[PREVIOUS_TAG] = guess
+                at = data_end + FOOTER_BYTES
+                continue
+        if length > np.uint64(LARGEST_RECORD) or _masked_crc(buffer, at, at + 8) != header_crc:
+            if state[DAMAGES] >= len(damages):
+                outcome = 3
+                break
+            found = _find_header(buffer, at + 1, end)
+            if found < 0:
+                outcome = 4
+                break
+            damages[state[DAMAGES], 0] = base + at
+            damages[state[DAMAGES], 1] = found - at
+            damages[state[DAMAGES], 2] = 0
+            state[DAMAGES] += 1
+            at = found
+            continue
+        data_end = data_begin + np.int64(length)
+        if data_end + FOOTER_BYTES > end:
+            state[NEEDED] = data_end + FOOTER_BYTES - at
+            break
+        damage = -1
+        if _masked_crc(buffer, data_begin, data_end) != _u32(buffer, data_end):
+            damage = 1
+        else:
+            rows_before = state[ROWS]
+            result = _scan_event(
+                buffer, data_begin, data_end, base, state, rows, arena, starts, slots, successors, layout
+            )
+            if result > 0:
+                state[ROWS] = rows_before
+                outcome = result
+                break
+            if result < 0:
+                state[ROWS] = rows_before
+                damage = 2
+            else:
+                state[RECORDS] += 1
+                if layout[_NUMBER_WIDTH] > 0 and data_end + 8 <= end:
+                    _make_template(
+                        buffer,
+                        data_begin,
+                        state[PREVIOUS_TAG],
+                        np.int64(header_crc),
+                        layout,
+                        templates,
+                        layouts,
+                    )
+        if damage >= 0:
+            if state[DAMAGES] >= len(damages):
+                outcome = 3
+                break
+            damages[state[DAMAGES], 0] = base + at
+            damages[state[DAMAGES], 1] = data_end + FOOTER_BYTES - at
+            damages[state[DAMAGES], 2] = damage
+            state[DAMAGES] += 1
+        at = data_end + FOOTER_BYTES
+    return outcome
+
+
+@njit(nogil=True, cache=True)
+def sort_by_tag(rows, sorted_rows, group_ends):
+    group_ends[:] = 0
+    tags = len(group_ends)
+    for row in range(len(rows)):
+        tag = rows[row].tag
+        if tag >= 0 and tag + 1 < tags:
+            group_ends[tag + 1] += 1
+    for tag in range(1, tags):
+        group_ends[tag] += group_ends[tag - 1]
+    for row in range(len(rows)):
+        tag = rows[row].tag
+        if tag >= 0:
+            sorted_rows[group_ends[tag]] = rows[row]
+            group_ends[tag] += 1
