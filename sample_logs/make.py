@@ -7,12 +7,14 @@ a test tells when they are stale.
 import argparse
 import hashlib
 import json
+import queue
 import shutil
 import socket
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +36,8 @@ PROFILED_STEPS: Final = range(40, 46)
 MEDIA_EPOCHS: Final = 3
 """Histograms and pictures are logged once in so many epochs."""
 
-Array = NDArray[np.float32]
+Array: TypeAlias = NDArray[np.float32]
+Batch: TypeAlias = tuple[Array, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def accuracy(probabilities: Array, labels: NDArray[np.int64]) -> float:
     return float((probabilities.argmax(axis=1) == labels).mean())
 
 
-def batches(digits: Digits, generator: np.random.Generator) -> Iterator[tuple[Array, NDArray[np.int64]]]:
+def batches(digits: Digits, generator: np.random.Generator) -> Iterator[Batch]:
     order = generator.permutation(len(digits.train_labels))
     for begin in range(0, len(order), BATCH):
         with profiler.annotate("load batch", size=BATCH):
@@ -115,8 +118,29 @@ def batches(digits: Digits, generator: np.random.Generator) -> Iterator[tuple[Ar
         yield images, labels
 
 
+def prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """The same batches, made by a thread of its own while the network trains on the one before."""
+    waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=2)
+
+    def load() -> None:
+        for batch in batches:
+            waiting.put(batch)
+        waiting.put(None)
+
+    loader = threading.Thread(target=load, name="loader")
+    loader.start()
+    while True:
+        with profiler.annotate("wait for batch"):
+            batch = waiting.get()
+        if batch is None:
+            break
+        yield batch
+    loader.join()
+
+
 def log_epoch(writer: SummaryWriter, network: Network, digits: Digits, step: int, epoch: int) -> None:
-    probabilities = network.probabilities(digits.test_images)
+    with profiler.annotate("validate"):
+        probabilities = network.probabilities(digits.test_images)
     writer.add_scalar("loss/validation", cross_entropy(probabilities, digits.test_labels), step)
     writer.add_scalar("accuracy/validation", accuracy(probabilities, digits.test_labels), step)
     if epoch % MEDIA_EPOCHS and epoch != EPOCHS - 1:
@@ -155,7 +179,7 @@ def train(folder: Path, digits: Digits, learning_rate: float, seed: int) -> None
             0,
         )
         for epoch in range(EPOCHS):
-            for images, labels in batches(digits, generator):
+            for images, labels in prefetched(batches(digits, generator)):
                 if step == PROFILED_STEPS.start:
                     profiler.start(folder, first_step=step)
                 with profiler.annotate("forward"):

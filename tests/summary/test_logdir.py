@@ -23,9 +23,7 @@ def write(path: Path, *events: Event, mode: str = "ab") -> None:
 
 
 def scalar(step: int, value: float, tag: str = "loss", wall_time: float = 100.0) -> Event:
-    return Event(
-        wall_time=wall_time, step=step, summary=Summary(value=[Summary.Value(tag=tag, simple_value=value)])
-    )
+    return Event(wall_time=wall_time, step=step, summary=Summary(value=[Summary.Value(tag=tag, simple_value=value)]))
 
 
 def text(step: int, content: str, tag: str = "note") -> Event:
@@ -110,9 +108,7 @@ def test_the_second_session_start_supersedes_in_every_tag_of_the_run(tmp_path: P
     def start(step: int) -> Event:
         return Event(step=step, session_log=SessionLog(status=SessionLog.START))
 
-    write(
-        tmp_path / "events.out.tfevents.1", start(0), *(scalar(s, s) for s in range(4)), scalar(3, 9.0, "acc")
-    )
+    write(tmp_path / "events.out.tfevents.1", start(0), *(scalar(s, s) for s in range(4)), scalar(3, 9.0, "acc"))
     write(tmp_path / "events.out.tfevents.2", start(2), scalar(5, 50.0))
     snapshot = open_logdir(tmp_path)
     assert shown(snapshot) == {".": {"loss": [(0, 0.0), (1, 1.0), (5, 50.0)], "acc": []}}
@@ -226,16 +222,12 @@ def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
     assert run_of_companion(snapshot.companions[0].relative_path.relative_to("run")) == "."
 
 
-def test_a_first_pass_over_many_files_publishes_what_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
     monkeypatch.setattr("summary.logdir._batches", lambda files: [[file] for file in files])
     for run in "abc":
         write(tmp_path / run / "events.out.tfevents.1", scalar(0, 1.0))
     published: list[tuple[list[str], bool]] = []
-    final = Logdir(tmp_path).update(
-        lambda snapshot: published.append((list(snapshot.runs), snapshot.loading))
-    )
+    final = Logdir(tmp_path).update(lambda snapshot: published.append((list(snapshot.runs), snapshot.loading)))
     assert published == [(["a"], True), (["a", "b"], True), (["a", "b", "c"], True)]
     assert (list(final.runs), final.loading) == (["a", "b", "c"], False)

@@ -1,0 +1,8 @@
+"""``python -m dashboard`` is the command ``stepscope``."""
+
+import sys
+
+from dashboard.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

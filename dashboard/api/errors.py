@@ -1,0 +1,18 @@
+"""Answers for requests that name something that is not there."""
+
+from fastapi import HTTPException
+
+from summary.snapshot import Series, Snapshot
+
+
+def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:
+    """The series of a run's tag.
+
+    Raises:
+        HTTPException: 404, where the run has no such tag of that kind.
+    """
+    series = snapshot.series(run, tag)
+    if series is None or series.kind != kind:
+        known = "unknown run" if run not in snapshot.runs else f"this run has no {kind} of that tag"
+        raise HTTPException(404, f"No {kind} for run {run!r}, tag {tag!r}: {known}. See /data/plugin/{kind}/tags.")
+    return series

@@ -1,0 +1,75 @@
+"""``/data/plugin/histograms`` and ``/data/plugin/distributions``: TensorBoard's routes."""
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+import numpy as np
+import orjson
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from numpy.typing import NDArray
+
+from dashboard.api.errors import find_series
+from dashboard.api.scalars import MAX_NAME, tag_index
+from dashboard.live import Live
+from dashboard.numbers import json_number
+from dashboard.panels.histograms.compressor import compress
+from summary.kinds.base import PayloadError
+from summary.kinds.histogram import PLUGIN_NAME
+from summary.snapshot import Series
+
+Buckets = NDArray[np.float64]
+
+
+def readable(series: Series) -> Iterator[tuple[float, int, Buckets]]:
+    """Wall time, step and buckets of every point that can be decoded; the page says which cannot."""
+    for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
+        try:
+            buckets = series.read(index).buckets
+        except PayloadError:
+            continue
+        yield wall_time, step, buckets
+
+
+def as_rows(buckets: Buckets) -> list[list[float | str]]:
+    """Rows of left edge, right edge, count."""
+    return [[json_number(value) for value in row] for row in buckets.tolist()]
+
+
+def as_percentiles(buckets: Buckets) -> list[list[float | str]]:
+    """Rows of basis point and value."""
+    return [[point, json_number(value)] for point, value in compress(buckets)]
+
+
+def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
+    """Rows of wall time, step and what ``convert`` makes of the buckets."""
+    rows = [[json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series)]
+    return Response(orjson.dumps(rows), media_type="application/json")
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["histograms"])
+
+    @routes.get("/data/plugin/histograms/tags")
+    @routes.get("/data/plugin/distributions/tags")
+    def tags() -> dict[str, dict[str, dict[str, str]]]:
+        """Run -> tag -> display name and description."""
+        runs = live.snapshot().runs
+        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+
+    @routes.get("/data/plugin/histograms/histograms")
+    def histograms(
+        run: Annotated[str, Query(max_length=MAX_NAME)], tag: Annotated[str, Query(max_length=MAX_NAME)]
+    ) -> Response:
+        """Every histogram of one tag of one run, its buckets as written: [wall time, step, [[left, right, count]]]."""
+        return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_rows)
+
+    @routes.get("/data/plugin/distributions/distributions")
+    def distributions(
+        run: Annotated[str, Query(max_length=MAX_NAME)], tag: Annotated[str, Query(max_length=MAX_NAME)]
+    ) -> Response:
+        """Percentiles of every histogram of one tag of one run: [wall time, step, [[basis point, value]]]."""
+        return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_percentiles)
+
+    return routes

@@ -1,0 +1,159 @@
+// Grids of cards (dashboard/panels/cards.py): which cards are on the screen, groups, pages, full width.
+(function () {
+  "use strict";
+  const scope = (window.stepscope = window.stepscope || {});
+  const setProps = (id, props) => window.dash_clientside.set_props(id, props);
+
+  // --- which cards are on the screen -------------------------------------------------------------------------
+
+  /** @type {Set<HTMLElement>} */
+  const onScreen = new Set();
+  let toldPanel = "";
+  let told = "";
+  let telling = 0;
+
+  function tellVisible() {
+    telling = 0;
+    for (const card of onScreen) if (!card.isConnected) onScreen.delete(card);
+    const groups = document.querySelector(".groups[data-panel]");
+    if (!groups) return;
+    const panel = groups.dataset.panel;
+    const keys = [...new Set([...onScreen].filter((card) => groups.contains(card)).map((card) => card.dataset.key))].sort();
+    const text = JSON.stringify(keys);
+    if (panel === toldPanel && text === told) return;
+    toldPanel = panel;
+    told = text;
+    setProps(panel + "-visible", { data: keys });
+  }
+
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries) {
+        if (entry.isIntersecting) onScreen.add(entry.target);
+        else onScreen.delete(entry.target);
+      }
+      if (!telling) telling = setTimeout(tellVisible, 30);
+    },
+    { rootMargin: "200px 0px" },
+  );
+  const observed = new WeakSet();
+
+  function observeCards() {
+    const groups = document.querySelector(".groups[data-panel]");
+    if (!groups) {
+      toldPanel = told = "";
+      return;
+    }
+    for (const card of groups.querySelectorAll(".card[data-key]")) {
+      if (observed.has(card)) continue;
+      observed.add(card);
+      observer.observe(card);
+    }
+  }
+  let observing = 0;
+  new MutationObserver(() => {
+    if (!observing) observing = requestAnimationFrame(() => ((observing = 0), observeCards()));
+  }).observe(document.documentElement, { childList: true, subtree: true });
+
+  // --- groups and full width ---------------------------------------------------------------------------------
+
+  function toggleGroup(panel, section) {
+    const open = !section.classList.contains("open");
+    const name = section.dataset.group;
+    section.classList.toggle("open", open);
+    section.querySelector(".group-toggle").setAttribute("aria-expanded", String(open));
+    scope.view.update((params, set) => {
+      const without = (list) => params.getAll(list).filter((entry) => entry !== name);
+      set(panel + ".open", open ? [...without(panel + ".open"), name] : without(panel + ".open"));
+      set(panel + ".closed", open ? without(panel + ".closed") : [...without(panel + ".closed"), name]);
+    });
+  }
+
+  function toggleWide(panel, card) {
+    const wide = card.classList.toggle("wide");
+    scope.view.toggle(panel + ".wide", card.dataset.key, wide);
+    requestAnimationFrame(() => dispatchEvent(new Event("resize")));
+  }
+
+  document.addEventListener(
+    "click",
+    (event) => {
+      const button = event.target.closest && event.target.closest(".group-toggle, .act-wide");
+      const groups = button && button.closest(".groups[data-panel]");
+      if (!groups) return;
+      // The scalars panel listens for the same classes on the document.
+      event.stopPropagation();
+      if (button.classList.contains("act-wide")) toggleWide(groups.dataset.panel, button.closest(".card"));
+      else toggleGroup(groups.dataset.panel, button.closest(".group"));
+    },
+    true,
+  );
+
+  // --- what cards share --------------------------------------------------------------------------------------
+
+  /** An element: `make("div", {className: "x"}, child, "text")`. */
+  function make(tag, props, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(props || {})) {
+      if (name in element) element[name] = value;
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+
+  const icon = (name, size) => {
+    const span = make("span", { className: "icon", "aria-hidden": "true" });
+    span.style.setProperty("--icon", `url(/assets/icons/${name}.svg)`);
+    span.style.setProperty("--size", (size || 14) + "px");
+    return span;
+  };
+
+  /** A run's name with its colour. */
+  function runLabel(run) {
+    const dot = make("i", { className: "run-dot" });
+    dot.style.setProperty("--light", run.light);
+    dot.style.setProperty("--dark", run.dark);
+    return make("span", { className: "run-label", title: run.run }, dot, make("bdi", {}, run.run === "." ? ". (the log directory)" : run.run));
+  }
+
+  const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
+
+  scope.cards = {
+    make,
+    icon,
+    runLabel,
+    /** The numbers of a base64 typed array. */
+    numbers(spec) {
+      const bytes = Uint8Array.from(atob(spec.bdata), (c) => c.charCodeAt(0));
+      return new ARRAYS[spec.dtype](bytes.buffer);
+    },
+    step: (value) => Number(value).toLocaleString("en-US"),
+    when(seconds) {
+      const date = new Date(seconds * 1000);
+      if (Number.isNaN(date.getTime())) return "no time";
+      const day = date.toLocaleDateString("en-CA");
+      const time = date.toLocaleTimeString("en-GB");
+      return day === new Date().toLocaleDateString("en-CA") ? time : `${day} ${time}`;
+    },
+    find: (panel, key) =>
+      [...document.querySelectorAll(`.groups[data-panel="${panel}"] .card`)].find((card) => card.dataset.key === key),
+  };
+
+  const clientside = {
+    cardPage() {
+      for (const trigger of window.dash_clientside.callback_context.triggered) {
+        const { panel, group } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
+        if (!trigger.value) continue;
+        scope.view.update((params, set) => {
+          const rest = params.getAll(panel + ".page").filter((entry) => !entry.startsWith(group + ":"));
+          set(panel + ".page", trigger.value > 1 ? [...rest, `${group}:${trigger.value}`] : rest);
+        });
+      }
+      return window.dash_clientside.no_update;
+    },
+  };
+  window.dash_clientside = Object.assign({}, window.dash_clientside, {
+    stepscope: Object.assign({}, (window.dash_clientside || {}).stepscope, clientside),
+  });
+})();

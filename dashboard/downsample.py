@@ -1,0 +1,47 @@
+"""Fewer points for the screen than there are on disk, with the extremes kept."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from tsdownsample import MinMaxLTTBDownsampler
+
+POINTS_PER_LINE: Final = 1000
+"""What one line gets to draw: more than a chart has pixels across."""
+MOST_GAPS: Final = 200
+
+_downsampler = MinMaxLTTBDownsampler()
+
+
+def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = POINTS_PER_LINE) -> NDArray[np.int64]:
+    """Indices of the points that a line needs on the screen, ascending.
+
+    All of them up to ``most``; else ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), and the
+    smallest and the largest of all where that dropped them. And up to 200 of those that are not finite, where the
+    line has to break.
+
+    Args:
+        x: float64[n]; sorted or not, in the order in which the line is drawn.
+        y: float64[n]; NaN and infinities allowed.
+        most: how many points are drawn without dropping any.
+    """
+    n = len(y)
+    if n <= most:
+        return np.arange(n)
+    finite = np.isfinite(y)
+    if finite.all():
+        return _pick(x, y, most)
+    kept = np.flatnonzero(finite)
+    chosen = kept[_pick(x[kept], y[kept], most)] if len(kept) > most else kept
+    gaps = np.flatnonzero(~finite)
+    if len(gaps) > MOST_GAPS:
+        gaps = gaps[np.linspace(0, len(gaps) - 1, MOST_GAPS).round().astype(np.int64)]
+    return np.sort(np.concatenate([chosen, gaps]))
+
+
+def _pick(x: NDArray[np.float64], y: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    # Steps that repeat or go back: by position instead, which is the order in which the line is drawn.
+    rising = bool((np.diff(x) > 0).all())
+    chosen = _downsampler.downsample(x, y, n_out=most) if rising else _downsampler.downsample(y, n_out=most)
+    # LTTB may drop the largest and smallest value of all, and name an index twice.
+    return np.unique(np.append(chosen.astype(np.int64), [int(y.argmin()), int(y.argmax())]))

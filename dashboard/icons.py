@@ -1,0 +1,12 @@
+"""Icons: one-colour SVG files in ``assets/icons``, drawn in the colour of the text around them."""
+
+from dash import html
+
+
+def icon(name: str, size: int = 16) -> html.Span:
+    """The icon ``name``, ``size`` pixels square; hidden from screen readers, so its control needs a label."""
+    return html.Span(
+        className="icon",
+        style={"--icon": f"url(/assets/icons/{name}.svg)", "--size": f"{size}px"},
+        **{"aria-hidden": "true"},
+    )

@@ -1,0 +1,91 @@
+"""The log directory as the dashboard sees it: the latest snapshot, and word of the next."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+
+
+class Follows(Protocol):
+    """What `Live` needs of a follower: a thread that calls back with each new snapshot until it is stopped."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Live:
+    """Owns the follower of one log directory and publishes its snapshots to threads and to event loops."""
+
+    def __init__(self, path: str, make_follower: Callable[[Callable[[Snapshot], None]], Follows]) -> None:
+        """Prepares; nothing is read before `start`.
+
+        Args:
+            path: the log directory, as shown to the user.
+            make_follower: makes the follower, given the function that it calls with each new snapshot.
+        """
+        self.path = path
+        self._snapshot = EMPTY_SNAPSHOT
+        self._lock = threading.Lock()
+        self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._closed = False
+        self._published = False
+        self._follower = make_follower(self.publish)
+
+    def start(self) -> None:
+        """Begins to follow."""
+        self._follower.start()
+
+    def stop(self) -> None:
+        """Ends the follower and every stream that waits for news."""
+        self._closed = True
+        self._follower.stop()
+        self._wake()
+
+    @property
+    def closed(self) -> bool:
+        """Whether `stop` was called."""
+        return self._closed
+
+    @property
+    def reading(self) -> bool:
+        """Whether the first pass over the files is still under way."""
+        return not self._published or self._snapshot.loading
+
+    def snapshot(self) -> Snapshot:
+        """The latest snapshot."""
+        return self._snapshot
+
+    def publish(self, snapshot: Snapshot) -> None:
+        """Makes ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
+        self._snapshot = snapshot
+        self._published = True
+        self._wake()
+
+    def _wake(self) -> None:
+        with self._lock:
+            waiting = list(self._waiting)
+        for loop, event in waiting:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
+
+    async def wait_beyond(self, revision: int, timeout: float) -> int:
+        """Waits until the revision differs from ``revision``, and returns it.
+
+        Returns the unchanged revision after ``timeout`` seconds, or when the dashboard ends.
+        """
+        event = asyncio.Event()
+        entry = (asyncio.get_running_loop(), event)
+        with self._lock:
+            self._waiting.add(entry)
+        try:
+            if self._snapshot.revision == revision and not self._closed:
+                await asyncio.wait_for(event.wait(), timeout)
+        except TimeoutError:
+            pass
+        finally:
+            with self._lock:
+                self._waiting.discard(entry)
+        return self._snapshot.revision

@@ -1,0 +1,32 @@
+"""Numbers as text, the same everywhere."""
+
+import math
+
+
+def json_number(value: float) -> float | str:
+    """A number as JSON has it; NaN and the infinities as the strings that TensorBoard uses."""
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def count(number: int) -> str:
+    """A whole number with separators: 12,345."""
+    return f"{number:,}"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A count and its noun: "1 file", "2 files"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def file_size(size: int) -> str:
+    """Bytes for people: 512 B, 1.5 kB, 23 MB."""
+    if size < 1000:
+        return f"{size} B"
+    scaled = float(size)
+    for unit in ("kB", "MB", "GB", "TB"):
+        scaled /= 1000
+        if scaled < 999.5 or unit == "TB":
+            break
+    return f"{scaled:.3g} {unit}"

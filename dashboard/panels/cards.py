@@ -1,0 +1,273 @@
+"""A grid of cards that any panel can use: which cards there are, and the parts of the page around them.
+
+``assets/cards.js`` does what must run at the speed of the hand: groups that open and close, pages, full width, and
+which cards are on the screen.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
+
+from dashboard.colors import RunColor, Scheme, assign_colors
+from dashboard.controls import fingerprint, off_loop, revision_input, scheme_input, setting_id, view_input
+from dashboard.icons import icon
+from dashboard.live import Live
+from dashboard.numbers import count
+from dashboard.panels.scalars.cards import MOST_CARDS, Group, parse_pages, prefix
+from dashboard.panels.scalars.panel import still_fits, structure
+from dashboard.state import Setting, View, decode, names, pattern_error
+from summary.snapshot import Series, Snapshot
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a card's drawing depends on."""
+
+    snapshot: Snapshot
+    view: View
+    scheme: Scheme
+
+
+@dataclass(frozen=True)
+class CardGrid:
+    """The cards of one panel.
+
+    Keys name the cards: a tag, or `pair_key` of a tag and a run.
+    """
+
+    panel: str
+    keys: Callable[[Snapshot, View], Sequence[tuple[str, str]]]
+    """Group and key of every card, in order."""
+    card: Callable[[str, bool, Mapping[str, RunColor]], Any]
+    """The card of a key, still without data, given whether it takes the full width, and the colours of all runs."""
+    target: str
+    """Property of the component `data_id` that a card is drawn into."""
+    depends: Callable[[str, Draw], object]
+    """What `draw` reads; while equal, the card is not drawn again."""
+    draw: Callable[[str, Draw], Any]
+    nothing: str
+    """What is said where no shown run has such data."""
+
+    @property
+    def settings(self) -> tuple[Setting[tuple[str, ...]], ...]:
+        """What the grid keeps in the URL: groups opened and closed by hand, their pages, cards at full width."""
+        return tuple(names(f"{self.panel}.{part}") for part in ("open", "closed", "page", "wide"))
+
+    def data_id(self, key: str) -> dict[str, str]:
+        """Id of the component that a card is drawn into."""
+        return {"type": f"{self.panel}-data", "key": key}
+
+    def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
+        """The groups of cards that the view asks for."""
+        opened, closed, pages, _ = (setting.of(view) for setting in self.settings)
+        return arrange(self.keys(snapshot, view), opened, closed, parse_pages(pages))
+
+    def layout(self, snapshot: Snapshot, view: View) -> list[Any]:
+        """The grid and its stores."""
+        groups = self.groups(snapshot, view)
+        return [
+            dcc.Store(id=f"{self.panel}-arranged", data=structure(groups)),
+            dcc.Store(id=f"{self.panel}-visible", data=[]),
+            dcc.Store(id=f"{self.panel}-drawn", data={}),
+            html.Div(
+                self._sections(groups, snapshot, view),
+                id=f"{self.panel}-groups",
+                className="groups",
+                **{"data-panel": self.panel},
+            ),
+        ]
+
+    def register(self, app: Dash, live: Live) -> None:
+        """Adds the callbacks that mount and draw the cards."""
+        self._register_arrange(app, live)
+        self._register_draw(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "cardPage"),
+            Output(f"{self.panel}-arranged", "id"),
+            Input({"type": "card-page", "panel": self.panel, "group": ALL}, "value"),
+            prevent_initial_call=True,
+        )
+
+    def _sections(self, groups: Sequence[Group], snapshot: Snapshot, view: View) -> list[Any]:
+        if not groups:
+            why = "No tag matches the filter" if view.tag_filter else self.nothing
+            change = html.Span("Change the filter or show more runs.")
+            return [html.Div([html.Strong(why), change], className="notice none")]
+        wide = frozenset(self.settings[3].of(view))
+        colors = assign_colors(snapshot.runs)
+        return [self._section(group, wide, colors) for group in groups]
+
+    def _section(self, group: Group, wide: frozenset[str], colors: Mapping[str, RunColor]) -> html.Section:
+        keys = group.on_page if group.open else ()
+        span = str(min(len(keys), 4)) if group.open else "full"
+        page = {"type": "card-page", "panel": self.panel, "group": group.name}
+        pager = [dmc.Pagination(id=page, total=group.pages, value=group.page, size="xs")] if group.pages > 1 else []
+        toggle = html.Button(
+            [
+                icon("chevron", 14),
+                html.Span(group.name, className="group-name"),
+                html.Span(count(len(group.tags)), className="count"),
+            ],
+            className="group-toggle",
+            **{"aria-expanded": "true" if group.open else "false"},
+        )
+        return html.Section(
+            [
+                html.Div([toggle, *(pager if group.open else [])], className="group-head"),
+                html.Div([self.card(key, key in wide, colors) for key in keys], className="cards"),
+            ],
+            className="group open" if group.open else "group",
+            **{"data-group": group.name, "data-span": span},
+        )
+
+    def _register_arrange(self, app: Dash, live: Live) -> None:
+        @app.callback(
+            Output(f"{self.panel}-groups", "children"),
+            Output(f"{self.panel}-arranged", "data"),
+            Output(setting_id("tag_filter"), "error", allow_duplicate=True),
+            view_input(self.panel),
+            revision_input(self.panel),
+            State(f"{self.panel}-arranged", "data"),
+            prevent_initial_call=True,
+        )
+        @off_loop
+        def arrange_cards(query: str, _revision: int | None, mounted: dict[str, Any]) -> Any:
+            view = decode(query)
+            error = pattern_error(view.tag_filter)
+            snapshot = live.snapshot()
+            groups = self.groups(snapshot, view)
+            wanted = structure(groups)
+            if still_fits(mounted, wanted):
+                return no_update, no_update, error
+            return self._sections(groups, snapshot, view), wanted, error
+
+    def _register_draw(self, app: Dash, live: Live) -> None:
+        @app.callback(
+            Output(self.data_id_pattern, self.target),
+            Output(f"{self.panel}-drawn", "data"),
+            view_input(self.panel),
+            revision_input(self.panel),
+            scheme_input(self.panel),
+            Input(f"{self.panel}-visible", "data"),
+            Input(f"{self.panel}-arranged", "data"),
+            State(self.data_id_pattern, "id"),
+            State(f"{self.panel}-drawn", "data"),
+        )
+        @off_loop
+        def draw_cards(
+            query: str | None,
+            _revision: int | None,
+            scheme: Scheme | None,
+            visible: list[str],
+            mounted: dict[str, Any],
+            ids: list[dict[str, str]],
+            drawn: dict[str, str],
+        ) -> Any:
+            if query is None or scheme is None or not ids:
+                raise dash.exceptions.PreventUpdate
+            on = Draw(live.snapshot(), decode(query), scheme)
+            epoch = fingerprint(mounted)
+            on_screen = set(visible)
+            pieces: list[Any] = []
+            prints: dict[str, str] = {}
+            for key in (entry["key"] for entry in ids):
+                before = drawn.get(key, "")
+                now = fingerprint((epoch, self.depends(key, on))) if key in on_screen else before
+                pieces.append(no_update if now == before else self.draw(key, on))
+                prints[key] = now
+            if prints == drawn:
+                raise dash.exceptions.PreventUpdate
+            return pieces, prints
+
+    @property
+    def data_id_pattern(self) -> dict[str, Any]:
+        """Matches `data_id` of every card."""
+        return {"type": f"{self.panel}-data", "key": ALL}
+
+
+def arrange(
+    keys: Iterable[tuple[str, str]], opened: Sequence[str], closed: Sequence[str], pages: Mapping[str, int]
+) -> list[Group]:
+    """Joins cards into groups, in order of first appearance.
+
+    Groups are open from the top until `MOST_CARDS` cards are; ``opened`` and ``closed`` say what the user did about it.
+
+    Args:
+        keys: group and key of every card.
+        opened: groups that the user opened.
+        closed: groups that the user closed.
+        pages: page of a group, counted from 1, where it is not the first.
+    """
+    members: dict[str, list[str]] = {}
+    for name, key in keys:
+        members.setdefault(name, []).append(key)
+    groups: list[Group] = []
+    mounted = 0
+    for name, found in members.items():
+        group = Group(name, tuple(found), False, 1)
+        group = Group(name, group.tags, False, min(max(pages.get(name, 1), 1), group.pages))
+        is_open = name in opened or (mounted + len(group.on_page) <= MOST_CARDS and name not in closed)
+        mounted += len(group.on_page) if is_open else 0
+        groups.append(Group(name, group.tags, is_open, group.page))
+    return groups
+
+
+def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
+    """Series of one kind of the shown runs whose tags pass the filter: by tag as they first appear, then by run."""
+    by_tag: dict[str, list[Series]] = {}
+    for run in view.shown_runs(snapshot.runs):
+        for series in snapshot.runs[run].of_kind(kind):
+            by_tag.setdefault(series.tag, []).append(series)
+    return [series for tag in view.shown_tags(by_tag) for series in by_tag[tag]]
+
+
+def pair_key(tag: str, run: str) -> str:
+    """Key of a card for one tag of one run."""
+    return json.dumps([tag, run], ensure_ascii=False)
+
+
+def pair_of(key: str) -> tuple[str, str]:
+    """Tag and run of a `pair_key`."""
+    tag, run = json.loads(key)
+    return tag, run
+
+
+def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]]:
+    """A card for every tag of every shown run, grouped by the tag's prefix."""
+    return [(prefix(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
+
+
+def frame(
+    key: str, tag: str, panel: str, wide: bool, body: Any, *, run: str = "", color: RunColor | None = None
+) -> html.Article:
+    """A card: title, what is said about it, buttons, the run where it shows one only, and its body."""
+    head, slash, rest = tag.partition("/")
+    label = [html.Span(head + slash, className="dim"), rest] if slash and rest else tag
+    full_width = html.Button(icon("wide", 14), className="icon-button act-wide", title="Full width")
+    run_line = [] if color is None else [html.Div(run_label(run, color), className="card-run")]
+    return html.Article(
+        [
+            html.Header(
+                [html.H3(label, title=tag), html.Span(className="note"), html.Div(full_width, className="actions")]
+            ),
+            *run_line,
+            body,
+        ],
+        className=f"card media-card {panel}-card wide" if wide else f"card media-card {panel}-card",
+        **{"data-key": key},
+    )
+
+
+def run_label(run: str, color: RunColor) -> html.Span:
+    """A run's name with its colour."""
+    dot = html.I(className="run-dot", style={"--light": color.light, "--dark": color.dark})
+    return html.Span(
+        [dot, html.Bdi(". (the log directory)" if run == "." else run)],
+        className="run-label",
+        title=run,
+    )

@@ -1,0 +1,118 @@
+"""Buckets of histograms made fit for drawing; pure functions."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+STEPS_DRAWN: Final = 50
+"""Histograms in one chart; more cannot be told apart and make it slow."""
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """Buckets that can be drawn."""
+
+    buckets: NDArray[np.float64]
+    """float64[k, 3] of left edge, right edge, count: all finite, in order of their left edges."""
+    dropped: int
+    """Buckets left out because an edge or the count is not finite, or the count is negative."""
+
+    @property
+    def total(self) -> float:
+        """How many values were counted."""
+        return float(self.buckets[:, 2].sum())
+
+
+def clean(buckets: NDArray[np.float64]) -> Cleaned:
+    """Leaves out what cannot be drawn, turns edges that are the wrong way round, sorts."""
+    usable = np.isfinite(buckets).all(axis=1) & (buckets[:, 2] >= 0)
+    kept = buckets[usable]
+    edges = np.sort(kept[:, :2], axis=1)
+    ordered = np.column_stack([edges, kept[:, 2]])
+    if len(ordered) and float(ordered[:, 2].sum()) == 0:
+        # Writers give zero rows, all edges 0, for a histogram of nothing.
+        ordered = ordered[:0]
+    return Cleaned(ordered[np.argsort(ordered[:, 0], kind="stable")], int(len(buckets) - len(kept)))
+
+
+def pick(total: int, most: int = STEPS_DRAWN) -> NDArray[np.int64]:
+    """Indices of at most ``most`` of ``total`` points, evenly spread, the first and the last always among them."""
+    if total <= most:
+        return np.arange(total)
+    return np.linspace(0, total - 1, most).round().astype(np.int64)
+
+
+def outline(buckets: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
+
+    Empty buckets side by side share one step, so that a line has few points. A bucket without width, where all values
+    are equal, becomes a needle.
+
+    Args:
+        buckets: float64[k, 3], as `clean` gives them.
+
+    Returns:
+        x and y of the line, float64, equally long: bucket i of n lies between points 2i + 1 and 2i + 2, and a point at
+        height 0 stands before the first and after the last.
+    """
+    if len(buckets) == 0:
+        return np.empty(0), np.empty(0)
+    steps = _without_empty_neighbours(_with_gaps(buckets))
+    x = np.concatenate([steps[:1, 0], steps[:, :2].reshape(-1), steps[-1:, 1]])
+    y = np.concatenate([[0.0], np.repeat(steps[:, 2], 2), [0.0]])
+    return x, y
+
+
+def _with_gaps(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adds an empty bucket wherever there is room between two."""
+    after = np.flatnonzero(buckets[1:, 0] > buckets[:-1, 1])
+    gaps = np.column_stack([buckets[after, 1], buckets[after + 1, 0], np.zeros(len(after))])
+    return np.insert(buckets, after + 1, gaps, axis=0)
+
+
+def _without_empty_neighbours(buckets: NDArray[np.float64]) -> NDArray[np.float64]:
+    empty = buckets[:, 2] == 0
+    starts = np.flatnonzero(~empty | ~np.append(False, empty[:-1]))
+    ends = np.append(starts[1:], len(buckets)) - 1
+    return np.column_stack([buckets[starts, 0], buckets[ends, 1], buckets[starts, 2]])
+
+
+def span(all_buckets: list[NDArray[np.float64]]) -> tuple[float, float]:
+    """The smallest and the largest edge; never of no width."""
+    filled = [buckets for buckets in all_buckets if len(buckets)]
+    if not filled:
+        return 0.0, 1.0
+    low = min(float(buckets[:, 0].min()) for buckets in filled)
+    high = max(float(buckets[:, 1].max()) for buckets in filled)
+    if high > low:
+        return low, high
+    margin = abs(low) * 0.05 or 0.5
+    return low - margin, high + margin
+
+
+def rebin(buckets: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Counts in other buckets: each bucket's count is spread evenly over its width.
+
+    As in TensorBoard's ``histogram_util.ts``. The sum stays where ``edges`` reach over all buckets.
+
+    Args:
+        buckets: float64[k, 3], as `clean` gives them.
+        edges: float64[n + 1], ascending.
+
+    Returns:
+        float64[n]
+    """
+    counts = np.zeros(len(edges) - 1)
+    if len(buckets) == 0:
+        return counts
+    lefts, rights, filled = buckets.T
+    needles = rights == lefts
+    at = np.clip(np.searchsorted(edges, lefts[needles], side="right") - 1, 0, len(counts) - 1)
+    np.add.at(counts, at, filled[needles])
+    lefts, rights, filled = lefts[~needles], rights[~needles], filled[~needles]
+    if len(filled):
+        shares = (np.clip(edges[:, None], lefts, rights) - lefts) / (rights - lefts)
+        counts += np.diff(shares @ filled)
+    return counts

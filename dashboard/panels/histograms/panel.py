@@ -1,0 +1,135 @@
+"""The histograms panel: one card per tag and run."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from dash import ALL, ClientsideFunction, Dash, Input, Output, dcc, html
+from fastapi import APIRouter
+
+from dashboard.colors import RunColor, assign_colors
+from dashboard.controls import pattern_input, segmented
+from dashboard.live import Live
+from dashboard.panels.cards import CardGrid, Draw, frame, pair_keys, pair_of
+from dashboard.panels.histograms.buckets import pick
+from dashboard.panels.histograms.figures import Axis, Bins, Chart, ChartSettings, Mode, Moment, histogram_chart
+from dashboard.state import Setting, View, choice
+from dashboard.theme import GRAPH_CONFIG
+from summary.kinds.base import PayloadError
+from summary.kinds.histogram import PLUGIN_NAME
+from summary.snapshot import Series, Snapshot
+
+MODE = choice("histograms.mode", "offset", ("offset", "overlay", "heatmap"))
+AXIS = choice("histograms.axis", "step", ("step", "relative", "wall"))
+BINS = choice("histograms.bins", "written", ("written", "even"))
+
+
+class HistogramsPanel:
+    """Distributions of numbers over steps."""
+
+    name = "histograms"
+    title = "Histograms"
+    icon = "histograms"
+
+    def __init__(self) -> None:
+        self._grid = CardGrid(
+            panel=self.name,
+            keys=lambda snapshot, view: pair_keys(snapshot, view, PLUGIN_NAME),
+            card=card,
+            target="figure",
+            depends=depends,
+            draw=draw,
+            nothing="No shown run has histograms",
+        )
+        self.settings: tuple[Setting[Any], ...] = (MODE, AXIS, BINS, *self._grid.settings)
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return PLUGIN_NAME in snapshot.kinds
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel histograms")
+
+    def register(self, app: Dash, live: Live) -> None:
+        self._grid.register(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "noteHistograms"),
+            Output("histograms-drawn", "id"),
+            Input(self._grid.data_id(cast(str, ALL)), "figure"),
+            prevent_initial_call=True,
+        )
+
+    def router(self, live: Live) -> APIRouter | None:
+        return None
+
+
+def toolbar(view: View) -> html.Div:
+    """Tag filter, mode, axis, bins."""
+    return html.Div(
+        [
+            pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression"),
+            segmented(
+                MODE, view, {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map"}, "How steps are drawn"
+            ),
+            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "Axis of steps"),
+            segmented(BINS, view, {"written": "Bins as written", "even": "Even bins"}, "Bins"),
+        ],
+        className="toolbar",
+    )
+
+
+def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one tag of one run, still without its chart."""
+    tag, run = pair_of(key)
+    graph = dcc.Graph(id={"type": "histograms-data", "key": key}, config=GRAPH_CONFIG, style={"height": "100%"})
+    return frame(key, tag, "histograms", wide, html.Div(graph, className="chart"), run=run, color=colors.get(run))
+
+
+def depends(key: str, on: Draw) -> object:
+    """What the chart of a card is made of."""
+    series = series_of(key, on.snapshot)
+    color = assign_colors(on.snapshot.runs).get(pair_of(key)[1])
+    return (chart_settings(on.view), on.scheme, color, None if series is None else series.version)
+
+
+def draw(key: str, on: Draw) -> dict[str, Any]:
+    """The figure of a card; its layout's ``meta`` carries what the card says about it."""
+    series = series_of(key, on.snapshot)
+    if series is None:
+        return {"data": [], "layout": {"meta": {"note": "no data any more"}}}
+    color = assign_colors(on.snapshot.runs)[series.run]
+    chart = series_chart(series, color, on)
+    chart.figure["layout"]["meta"] = {"note": chart.note, "mode": MODE.of(on.view), "color": color.on(on.scheme)}
+    return chart.figure
+
+
+def series_chart(series: Series, color: RunColor, on: Draw) -> Chart:
+    """Reads the histograms that are drawn, and draws them."""
+    moments = [read(series, index) for index in pick(len(series)).tolist()]
+    first = float(series.wall_times[0]) if len(series) else 0.0
+    return histogram_chart(moments, len(series), first, color, chart_settings(on.view), on.scheme)
+
+
+def read(series: Series, index: int) -> Moment:
+    """One histogram; damage is a value."""
+    try:
+        buckets = series.read(index).buckets
+    except PayloadError:
+        buckets = None
+    return Moment(int(series.steps[index]), float(series.wall_times[index]), buckets)
+
+
+def series_of(key: str, snapshot: Snapshot) -> Series | None:
+    """The series that a card shows."""
+    tag, run = pair_of(key)
+    series = snapshot.series(run, tag)
+    return series if series is not None and series.kind == PLUGIN_NAME else None
+
+
+def chart_settings(view: View) -> ChartSettings:
+    """The view's settings for charts; wall time is printed in the server's time zone."""
+    return ChartSettings(
+        mode=cast(Mode, MODE.of(view)),
+        axis=cast(Axis, AXIS.of(view)),
+        bins=cast(Bins, BINS.of(view)),
+        utc_offset=float(time.localtime().tm_gmtoff),
+    )

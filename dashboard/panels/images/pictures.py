@@ -1,0 +1,93 @@
+"""Encoded pictures: what they are, told from their first bytes, and how they are sent to a browser."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Final
+
+from dashboard.numbers import counted, file_size
+from summary.kinds.base import PayloadError
+from summary.kinds.image import Images
+from summary.snapshot import Series
+
+_SIGNATURES: Final = (
+    ("image/png", 0, b"\x89PNG\r\n\x1a\n"),
+    ("image/jpeg", 0, b"\xff\xd8\xff"),
+    ("image/gif", 0, b"GIF87a"),
+    ("image/gif", 0, b"GIF89a"),
+    ("image/webp", 8, b"WEBP"),
+    ("image/bmp", 0, b"BM"),
+)
+EXTENSIONS: Final = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+    "image/bmp": "bmp",
+}
+"""The formats that are served, and their file names' endings; SVG and HTML, which can hold scripts, never are."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture, ready to be sent."""
+
+    mime_type: str
+    data: bytes
+
+    @property
+    def etag(self) -> str:
+        return f'"{blake2b(self.data, digest_size=12).hexdigest()}"'
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is known of the pictures at one step; all zeros where they cannot be read."""
+
+    samples: int
+    width: int
+    height: int
+    size: int
+    """Bytes of the sample asked for."""
+    mime_type: str
+    error: str
+    """Why there is no picture; empty if there is one."""
+
+
+def sniff(data: bytes) -> str:
+    """The MIME type by the first bytes.
+
+    Raises:
+        PayloadError: it is none of `EXTENSIONS`.
+    """
+    for mime_type, offset, signature in _SIGNATURES:
+        if data[offset : offset + len(signature)] == signature and (offset == 0 or data[:4] == b"RIFF"):
+            return mime_type
+    if not data:
+        raise PayloadError("the picture is empty: 0 bytes")
+    raise PayloadError(f"{file_size(len(data))} that are no PNG, JPEG, GIF, WebP or BMP; they begin with {data[:8]!r}")
+
+
+def picture(images: Images, sample: int) -> Picture:
+    """One sample.
+
+    Raises:
+        PayloadError: there is no such sample, or it is of no format that is served.
+    """
+    if not 0 <= sample < len(images.encoded):
+        raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'picture')}")
+    data = images.encoded[sample]
+    return Picture(sniff(data), data)
+
+
+def describe(series: Series, index: int, sample: int) -> Point:
+    """What a point of a series holds, or why it cannot be shown."""
+    try:
+        images: Images = series.read(index)
+    except PayloadError as error:
+        return Point(0, 0, 0, 0, "", str(error))
+    samples = len(images.encoded)
+    try:
+        found = picture(images, sample)
+    except PayloadError as error:
+        return Point(samples, images.width, images.height, 0, "", str(error))
+    return Point(samples, images.width, images.height, len(found.data), found.mime_type, "")

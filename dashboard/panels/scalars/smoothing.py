@@ -1,0 +1,42 @@
+"""TensorBoard's smoothing."""
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    """Exponential moving average with the start corrected for bias, as TensorBoard draws it.
+
+    For every finite y: ``last = last * weight + (1 - weight) * y``, ``n += 1``, and the result is
+    ``last / (1 - weight**n)``. Values that are not finite stay as they are and leave the average untouched. If all
+    values are equal they are returned unchanged, which the average would only be up to rounding.
+    Source: tensorboard/webapp/widgets/line_chart_v2/data_transformer.ts.
+
+    Args:
+        values: float64[n], one series in the order of its points.
+        weight: from 0, no smoothing, to 1.
+
+    Returns:
+        float64[n]; ``values`` itself where there is nothing to smooth.
+    """
+    if weight <= 0 or len(values) < 2 or bool((values == values[0]).all()):
+        return values
+    averaged: NDArray[np.float64] = _debiased_average(np.ascontiguousarray(values), weight)
+    return averaged
+
+
+@numba.njit(cache=True, nogil=True)
+def _debiased_average(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+    out = np.empty_like(values)
+    last = 0.0
+    decay = 1.0
+    for i in range(len(values)):
+        y = values[i]
+        if not np.isfinite(y):
+            out[i] = y
+            continue
+        last = last * weight + (1.0 - weight) * y
+        decay *= weight
+        out[i] = last if weight == 1.0 else last / (1.0 - decay)
+    return out

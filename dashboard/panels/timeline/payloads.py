@@ -1,0 +1,296 @@
+"""What the browser gets of an opened trace: pure functions from `OpenedTrace` to JSON-ready dicts and bytes.
+
+Times sent are nanoseconds relative to ``OpenedTrace.start_ns``, which float64 holds exactly for 104 days.
+"""
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from dashboard.panels.timeline.sources import OpenedTrace, TraceSource
+from profiler.lod import Window, coverage, search, span_ns, statistics_of_name
+from profiler.trace import Counter
+
+WINDOW_MAGIC = b"SSW1"
+MAX_SLICES = 14_000
+"""Slices of one window: 28 bytes each, so that a view stays under 300 kB once compressed."""
+MAX_STEPS = 5_000
+MAX_FLOWS = 50
+MAX_NAME = 160
+"""Characters of a name in a window; a canvas never shows more, and details have it whole."""
+OVERVIEW_BUCKETS = 500
+MAX_STRIPS = 16
+MATCH_BUCKETS = 500
+
+
+def listing(sources: Sequence[TraceSource]) -> list[dict[str, Any]]:
+    """The traces to choose from, in the order given."""
+    return [
+        {
+            "id": s.id,
+            "run": s.run,
+            "label": s.label,
+            "kind": s.kind,
+            "step": s.step,
+            "size": s.size,
+            "modified": s.modified,
+        }
+        for s in sources
+    ]
+
+
+def summary(opened: OpenedTrace) -> dict[str, Any]:
+    """What the panel must know before it draws: lanes, extent, steps, counters, losses, and utilisation."""
+    trace = opened.trace
+    steps = sorted(trace.steps, key=lambda s: s.start_ns)
+    return {
+        "id": opened.source.id,
+        "label": opened.source.label,
+        "run": opened.source.run,
+        "start_ns": str(opened.start_ns),
+        "end": opened.end_ns - opened.start_ns,
+        "slices": len(trace),
+        "lanes": [
+            {
+                "process": lane.process,
+                "name": lane.name,
+                "pid": lane.pid,
+                "tid": lane.tid,
+                "kind": lane.kind,
+                "depths": lane.depths,
+            }
+            for lane in trace.lanes
+        ],
+        "steps": [
+            [step.number, step.name, step.start_ns - opened.start_ns, step.duration_ns] for step in steps[:MAX_STEPS]
+        ],
+        "steps_total": len(steps),
+        "counters": [
+            {
+                "process": c.process,
+                "name": c.name,
+                "series": c.series,
+                "points": len(c.times_ns),
+                "min": _finite(c.values, np.min),
+                "max": _finite(c.values, np.max),
+            }
+            for c in trace.counters
+        ],
+        "losses": dict(trace.losses.counts),
+        "notes": list(trace.losses.notes),
+        "coverage": _coverage(opened),
+    }
+
+
+def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(reduce(finite)) if len(finite) else None
+
+
+def _coverage(opened: OpenedTrace) -> dict[str, Any]:
+    """Strips of the minimap: how busy each lane is, or with many lanes the busiest of each process, 0 to 100."""
+    trace = opened.trace
+    if not len(trace):
+        return {"start": 0, "end": 0, "strips": []}
+    begin, end = span_ns(trace)
+    busy = coverage(trace, OVERVIEW_BUCKETS)
+    shown = [index for index, lane in enumerate(trace.lanes) if lane.depths]
+    groups = [[index] for index in shown]
+    if len(shown) > MAX_STRIPS:
+        by_process: dict[str, list[int]] = {}
+        for index in shown:
+            by_process.setdefault(trace.lanes[index].process, []).append(index)
+        groups = sorted(by_process.values(), key=lambda g: -float(busy[g].max(axis=0).sum()))[:MAX_STRIPS]
+        groups.sort()
+    return {
+        "start": begin - opened.start_ns,
+        "end": end - opened.start_ns,
+        "strips": [
+            {"kind": trace.lanes[g[0]].kind, "busy": (busy[g].max(axis=0) * 100).round().astype(int).tolist()}
+            for g in groups
+        ],
+    }
+
+
+def window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Sequence[int] | None) -> bytes:
+    """The slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
+
+    The buckets are halved until at most `MAX_SLICES` remain. Layout, little-endian: the magic ``SSW1``; uint32
+    length of a JSON header; the header, padded with spaces so that what follows starts at a multiple of 8; then,
+    for n slices sorted by lane, depth and start, the columns float64 start[n], float64 duration[n],
+    uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n].
+
+    The header holds ``n``; ``start`` and ``end`` as asked; ``bucket``, the width of a bucket in nanoseconds;
+    ``names`` and ``categories``, the tables that the last two columns index; and ``rows``, flat triples of lane,
+    depth and offset of the row's first slice.
+    """
+    found = _fitting_window(opened, start, end, buckets, lanes)
+    trace = opened.trace
+    index = found.slice_index
+    names, name_of = np.unique(trace.name_id[index], return_inverse=True)
+    categories, category_of = np.unique(trace.category_id[index], return_inverse=True)
+    header = {
+        "n": len(index),
+        "start": start,
+        "end": end,
+        "bucket": found.bucket_ns,
+        "names": [trace.names[i][:MAX_NAME] for i in names],
+        "categories": [trace.categories[i] for i in categories],
+        "rows": _rows(trace.lane[index], trace.depth[index]),
+    }
+    text = orjson.dumps(header)
+    text += b" " * (-(len(text) + 8) % 8)
+    columns = (
+        (trace.start_ns[index] - opened.start_ns).astype("<f8"),
+        trace.duration_ns[index].astype("<f8"),
+        index.astype("<u4"),
+        found.count.astype("<u4"),
+        name_of.astype("<u2"),
+        category_of.astype("<u2"),
+    )
+    return b"".join([WINDOW_MAGIC, struct.pack("<I", len(text)), text, *(c.tobytes() for c in columns)])
+
+
+def _fitting_window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Sequence[int] | None) -> Window:
+    origin = opened.start_ns
+    while True:
+        found = opened.lod.window(origin + start, origin + end, buckets, lanes=lanes)
+        if len(found.slice_index) <= MAX_SLICES or buckets == 1:
+            return found
+        buckets = max(buckets // 2, 1)
+
+
+def _rows(lane: NDArray[np.int32], depth: NDArray[np.int32]) -> list[int]:
+    if not len(lane):
+        return []
+    first = np.flatnonzero(np.concatenate(([True], (np.diff(lane) != 0) | (np.diff(depth) != 0))))
+    flat: list[int] = np.stack([lane[first], depth[first], first], axis=1).ravel().tolist()
+    return flat
+
+
+def slice_row(opened: OpenedTrace, index: int) -> dict[str, Any]:
+    """One slice as lists and tables show it."""
+    trace = opened.trace
+    return {
+        "index": index,
+        "name": trace.names[int(trace.name_id[index])],
+        "lane": int(trace.lane[index]),
+        "depth": int(trace.depth[index]),
+        "start": int(trace.start_ns[index]) - opened.start_ns,
+        "duration": int(trace.duration_ns[index]),
+    }
+
+
+def slice_details(opened: OpenedTrace, index: int) -> dict[str, Any]:
+    """Everything about one slice: its arguments, its name's occurrences, its flows and its neighbours."""
+    trace = opened.trace
+    lane = trace.lanes[int(trace.lane[index])]
+    occurrences = statistics_of_name(trace, int(trace.name_id[index]))
+    return {
+        **slice_row(opened, index),
+        "category": trace.categories[int(trace.category_id[index])],
+        "process": lane.process,
+        "lane_name": lane.name,
+        "arguments": dict(trace.arguments[index]),
+        "occurrences": {
+            "count": int(occurrences.count),
+            "total": int(occurrences.total_ns),
+            "mean": float(occurrences.mean_ns),
+            "min": int(occurrences.min_ns),
+            "max": int(occurrences.max_ns),
+        },
+        "incoming": _flow_ends(opened, trace.flows.target, trace.flows.source, index),
+        "outgoing": _flow_ends(opened, trace.flows.source, trace.flows.target, index),
+        "previous": _neighbour(opened, index, -1),
+        "next": _neighbour(opened, index, 1),
+    }
+
+
+def _flow_ends(opened: OpenedTrace, here: NDArray[np.int64], there: NDArray[np.int64], index: int) -> dict[str, Any]:
+    touching = np.flatnonzero(here == index)
+    flows = opened.trace.flows
+    return {
+        "total": len(touching),
+        "slices": [
+            {
+                **slice_row(opened, int(there[flow])),
+                "category": opened.trace.categories[int(flows.category_id[flow])],
+            }
+            for flow in touching[:MAX_FLOWS]
+        ],
+    }
+
+
+def _neighbour(opened: OpenedTrace, index: int, offset: int) -> int | None:
+    trace, other = opened.trace, index + offset
+    if not 0 <= other < len(trace):
+        return None
+    same_row = trace.lane[other] == trace.lane[index] and trace.depth[other] == trace.depth[index]
+    return other if same_row else None
+
+
+def search_result(opened: OpenedTrace, pattern: str, regex: bool, offset: int, limit: int, at: int) -> dict[str, Any]:
+    """The slices whose name matches, ordered by start: how many, a page of them, and where they are.
+
+    ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
+
+    Raises:
+        UserError: ``pattern`` is no regular expression.
+    """
+    trace = opened.trace
+    found = search(trace, pattern, regex)
+    starts = trace.start_ns[found] - opened.start_ns
+    span = max(opened.end_ns - opened.start_ns, 1)
+    hits = np.bincount((starts * MATCH_BUCKETS // (span + 1)).astype(np.int64), minlength=MATCH_BUCKETS)
+    page = slice(offset, offset + limit)
+    return {
+        "count": len(found),
+        "rank": int(np.searchsorted(starts, at)),
+        "offset": offset,
+        "index": found[page].tolist(),
+        "start": starts[page].tolist(),
+        "duration": trace.duration_ns[found[page]].tolist(),
+        "lane": trace.lane[found[page]].tolist(),
+        "depth": trace.depth[found[page]].tolist(),
+        "names": [trace.names[i][:MAX_NAME] for i in np.unique(trace.name_id[found])],
+        "minimap": hits.tolist(),
+    }
+
+
+def counter_window(opened: OpenedTrace, counter: int, start: int, end: int, buckets: int) -> dict[str, Any]:
+    """A counter between two moments, with the last value before them: all points, or the extremes per bucket."""
+    series = opened.trace.counters[counter]
+    first, last = _counter_range(series, opened.start_ns + start, opened.start_ns + end)
+    times, values = series.times_ns[first:last], series.values[first:last]
+    clipped = len(times) > 2 * buckets
+    if clipped:
+        keep = _extremes(times, values, buckets)
+        times, values = times[keep], values[keep]
+    return {
+        "counter": counter,
+        "time": (times - opened.start_ns).tolist(),
+        "value": [v if np.isfinite(v) else None for v in values.tolist()],
+        "points": last - first,
+        "reduced": clipped,
+    }
+
+
+def _counter_range(series: Counter, start_ns: int, end_ns: int) -> tuple[int, int]:
+    first = int(np.searchsorted(series.times_ns, start_ns, side="right")) - 1
+    last = int(np.searchsorted(series.times_ns, end_ns, side="right")) + 1
+    return max(first, 0), min(last, len(series.times_ns))
+
+
+def _extremes(times: NDArray[np.int64], values: NDArray[np.float64], buckets: int) -> NDArray[np.int64]:
+    span = max(int(times[-1] - times[0]), 1)
+    bucket = ((times - times[0]) * buckets // (span + 1)).astype(np.int64)
+    finite = np.nan_to_num(values)
+    by_value = np.lexsort((finite, bucket))
+    edge = np.flatnonzero(np.diff(bucket[by_value])) + 1
+    lowest = by_value[np.concatenate(([0], edge))]
+    highest = by_value[np.concatenate((edge - 1, [len(by_value) - 1]))]
+    return np.unique(np.concatenate((lowest, highest, [0, len(times) - 1])))

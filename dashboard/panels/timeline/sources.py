@@ -1,0 +1,227 @@
+"""Where traces come from: a pure listing of those in a snapshot, and a bounded cache of opened ones.
+
+A request names a trace by the readable id of the listing and is answered only if the current snapshot lists it;
+no part of an id is ever used as a path.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+import numpy as np
+
+from profiler.lod import LevelOfDetail, span_ns
+from profiler.trace import Trace
+from profiler.traces import TraceError, read_trace, trace_of_step_stats
+from summary.kinds.base import PayloadError
+from summary.snapshot import Companion, Series, Snapshot
+
+RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
+TRACE_SUFFIXES = (".trace.json", ".trace.json.gz")
+"""Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
+
+SourceKind = Literal["run_metadata", "file"]
+
+
+class TraceUnavailableError(Exception):
+    """A trace cannot be shown; the message says why, for a person."""
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """One trace of a snapshot, not yet opened."""
+
+    id: str
+    """``<run>|tag|<tag>|<index>`` or ``<run>|file|<relative path>``."""
+    run: str
+    label: str
+    kind: SourceKind
+    step: int | None
+    size: int | None
+    """Bytes on disk, where known."""
+    modified: float
+    """Seconds since the epoch: the file's modification time or the point's wall time."""
+    version: tuple[int, ...]
+    """Equal for equal content: a cached trace with another version is read anew."""
+    origin: Series | Companion
+
+    @property
+    def file_name(self) -> str | None:
+        """Name of the file, for one that is a file."""
+        return self.origin.relative_path.name if isinstance(self.origin, Companion) else None
+
+
+def is_trace_name(name: str) -> bool:
+    """Whether a file of this name is listed as a trace."""
+    return name.lower().endswith(TRACE_SUFFIXES)
+
+
+def has_traces(snapshot: Snapshot) -> bool:
+    """Whether the snapshot lists any trace."""
+    return not snapshot.kinds.isdisjoint(RUN_METADATA_KINDS) or any(
+        is_trace_name(c.relative_path.name) for c in snapshot.companions
+    )
+
+
+def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
+    """All traces of the snapshot: by run in the snapshot's order, the newest of each run first."""
+    found = [*_run_metadata(snapshot), *_files(snapshot)]
+    order = {name: position for position, name in enumerate(snapshot.runs)}
+    found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.modified, -(s.step or 0), s.id))
+    return tuple(found)
+
+
+def find_source(snapshot: Snapshot, trace_id: str) -> TraceSource:
+    """The listed trace with this id.
+
+    Raises:
+        TraceUnavailableError: the snapshot lists no such trace.
+    """
+    for source in trace_sources(snapshot):
+        if source.id == trace_id:
+            return source
+    raise TraceUnavailableError(
+        f"There is no trace {trace_id!r} in the log directory; it may have been moved or deleted. "
+        "Choose another one from the list."
+    )
+
+
+def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
+    for run in snapshot.runs.values():
+        for kind in RUN_METADATA_KINDS:
+            for series in run.of_kind(kind):
+                for index in range(len(series)):
+                    step = int(series.steps[index])
+                    yield TraceSource(
+                        id=f"{run.name}|tag|{series.tag}|{index}",
+                        run=run.name,
+                        label=series.tag if len(series) == 1 else f"{series.tag} (step {step})",
+                        kind="run_metadata",
+                        step=step,
+                        size=None,
+                        modified=float(series.wall_times[index]),
+                        version=(series.version,),
+                        origin=series,
+                    )
+
+
+def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
+    for companion in snapshot.companions:
+        if is_trace_name(companion.relative_path.name):
+            yield TraceSource(
+                id=f"{companion.run}|file|{companion.relative_path}",
+                run=companion.run,
+                label=companion.relative_path.name,
+                kind="file",
+                step=None,
+                size=companion.size,
+                modified=companion.modified_ns / 1e9,
+                version=(companion.modified_ns, companion.size),
+                origin=companion,
+            )
+
+
+@dataclass(frozen=True)
+class OpenedTrace:
+    """A trace in memory with its level of detail."""
+
+    source: TraceSource
+    trace: Trace
+    lod: LevelOfDetail
+    start_ns: int
+    """The earliest moment of the trace; times sent to the browser are relative to it."""
+    end_ns: int
+    bytes: int
+    """Estimate of the memory it holds."""
+
+
+def read_source(source: TraceSource) -> Trace:
+    """Reads and parses a listed trace.
+
+    Raises:
+        TraceUnavailableError: it vanished, is damaged, or is no trace.
+    """
+    try:
+        if isinstance(source.origin, Companion):
+            return read_trace(Path(source.origin.path).read_bytes(), name=source.label)
+        index = int(source.id.rsplit("|", 1)[1])
+        return trace_of_step_stats(source.origin.read(index).step_stats)
+    except TraceError as error:
+        raise TraceUnavailableError(str(error)) from error
+    except (OSError, IndexError, PayloadError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TraceUnavailableError(f"{source.label} of run {source.run!r} cannot be read: {reason}.") from error
+
+
+def open_trace(source: TraceSource) -> OpenedTrace:
+    """Reads a trace and prepares its level of detail; raises as `read_source` does."""
+    trace = read_source(source)
+    start_ns, end_ns = _extent(trace)
+    columns = (trace.start_ns, trace.duration_ns, trace.lane, trace.depth, trace.name_id, trace.category_id)
+    held = sum(column.nbytes for column in columns) * 2 + (source.size or 0) * 4
+    return OpenedTrace(source, trace, LevelOfDetail(trace), start_ns, end_ns, held)
+
+
+def _extent(trace: Trace) -> tuple[int, int]:
+    spans = [span_ns(trace)] if len(trace) else []
+    spans += [(int(np.min(c.times_ns)), int(np.max(c.times_ns))) for c in trace.counters if len(c.times_ns)]
+    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)
+
+
+class TraceCache:
+    """The traces opened last, bounded by number and by estimated bytes; safe to use from many threads.
+
+    When several threads ask for the same trace at once, one parses it and the others wait for it. A failure is
+    kept like a trace, so that a broken file is read once per version of it.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_traces: int = 8,
+        max_bytes: int = 4 << 30,
+        opener: Callable[[TraceSource], OpenedTrace] = open_trace,
+    ) -> None:
+        self._lock = Lock()
+        self._opened: OrderedDict[tuple[str, tuple[int, ...]], Future[OpenedTrace]] = OrderedDict()
+        self._max_traces = max_traces
+        self._max_bytes = max_bytes
+        self._opener = opener
+
+    def get(self, source: TraceSource) -> OpenedTrace:
+        """The opened trace, parsed now if need be.
+
+        Raises:
+            TraceUnavailableError: it cannot be shown.
+        """
+        key = (source.id, source.version)
+        with self._lock:
+            future = self._opened.get(key)
+            mine = future is None
+            if future is None:
+                future = self._opened[key] = Future()
+            self._opened.move_to_end(key)
+        if mine:
+            self._open(source, future)
+        return future.result()
+
+    def _open(self, source: TraceSource, future: Future[OpenedTrace]) -> None:
+        try:
+            future.set_result(self._opener(source))
+        except BaseException as error:
+            future.set_exception(error)
+        with self._lock:
+            self._evict()
+
+    def _evict(self) -> None:
+        held = sum(f.result().bytes for f in self._opened.values() if f.done() and f.exception() is None)
+        for key, future in list(self._opened.items())[:-1]:
+            if len(self._opened) <= self._max_traces and held <= self._max_bytes:
+                return
+            if future.done():
+                held -= future.result().bytes if future.exception() is None else 0
+                del self._opened[key]

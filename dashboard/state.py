@@ -1,0 +1,191 @@
+"""What the user sees, as readable URL parameters.
+
+The page's store ``view`` holds the same query string that the address bar shows; controls on the page set parameters
+by name, and the server reads them with `decode`. What equals its default is left out, so short URLs stay short.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import isfinite
+from typing import Any, Final, Generic, Literal, TypeVar, assert_never, get_args
+from urllib.parse import parse_qsl, quote, urlencode
+
+T = TypeVar("T")
+
+RunBase = Literal["default", "all", "none"]
+DEFAULT_RUNS: Final = 20
+"""Runs shown when nothing else was asked for; more make the first picture slow and unreadable."""
+MAX_PATTERN: Final = 300
+MAX_QUERY: Final = 65_536
+
+
+@dataclass(frozen=True)
+class Setting(Generic[T]):
+    """One parameter that a panel declares; its name is the URL parameter and the control's id."""
+
+    name: str
+    """Dotted, panel first: "scalars.smoothing"."""
+    default: T
+    parse: Callable[[Sequence[str]], T]
+    """Reads the parameter's values; raises ValueError for what it does not understand."""
+    format: Callable[[T], tuple[str, ...]]
+
+    def of(self, view: "View") -> T:
+        """The value in ``view``; the default where it is absent or not understood."""
+        raw = view.settings.get(self.name)
+        if raw is None:
+            return self.default
+        try:
+            return self.parse(raw)
+        except ValueError:
+            return self.default
+
+
+def number(name: str, default: float, low: float, high: float) -> Setting[float]:
+    """A setting that is a number from ``low`` to ``high``."""
+
+    def parse(raw: Sequence[str]) -> float:
+        value = float(raw[-1])
+        if not (isfinite(value) and low <= value <= high):
+            raise ValueError(f"{name} is {value}, expected {low} to {high}")
+        return value
+
+    return Setting(name, default, parse, lambda value: (f"{value:g}",))
+
+
+def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
+    """A setting that is one of ``options``."""
+
+    def parse(raw: Sequence[str]) -> str:
+        if raw[-1] not in options:
+            raise ValueError(f"{name} is {raw[-1]!r}, expected one of {', '.join(options)}")
+        return raw[-1]
+
+    return Setting(name, default, parse, lambda value: (value,))
+
+
+def flag(name: str, default: bool) -> Setting[bool]:
+    """A setting that is on or off."""
+
+    def parse(raw: Sequence[str]) -> bool:
+        if raw[-1] not in ("on", "off"):
+            raise ValueError(f"{name} is {raw[-1]!r}, expected on or off")
+        return raw[-1] == "on"
+
+    return Setting(name, default, parse, lambda value: ("on" if value else "off",))
+
+
+def names(name: str) -> Setting[tuple[str, ...]]:
+    """A setting that is any number of names, none by default."""
+    return Setting(name, (), tuple, tuple)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the user sees: the tab, the runs, the filters and every panel's settings."""
+
+    tab: str = ""
+    """A panel's name; empty for the first that has data."""
+    runs: RunBase = "default"
+    show: tuple[str, ...] = ()
+    """Runs that are shown although ``runs`` would hide them."""
+    hide: tuple[str, ...] = ()
+    """Runs that are hidden although ``runs`` would show them."""
+    run_filter: str = ""
+    tag_filter: str = ""
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values of the settings by name, as they stand in the URL."""
+
+    def checked_runs(self, run_names: Iterable[str]) -> frozenset[str]:
+        """Runs that are switched on, whether or not they pass the filter.
+
+        Args:
+            run_names: all runs, in order of their first event.
+        """
+        ordered = list(run_names)
+        match self.runs:
+            case "all":
+                base = set(ordered)
+            case "none":
+                base = set()
+            case "default":
+                base = set(ordered[:DEFAULT_RUNS])
+            case _:
+                assert_never(self.runs)
+        return frozenset((base | set(self.show)) - set(self.hide)) & frozenset(ordered)
+
+    def shown_runs(self, run_names: Iterable[str]) -> list[str]:
+        """Runs that are switched on and pass the filter, in the order given; panels draw these."""
+        ordered = list(run_names)
+        checked = self.checked_runs(ordered)
+        return [name for name in matching(self.run_filter, ordered) if name in checked]
+
+    def shown_tags(self, tags: Iterable[str]) -> list[str]:
+        """Tags that pass the tag filter, in the order given."""
+        return matching(self.tag_filter, tags)
+
+
+@lru_cache(maxsize=64)
+def pattern_error(pattern: str) -> str:
+    """Why ``pattern`` is no regular expression; empty if it is one."""
+    if len(pattern) > MAX_PATTERN:
+        return f"longer than {MAX_PATTERN} characters"
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        return str(error)
+    return ""
+
+
+def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates in which the pattern is found, ignoring case; all of them if it is no regular expression."""
+    if not pattern or pattern_error(pattern):
+        return list(candidates)
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return [candidate for candidate in candidates if compiled.search(candidate)]
+
+
+def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:
+    """Reads a query string, with or without "?". What is unknown or invalid is left out: a URL never fails.
+
+    Args:
+        query: the URL's query.
+        settings: the settings that panels declare; empty keeps every dotted parameter.
+    """
+    known = {setting.name for setting in settings}
+    values: dict[str, list[str]] = {}
+    for key, value in parse_qsl(query[:MAX_QUERY].lstrip("?"), keep_blank_values=True):
+        values.setdefault(key, []).append(value)
+    last = {key: entries[-1] for key, entries in values.items()}
+    base = last.get("runs", "default")
+    return View(
+        tab=last.get("tab", ""),
+        runs=next((option for option in get_args(RunBase) if option == base), "default"),
+        show=tuple(values.get("show", ())),
+        hide=tuple(values.get("hide", ())),
+        run_filter=last.get("run_filter", ""),
+        tag_filter=last.get("tag_filter", ""),
+        settings={key: tuple(entries) for key, entries in values.items() if "." in key and (not known or key in known)},
+    )
+
+
+def encode(view: View, settings: Iterable[Setting[Any]] = ()) -> str:
+    """Writes a view as a query string without "?"; what has its default value is left out."""
+    defaults = {setting.name: setting.format(setting.default) for setting in settings}
+    pairs: list[tuple[str, str]] = []
+    if view.tab:
+        pairs.append(("tab", view.tab))
+    if view.runs != "default":
+        pairs.append(("runs", view.runs))
+    pairs += [("show", name) for name in view.show]
+    pairs += [("hide", name) for name in view.hide]
+    if view.run_filter:
+        pairs.append(("run_filter", view.run_filter))
+    if view.tag_filter:
+        pairs.append(("tag_filter", view.tag_filter))
+    for name, raw in view.settings.items():
+        if defaults.get(name) != raw:
+            pairs += [(name, value) for value in raw]
+    return urlencode(pairs, quote_via=quote, safe="/:,|()*")

@@ -1,0 +1,20 @@
+"""What a verb of the command ``stepscope`` is."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Protocol
+
+
+class Verb(Protocol):
+    """One verb: ``stepscope NAME ...``."""
+
+    name: str
+    help: str
+    """One line, shown by ``stepscope --help``."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the verb's arguments."""
+        ...
+
+    def run(self, arguments: Namespace) -> int:
+        """Does the work and returns the exit code; raises `summary.errors.UserError` for a person to read."""
+        ...

@@ -1,0 +1,195 @@
+"""``stepscope --logdir DIR``: serves the dashboard."""
+
+import asyncio
+import contextlib
+import socket
+import threading
+import webbrowser
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import Any, Final
+
+import uvicorn
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dashboard.app import build_app
+from dashboard.live import Live
+from dashboard.numbers import count, counted
+from dashboard.panels import COMPANION_PATTERNS
+from summary.errors import UserError
+from summary.follow import Follower
+from summary.logdir import Logdir
+from summary.snapshot import Snapshot
+
+DEFAULT_PORT: Final = 6006
+PORTS_TO_TRY: Final = 100
+
+
+class ServeVerb:
+    """The default verb."""
+
+    name = "serve"
+    help = "follow a log directory and serve the dashboard (the default)"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory that holds the runs")
+        parser.add_argument(
+            "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
+        )
+        parser.add_argument(
+            "--host", default="localhost", help="address to serve on; 0.0.0.0 for every interface (%(default)s)"
+        )
+        parser.add_argument(
+            "--keep-superseded", action="store_true", help="also show points that a restarted run overwrote"
+        )
+        parser.add_argument(
+            "--reload-interval",
+            type=float,
+            default=2.0,
+            metavar="S",
+            help="seconds between looks where the file system tells of no changes (%(default)s)",
+        )
+        parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
+
+    def run(self, arguments: Namespace) -> int:
+        console = Console(highlight=False, soft_wrap=True)
+        logdir = check_logdir(arguments.logdir, console)
+        if not 0 < arguments.reload_interval < float("inf"):
+            raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
+        listener = listen(arguments.host, arguments.port, console)
+        live = make_live(logdir, arguments.keep_superseded, arguments.reload_interval)
+        serve(live, listener, arguments.host, console, open_browser=arguments.open_browser)
+        return 0
+
+
+def make_live(logdir: Path, keep_superseded: bool, poll_seconds: float) -> Live:
+    """The log directory, ready to be followed."""
+    source = Logdir(str(logdir), companion_patterns=COMPANION_PATTERNS, keep_superseded=keep_superseded)
+    return Live(str(logdir), lambda publish: Follower(source, publish, poll_seconds=poll_seconds))
+
+
+def check_logdir(given: str, console: Console) -> Path:
+    """The log directory as an absolute path. One that is missing or empty is no error: data may come later.
+
+    Raises:
+        UserError: it is a file.
+    """
+    path = Path(given).expanduser().absolute()
+    if path.is_file():
+        raise UserError(
+            f"--logdir {given} is a file; expected the directory that holds it.\nTry: stepscope --logdir {path.parent}"
+        )
+    if not path.exists():
+        console.print(f"[yellow]{path} does not exist yet;[/] waiting for it. Is the path right?")
+    elif not any(path.iterdir()):
+        console.print(f"[yellow]{path} is empty;[/] waiting for event files.")
+    return path
+
+
+def listen(host: str, port: int, console: Console) -> socket.socket:
+    """A socket that listens on the port, or on the next free one, which it says.
+
+    Raises:
+        UserError: the port is out of range, the host is no address of this machine, or none of 100 ports is free.
+    """
+    if not 0 <= port <= 65535:
+        raise UserError(f"--port is {port}; expected a number from 0 to 65535, such as {DEFAULT_PORT}")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise UserError(
+            f"--host {host} is not known here ({error}); expected localhost, 0.0.0.0 or an address"
+        ) from error
+    last = min(port + PORTS_TO_TRY, 65536)
+    for candidate in range(port, last):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address[0], candidate))
+            listener.listen(128)
+        except PermissionError as error:
+            listener.close()
+            raise UserError(f"Port {candidate} needs special rights; choose one above 1023, such as 6006") from error
+        except OSError as error:
+            listener.close()
+            if error.errno == 99:
+                raise UserError(
+                    f"--host {host} is no address of this machine; expected localhost or 0.0.0.0"
+                ) from error
+            continue
+        if candidate != port and port:
+            console.print(f"Port {port} is taken; using {candidate}.")
+        return listener
+    raise UserError(f"Ports {port} to {last - 1} are all taken; choose another with --port")
+
+
+class DashboardServer(uvicorn.Server):
+    """Ends the event streams before it waits for open connections to close."""
+
+    def __init__(self, config: uvicorn.Config, live: Live) -> None:
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.to_thread(self._live.stop)
+        await super().shutdown(sockets)
+
+
+def make_server(live: Live, host: str) -> DashboardServer:
+    """The web server; ``run(sockets=[...])`` serves until it is told to exit."""
+    config = uvicorn.Config(
+        build_app(live, bound_host=host),
+        log_level="warning",
+        lifespan="off",
+        access_log=False,
+        timeout_graceful_shutdown=3,
+        server_header=False,
+    )
+    return DashboardServer(config, live)
+
+
+def serve(live: Live, listener: socket.socket, host: str, console: Console, *, open_browser: bool) -> None:
+    """Serves until Ctrl+C."""
+    port = listener.getsockname()[1]
+    shown_host = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host
+    url = f"http://{shown_host}:{port}/"
+    server = make_server(live, host)
+    console.print(f"[bold]Stepscope[/] follows {live.path}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
+    live.start()
+    threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
+    if open_browser:
+        webbrowser.open(url)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])
+    console.print("Stopped.")
+
+
+def show_first_pass(live: Live, console: Console) -> None:
+    """A progress bar while the first pass reads, then what was found."""
+    columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
+    stopped = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("Reading", total=None)
+        while live.reading and not live.closed:
+            snapshot = live.snapshot()
+            if snapshot.health:
+                total = sum(file.size for file in snapshot.health)
+                read = sum(file.bytes_read for file in snapshot.health)
+                progress.update(task, total=total, completed=read, description=counted(len(snapshot.runs), "run"))
+            stopped.wait(0.1)
+    if not live.closed:
+        console.print(f"  {found(live.snapshot())}")
+
+
+def found(snapshot: Snapshot) -> str:
+    """One line on what the first pass read."""
+    tags = len({tag for run in snapshot.runs.values() for tag in run.series})
+    text = (
+        f"{counted(len(snapshot.runs), 'run')}, {counted(tags, 'tag')}, {counted(len(snapshot.health), 'event file')}"
+    )
+    if snapshot.damage_count:
+        text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
+    if snapshot.superseded:
+        text += f"; {count(snapshot.superseded)} superseded points hidden"
+    return text

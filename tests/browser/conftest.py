@@ -1,0 +1,101 @@
+"""A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
+
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from dashboard.live import Live
+from dashboard.verbs.serve import make_live, make_server
+
+CHROMIUM_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+]
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """A running server and what it looks at."""
+
+    url: str
+    logdir: Path
+    live: Live
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    path = tmp_path / "logs"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Dashboard]]:
+    """A function that serves a directory until the test ends."""
+    stops: list[Callable[[], None]] = []
+
+    def start(path: Path, *, keep_superseded: bool = False) -> Dashboard:
+        listener = socket.create_server(("127.0.0.1", 0))
+        live = make_live(path, keep_superseded, 0.2)
+        server = make_server(live, "localhost")
+        live.start()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+
+        def stop() -> None:
+            server.should_exit = True
+            thread.join()
+            listener.close()
+
+        stops.append(stop)
+        return Dashboard(f"http://localhost:{listener.getsockname()[1]}", path, live)
+
+    yield start
+    for stop in stops:
+        stop()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that fails the test on a console error, an uncaught exception, or a request to another host."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    opened = context.new_page()
+    opened.set_default_timeout(20_000)
+    errors: list[str] = []
+    strangers: list[str] = []
+
+    def check(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname not in ("localhost", "127.0.0.1"):
+            strangers.append(url)
+
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("request", lambda request: check(request.url))
+    opened.on("websocket", lambda websocket: check(websocket.url))
+    yield opened
+    context.close()
+    assert errors == []
+    assert strangers == []

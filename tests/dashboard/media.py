@@ -1,0 +1,21 @@
+"""A dashboard in this process, over a log directory as it is now."""
+
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from dashboard.app import build_app
+from dashboard.live import Live
+from summary.logdir import open_logdir
+
+
+class NoFollower:
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def client_of(path: Path) -> TestClient:
+    live = Live(str(path), lambda publish: NoFollower())
+    live.publish(open_logdir(path))
+    return TestClient(build_app(live), base_url="http://localhost:6006")

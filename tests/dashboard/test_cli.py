@@ -1,0 +1,73 @@
+import socket
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from dashboard.cli import main
+from dashboard.verbs.serve import check_logdir, listen
+from summary.errors import UserError
+
+
+def console() -> tuple[Console, StringIO]:
+    out = StringIO()
+    return Console(file=out, width=200, highlight=False), out
+
+
+def test_log_directory_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(b"")
+    assert main(["--logdir", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"stepscope: --logdir {path} is a file; expected the directory that holds it.\n"
+        f"Try: stepscope --logdir {tmp_path}\n"
+    )
+
+
+def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:
+    shown, out = console()
+    assert check_logdir(str(tmp_path / "later"), shown) == tmp_path / "later"
+    assert check_logdir(str(tmp_path), shown) == tmp_path
+    assert out.getvalue() == (
+        f"{tmp_path / 'later'} does not exist yet; waiting for it. Is the path right?\n"
+        f"{tmp_path} is empty; waiting for event files.\n"
+    )
+
+
+def test_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        shown, out = console()
+        with listen("127.0.0.1", port, shown) as listener:
+            assert listener.getsockname()[1] > port
+            assert out.getvalue() == f"Port {port} is taken; using {listener.getsockname()[1]}.\n"
+
+
+def test_port_out_of_range() -> None:
+    with pytest.raises(UserError, match="--port is 70000; expected a number from 0 to 65535"):
+        listen("127.0.0.1", 70000, console()[0])
+
+
+def test_host_that_is_not_here() -> None:
+    with pytest.raises(UserError, match=r"--host 192\.0\.2\.1 is no address of this machine"):
+        listen("192.0.2.1", 0, console()[0])
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_reload_interval_that_makes_no_sense(tmp_path: Path, seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--logdir", str(tmp_path), f"--reload-interval={seconds}"]) == 2
+    assert "expected seconds above 0" in capsys.readouterr().err
+
+
+def test_help_and_version_name_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, text in ((["--help"], "stepscope --logdir DIR"), (["--version"], "stepscope 0.1.0")):
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(arguments)
+        assert text in capsys.readouterr().out
+
+
+def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([])
+    assert "--logdir" in capsys.readouterr().err

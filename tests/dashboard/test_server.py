@@ -1,0 +1,110 @@
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from dashboard.api.guard import host_name
+from dashboard.app import build_app
+from dashboard.live import Live
+from summary import SummaryWriter
+from summary.logdir import Logdir
+from summary.snapshot import Snapshot
+
+
+class Once:
+    """Reads the directory once, on start."""
+
+    def __init__(self, path: Path, publish: Callable[[Snapshot], None]) -> None:
+        self._logdir, self._publish = Logdir(str(path)), publish
+
+    def start(self) -> None:
+        self._publish(self._logdir.update())
+
+    def stop(self) -> None: ...
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> TestClient:
+    with SummaryWriter(str(tmp_path / "b")) as writer:
+        for step, value in enumerate([1.0, math.nan, math.inf, -math.inf]):
+            writer.add_scalar("train/loss", value, step, walltime=100.0 + step)
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        writer.add_scalar("train/loss", 0.5, 0, walltime=200.0)
+    live = Live(str(tmp_path), lambda publish: Once(tmp_path, publish))
+    live.start()
+    return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+def test_runs_in_order_of_first_event(client: TestClient) -> None:
+    assert sorted(client.get("/data/runs").json()) == ["a", "b"]
+
+
+def test_scalars_as_tensorboard_has_them(client: TestClient) -> None:
+    assert client.get("/data/plugin/scalars/scalars", params={"run": "b", "tag": "train/loss"}).json() == [
+        [100.0, 0, 1.0],
+        [101.0, 1, "NaN"],
+        [102.0, 2, "Infinity"],
+        [103.0, 3, "-Infinity"],
+    ]
+    assert client.get("/data/plugin/scalars/tags").json()["a"] == {
+        "train/loss": {"displayName": "train/loss", "description": ""}
+    }
+
+
+def test_scalars_as_csv(client: TestClient) -> None:
+    query = {"run": "a", "tag": "train/loss", "format": "csv"}
+    assert client.get("/data/plugin/scalars/scalars", params=query).text == "Wall time,Step,Value\r\n200.0,0,0.5\r\n"
+
+
+def test_download_of_several_runs(client: TestClient) -> None:
+    query = {"run": ["a", "gone"], "tag": "train/loss", "format": "json"}
+    answer = client.get("/api/scalars/download", params=query)
+    assert answer.json() == {"a": [[200.0, 0, 0.5]]}
+    assert answer.headers["content-disposition"] == 'attachment; filename="train_loss.json"'
+
+
+def test_what_is_not_there_is_said(client: TestClient) -> None:
+    answer = client.get("/data/plugin/scalars/scalars", params={"run": "zzz", "tag": "t"})
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == ("No scalars for run 'zzz', tag 't': unknown run. See /data/plugin/scalars/tags.")
+    assert client.get("/data/plugin/scalars/scalars", params={"run": "a"}).status_code == 422
+    assert client.get("/data/plugin/scalars/scalars", params={"run": "a" * 5000, "tag": "t"}).status_code == 422
+    assert client.get("/api/scalars/download", params={"run": "zzz", "tag": "t"}).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:6006", "127.0.0.1:6006", "[::1]:6006", "LOCALHOST"])
+def test_own_names_are_served(client: TestClient, host: str) -> None:
+    assert client.get("/data/runs", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:6006", "192.168.0.7:6006", ""])
+def test_other_names_are_refused(client: TestClient, host: str) -> None:
+    # A page elsewhere whose name was pointed at 127.0.0.1 could otherwise read the user's logs.
+    answer = client.get("/data/runs", headers={"host": host})
+    assert answer.status_code == 421
+    assert "--host" in answer.text
+
+
+def test_no_other_origin_is_allowed(client: TestClient) -> None:
+    answer = client.get("/data/runs", headers={"origin": "http://evil.example"})
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_assets_do_not_lead_out_of_their_folder(client: TestClient) -> None:
+    assert client.get("/assets/%2e%2e/app.py").status_code == 404
+    assert client.get("/assets/frame.css").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("header", "name"), [("a:1", "a"), ("a", "a"), ("[::1]:80", "::1"), ("[::1]", "::1"), ("::1", "::1"), ("", "")]
+)
+def test_host_header(header: str, name: str) -> None:
+    assert host_name(header) == name
+
+
+def test_page_names_no_other_host(client: TestClient) -> None:
+    page = client.get("/").text
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert "https://" not in page

@@ -1,0 +1,91 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard import state
+from dashboard.state import View, decode, encode
+
+SMOOTHING = state.number("scalars.smoothing", 0.6, 0, 0.999)
+AXIS = state.choice("scalars.axis", "step", ("step", "wall"))
+OUTLIERS = state.flag("scalars.ignore_outliers", False)
+WIDE = state.names("scalars.wide")
+SETTINGS = (SMOOTHING, AXIS, OUTLIERS, WIDE)
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+nonempty = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+views = st.builds(
+    View,
+    tab=words,
+    runs=st.sampled_from(["default", "all", "none"]),
+    show=st.lists(words, max_size=3).map(tuple),
+    hide=st.lists(words, max_size=3).map(tuple),
+    run_filter=words,
+    tag_filter=words,
+    settings=st.fixed_dictionaries(
+        {}, optional={"scalars.wide": st.lists(nonempty, min_size=1, max_size=3).map(tuple)}
+    ),
+)
+
+
+@given(views)
+def test_what_is_encoded_is_decoded(view: View) -> None:
+    assert decode(encode(view, SETTINGS), SETTINGS) == view
+
+
+@given(st.text(max_size=200))
+def test_any_query_is_some_view(query: str) -> None:
+    view = decode(query)
+    assert decode(encode(view)) == view
+
+
+def test_addresses_are_readable_and_leave_defaults_out() -> None:
+    view = View(
+        tab="scalars",
+        runs="none",
+        show=("lr_0.1/seed 0",),
+        tag_filter="loss|acc",
+        settings={"scalars.smoothing": ("0.9",), "scalars.axis": ("step",)},
+    )
+    assert (
+        encode(view, SETTINGS) == "tab=scalars&runs=none&show=lr_0.1/seed%200&tag_filter=loss|acc&scalars.smoothing=0.9"
+    )
+    assert encode(View(), SETTINGS) == ""
+
+
+@pytest.mark.parametrize("raw", ["nan", "-1", "1", "x", ""])
+def test_what_a_setting_does_not_understand_is_its_default(raw: str) -> None:
+    assert SMOOTHING.of(decode(f"scalars.smoothing={raw}")) == 0.6
+    assert AXIS.of(decode(f"scalars.axis={raw}")) == "step"
+    assert OUTLIERS.of(decode(f"scalars.ignore_outliers={raw}")) is False
+
+
+def test_settings_read_their_own_format() -> None:
+    view = View(
+        settings={
+            SMOOTHING.name: SMOOTHING.format(0.95),
+            AXIS.name: AXIS.format("wall"),
+            OUTLIERS.name: OUTLIERS.format(True),
+            WIDE.name: WIDE.format(("a", "b/c")),
+        }
+    )
+    assert [setting.of(decode(encode(view))) for setting in SETTINGS] == [0.95, "wall", True, ("a", "b/c")]
+
+
+def test_unknown_parameters_are_dropped() -> None:
+    assert decode("other=1&images.step=3&runs=some", SETTINGS) == View()
+
+
+def test_first_twenty_runs_are_shown_and_exceptions_apply() -> None:
+    runs = [f"r{number}" for number in range(25)]
+    assert View().shown_runs(runs) == runs[:20]
+    assert View(hide=("r0",), show=("r24", "gone")).shown_runs(runs) == [*runs[1:20], "r24"]
+    assert View(runs="none", show=("r3",)).shown_runs(runs) == ["r3"]
+    assert View(runs="all").shown_runs(runs) == runs
+    assert View(run_filter="R2").shown_runs(runs) == ["r2"]
+
+
+def test_a_pattern_that_is_none_filters_nothing_and_says_why() -> None:
+    assert View(run_filter="a[").shown_runs(["a", "b"]) == ["a", "b"]
+    assert state.pattern_error("a[") == "unterminated character set at position 1"
+    assert state.pattern_error("a" * 301) == "longer than 300 characters"
+    assert state.pattern_error("a.*") == ""

@@ -1,0 +1,126 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.panels.text.rendering import MOST_CHARACTERS, markdown_html, raw_text, text_html
+from summary import SummaryWriter
+from summary.proto.summary_pb2 import Summary
+from tests.dashboard.media import client_of
+
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+
+
+def strings(content: Any) -> Any:
+    return np.array(content, dtype=object)
+
+
+def in_order(html: str) -> str:
+    """The HTML with the attributes of every tag sorted; the sanitiser gives them in any order."""
+    return re.sub(r"(?<=<a )[^>]*", lambda found: " ".join(sorted(found[0].split())), html)
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        ("# a\n\n**b** `c`", "<h1>a</h1>\n<p><strong>b</strong> <code>c</code></p>"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"),
+        ("a <script>alert(1)</script>", "<p>a &lt;script&gt;alert(1)&lt;/script&gt;</p>"),
+        ("a <img src=x onerror=alert(1)>", "<p>a &lt;img src=x onerror=alert(1)&gt;</p>"),
+        ("[a](javascript:alert(1))", "<p>[a](javascript:alert(1))</p>"),
+        ("[a](JaVaScRiPt:alert(1))", "<p>[a](JaVaScRiPt:alert(1))</p>"),
+        ("[a](data:text/html;base64,PHNjcmlwdD4=)", "<p>[a](data:text/html;base64,PHNjcmlwdD4=)</p>"),
+        ("[a](/data/runs)", '<p><a rel="noopener noreferrer" target="_blank">a</a></p>'),
+        ("[a](https://b.c)", '<p><a href="https://b.c" rel="noopener noreferrer" target="_blank">a</a></p>'),
+        (
+            "![a](https://b.c/d.png)",
+            '<p><a href="https://b.c/d.png" rel="noopener noreferrer" target="_blank">picture: a</a></p>',
+        ),
+        (f"![a]({PIXEL})", f'<p><img src="{PIXEL}" alt="a"></p>'),
+        ("![a](data:image/svg+xml;base64,PHN2Zz4=)", "<p>![a](data:image/svg+xml;base64,PHN2Zz4=)</p>"),
+        ("", ""),
+        ("a\x00b", "<p>ab</p>"),
+    ],
+)
+def test_markdown_is_safe(source: str, html: str) -> None:
+    assert in_order(markdown_html(source)) == in_order(html)
+
+
+ATTACKS = st.sampled_from(
+    ["<script>", "<img src=x onerror=alert(1)>", "<svg onload=a>", "javascript:", "](", "![", "[", ")", "data:", "`",
+     "\n", "|", "<", ">", '"', "'", "&#x6a;", "http://a.b", " ", "-", "<style>", "<iframe src=//a>", "\\"]
+)  # fmt: skip
+
+
+@given(st.lists(ATTACKS, max_size=12).map("".join), st.booleans())
+def test_no_text_brings_in_markup_of_its_own(source: str, markdown: bool) -> None:
+    html = text_html(strings(source), markdown=markdown).html
+    for tag in re.findall(r"<[^>]*>", html):
+        assert re.fullmatch(
+            r"</?(a|blockquote|br|code|del|em|h\d|hr|li|ol|p|pre|s|strong|table|tbody|td|th|thead|tr|ul)"
+            r'( (href="(https?|mailto):[^"]*"|rel="noopener noreferrer"|target="_blank"|title="[^"]*"|start="\d+"))*>',
+            tag,
+        ), tag
+
+
+def test_vectors_and_matrices_are_tables() -> None:
+    assert text_html(strings(["a", "*b*"]), markdown=True).html == (
+        "<table>\n<tbody>\n<tr>\n<td><p>a</p></td>\n</tr>\n<tr>\n<td><p><em>b</em></p></td>\n</tr>\n</tbody>\n</table>"
+    )
+    assert text_html(strings([["a", "b"]]), markdown=False).html == (
+        "<table>\n<tbody>\n<tr>\n<td><pre>a</pre></td>\n<td><pre>b</pre></td>\n</tr>\n</tbody>\n</table>"
+    )
+
+
+def test_more_axes_show_the_first_matrix_and_say_so() -> None:
+    rendered = text_html(strings([[["a"]], [["b"]]]), markdown=True)
+    assert rendered.html == "<table>\n<tbody>\n<tr>\n<td><p>a</p></td>\n</tr>\n</tbody>\n</table>"
+    assert rendered.notice == "The first matrix of 3 axes of shape [2, 1, 1]."
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 2), (2, 0, 2)])
+def test_a_table_without_cells_is_no_error(shape: tuple[int, ...]) -> None:
+    rendered = text_html(np.empty(shape, dtype=object), markdown=True)
+    assert "<td>" not in rendered.html
+
+
+def test_huge_texts_are_cut_with_a_notice() -> None:
+    rendered = text_html(strings("<" * (MOST_CHARACTERS + 1)), markdown=True)
+    assert rendered.html == f"<pre>{'&lt;' * MOST_CHARACTERS}</pre>"
+    assert rendered.notice == (
+        "Cut: 1 MB of 1 MB are shown. Shown as it is: longer than the 100 kB that are read as Markdown."
+    )
+    many = text_html(strings(["x"] * 2001), markdown=False)
+    assert (many.html.count("<td>"), many.notice) == (2000, "The first 2,000 of 2,001 rows.")
+
+
+def test_copies_are_as_written() -> None:
+    assert raw_text(strings("*a*")) == "*a*"
+    assert raw_text(strings([["a", "b"], ["c", "d"]])) == "a\tb\nc\td"
+
+
+def test_routes(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        writer.add_text("note", "*x* <b>", 1, walltime=100.0)
+        writer.add_text("note", ["y"], 2, walltime=101.0)
+        writer.add_summary(Summary(value=[Summary.Value(tag="note", simple_value=1.0)]), 3, walltime=102.0)
+    client = client_of(tmp_path)
+    where: dict[str, Any] = {"run": "a", "tag": "note"}
+    table = "<table>\n<tbody>\n<tr>\n<td><p>y</p></td>\n</tr>\n</tbody>\n</table>"
+    assert client.get("/data/plugin/text/tags").json() == {"a": ["note"]}
+    assert client.get("/data/plugin/text/text", params=where).json() == [
+        {"wall_time": 100.0, "step": 1, "text": "<p><em>x</em> &lt;b&gt;</p>"},
+        {"wall_time": 101.0, "step": 2, "text": table},
+    ]
+    entries = client.get("/api/text/entries", params={**where, "start": 0, "stop": 9}).json()
+    assert entries[-2:] == [
+        {"index": 1, "step": 2, "wall": 101.0, "html": table, "notice": "", "error": ""},
+        {"index": 0, "step": 1, "wall": 100.0, "html": "<p><em>x</em> &lt;b&gt;</p>", "notice": "", "error": ""},
+    ]
+    raw = client.get("/api/text/raw", params={**where, "index": 0})
+    assert (raw.text, raw.headers["content-type"]) == ("*x* <b>", "text/plain; charset=utf-8")
+    assert client.get("/api/text/raw", params={**where, "index": 7}).status_code == 404
