@@ -104,7 +104,10 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Input("view", "data"),
         Input("revision", "data"),
         Input("scheme", "data"),
-        State({"type": "panel-view", "panel": ALL}, "id"),
+        Input("panel", "children"),
+        State({"type": "panel-view", "panel": ALL}, "data"),
+        State({"type": "panel-revision", "panel": ALL}, "data"),
+        State({"type": "panel-scheme", "panel": ALL}, "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(

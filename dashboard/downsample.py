@@ -16,14 +16,14 @@ _downsampler = MinMaxLTTBDownsampler()
 def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = POINTS_PER_LINE) -> NDArray[np.int64]:
     """Indices of the points that a line needs on the screen, ascending.
 
-    All of them up to ``most``; else ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), and the
-    smallest and the largest of all where that dropped them. And up to 200 of those that are not finite, where the
-    line has to break.
+    All of them up to ``most``; else ``most`` of the finite ones by MinMaxLTTB (Van Der Donckt et al., 2023), which may
+    drop the smallest and the largest of all: these stay. And up to 200 of those that are not finite, where the line
+    has to break.
 
     Args:
         x: float64[n]; sorted or not, in the order in which the line is drawn.
         y: float64[n]; NaN and infinities allowed.
-        most: how many points are drawn without dropping any.
+        most: how many points are drawn without dropping any; above 4.
     """
     n = len(y)
     if n <= most:
@@ -42,6 +42,11 @@ def indices_to_draw(x: NDArray[np.float64], y: NDArray[np.float64], most: int = 
 def _pick(x: NDArray[np.float64], y: NDArray[np.float64], most: int) -> NDArray[np.int64]:
     # Steps that repeat or go back: by position instead, which is the order in which the line is drawn.
     rising = bool((np.diff(x) > 0).all())
-    chosen = _downsampler.downsample(x, y, n_out=most) if rising else _downsampler.downsample(y, n_out=most)
-    # LTTB may drop the largest and smallest value of all, and name an index twice.
-    return np.unique(np.append(chosen.astype(np.int64), [int(y.argmin()), int(y.argmax())]))
+
+    def pick(n: int) -> NDArray[np.int64]:
+        chosen = _downsampler.downsample(x, y, n_out=n) if rising else _downsampler.downsample(y, n_out=n)
+        return np.unique(chosen.astype(np.int64))
+
+    extremes = [int(y.argmin()), int(y.argmax())]
+    chosen = pick(most)
+    return chosen if np.isin(extremes, chosen).all() else np.unique(np.append(pick(most - 2), extremes))

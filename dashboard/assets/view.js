@@ -97,13 +97,13 @@
       const before = current;
       return remember(params) === before ? window.dash_clientside.no_update : current;
     },
-    /** View, revision and scheme -> the stores of the open panel; what it knows already is not told again. */
-    tellPanel(view, revision, scheme, ids) {
-      const triggered = window.dash_clientside.callback_context.triggered.map((entry) => entry.prop_id);
-      return [view, revision, scheme].map((value, index) => {
-        const news = triggered.includes(["view", "revision", "scheme"][index] + ".data");
-        return ids.map(() => (news ? value : window.dash_clientside.no_update));
-      });
+    /**
+     * View, revision and scheme -> the stores of the open panel; what it knows already is not told again. Runs when a
+     * panel has been mounted too, since any of the three may have changed while it was on its way.
+     */
+    tellPanel(view, revision, scheme, _children, views, revisions, schemes) {
+      const news = (value, known) => known.map((old) => (old === value ? window.dash_clientside.no_update : value));
+      return [news(view, views), news(revision ?? null, revisions), news(scheme ?? null, schemes)];
     },
     applyTheme(choice) {
       return scope.theme.apply(choice);
