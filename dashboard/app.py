@@ -185,12 +185,13 @@ def frame_parts(
         name = with_data[0]
     else:
         name = LOADING_PAGE if reading else EMPTY_PAGE
+    filter_error = pattern_error(view.run_filter, snapshot.runs)
     shown = len(view.shown_runs(snapshot.runs))
     total = len(snapshot.runs)
     return {
         "rows": run_rows(snapshot, view),
         "count": f"{count(shown)} of {count(total)} shown" if total else "",
-        "filter_error": pattern_error(view.run_filter) and f"No regular expression: {pattern_error(view.run_filter)}",
+        "filter_error": filter_error and f"No regular expression: {filter_error}",
         "tabs": with_data,
         "panel": name,
         "health": [(h.path, h.damage_count, h.error) for h in snapshot.health if h.damage_count or h.error]

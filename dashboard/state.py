@@ -4,20 +4,20 @@ The page's store ``view`` holds the same query string that the address bar shows
 by name, and the server reads them with `decode`. What equals its default is left out, so short URLs stay short.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import compress
 from math import isfinite
 from typing import Any, Final, Generic, Literal, TypeVar, assert_never, get_args
 from urllib.parse import parse_qsl, quote, urlencode
+
+from summary.patterns import Pattern, PatternError
 
 T = TypeVar("T")
 
 RunBase = Literal["default", "all", "none"]
 DEFAULT_RUNS: Final = 20
 """Runs shown when nothing else was asked for; more make the first picture slow and unreadable."""
-MAX_PATTERN: Final = 300
 MAX_QUERY: Final = 65_536
 
 
@@ -127,24 +127,24 @@ class View:
         return matching(self.tag_filter, tags)
 
 
-@lru_cache(maxsize=64)
-def pattern_error(pattern: str) -> str:
-    """Why ``pattern`` is no regular expression; empty if it is one."""
-    if len(pattern) > MAX_PATTERN:
-        return f"longer than {MAX_PATTERN} characters"
+def pattern_error(pattern: str, candidates: Iterable[str] = ()) -> str:
+    """Why ``pattern`` is no regular expression, or cannot be searched for in ``candidates``; empty if it can be."""
     try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+        Pattern(pattern).matches(candidates)
+    except PatternError as error:
         return str(error)
     return ""
 
 
 def matching(pattern: str, candidates: Iterable[str]) -> list[str]:
-    """The candidates in which the pattern is found, ignoring case; all of them if it is no regular expression."""
-    if not pattern or pattern_error(pattern):
-        return list(candidates)
-    compiled = re.compile(pattern, re.IGNORECASE)
-    return [candidate for candidate in candidates if compiled.search(candidate)]
+    """The candidates in which the pattern is found, ignoring case; all of them where it cannot be searched with."""
+    ordered = list(candidates)
+    if not pattern:
+        return ordered
+    try:
+        return list(compress(ordered, Pattern(pattern).matches(ordered)))
+    except PatternError:
+        return ordered
 
 
 def decode(query: str, settings: Iterable[Setting[Any]] = ()) -> View:

@@ -5,7 +5,6 @@ idea is that of Perfetto's slice mipmap over an implicit segment forest: an inde
 slices.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from profiler.trace import Trace
 from profiler.traces.build import rows_of
 from profiler.traces.kernel import kernel
 from summary.errors import UserError
+from summary.patterns import Pattern, PatternError
 
 
 @dataclass(frozen=True)
@@ -241,12 +241,11 @@ def search(trace: Trace, pattern: str, regex: bool = False) -> NDArray[np.int64]
     if not pattern:
         return np.empty(0, np.int64)
     try:
-        expression = re.compile(pattern if regex else re.escape(pattern), re.IGNORECASE)
-    except re.error as error:
+        matches = np.array(Pattern(pattern, literal=not regex).matches(trace.names), np.bool_)
+    except PatternError as error:
         raise UserError(
             f"“{pattern}” is no regular expression: {error}. Correct it, or search for plain text."
         ) from None
-    matches = np.fromiter((expression.search(name) is not None for name in trace.names), np.bool_)
     found = np.flatnonzero(matches[trace.name_id]) if len(trace) else np.empty(0, np.int64)
     return found[np.argsort(trace.start_ns[found], kind="stable")]
 

@@ -19,16 +19,9 @@ def generate(output_root: Path) -> list[Path]:
     """
     sources = sorted(str(p.relative_to(REPOSITORY)) for p in (REPOSITORY / PROTO_FOLDER).glob("*.proto"))
     well_known = resources.files("grpc_tools") / "_proto"
-    status = protoc.main(
-        [
-            "protoc",
-            f"-I{REPOSITORY}",
-            f"-I{well_known}",
-            f"--python_out={output_root}",
-            f"--pyi_out={output_root}",
-        ]
-        + sources
-    )
+    includes = [f"-I{REPOSITORY}", f"-I{well_known}"]
+    outputs = [f"--python_out={output_root}", f"--pyi_out={output_root}"]
+    status = protoc.main(["protoc", *includes, *outputs, *sources])
     if status != 0:
         raise RuntimeError(f"protoc ended with status {status}")
     return sorted(p.relative_to(output_root) for p in (output_root / PROTO_FOLDER).glob("*_pb2.py*"))

@@ -86,6 +86,7 @@ def test_first_twenty_runs_are_shown_and_exceptions_apply() -> None:
 
 def test_a_pattern_that_is_none_filters_nothing_and_says_why() -> None:
     assert View(run_filter="a[").shown_runs(["a", "b"]) == ["a", "b"]
-    assert state.pattern_error("a[") == "unterminated character set at position 1"
+    assert state.pattern_error("a[") == "unterminated character set at position 2"
     assert state.pattern_error("a" * 301) == "longer than 300 characters"
-    assert state.pattern_error("a.*") == ""
+    assert state.pattern_error("a.*", ["a"]) == ""
+    assert "takes too long" in state.pattern_error(r"(\w+\s?)+$", ["a " * 2000 + "!"])

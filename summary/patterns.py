@@ -1,0 +1,55 @@
+"""Search patterns that users type: regular expressions that cannot hold a program up."""
+
+from collections.abc import Iterable
+from time import monotonic
+from typing import Final
+
+import regex
+
+from summary.errors import UserError
+
+LONGEST_PATTERN: Final = 300
+_SECONDS: Final = 0.5
+
+
+class PatternError(UserError):
+    """What was typed is no regular expression, or takes too long to search with."""
+
+
+class Pattern:
+    """A pattern to search for anywhere in a text, ignoring case.
+
+    Args:
+        text: a regular expression, or what to search for as it stands.
+        literal: take ``text`` as it stands.
+
+    Raises:
+        PatternError: ``text`` is no regular expression, or too long.
+    """
+
+    def __init__(self, text: str, *, literal: bool = False) -> None:
+        if len(text) > LONGEST_PATTERN:
+            raise PatternError(f"longer than {LONGEST_PATTERN} characters")
+        self.text: Final = text
+        try:
+            self._compiled = regex.compile(regex.escape(text) if literal else text, regex.IGNORECASE)
+        except (regex.error, RecursionError, OverflowError) as error:
+            raise PatternError(str(error)) from None
+
+    def matches(self, candidates: Iterable[str], *, seconds: float = _SECONDS) -> list[bool]:
+        """Whether each candidate contains the pattern.
+
+        Raises:
+            PatternError: all of them together took longer than ``seconds``. Some expressions take exponential time on
+                some texts, and a search that does not end would keep everybody else waiting.
+        """
+        deadline = monotonic() + seconds
+        found = []
+        for candidate in candidates:
+            try:
+                # Without "concurrent" other threads would wait for the search.
+                left = max(deadline - monotonic(), 1e-3)
+                found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
+            except TimeoutError:
+                raise PatternError("it takes too long to search with; repeated repetitions such as (a+)+ do") from None
+        return found
