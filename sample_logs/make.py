@@ -32,7 +32,7 @@ EPOCHS: Final = 30
 BATCH: Final = 64
 HIDDEN: Final = 48
 MOMENTUM: Final = 0.9
-PROFILED_STEPS: Final = range(40, 46)
+PROFILED_STEPS: Final = range(48, 56)
 MEDIA_EPOCHS: Final = 3
 """Histograms and pictures are logged once in so many epochs."""
 
