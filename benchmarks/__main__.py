@@ -2,13 +2,13 @@
 
 from rich.console import Console
 
-from benchmarks import live, reading, writing
+from benchmarks import live, reading, traces, writing
 from benchmarks._report import print_figures
 
 
 def main() -> None:
     figures = []
-    for benchmark in (reading, writing, live):
+    for benchmark in (reading, writing, traces, live):
         Console(stderr=True).print(f"running {benchmark.__name__} ...")
         figures += benchmark.run()
     print_figures(figures)

@@ -17,10 +17,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks._report import Figure, print_figures
 from summary import SummaryWriter
+from tools.browser import FLAGS, browser_path
 
 ROUNDS: Final = 20
 MARK_SECONDS: Final = 1.0
-BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _WATCH_LINES: Final = """() => {
     const drawn = () => [...document.querySelectorAll('.js-plotly-plot .scatterlayer path.js-line')]
         .map(path => path.getAttribute('d')).join('|');
@@ -34,16 +34,6 @@ _WATCH_LINES: Final = """() => {
     window.arm = () => { window.seen = drawn(); window.changedAt = 0; };
     look();
 }"""
-
-
-def browser_path() -> str:
-    """The Chromium or Chrome of this machine."""
-    import shutil
-
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        raise RuntimeError("no Chromium or Chrome found: install chromium, then run this again")
-    return found
 
 
 def latencies(page: Page, writer: SummaryWriter) -> list[float]:
@@ -73,7 +63,7 @@ def run() -> list[Figure]:
             try:
                 url = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
                 with sync_playwright() as playwright:
-                    browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+                    browser = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
                     page = browser.new_page()
                     page.goto(url)
                     seconds = latencies(page, writer)

@@ -90,15 +90,19 @@ def figures_of(label: str, data: bytes, times: int) -> list[Figure]:
     return figures
 
 
+def run() -> list[Figure]:
+    """The made-up trace."""
+    return figures_of("a million slices", made_up_trace(), times=3)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("traces", nargs="*", type=Path, help="Chrome traces to read besides the made-up one")
-    figures = []
+    figures: list[Figure] = []
     for path in parser.parse_args().traces:
         figures += figures_of(path.name, path.read_bytes(), times=3)
-    figures += figures_of("a million slices", made_up_trace(), times=3)
-    print_figures(figures)
+    print_figures(figures + run())
 
 
 if __name__ == "__main__":

@@ -243,9 +243,7 @@ def search(trace: Trace, pattern: str, regex: bool = False) -> NDArray[np.int64]
     try:
         matches = np.array(Pattern(pattern, literal=not regex).matches(trace.names), np.bool_)
     except PatternError as error:
-        raise UserError(
-            f"“{pattern}” is no regular expression: {error}. Correct it, or search for plain text."
-        ) from None
+        raise UserError(f"“{pattern}” cannot be searched for: {error}. Correct it, or search for plain text.") from None
     found = np.flatnonzero(matches[trace.name_id]) if len(trace) else np.empty(0, np.int64)
     return found[np.argsort(trace.start_ns[found], kind="stable")]
 

@@ -12,6 +12,7 @@ Training code may keep its `annotate` and `step` calls: without a recording they
 """
 
 import gzip
+import inspect
 import os
 import socket
 import threading
@@ -22,16 +23,17 @@ from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Final, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, Final, ParamSpec, Protocol, Self, TypeVar, cast
 
 import orjson
 
 from profiler.chrome_trace import chrome_trace_from_records
 from profiler.collectors.base import ArgumentValue, Clock, Collector, Record
-from profiler.collectors.host import END, OPEN, HostCollector, Scopes, plain_arguments
+from profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
 from profiler.step_stats import split_steps, step_stats_from_records
 from summary.errors import UserError
 from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.writer import SummaryWriter
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,13 +73,6 @@ class RunMetadataWriter(Protocol):
     def close(self) -> None: ...
 
 
-def _summary_writer(logdir: str) -> RunMetadataWriter:
-    # Imported when a recording ends, not when a program begins.
-    from summary.writer import SummaryWriter
-
-    return SummaryWriter(logdir)
-
-
 class Session:
     """One recording, from `start` to `stop`; `profiler.start` runs one for the whole process.
 
@@ -88,6 +83,9 @@ class Session:
         clock: the module `time`, or a fake one.
         make_writer: opens the event file.
         host_name: names the trace file, and the host in it.
+
+    Raises:
+        TypeError, ValueError: ``first_step`` is no whole number of 64 bits.
     """
 
     def __init__(
@@ -97,12 +95,12 @@ class Session:
         first_step: int = 0,
         collectors: Sequence[Collector] = (),
         clock: Clock = time,
-        make_writer: Callable[[str], RunMetadataWriter] = _summary_writer,
+        make_writer: Callable[[str], RunMetadataWriter] = SummaryWriter,
         host_name: str | None = None,
     ) -> None:
         self.host: Final = HostCollector(clock)
         self._logdir: Final = Path(logdir)
-        self._first_step: Final = first_step
+        self._first_step: Final = checked_step_number(first_step)
         self._collectors: Final = (self.host, *collectors)
         self._make_writer: Final = make_writer
         self._host_name: Final = host_name or socket.gethostname()
@@ -275,6 +273,14 @@ class annotate:  # noqa: N801 - used like a function, as a context manager or a 
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name, args = self._name, self._args
+        if inspect.iscoroutinefunction(function):
+            # The call itself only makes the coroutine; what it does happens when that is awaited.
+            @wraps(function)
+            async def awaited(*positional: P.args, **named: P.kwargs) -> Any:
+                with annotate(name, **args):
+                    return await function(*positional, **named)
+
+            return cast(Callable[P, R], awaited)
 
         @wraps(function)
         def annotated(*positional: P.args, **named: P.kwargs) -> R:
@@ -311,15 +317,23 @@ class Profile:
 
 
 def _write_new(folder: Path, stem: str, suffix: str, content: bytes) -> Path:
-    """Writes a file that appears whole and replaces none, under the stem or the stem and a number."""
+    """Writes a file that is never half written and replaces none, under the stem or the stem and a number."""
     hidden = folder / f".{stem}.{os.getpid()}.tmp"
     try:
         hidden.write_bytes(content)
-        number = 1
-        path = folder / f"{stem}{suffix}"
-        while path.exists():
-            number += 1
-            path = folder / f"{stem}.{number}{suffix}"
-        return hidden.replace(path)
+        return hidden.replace(_reserve_name(folder, stem, suffix))
     finally:
         hidden.unlink(missing_ok=True)
+
+
+def _reserve_name(folder: Path, stem: str, suffix: str) -> Path:
+    """An empty file of a free name: the ranks of one host stop in the same second, each looking for one."""
+    number = 1
+    path = folder / f"{stem}{suffix}"
+    while True:
+        try:
+            path.touch(exist_ok=False)
+            return path
+        except FileExistsError:
+            number += 1
+            path = folder / f"{stem}.{number}{suffix}"

@@ -206,8 +206,22 @@ class EventFile:
             if end > begin:
                 self._take_group(tag_id, sorted_rows[begin:end], buffer, base)
             begin = end
+        counted = 0
         for index in others.tolist():
-            self._take_other(rows[index : index + 1], rows["tag"][:index], lengths_before, buffer, base)
+            # Starts with no point between them share what came before, lest a file of nothing else fill the memory.
+            between = rows["tag"][counted:index]
+            if (between >= 0).any():
+                lengths_before = self._lengths_after(lengths_before, between)
+            counted = index
+            self._take_other(rows[index : index + 1], lengths_before, buffer, base)
+
+    def _lengths_after(self, lengths: dict[str, int], tags: NDArray[np.int32]) -> dict[str, int]:
+        """How many points each tag has, given how many it had before rows of ``tags`` came."""
+        after = dict(lengths)
+        for tag_id, count in zip(*np.unique(tags[tags >= 0], return_counts=True), strict=True):
+            tag = self._by_id[tag_id].tag
+            after[tag] = after.get(tag, 0) + int(count)
+        return after
 
     def _take_group(self, tag_id: int, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> None:
         while tag_id >= len(self._by_id):
@@ -250,8 +264,7 @@ class EventFile:
     def _take_other(
         self,
         row: NDArray[np.void],
-        tags_before: NDArray[np.int32],
-        lengths_before: dict[str, int],
+        points_before: dict[str, int],
         buffer: NDArray[np.uint8],
         base: int,
     ) -> None:
@@ -262,17 +275,21 @@ class EventFile:
             return
         match event.WhichOneof("what"):
             case "session_log" if event.session_log.status == SessionLog.START:
-                counts = np.bincount(tags_before[tags_before >= 0], minlength=len(self._by_id))
-                points_before = dict(lengths_before)
-                for points, count in zip(self._by_id, counts.tolist(), strict=False):
-                    points_before[points.tag] = points_before.get(points.tag, 0) + count
                 self.session_starts.append(SessionStart(event.step, points_before))
             case "graph_def" | "tagged_run_metadata":
-                value = value_of_event(event)
-                points = self.points.setdefault(value.tag, TagPoints(value.tag, value.metadata.plugin_data.plugin_name))
-                points.extend(row)
+                self._take_older_form(row, value_of_event(event))
             case _:
                 pass
+
+    def _take_older_form(self, row: NDArray[np.void], value: Summary.Value) -> None:
+        """Takes a payload that was a field of the event before summaries could hold it."""
+        kind = value.metadata.plugin_data.plugin_name
+        points = self.points.setdefault(value.tag, TagPoints(value.tag, kind))
+        if points.kind == kind:
+            points.extend(row)
+        else:
+            reason = f"{kind} under the tag {value.tag!r}, which holds {points.kind or 'values of no known kind'}"
+            self._add_damage(Damage(int(row["offset"][0]), int(row["length"][0]), reason))
 
 
 def value_of_event(event: Event, index: int = 0) -> Summary.Value:

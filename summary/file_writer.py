@@ -128,10 +128,9 @@ class FileWriter:
         elif not len(pending) & (_MANY_ITEMS - 1):
             self._press()
 
-    def add_event(self, event: Event) -> None:
-        """Queues one event; without a wall time it gets the present one."""
-        if not event.wall_time:
-            event.wall_time = self._clock()
+    def add_event(self, event: Event, wall_time: float | None = None) -> None:
+        """Queues one event, at the present time unless ``wall_time`` is given."""
+        event.wall_time = self._clock() if wall_time is None else wall_time
         record = frame(event.SerializeToString())
         self._pending.append(bytearray(record))
         # Not exact where threads race, which is enough for a bound.

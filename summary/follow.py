@@ -1,5 +1,6 @@
 """Follows a log directory from one thread: woken by the file system where it tells, by the clock where it does not."""
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Final
@@ -33,6 +34,7 @@ _CHANGES: Final = [
     FileMovedEvent,
 ]
 _SETTLING_SECONDS: Final = 0.05
+_log: Final = logging.getLogger(__name__)
 
 
 class Follower:
@@ -72,7 +74,11 @@ class Follower:
         while not self._stopping.is_set():
             self._observe()
             self._wake.clear()
-            self._publish(self._logdir.update(self._publish))
+            try:
+                self._publish(self._logdir.update(self._publish))
+            except Exception:
+                # The page must not stand still without a word; the next look may well succeed.
+                _log.exception("the log directory %s could not be updated; looking again soon", self._logdir.path)
             if self._wake.wait(self._poll_seconds):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)

@@ -1,5 +1,7 @@
 """A log directory: runs, tags and series, read piece by piece and handed out as immutable snapshots."""
 
+import itertools
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,11 +21,12 @@ from summary.kinds.base import Payload, PayloadError
 from summary.points import Part, Restart, join, kept_points
 from summary.proto.event_pb2 import Event
 from summary.records import masked_crc
-from summary.snapshot import EMPTY_SNAPSHOT, Columns, Companion, FileHealth, Run, Series, Snapshot
-from summary.source import FoundFile, LocalSource, Source
+from summary.snapshot import EMPTY_SNAPSHOT, Columns, Companion, Damage, FileHealth, Run, Series, Snapshot
+from summary.source import FoundFile, LocalSource, Source, readable
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
+_CONFLICTS_SHOWN: Final = 100
 
 
 @dataclass
@@ -68,6 +71,8 @@ class Logdir:
         self._companion_patterns = tuple(companion_patterns)
         self._keep_superseded = keep_superseded
         self._runs: dict[str, _Run] = {}
+        # One count for all, so that a series that was deleted and came back is not taken for the one it was.
+        self._versions = itertools.count(1)
         self._snapshot = EMPTY_SNAPSHOT
 
     @property
@@ -111,7 +116,7 @@ class Logdir:
         to_read: list[_File] = []
         runs: dict[str, _Run] = {}
         for found in event_files:
-            name = str(found.path.parent)
+            name = readable(found.path.parent)
             run = runs.get(name)
             if run is None:
                 run = runs[name] = _Run(series=self._runs[name].series if name in self._runs else {})
@@ -167,7 +172,7 @@ class Logdir:
             if any(file.events.first_wall_time is not None for file in run.files.values())
         ]
         runs.sort(key=lambda run: (run.first_wall_time, run.name))
-        health = tuple(_health(name, file) for name, run in self._runs.items() for file in run.files.values())
+        health = tuple(_health(name, file, run) for name, run in self._runs.items() for file in run.files.values())
         before = self._snapshot
         same = (
             loading == before.loading
@@ -191,14 +196,13 @@ class Logdir:
         tags = dict.fromkeys(tag for events in files for tag in events.points)
         for tag in run.series.keys() - tags.keys():
             del run.series[tag]
-        starts = sum(len(events.session_starts) for events in files)
+        starts = tuple((events, len(events.session_starts)) for events in files if events.session_starts)
         series: dict[str, Series] = {}
         for tag in tags:
             state = (starts, *((events, len(events.points[tag])) for events in files if tag in events.points))
             known = run.series.get(tag)
             if known is None or known[0] != state:
-                version = known[1].version + 1 if known is not None else 1
-                known = (state, self._make_series(name, tag, files, version))
+                known = (state, self._make_series(name, tag, files, next(self._versions)))
                 run.series[tag] = known
             series[tag] = known[1]
         return series
@@ -244,7 +248,7 @@ class Logdir:
         if len(part.values) and not len(part.offsets):
             return float(part.values[index])
         offset, length = int(part.offsets[index]), int(part.lengths[index])
-        where = f"the record at offset {offset} of {part.path}"
+        where = f"the record at offset {offset} of {readable(part.path)}"
         try:
             with self._source.open(part.path, offset) as stream:
                 content = stream.read(length + 4)
@@ -257,6 +261,10 @@ class Logdir:
             event = Event.FromString(data)
         except DecodeError as error:
             raise PayloadError(f"{where} is no Event message: {error}") from error
+        # A run that was written anew may have another record of the same length in the same place.
+        point = np.array([event.wall_time]).tobytes(), event.step
+        if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
+            raise PayloadError(f"{where} has changed since it was read first")
         return kinds.decode(kind, value_of_event(event, int(part.indices[index])))
 
 
@@ -269,8 +277,8 @@ def run_of_companion(path: PurePosixPath) -> str:
     """The run that a file belongs to: its directory, or for ``RUN/plugins/profile/TIME/file`` the directory RUN."""
     folder = path.parent
     if len(folder.parts) >= 3 and folder.parts[-3:-1] == _PROFILE_FOLDERS:
-        return str(PurePosixPath(*folder.parts[:-3]))
-    return str(folder)
+        return readable(PurePosixPath(*folder.parts[:-3]))
+    return readable(folder)
 
 
 def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) -> Snapshot:
@@ -300,7 +308,9 @@ def _batches(files: Sequence[_File], batch_bytes: int = 64 << 20) -> Iterable[li
 
 
 def _first_wall_time(run: _Run) -> float:
-    return min(f.events.first_wall_time for f in run.files.values() if f.events.first_wall_time is not None)
+    firsts = [f.events.first_wall_time for f in run.files.values() if f.events.first_wall_time is not None]
+    # NaN has no place in an order: a run that has no other time comes last.
+    return min((first for first in firsts if not math.isnan(first)), default=math.inf)
 
 
 def _same_series(one: Mapping[str, Series], other: Mapping[str, Series]) -> bool:
@@ -308,27 +318,48 @@ def _same_series(one: Mapping[str, Series], other: Mapping[str, Series]) -> bool
 
 
 def _restarts_of(tag: str, files: Sequence[EventFile]) -> list[Restart]:
-    """The second and later session starts of a run, as the points of ``tag`` see them."""
+    """The session starts that restart a run, as the points of ``tag`` see them.
+
+    The first start of a run begins it, unless the run has points already.
+    """
     restarts: list[Restart] = []
     points_before = 0
+    begun = False
     for events in files:
-        restarts += [
-            Restart(points_before + start.points_before.get(tag, 0), start.step) for start in events.session_starts
-        ]
+        for start in events.session_starts:
+            if begun or any(start.points_before.values()):
+                restarts.append(Restart(points_before + start.points_before.get(tag, 0), start.step))
+            begun = True
         points_before += len(events.points.get(tag, ()))
-    return restarts[1:]
+        begun = begun or any(map(len, events.points.values()))
+    return restarts
 
 
-def _health(run: str, file: _File) -> FileHealth:
+def _health(name: str, file: _File, run: _Run) -> FileHealth:
     events = file.events
+    conflicts = _conflicts(events, run) if len(run.files) > 1 else []
     return FileHealth(
-        str(events.path),
-        run,
+        readable(events.path),
+        name,
         events.position,
         file.found.size,
         events.records,
-        events.all_damages,
-        events.all_damage_count,
+        (*events.all_damages, *conflicts[:_CONFLICTS_SHOWN]),
+        events.all_damage_count + len(conflicts),
         events.waiting,
         file.error,
     )
+
+
+def _conflicts(events: EventFile, run: _Run) -> list[Damage]:
+    """The tags of a file that another file of the run holds as another kind; their points are not shown."""
+    conflicts: list[Damage] = []
+    for tag, points in events.points.items():
+        kind = run.series[tag][1].kind if tag in run.series else points.kind
+        if points.kind and points.kind != kind and len(points):
+            offset = int(points.offsets.view()[0]) if len(points.offsets) else 0
+            reason = (
+                f"{len(points)} points of {tag!r} are {points.kind}, but another file of the run began it as {kind}"
+            )
+            conflicts.append(Damage(offset, 0, reason))
+    return conflicts

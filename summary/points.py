@@ -71,26 +71,26 @@ class Restart:
 def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArray[np.bool_]:
     """Which points no restart has overwritten, bool [n].
 
-    The second and every later ``SessionLog.START`` at step s overwrites the points before it with step >= s. A run
-    without a second one may have restarted all the same: there, a point whose step is below that of the point before
+    A ``SessionLog.START`` at step s that is not the run's beginning overwrites the points before it with step >= s. A
+    run without one may have restarted all the same: there, a point whose step is below that of the point before
     it overwrites all earlier points with step >= its own. Equal steps in a row are several points, not a restart.
 
     Args:
         steps: int64 [n], in the order in which they were written.
-        restarts: the second and later starts, in order.
+        restarts: the starts that do not begin the run, in order.
     """
-    kept = np.ones(len(steps), np.bool_)
-    if restarts:
-        for restart in restarts:
-            kept[: restart.position] &= steps[: restart.position] < restart.step
-        return kept
-    if len(steps) < 2:
-        return kept
     goes_back = steps[1:] < steps[:-1]
-    if goes_back.any():
-        reset = np.where(goes_back, steps[1:], np.iinfo(np.int64).max)
-        lowest_reset_after = np.minimum.accumulate(reset[::-1])[::-1]
-        kept[:-1] = steps[:-1] < lowest_reset_after
+    if not restarts and not goes_back.any():
+        return np.ones(len(steps), np.bool_)
+    none = np.iinfo(np.int64).max
+    resets = np.full(len(steps) + 1, none)
+    if restarts:
+        positions = np.minimum([restart.position for restart in restarts], len(steps))
+        np.minimum.at(resets, positions, [restart.step for restart in restarts])
+    else:
+        resets[1:-1] = np.where(goes_back, steps[1:], none)
+    lowest_reset_after = np.minimum.accumulate(resets[::-1])[::-1][1:]
+    kept: NDArray[np.bool_] = (steps < lowest_reset_after) | (lowest_reset_after == none)
     return kept
 
 

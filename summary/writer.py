@@ -3,6 +3,7 @@
 import math
 import os
 import socket
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -73,6 +74,7 @@ class SummaryWriter:
         self._filename_suffix: Final = filename_suffix
         self._main: Final = self._file_writer(Path(self.log_dir))
         self._scalars_writers: Final[dict[str, FileWriter]] = {}
+        self._scalars_lock: Final = threading.Lock()
         if purge is not None:
             # Older readers heed a restart only in a file that states its version at that step.
             self._main.add_event(Event(step=purge, file_version=FILE_VERSION))
@@ -135,8 +137,9 @@ class SummaryWriter:
             for key, value in tag_scalar_dict.items()
         }
         for folder, number in numbers.items():
-            if folder not in self._scalars_writers:
-                self._scalars_writers[folder] = self._file_writer(Path(self.log_dir) / folder)
+            with self._scalars_lock:
+                if folder not in self._scalars_writers:
+                    self._scalars_writers[folder] = self._file_writer(Path(self.log_dir) / folder)
             self._scalars_writers[folder].add_scalar(main_tag, number, step, wall_time)
 
     def add_histogram(
@@ -188,17 +191,16 @@ class SummaryWriter:
     ) -> None:
         """Adds what a profiler recorded of a step."""
         event = Event(
-            wall_time=_optional_wall_time(walltime) or 0.0,
             step=checked_step(global_step),
             tagged_run_metadata=tagged_run_metadata(checked_tag(tag), run_metadata),
         )
-        self._main.add_event(event)
+        self._main.add_event(event, _optional_wall_time(walltime))
 
     def add_summary(self, summary: _Message, global_step: Any = None, walltime: float | None = None) -> None:
         """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's."""
         own = summary if isinstance(summary, Summary) else Summary.FromString(summary.SerializeToString())
-        event = Event(wall_time=_optional_wall_time(walltime) or 0.0, step=checked_step(global_step), summary=own)
-        self._main.add_event(event)
+        event = Event(step=checked_step(global_step), summary=own)
+        self._main.add_event(event, _optional_wall_time(walltime))
 
     def flush(self) -> None:
         """Returns when all that was added is in the files."""

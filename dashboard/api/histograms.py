@@ -1,16 +1,17 @@
 """``/data/plugin/histograms`` and ``/data/plugin/distributions``: TensorBoard's routes."""
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import orjson
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from dashboard.api.errors import find_series
-from dashboard.api.scalars import MAX_NAME, tag_index
+from dashboard.api.parameters import RunName, TagName
+from dashboard.api.scalars import tag_index
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.histograms.compressor import compress
@@ -59,16 +60,12 @@ def router(live: Live) -> APIRouter:
         return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
 
     @routes.get("/data/plugin/histograms/histograms")
-    def histograms(
-        run: Annotated[str, Query(max_length=MAX_NAME)], tag: Annotated[str, Query(max_length=MAX_NAME)]
-    ) -> Response:
+    def histograms(run: RunName, tag: TagName) -> Response:
         """Every histogram of one tag of one run, its buckets as written: [wall time, step, [[left, right, count]]]."""
         return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_rows)
 
     @routes.get("/data/plugin/distributions/distributions")
-    def distributions(
-        run: Annotated[str, Query(max_length=MAX_NAME)], tag: Annotated[str, Query(max_length=MAX_NAME)]
-    ) -> Response:
+    def distributions(run: RunName, tag: TagName) -> Response:
         """Percentiles of every histogram of one tag of one run: [wall time, step, [[basis point, value]]]."""
         return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_percentiles)
 

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
 from dashboard.api.errors import find_series
-from dashboard.api.scalars import MAX_NAME
+from dashboard.api.parameters import MAX_NAME, Index, RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import answer, read_picture
@@ -93,9 +93,9 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/images/images")
     def images(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
-        sample: Annotated[int, Query(ge=0)] = 0,
+        run: RunName,
+        tag: TagName,
+        sample: Index = 0,
     ) -> list[dict[str, Any]]:
         """Every step of one tag of one run, with the query for ``individualImage``."""
         return list(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample))

@@ -10,12 +10,12 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response, StreamingResponse
 
 from dashboard.api.errors import find_series
+from dashboard.api.parameters import RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from summary.snapshot import SCALARS, Series
 
 Format = Literal["json", "csv"]
-MAX_NAME = 4096
 
 
 def points(series: Series) -> list[list[float | int | str]]:
@@ -66,8 +66,8 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/scalars/scalars")
     def scalars(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
+        run: RunName,
+        tag: TagName,
         format: Format = "json",
     ) -> Response:
         """Every point of one tag of one run."""
@@ -78,7 +78,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/api/scalars/download")
     def download(
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
+        tag: TagName,
         run: Annotated[list[str], Query(max_length=2000)],
         format: Format = "csv",
     ) -> Response:

@@ -1,12 +1,12 @@
 """``/data/plugin/text``: TensorBoard's routes."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 
 from dashboard.api.errors import find_series
-from dashboard.api.scalars import MAX_NAME
+from dashboard.api.parameters import RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import text_html
@@ -38,8 +38,8 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/text/text")
     def text(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
+        run: RunName,
+        tag: TagName,
         markdown: bool = True,
     ) -> list[dict[str, Any]]:
         """Every text of one tag of one run as sanitised HTML; tensors of strings are tables."""

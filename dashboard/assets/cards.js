@@ -63,9 +63,10 @@
     section.classList.toggle("open", open);
     section.querySelector(".group-toggle").setAttribute("aria-expanded", String(open));
     scope.view.update((params, set) => {
-      const without = (list) => params.getAll(list).filter((entry) => entry !== name);
-      set(panel + ".open", open ? [...without(panel + ".open"), name] : without(panel + ".open"));
-      set(panel + ".closed", open ? without(panel + ".closed") : [...without(panel + ".closed"), name]);
+      for (const [list, listed] of [[panel + ".open", open], [panel + ".closed", !open]]) {
+        const others = params.getAll(list).filter((entry) => entry !== name);
+        set(list, listed ? [...others, name] : others);
+      }
     });
   }
 
@@ -75,72 +76,24 @@
     requestAnimationFrame(() => dispatchEvent(new Event("resize")));
   }
 
-  document.addEventListener(
-    "click",
-    (event) => {
-      const button = event.target.closest && event.target.closest(".group-toggle, .act-wide");
-      const groups = button && button.closest(".groups[data-panel]");
-      if (!groups) return;
-      // The scalars panel listens for the same classes on the document.
-      event.stopPropagation();
-      if (button.classList.contains("act-wide")) toggleWide(groups.dataset.panel, button.closest(".card"));
-      else toggleGroup(groups.dataset.panel, button.closest(".group"));
-    },
-    true,
-  );
-
-  // --- what cards share --------------------------------------------------------------------------------------
-
-  /** An element: `make("div", {className: "x"}, child, "text")`. */
-  function make(tag, props, ...children) {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(props || {})) {
-      if (name in element) element[name] = value;
-      else element.setAttribute(name, value);
-    }
-    element.append(...children);
-    return element;
-  }
-
-  const icon = (name, size) => {
-    const span = make("span", { className: "icon", "aria-hidden": "true" });
-    span.style.setProperty("--icon", `url(/assets/icons/${name}.svg)`);
-    span.style.setProperty("--size", (size || 14) + "px");
-    return span;
-  };
-
-  /** A run's name with its colour. */
-  function runLabel(run) {
-    const dot = make("i", { className: "run-dot" });
-    dot.style.setProperty("--light", run.light);
-    dot.style.setProperty("--dark", run.dark);
-    return make("span", { className: "run-label", title: run.run }, dot, make("bdi", {}, run.run === "." ? ". (the log directory)" : run.run));
-  }
-
-  const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest(".group-toggle, .act-wide");
+    const groups = button && button.closest(".groups[data-panel]");
+    if (!groups) return;
+    if (button.classList.contains("act-wide")) toggleWide(groups.dataset.panel, button.closest(".card"));
+    else toggleGroup(groups.dataset.panel, button.closest(".group"));
+  });
 
   scope.cards = {
-    make,
-    icon,
-    runLabel,
-    /** The numbers of a base64 typed array. */
-    numbers(spec) {
-      const bytes = Uint8Array.from(atob(spec.bdata), (c) => c.charCodeAt(0));
-      return new ARRAYS[spec.dtype](bytes.buffer);
-    },
-    step: (value) => Number(value).toLocaleString("en-US"),
-    when(seconds) {
-      const date = new Date(seconds * 1000);
-      if (Number.isNaN(date.getTime())) return "no time";
-      const day = date.toLocaleDateString("en-CA");
-      const time = date.toLocaleTimeString("en-GB");
-      return day === new Date().toLocaleDateString("en-CA") ? time : `${day} ${time}`;
-    },
+    /** The card of a key, if it is on the page. @returns {HTMLElement | undefined} */
     find: (panel, key) =>
       [...document.querySelectorAll(`.groups[data-panel="${panel}"] .card`)].find((card) => card.dataset.key === key),
+    /** Hands what the page keeps of the cards of a panel, by key, to the server, which draws by it (`Draw.kept`). */
+    keep: (panel, kept) => setProps(panel + "-kept", { data: kept }),
   };
 
   const clientside = {
+    /** Turned pages -> URL. */
     cardPage() {
       for (const trigger of window.dash_clientside.callback_context.triggered) {
         const { panel, group } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));

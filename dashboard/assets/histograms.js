@@ -1,15 +1,8 @@
-// The histograms panel: notes of cards, and what is under the pointer.
+// The histograms panel: what is under the pointer.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
-  const { make, numbers } = scope.cards;
-  const decoded = new WeakMap();
-
-  function array(spec) {
-    let found = decoded.get(spec);
-    if (!found) decoded.set(spec, (found = numbers(spec)));
-    return found;
-  }
+  const { make, numbers } = scope.elements;
 
   /** Five significant digits, without noise. */
   function show(value) {
@@ -19,11 +12,8 @@
     return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 9 }).replace("-", "−");
   }
 
-  // --- under the pointer -------------------------------------------------------------------------------------
-
   let box = null;
   let hot = null;
-  let frame = 0;
 
   function leave() {
     if (box) box.hidden = true;
@@ -87,26 +77,19 @@
     const x = plot._fullLayout.xaxis.p2c(px);
     const y = plot._fullLayout.yaxis.p2c(py);
     const column = meta.places.reduce((best, place, i) => (Math.abs(place - x) < Math.abs(meta.places[best] - x) ? i : best), 0);
-    const edges = array(meta.edges);
+    const edges = numbers(meta.edges);
     const bins = edges.length - 1;
     const row = Math.floor(((y - edges[0]) / (edges[bins] - edges[0])) * bins);
     if (row < 0 || row >= bins) return null;
-    const counts = array(meta.counts).subarray(column * bins, (column + 1) * bins);
+    const counts = numbers(meta.counts).subarray(column * bins, (column + 1) * bins);
     return {
       at: -1, step: meta.steps[column], wall: meta.walls[column], left: edges[row], right: edges[row + 1],
       count: counts[row], total: counts.reduce((sum, value) => sum + value, 0),
     };
   }
 
-  function hover(card, event) {
-    const plot = card.querySelector(".js-plotly-plot");
-    const layout = plot && plot._fullLayout;
-    if (!layout || !layout.xaxis || !plot._fullData.length || !layout.meta || event.buttons) return leave();
-    const area = plot.getBoundingClientRect();
-    const { l, t, w, h } = layout._size;
-    const px = event.clientX - area.left - l;
-    const py = event.clientY - area.top - t;
-    if (px < 0 || py < 0 || px > w || py > h) return leave();
+  function hover({ plot, layout, px, py }, event) {
+    if (!plot._fullData.length || !layout.meta) return leave();
     const { mode } = layout.meta;
     const facts = mode === "heatmap" ? heatFacts(plot, px, py) : ridgeFacts(plot, mode, layout.xaxis.p2c(px), px, py);
     if (!facts || facts.left === undefined) return leave();
@@ -117,43 +100,17 @@
     if (!box) document.body.append((box = make("div", { id: "bucket" })));
     const share = facts.total > 0 ? ` (${Number(((100 * facts.count) / facts.total).toPrecision(3))} %)` : "";
     const rows = [
-      ["Step", scope.cards.step(facts.step)],
+      ["Step", scope.elements.step(facts.step)],
       ["From", show(facts.left)],
       ["To", show(facts.right)],
       ["Count", show(facts.count) + share],
       ["Of", show(facts.total)],
-      ["Time", scope.cards.when(facts.wall)],
+      ["Time", scope.elements.when(facts.wall)],
     ];
     box.replaceChildren(make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])));
     box.hidden = false;
-    const size = box.getBoundingClientRect();
-    const left = event.clientX + 16 + size.width < innerWidth ? event.clientX + 16 : event.clientX - 16 - size.width;
-    box.style.left = Math.max(4, left) + "px";
-    box.style.top = Math.max(4, Math.min(event.clientY + 14, innerHeight - size.height - 4)) + "px";
+    scope.charts.placeBeside(box, event, 16);
   }
 
-  document.addEventListener("pointermove", (event) => {
-    cancelAnimationFrame(frame);
-    const card = event.target.closest && event.target.closest(".histograms-card");
-    if (!card) return box && leave();
-    frame = requestAnimationFrame(() => hover(card, event));
-  });
-  document.addEventListener("scroll", leave, true);
-
-  const clientside = {
-    /** What the figures say about themselves goes to the heads of their cards. */
-    noteHistograms(figures) {
-      const inputs = window.dash_clientside.callback_context.inputs_list[0];
-      figures.forEach((figure, i) => {
-        const card = scope.cards.find("histograms", inputs[i].id.key);
-        if (!card || !figure || !figure.layout || !figure.layout.meta) return;
-        const note = card.querySelector(".note");
-        note.textContent = note.title = figure.layout.meta.note;
-      });
-      return window.dash_clientside.no_update;
-    },
-  };
-  window.dash_clientside = Object.assign({}, window.dash_clientside, {
-    stepscope: Object.assign({}, (window.dash_clientside || {}).stepscope, clientside),
-  });
+  scope.charts.onPointer(".histograms-card", hover, leave);
 })();

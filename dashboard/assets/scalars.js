@@ -1,57 +1,13 @@
-// The scalars panel at the speed of the hand: which cards are on the screen, zoom, hover, buttons of cards and groups.
+// The scalars panel: zoom of its cards, what is under the pointer, downloads.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
-  const setProps = (id, props) => window.dash_clientside.set_props(id, props);
-
-  // --- which cards are on the screen -------------------------------------------------------------------------
-
-  const onScreen = new Map(); // card -> tag
-  let told = "";
-  let telling = 0;
-
-  function tellVisible() {
-    telling = 0;
-    for (const card of onScreen.keys()) if (!card.isConnected) onScreen.delete(card);
-    const tags = [...new Set(onScreen.values())].sort();
-    const text = JSON.stringify(tags);
-    if (text === told || !document.getElementById("scalars-groups")) return;
-    told = text;
-    setProps("scalars-visible", { data: tags });
-  }
-
-  const observer = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) {
-        if (entry.isIntersecting) onScreen.set(entry.target, entry.target.dataset.tag);
-        else onScreen.delete(entry.target);
-      }
-      if (!telling) telling = setTimeout(tellVisible, 30);
-    },
-    { rootMargin: "200px 0px" },
-  );
-  const observed = new WeakSet();
-
-  function observeCards() {
-    const groups = document.getElementById("scalars-groups");
-    if (!groups) {
-      told = "";
-      return;
-    }
-    for (const card of groups.querySelectorAll(".scalar-card")) {
-      if (observed.has(card)) continue;
-      observed.add(card);
-      observer.observe(card);
-    }
-  }
-  let observing = 0;
-  new MutationObserver(() => {
-    if (!observing) observing = requestAnimationFrame(() => ((observing = 0), observeCards()));
-  }).observe(document.documentElement, { childList: true, subtree: true });
+  const { make, numbers } = scope.elements;
 
   // --- zoom --------------------------------------------------------------------------------------------------
 
-  const zoom = {};
+  /** Visible part of each card that is zoomed: [x0, x1, y0, y1]. @type {Map<string, number[]>} */
+  const zoom = new Map();
 
   function number(edge, axis) {
     // A date axis reports "2026-01-31 12:00:00.5"; the server counts milliseconds of the same clock.
@@ -59,46 +15,41 @@
   }
 
   function onRelayout(card, plot, change) {
-    const tag = card.dataset.tag;
+    const { key } = card.dataset;
     const { xaxis, yaxis } = plot._fullLayout;
     if (change["xaxis.autorange"]) {
-      if (!zoom[tag]) return;
-      delete zoom[tag];
+      if (!zoom.delete(key)) return;
     } else if ("xaxis.range[0]" in change || "yaxis.range[0]" in change) {
       // Only a drag reports the edges one by one; a redraw reports them as one list.
       const range = [...xaxis.range, ...yaxis.range].map((edge, index) => number(edge, index < 2 ? xaxis : yaxis));
-      if (zoom[tag] && zoom[tag].every((edge, index) => edge === range[index])) return;
-      zoom[tag] = range;
+      if (zoom.get(key)?.every((edge, index) => edge === range[index])) return;
+      zoom.set(key, range);
     } else return;
     tellZoom(card);
   }
 
   function tellZoom(card) {
-    card.classList.toggle("zoomed", card.dataset.tag in zoom);
-    setProps("scalars-zoom", { data: { ...zoom } });
+    card.classList.toggle("zoomed", zoom.has(card.dataset.key));
+    scope.cards.keep("scalars", Object.fromEntries(zoom));
   }
 
   function resetZoom(card) {
-    delete zoom[card.dataset.tag];
+    zoom.delete(card.dataset.key);
     tellZoom(card);
   }
+
+  // A chart can be listened to once Plotly has drawn it, which is before a hand can zoom it.
+  document.addEventListener("pointermove", (event) => {
+    const card = event.target.closest && event.target.closest(".scalars-card");
+    const plot = card && card.querySelector(".js-plotly-plot");
+    if (!plot || !plot.on || plot.stepscopeZoom) return;
+    plot.stepscopeZoom = true;
+    plot.on("plotly_relayout", (change) => onRelayout(card, plot, change));
+  });
 
   // --- hover -------------------------------------------------------------------------------------------------
 
   const MOST_ROWS = 24;
-  const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
-  const decoded = new WeakMap();
-
-  /** The numbers of a base64 typed array. */
-  function numbers(spec) {
-    let array = decoded.get(spec);
-    if (!array) {
-      const bytes = Uint8Array.from(atob(spec.bdata), (c) => c.charCodeAt(0));
-      array = new ARRAYS[spec.dtype](bytes.buffer);
-      decoded.set(spec, array);
-    }
-    return array;
-  }
 
   /** Six significant digits, without noise. */
   function show(value) {
@@ -195,93 +146,43 @@
 
   let box = null;
   let line = null;
-  let frame = 0;
 
   function hideHover() {
     if (box) box.hidden = true;
     if (line) line.remove();
   }
 
-  function hover(card, event) {
-    const plot = card.querySelector(".js-plotly-plot");
-    const layout = plot && plot._fullLayout;
-    if (!layout || !layout.xaxis || event.buttons) return hideHover();
-    const area = plot.getBoundingClientRect();
-    const { l, t, w, h } = layout._size;
-    const px = event.clientX - area.left - l;
-    const py = event.clientY - area.top - t;
-    if (px < 0 || py < 0 || px > w || py > h) return hideHover();
+  function hover({ card, plot, layout, px, py, origin }, event) {
     const rows = rowsAt(plot, layout.xaxis.p2c(px), layout.yaxis.p2d(py));
     if (!rows.length) return hideHover();
     if (!box) {
-      box = document.createElement("div");
-      box.id = "hover";
-      document.body.append(box);
-      line = document.createElement("div");
-      line.className = "hover-line";
+      document.body.append((box = make("div", { id: "hover" })));
+      line = make("div", { className: "hover-line" });
     }
     const x = rows.reduce((best, row) => (row.distance < best.distance ? row : best), rows[0]).x;
     box.innerHTML = table(rows);
     box.hidden = false;
-    const size = box.getBoundingClientRect();
-    const left = event.clientX + 18 + size.width < innerWidth ? event.clientX + 18 : event.clientX - 18 - size.width;
-    box.style.left = Math.max(4, left) + "px";
-    box.style.top = Math.max(4, Math.min(event.clientY + 14, innerHeight - size.height - 4)) + "px";
+    scope.charts.placeBeside(box, event, 18);
     const home = card.getBoundingClientRect();
-    line.style.left = area.left - home.left - 1 + l + layout.xaxis.c2p(x) + "px";
-    line.style.top = area.top - home.top - 1 + t + "px";
-    line.style.height = h + "px";
+    line.style.left = origin.x - home.left - 1 + layout.xaxis.c2p(x) + "px";
+    line.style.top = origin.y - home.top - 1 + "px";
+    line.style.height = layout._size.h + "px";
     if (line.parentNode !== card) card.append(line);
   }
 
-  document.addEventListener("pointermove", (event) => {
-    const card = event.target.closest && event.target.closest(".scalar-card");
-    cancelAnimationFrame(frame);
-    if (!card) return hideHover();
-    frame = requestAnimationFrame(() => hover(card, event));
-    const plot = card.querySelector(".js-plotly-plot");
-    if (plot && plot.on && !plot.stepscopeZoom) {
-      plot.stepscopeZoom = true;
-      plot.on("plotly_relayout", (change) => onRelayout(card, plot, change));
-    }
-  });
-  document.addEventListener("pointerleave", hideHover);
-  document.addEventListener("scroll", hideHover, true);
+  scope.charts.onPointer(".scalars-card", hover, hideHover);
 
   // --- buttons -----------------------------------------------------------------------------------------------
-
-  function toggleGroup(section) {
-    const open = !section.classList.contains("open");
-    const name = section.dataset.group;
-    section.classList.toggle("open", open);
-    section.querySelector(".group-toggle").setAttribute("aria-expanded", String(open));
-    scope.view.update((params, set) => {
-      const without = (list) => params.getAll(list).filter((entry) => entry !== name);
-      set("scalars.open", open ? [...without("scalars.open"), name] : without("scalars.open"));
-      set("scalars.closed", open ? without("scalars.closed") : [...without("scalars.closed"), name]);
-    });
-  }
-
-  function toggleWide(card) {
-    const wide = card.classList.toggle("wide");
-    scope.view.toggle("scalars.wide", card.dataset.tag, wide);
-    requestAnimationFrame(() => dispatchEvent(new Event("resize")));
-  }
 
   function downloadMenu(card, button) {
     closeMenu();
     const plot = card.querySelector(".js-plotly-plot");
     const runs = plot._fullData.filter((trace) => trace.meta && trace.meta.role === "line").map((trace) => trace.meta.run);
-    const menu = document.createElement("div");
-    menu.className = "menu";
-    for (const format of ["csv", "json"]) {
-      const link = document.createElement("a");
-      const query = new URLSearchParams([["tag", card.dataset.tag], ["format", format], ...runs.map((run) => ["run", run])]);
-      link.href = "/api/scalars/download?" + query;
-      link.textContent = `All points as ${format.toUpperCase()}`;
-      link.setAttribute("download", "");
-      menu.append(link);
-    }
+    const links = ["csv", "json"].map((format) => {
+      const query = new URLSearchParams([["tag", card.dataset.key], ["format", format], ...runs.map((run) => ["run", run])]);
+      return make("a", { href: "/api/scalars/download?" + query, download: "" }, `All points as ${format.toUpperCase()}`);
+    });
+    const menu = make("div", { className: "menu" }, ...links);
     document.body.append(menu);
     const place = button.getBoundingClientRect();
     menu.style.top = place.bottom + 4 + "px";
@@ -297,10 +198,8 @@
     const button = event.target.closest && event.target.closest("button");
     if (!button || !button.classList.contains("act-download")) closeMenu();
     if (!button) return;
-    const card = button.closest(".scalar-card");
-    if (button.classList.contains("group-toggle")) toggleGroup(button.closest(".group"));
-    else if (button.classList.contains("act-wide")) toggleWide(card);
-    else if (button.classList.contains("act-reset")) resetZoom(card);
+    const card = button.closest(".scalars-card");
+    if (button.classList.contains("act-reset")) resetZoom(card);
     else if (button.classList.contains("act-download")) downloadMenu(card, button);
   });
   document.addEventListener("keydown", (event) => {
@@ -310,23 +209,11 @@
   const clientside = {
     /** Another axis or scale: what was zoomed in the old units means nothing in the new ones. */
     dropZoom() {
-      for (const tag of Object.keys(zoom)) delete zoom[tag];
-      document.querySelectorAll(".scalar-card.zoomed").forEach((card) => card.classList.remove("zoomed"));
+      zoom.clear();
+      document.querySelectorAll(".scalars-card.zoomed").forEach((card) => card.classList.remove("zoomed"));
       return {};
     },
     showSmoothing: (value) => (value === undefined ? "" : String(Number(value.toFixed(3)))),
-    page() {
-      const context = window.dash_clientside.callback_context;
-      for (const trigger of context.triggered) {
-        const group = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf("."))).group;
-        if (!trigger.value) continue;
-        scope.view.update((params, set) => {
-          const rest = params.getAll("scalars.page").filter((entry) => !entry.startsWith(group + ":"));
-          set("scalars.page", trigger.value > 1 ? [...rest, `${group}:${trigger.value}`] : rest);
-        });
-      }
-      return window.dash_clientside.no_update;
-    },
   };
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
     stepscope: Object.assign({}, (window.dash_clientside || {}).stepscope, clientside),

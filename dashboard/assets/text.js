@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
-  const { make, icon } = scope.cards;
+  const { make, icon } = scope.elements;
   const FIRST = 3;
   const MORE = 20;
   const MOST_AT_ONCE = 50;
@@ -48,8 +48,8 @@
     const head = make(
       "header",
       {},
-      make("strong", {}, "step " + scope.cards.step(entry.step)),
-      make("span", { className: "dim" }, scope.cards.when(entry.wall)),
+      make("strong", {}, "step " + scope.elements.step(entry.step)),
+      make("span", { className: "dim" }, scope.elements.when(entry.wall)),
       make("span", { className: "notice-inline" }, entry.notice),
       entry.error ? "" : button,
     );
@@ -63,7 +63,7 @@
     const old = card.body.querySelector(".act-more");
     if (old) old.remove();
     if (card.oldest <= 0) return;
-    const label = card.oldest > MORE ? `Show ${MORE} of ${scope.cards.step(card.oldest)} older` : `Show ${card.oldest} older`;
+    const label = card.oldest > MORE ? `Show ${MORE} of ${scope.elements.step(card.oldest)} older` : `Show ${card.oldest} older`;
     const button = make("button", { className: "quiet act-more" }, label);
     button.addEventListener("click", async () => {
       button.disabled = true;

@@ -142,7 +142,7 @@
     const add = (/** @type {string} */ direction, /** @type {any} */ flows) => {
       for (const other of flows.slices) {
         const gap = direction === "from" ? slice.start - other.start - other.duration : other.start - slice.start - slice.duration;
-        const go = button(timeline.draw.shortName(other.name), `${other.name}\n${summary.lanes[other.lane].process} › ${summary.lanes[other.lane].name}`, () => actions.select(other.index), "link");
+        const go = button(timeline.text.shortName(other.name), `${other.name}\n${summary.lanes[other.lane].process} › ${summary.lanes[other.lane].name}`, () => actions.select(other.index), "link");
         list.append(element("span", "timeline-flow-direction", direction), go,
           element("span", "timeline-flow-gap", gap >= 0 ? `after ${timeline.format.duration(gap, 3)}` : `overlaps ${timeline.format.duration(-gap, 3)}`));
       }

@@ -1,67 +1,11 @@
 // @ts-check
-/** Draws the lanes: slices, labels, counters, flows. */
+/** Draws the lanes: slices with their names, and counters. */
 (() => {
   const root = (window.stepscope = window.stepscope || {});
   const timeline = (root.timeline = root.timeline || {});
 
   const TEXT_FONT = 11;
   const MIN_TEXT_WIDTH = 26;
-  const LANE_PAD = 3;
-
-  /**
-   * What drawing needs to know; the panel owns it.
-   * @typedef {object} Scene
-   * @property {CanvasRenderingContext2D} context
-   * @property {any} theme
-   * @property {number} width
-   * @property {number} height
-   * @property {number} left where the lanes begin, right of the labels
-   * @property {number} top where the lanes begin, below the rulers
-   * @property {number} scroll
-   * @property {any} viewport
-   * @property {any} source
-   * @property {any[]} bands
-   * @property {any} selection details of the selected slice, or null
-   * @property {{names: Set<string>} | null} matches
-   * @property {"name" | "category"} colourBy
-   */
-
-  /** @type {Map<string, number>} */
-  const textWidths = new Map();
-  const measure = (/** @type {CanvasRenderingContext2D} */ context, /** @type {string} */ text) => {
-    const key = context.font + text;
-    let width = textWidths.get(key);
-    if (width === undefined) {
-      if (textWidths.size > 20000) textWidths.clear();
-      width = context.measureText(text).width;
-      textWidths.set(key, width);
-    }
-    return width;
-  };
-
-  /** The longest beginning of a text that fits, with an ellipsis where something is missing. */
-  function fit(/** @type {CanvasRenderingContext2D} */ context, /** @type {string} */ text, /** @type {number} */ room) {
-    const full = measure(context, text);
-    if (full <= room) return text;
-    let keep = Math.floor((text.length * room) / full);
-    while (keep > 0 && measure(context, `${text.slice(0, keep)}…`) > room) keep -= 1;
-    return keep > 1 ? `${text.slice(0, keep)}…` : "";
-  }
-
-  /** What stands in a slice: kernels without their return type and arguments, which are the least telling part. */
-  function shortName(/** @type {string} */ name) {
-    if (!name.startsWith("void ") && !name.includes("<")) return name;
-    const bare = name.replace(/^void /, "").replace(/[<(].*$/, "");
-    const parts = bare.split("::");
-    return parts[parts.length - 1] || bare;
-  }
-
-  const xOf = (/** @type {Scene} */ scene, /** @type {number} */ time) =>
-    scene.left + ((time - scene.viewport.start) / scene.viewport.span) * (scene.width - scene.left);
-
-  /** Bands on the screen. @param {Scene} scene */
-  const visibleBands = (scene) =>
-    scene.bands.filter((b) => b.y + b.height > scene.scroll && b.y < scene.scroll + scene.height - scene.top);
 
   /** @param {Scene} scene @returns {{slices: number, merged: number}} */
   function lanes(scene) {
@@ -72,7 +16,7 @@
     context.beginPath();
     context.rect(left, top, width - left, height - top);
     context.clip();
-    for (const band of visibleBands(scene)) {
+    for (const band of timeline.geometry.visibleBands(scene)) {
       const y = top + band.y - scene.scroll;
       if (band.type === "process") {
         context.fillStyle = theme.raised;
@@ -87,7 +31,7 @@
         merged += drawn.merged;
       }
     }
-    flows(scene);
+    timeline.flows.draw(scene);
     context.restore();
     return { slices, merged };
   }
@@ -99,11 +43,11 @@
     const total = { slices: 0, merged: 0 };
     if (!window) {
       scene.context.fillStyle = scene.theme.grid;
-      scene.context.fillRect(left, y + LANE_PAD, width - left, band.height - 2 * LANE_PAD);
+      scene.context.fillRect(left, y + timeline.geometry.LANE_PAD, width - left, band.height - 2 * timeline.geometry.LANE_PAD);
       return total;
     }
     for (let depth = 0; depth < band.depths; depth += 1) {
-      const rowY = y + LANE_PAD + depth * band.sliceHeight;
+      const rowY = y + timeline.geometry.LANE_PAD + depth * band.sliceHeight;
       if (rowY + band.sliceHeight < scene.top || rowY > scene.height) continue;
       const row = window.rows.get(`${band.lane}/${depth}`);
       if (!row) continue;
@@ -180,16 +124,16 @@
       const room = x + w - from - 10;
       if (room < 12) continue;
       const name = window.names[window.name[i]];
-      const text = fit(context, shortName(name), room);
+      const text = timeline.text.fit(context, timeline.text.shortName(name), room);
       if (!text) continue;
       if (matches !== null && !matches.names.has(name)) context.globalAlpha = 0.35;
-      const long = window.durations[i] && room > measure(context, text) + 56;
+      const long = window.durations[i] && room > timeline.text.measure(context, text) + 56;
       context.fillText(text, from + 5, y + height / 2 + 0.5);
       if (long) {
         const time = timeline.format.duration(window.durations[i], 3);
         context.save();
         context.globalAlpha *= 0.6;
-        context.fillText(time, from + 5 + measure(context, text) + 7, y + height / 2 + 0.5);
+        context.fillText(time, from + 5 + timeline.text.measure(context, text) + 7, y + height / 2 + 0.5);
         context.restore();
       }
       context.globalAlpha = 1;
@@ -216,10 +160,10 @@
     const yOf = (/** @type {number} */ v) => bottom - ((v - low) / range) * (band.height - 10);
     const colour = theme.colour(band.label);
     context.beginPath();
-    let x = xOf(scene, loaded.time[0] ?? 0);
+    let x = timeline.geometry.xOf(scene, loaded.time[0] ?? 0);
     let level = null;
     for (let i = 0; i < loaded.time.length; i += 1) {
-      const nextX = i + 1 < loaded.time.length ? xOf(scene, loaded.time[i + 1]) : width + 2;
+      const nextX = i + 1 < loaded.time.length ? timeline.geometry.xOf(scene, loaded.time[i + 1]) : width + 2;
       level = loaded.value[i];
       if (level !== null && nextX >= scene.left && x <= width) {
         context.rect(Math.max(x, scene.left - 2), yOf(level), Math.max(Math.min(nextX, width + 2) - Math.max(x, scene.left - 2), 0.6), bottom - yOf(level));
@@ -232,185 +176,5 @@
     context.fillRect(scene.left, yOf(0), width - scene.left, 1);
   }
 
-  /** Where a slice is on the screen, whether or not it is inside. @param {Scene} scene @param {{lane: number, depth: number, start: number, duration: number}} slice */
-  function place(scene, slice) {
-    const lane = scene.source.summary.lanes[slice.lane];
-    let band = scene.bands.find((b) => b.lane === slice.lane);
-    if (!band) {
-      band = scene.bands.find((b) => b.type === "process" && b.key === `p:${lane.process}`);
-      if (!band) return null;
-      const y = scene.top + band.y - scene.scroll + 4;
-      return { x0: xOf(scene, slice.start), x1: xOf(scene, slice.start + slice.duration), y, height: band.height - 8, band };
-    }
-    const y = scene.top + band.y - scene.scroll + LANE_PAD + slice.depth * band.sliceHeight;
-    return {
-      x0: xOf(scene, slice.start),
-      x1: Math.max(xOf(scene, slice.start + slice.duration), xOf(scene, slice.start) + 1.5),
-      y,
-      height: Math.max(band.sliceHeight - 1.5, 2),
-      band,
-    };
-  }
-
-  function flows(/** @type {Scene} */ scene) {
-    const { selection, context, theme } = scene;
-    if (!selection) return;
-    const here = place(scene, selection);
-    if (!here) return;
-    context.lineWidth = 1.6;
-    context.strokeStyle = theme.accent;
-    context.fillStyle = theme.accent;
-    for (const other of selection.incoming.slices) {
-      const there = place(scene, other);
-      if (there) arrow(context, there.x1, there.y + there.height / 2, here.x0, here.y + here.height / 2);
-    }
-    for (const other of selection.outgoing.slices) {
-      const there = place(scene, other);
-      if (there) arrow(context, here.x0, here.y + here.height / 2, there.x0, there.y + there.height / 2);
-    }
-  }
-
-  function arrow(
-    /** @type {CanvasRenderingContext2D} */ context, /** @type {number} */ x0, /** @type {number} */ y0,
-    /** @type {number} */ x1, /** @type {number} */ y1,
-  ) {
-    const bend = Math.min(Math.max(Math.abs(x1 - x0) * 0.4, 24), 120);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1 - 5, y1);
-    context.stroke();
-    context.beginPath();
-    context.moveTo(x1, y1);
-    context.lineTo(x1 - 7, y1 - 4);
-    context.lineTo(x1 - 7, y1 + 4);
-    context.fill();
-  }
-
-  /** The column of names at the left. @param {Scene} scene */
-  function labels(scene) {
-    const { context, theme, left, top, height } = scene;
-    context.save();
-    context.beginPath();
-    context.rect(0, top, left, height - top);
-    context.clip();
-    context.fillStyle = theme.body;
-    context.fillRect(0, top, left, height - top);
-    context.textBaseline = "middle";
-    for (const band of visibleBands(scene)) {
-      const y = top + band.y - scene.scroll;
-      if (band.type === "process") {
-        context.fillStyle = theme.raised;
-        context.fillRect(0, y, left, band.height);
-      } else labelOf(scene, band, y);
-      context.fillStyle = theme.grid;
-      context.fillRect(0, Math.round(y + band.height) - 1, left, 1);
-    }
-    context.restore();
-    context.fillStyle = theme.border;
-    context.fillRect(left - 1, top, 1, height - top);
-    context.save();
-    context.beginPath();
-    context.rect(0, top, scene.width, height - top);
-    context.clip();
-    for (const band of visibleBands(scene)) {
-      if (band.type === "process") labelOf(scene, band, top + band.y - scene.scroll);
-    }
-    context.restore();
-  }
-
-  function labelOf(/** @type {Scene} */ scene, /** @type {any} */ band, /** @type {number} */ y) {
-    const { context, theme, left } = scene;
-    const process = band.type === "process";
-    // A tall lane's name stays in sight while its lower rows are scrolled through.
-    const middle = process ? y + band.height / 2 : Math.min(Math.max(y, scene.top) + 13, y + band.height - 10);
-    let x = process ? 10 : 24;
-    if (band.foldable) chevron(context, theme.dimmed, x + 3, middle, band.folded);
-    x += process ? 14 : 12;
-    if (band.type === "lane") {
-      context.fillStyle = theme.kinds[band.kind] || theme.kinds.other;
-      context.beginPath();
-      context.arc(x + 2, middle, 2.5, 0, 7);
-      context.fill();
-      x += 10;
-    }
-    context.font = `${process ? 600 : 400} 12px ${theme.font}`;
-    context.fillStyle = process || band.type === "lane" ? theme.text : theme.dimmed;
-    // Nothing else is in a process's own row, so its name may run on.
-    const room = (process ? scene.width - 16 : left) - x - 10;
-    context.fillText(fit(context, band.label, room), x, middle + 0.5);
-    if (band.type === "counter") {
-      const meta = scene.source.summary.counters[band.counter];
-      context.fillStyle = theme.dimmed;
-      context.font = `400 10.5px ${theme.font}`;
-      if (meta.max !== null) context.fillText(fit(context, `max ${timeline.format.compact(meta.max)}`, left - x - 10), x, middle + 15);
-    }
-  }
-
-  function chevron(
-    /** @type {CanvasRenderingContext2D} */ context, /** @type {string} */ colour, /** @type {number} */ x,
-    /** @type {number} */ y, /** @type {boolean} */ folded,
-  ) {
-    context.strokeStyle = colour;
-    context.lineWidth = 1.5;
-    context.beginPath();
-    if (folded) {
-      context.moveTo(x - 1.5, y - 3.5);
-      context.lineTo(x + 2, y);
-      context.lineTo(x - 1.5, y + 3.5);
-    } else {
-      context.moveTo(x - 3.5, y - 1.5);
-      context.lineTo(x, y + 2);
-      context.lineTo(x + 3.5, y - 1.5);
-    }
-    context.stroke();
-  }
-
-  /**
-   * The slice under a point, with how many it stands for.
-   * @param {Scene} scene @param {number} x @param {number} y
-   */
-  function hit(scene, x, y) {
-    const band = timeline.layout.bandAt(scene.bands, y - scene.top + scene.scroll);
-    if (!band || band.type !== "lane" || x < scene.left) return null;
-    const depth = Math.floor((y - scene.top + scene.scroll - band.y - LANE_PAD) / band.sliceHeight);
-    const nsPerPixel = scene.viewport.span / (scene.width - scene.left);
-    const window = scene.source.best(band.lane, scene.viewport, nsPerPixel);
-    const row = window?.rows.get(`${band.lane}/${depth}`);
-    if (!row) return null;
-    const time = scene.viewport.start + (x - scene.left) * nsPerPixel;
-    const near = 2 * nsPerPixel;
-    const after = timeline.data.upperBound(window.starts, row.from, row.to, time + near);
-    let best = -1;
-    let bestGap = near;
-    for (let i = after - 1; i >= Math.max(row.from, after - 3); i -= 1) {
-      const span = window.count[i] > 1 ? Math.max(window.durations[i], window.bucket) : window.durations[i];
-      const gap = Math.max(window.starts[i] - time, time - window.starts[i] - span, 0);
-      if (gap < bestGap || (gap === 0 && best < 0)) {
-        best = i;
-        bestGap = gap;
-        if (gap === 0) break;
-      }
-    }
-    if (best < 0) return null;
-    return {
-      index: window.index[best],
-      name: window.names[window.name[best]],
-      category: window.categories[window.category[best]],
-      lane: band.lane,
-      depth,
-      start: window.starts[best],
-      duration: window.durations[best],
-      count: window.count[best],
-    };
-  }
-
-  /** The value of a counter at a moment. @param {any} source @param {number} counter @param {number} time */
-  function counterAt(source, counter, time) {
-    const loaded = source.counters.get(counter);
-    if (!loaded) return null;
-    const at = timeline.data.upperBound(loaded.time, 0, loaded.time.length, time) - 1;
-    return at < 0 ? null : { time: loaded.time[at], value: loaded.value[at] };
-  }
-
-  timeline.draw = { counterAt, lanes, labels, place, hit, fit, xOf, visibleBands, shortName };
+  timeline.draw = { lanes };
 })();

@@ -112,7 +112,7 @@
         panel.box = null;
         panel.viewport.go(Math.min(a, b), Math.max(a, b), now);
       } else if (!moved && kind === "label") panel.foldAt(from);
-      else if (!moved && kind === "minimap") panel.centreAt(panel.minimapTime(from.x));
+      else if (!moved && kind === "minimap") panel.viewport.centre(panel.minimapTime(from.x), now);
       else if (!moved && kind === "pan") panel.clickAt(from);
       canvas.style.cursor = cursorOf(where(event), event);
       panel.changed();
@@ -172,8 +172,8 @@
       0: () => panel.showAll(),
       home: () => panel.showAll(),
       escape: () => panel.clear(),
-      ".": () => panel.step(1),
-      ",": () => panel.step(-1),
+      ".": () => panel.selection.step(1),
+      ",": () => panel.selection.step(-1),
       m: () => panel.mark(),
       z: () => panel.undo(),
       backspace: () => panel.undo(),

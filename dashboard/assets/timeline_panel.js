@@ -5,7 +5,6 @@
   const timeline = (root.timeline = root.timeline || {});
 
   const LABEL_WIDTH = { least: 90, most: 520, usual: 200 };
-  const RETELL_MS = 350;
   const LABEL_WIDTH_KEY = "stepscope.timeline.labels";
 
   class TimelinePanel {
@@ -29,7 +28,11 @@
       this.folded = new Set();
       this.colourBy = /** @type {"name" | "category"} */ ("name");
       this.labelWidth = Number(localStorage.getItem(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
-      this.reset();
+      this.matches = /** @type {any} */ (null);
+      this.hover = /** @type {any} */ (null);
+      this.cursor = /** @type {{x: number, y: number} | null} */ (null);
+      this.box = /** @type {[number, number] | null} */ (null);
+      this.marked = /** @type {[number, number] | null} */ (null);
       this.dirty = true;
       this.drawn = { slices: 0, merged: 0 };
       this.frames = 0;
@@ -40,14 +43,16 @@
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("aria-label", "Timeline of slices; press ? for keys");
       this.overlay = /** @type {HTMLCanvasElement} */ (element("canvas", "timeline-overlay"));
-      this.tip = element("div", "timeline-tip");
+      this.tip = new timeline.Tip(this);
       this.message = element("div", "timeline-message");
       this.message.setAttribute("role", "status");
       this.busy = element("div", "timeline-busy");
-      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.tip, this.message, this.busy);
+      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.tip.element, this.message, this.busy);
       this.strip = element("div", "timeline-strip");
       this.drawer = element("div", "timeline-drawer");
       this.search = new timeline.Search(this);
+      this.selection = new timeline.Selection(this);
+      this.report = new timeline.Report(settings.onView);
       host.replaceChildren(this.strip, this.stage, this.drawer);
       this.fillTools();
 
@@ -68,14 +73,11 @@
     }
 
     reset() {
-      this.selection = /** @type {any} */ (null);
-      this.matches = /** @type {any} */ (null);
-      this.hover = /** @type {any} */ (null);
-      this.cursor = /** @type {{x: number, y: number} | null} */ (null);
-      this.box = /** @type {[number, number] | null} */ (null);
-      this.marked = /** @type {[number, number] | null} */ (null);
-      this.told = "";
-      this.selecting = 0;
+      this.matches = this.hover = this.cursor = this.box = this.marked = null;
+      this.selection.reset();
+      this.report = new timeline.Report(this.settings.onView);
+      this.strip.replaceChildren();
+      this.tip.hide();
     }
 
     destroy() {
@@ -98,8 +100,8 @@
         element("span", "timeline-tools-end",
           button("Fit", "Fit the selection, or everything (F)", () => this.fit()),
           this.colourButton,
-          button("PNG", "Save the picture as PNG", () => this.savePng()),
-          button("Download", "Download the trace as Chrome JSON, for Perfetto or chrome://tracing", () => this.download()),
+          button("PNG", "Save the picture as PNG", () => timeline.exports.png(this)),
+          button("Download", "Download the trace as Chrome JSON, for Perfetto or chrome://tracing", () => timeline.exports.trace(this)),
           button("?", "Keys and mouse (?)", () => this.toggleHelp())));
     }
 
@@ -114,9 +116,6 @@
       this.source?.close();
       this.source = null;
       this.reset();
-      this.drawer.replaceChildren();
-      this.strip.replaceChildren();
-      this.tip.style.display = "none";
       this.changed();
       if (!id) return this.say("Choose a trace above.");
       this.say("Opening the trace…", true);
@@ -142,7 +141,7 @@
       this.say(summary.slices || summary.counters.length ? "" : "This trace has no slices: the file was read, and there is nothing in it to draw.");
       this.relayout();
       if (range.start != null && range.end != null && range.end > range.start) this.viewport.go(range.start, range.end, 0, true);
-      this.told = this.viewKey();
+      this.report.known(this.viewport);
       this.search.run();
       this.resize();
     }
@@ -242,7 +241,7 @@
         viewport: this.viewport,
         source: this.source,
         bands: this.bands,
-        selection: this.selection,
+        selection: this.selection.slice,
         matches: this.matches,
         colourBy: this.colourBy,
       };
@@ -262,7 +261,7 @@
       this.then = now;
       if (this.viewport.tick(now) || held) this.changed();
       if (this.dirty) this.draw();
-      this.tellView(now);
+      if (this.source) this.report.tick(this.viewport, now);
     }
 
     draw() {
@@ -281,7 +280,7 @@
       this.request(scene);
       timeline.rulers.ruler(scene);
       this.drawn = timeline.draw.lanes(scene);
-      timeline.draw.labels(scene);
+      timeline.labels.draw(scene);
       timeline.rulers.minimap(scene);
       if (this.cursor && !this.box) this.point(this.cursor);
       else this.drawOverlay();
@@ -298,7 +297,7 @@
     /** Asks for what is visible, or will be when the animation ends. @param {any} scene */
     request(scene) {
       const [start, end] = this.viewport.target;
-      const visible = timeline.draw.visibleBands(scene);
+      const visible = timeline.geometry.visibleBands(scene);
       const pixels = scene.width - scene.left;
       this.source.want({ start, end }, pixels, visible.filter((/** @type {any} */ b) => b.lane >= 0).map((/** @type {any} */ b) => b.lane));
       this.source.wantCounters({ start, end }, pixels, visible.filter((/** @type {any} */ b) => b.counter >= 0).map((/** @type {any} */ b) => b.counter));
@@ -339,33 +338,9 @@
     point(at) {
       this.cursor = at;
       if (!this.source) return;
-      this.hover = at && at.y >= this.scene.top ? timeline.draw.hit(this.scene, at.x, at.y) : null;
+      this.hover = at && at.y >= this.scene.top ? timeline.geometry.sliceAt(this.scene, at.x, at.y) : null;
       this.drawOverlay();
-      const tip = at && at.y >= this.scene.top ? this.tipAt(at) : null;
-      if (at && tip) this.showTip(at, tip);
-      else this.tip.style.display = "none";
-    }
-
-    /** @param {{x: number, y: number}} at @returns {Node[] | null} */
-    tipAt(at) {
-      const { details, draw } = timeline;
-      const { summary } = this.source;
-      if (this.hover) return details.tooltip(this.hover, summary);
-      const band = this.bandAt(at);
-      if (!band) return null;
-      if (at.x < this.left) return [details.element("div", "timeline-tip-lane", band.title)];
-      const reading = band.type === "counter" ? draw.counterAt(this.source, band.counter, this.timeAt(at.x)) : null;
-      return reading && details.counterTip(band, reading, summary);
-    }
-
-    /** @param {{x: number, y: number}} at @param {Node[]} content */
-    showTip(at, content) {
-      this.tip.replaceChildren(...content);
-      this.tip.style.display = "block";
-      const { offsetWidth: w, offsetHeight: h } = this.tip;
-      const x = at.x + 16 + w > this.width ? Math.max(at.x - w - 12, 4) : at.x + 16;
-      const y = at.y + 18 + h > this.height ? Math.max(at.y - h - 12, 4) : at.y + 18;
-      this.tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+      this.tip.point(at && at.y >= this.scene.top ? at : null);
     }
 
     /** @param {number} by pixels @returns {boolean} whether anything moved */
@@ -393,89 +368,20 @@
       if (at.y < this.scene.top) return;
       const band = this.bandAt(at);
       if (band?.type === "process") return this.foldAt(at);
-      const found = timeline.draw.hit(this.scene, at.x, at.y);
-      if (found) this.select(found.index);
-      else this.deselect();
+      const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
+      if (found) this.selection.select(found.index);
+      else this.selection.clear();
     }
 
     /** @param {{x: number, y: number}} at */
     zoomToAt(at) {
-      const found = timeline.draw.hit(this.scene, at.x, at.y);
-      if (found) this.reveal(found, 0.2);
-    }
-
-    /** @param {number} time */
-    centreAt(time) {
-      const now = performance.now();
-      this.viewport.remember(now);
-      this.viewport.go(time - this.viewport.span / 2, time + this.viewport.span / 2, now);
-    }
-
-    /**
-     * @param {number} index
-     * @param {{reveal?: boolean}} [options] reveal: bring it into view
-     */
-    async select(index, { reveal = false } = {}) {
-      const request = ++this.selecting;
-      const source = this.source;
-      try {
-        const details = await source.json("slice", { index });
-        if (request !== this.selecting || source !== this.source) return;
-        this.selection = details;
-        const actions = {
-          close: () => this.deselect(),
-          select: (/** @type {number} */ i) => this.select(i, { reveal: true }),
-          find: (/** @type {string} */ name) => this.search.set(name),
-          zoom: () => this.fit(),
-        };
-        this.drawer.replaceChildren(...timeline.details.drawer(details, source.summary, actions));
-        this.paintSwatches();
-        // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
-        this.resize();
-        if (reveal) this.bringIntoView(details);
-        else this.changed();
-      } catch (error) {
-        this.notify(error.message);
-      }
-    }
-
-    deselect() {
-      this.selecting += 1;
-      this.selection = null;
-      this.drawer.replaceChildren();
-      this.changed();
-    }
-
-    /** Scrolls and pans as little as shows the slice. @param {any} slice */
-    bringIntoView(slice) {
-      const lane = this.source.summary.lanes[slice.lane];
-      this.folded.delete(`p:${lane.process}`);
-      this.relayout();
-      this.draw();
-      const at = timeline.draw.place(this.scene, slice);
-      if (at) {
-        const room = this.height - this.scene.top;
-        if (at.y < this.scene.top + 4 || at.y + at.height > this.height - 4) this.scrollBy(at.y - this.scene.top - room / 2);
-      }
-      const [start, end] = this.viewport.target;
-      const visible = slice.start + slice.duration > start && slice.start < end;
-      const pixels = (slice.duration / (end - start)) * (this.width - this.left);
-      if (pixels < 3 || pixels > this.width * 3) this.reveal(slice, 0.04);
-      else if (!visible || slice.start < start || slice.start + Math.min(slice.duration, (end - start) / 2) > end) this.centreAt(slice.start + Math.min(slice.duration, end - start) / 2);
-      this.changed();
-    }
-
-    /** @param {{start: number, duration: number}} slice @param {number} share of the width that it shall fill */
-    reveal(slice, share) {
-      const now = performance.now();
-      const span = Math.max(slice.duration, 10) / share;
-      const middle = slice.start + slice.duration / 2;
-      this.viewport.remember(now);
-      this.viewport.go(middle - span / 2, middle + span / 2, now);
+      const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
+      if (found) this.viewport.reveal(found, 0.2, performance.now());
     }
 
     fit() {
-      if (this.selection) this.reveal(this.selection, 0.8);
+      const { slice } = this.selection;
+      if (slice) this.viewport.reveal(slice, 0.8, performance.now());
       else this.showAll();
     }
 
@@ -492,21 +398,15 @@
     clear() {
       if (this.helpSheet) this.toggleHelp();
       else if (this.box) this.box = null;
-      else if (this.selection || this.marked) {
+      else if (this.selection.slice || this.marked) {
         this.marked = null;
-        this.deselect();
+        this.selection.clear();
       } else this.search.clear();
     }
 
     mark() {
-      const chosen = this.selection ?? this.hover;
+      const chosen = this.selection.slice ?? this.hover;
       this.marked = chosen && !this.marked ? [chosen.start, chosen.start + chosen.duration] : null;
-    }
-
-    /** The next or previous slice of the row. @param {number} direction */
-    step(direction) {
-      const to = direction > 0 ? this.selection?.next : this.selection?.previous;
-      if (to != null) this.select(to, { reveal: true });
     }
 
     /** @param {any} matches */
@@ -525,84 +425,6 @@
         this.root.append(this.helpSheet);
       }
     }
-
-    // ---- what leaves the panel
-
-    viewKey() {
-      const [start, end] = this.viewport.target;
-      const all = start <= 0 && end >= this.source.summary.end;
-      return all ? "" : `${Math.round(start)}-${Math.round(end)}`;
-    }
-
-    /** Tells the page what is visible, once the hand rests. @param {number} now */
-    tellView(now) {
-      if (!this.source) return;
-      const key = this.viewKey();
-      if (key !== this.seen) {
-        this.seen = key;
-        this.restsSince = now;
-      }
-      if (key === this.told || now - this.restsSince < RETELL_MS) return;
-      this.told = key;
-      const [start, end] = this.viewport.target;
-      if (key) this.settings.onView(Math.round(start), Math.round(end));
-      else this.settings.onView(null, null);
-    }
-
-    /** @param {string} href @param {string} name */
-    save(href, name) {
-      const link = document.createElement("a");
-      link.href = href;
-      link.download = name;
-      link.click();
-    }
-
-    savePng() {
-      if (!this.source) return;
-      this.draw();
-      const both = document.createElement("canvas");
-      both.width = this.canvas.width;
-      both.height = this.canvas.height;
-      const context = /** @type {CanvasRenderingContext2D} */ (both.getContext("2d"));
-      context.drawImage(this.canvas, 0, 0);
-      context.drawImage(this.overlay, 0, 0);
-      this.save(both.toDataURL("image/png"), `${this.source.summary.label}.png`);
-    }
-
-    download() {
-      if (this.source) this.save(`${this.settings.api}/download?${new URLSearchParams({ id: this.source.summary.id })}`, "");
-    }
-
-    debug() {
-      const { source } = this;
-      return {
-        trace: source?.summary.id ?? null,
-        message: this.message.textContent,
-        range: [this.viewport.start, this.viewport.end],
-        target: [...this.viewport.target],
-        end: source?.summary.end ?? null,
-        loading: source?.loading ?? false,
-        requests: source?.requests ?? 0,
-        bytes: source?.bytes ?? 0,
-        windows: source?.windows.size ?? 0,
-        slices: this.drawn.slices,
-        merged: this.drawn.merged,
-        frames: this.frames,
-        drawMs: this.drawMs,
-        scroll: this.scroll,
-        left: this.left,
-        top: source ? this.scene.top : 0,
-        width: this.width,
-        height: this.height,
-        dark: this.theme.dark,
-        selection: this.selection && { index: this.selection.index, name: this.selection.name, start: this.selection.start, duration: this.selection.duration },
-        hover: this.hover && { index: this.hover.index, name: this.hover.name },
-        matches: this.matches?.count ?? null,
-        current: this.search.current,
-        marked: this.marked,
-        rows: source ? this.bands.map((b) => ({ type: b.type, label: b.label, lane: b.lane, depths: b.depths, y: b.y - this.scroll + this.scene.top, height: b.height, sliceHeight: b.sliceHeight, folded: b.folded })) : [],
-      };
-    }
   }
 
   /** @type {TimelinePanel | null} */
@@ -619,5 +441,5 @@
     shown = new TimelinePanel(host, tools, settings);
     return shown;
   };
-  timeline.debug = () => shown?.debug() ?? null;
+  timeline.debug = () => shown && timeline.stateOf(shown);
 })();

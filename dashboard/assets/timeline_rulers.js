@@ -15,11 +15,11 @@
     return { minimap: MINIMAP_HEIGHT, steps, axis: AXIS_HEIGHT, top: MINIMAP_HEIGHT + steps + AXIS_HEIGHT };
   };
 
-  const miniX = (/** @type {any} */ scene, /** @type {number} */ time) =>
+  const miniX = (/** @type {Scene} */ scene, /** @type {number} */ time) =>
     scene.left + (time / Math.max(scene.source.summary.end, 1)) * (scene.width - scene.left);
 
   /** The whole trace in small: how busy it is, where the search matches, and what is visible. */
-  function minimap(/** @type {any} */ scene) {
+  function minimap(/** @type {Scene} */ scene) {
     const { context, theme, left, width, viewport, matches } = scene;
     const { coverage, end } = scene.source.summary;
     context.fillStyle = theme.raised;
@@ -50,7 +50,7 @@
   }
 
   /** One thin strip a lane, the stronger the busier. */
-  function strips(/** @type {any} */ scene, /** @type {any} */ coverage) {
+  function strips(/** @type {Scene} */ scene, /** @type {any} */ coverage) {
     const { context, theme } = scene;
     if (!coverage.strips.length) return;
     const room = MINIMAP_HEIGHT - 14;
@@ -71,7 +71,7 @@
     context.globalAlpha = 1;
   }
 
-  function minimapLabel(/** @type {any} */ scene, /** @type {number} */ end) {
+  function minimapLabel(/** @type {Scene} */ scene, /** @type {number} */ end) {
     const { context, theme, left } = scene;
     const { duration, integer } = timeline.format;
     context.textBaseline = "middle";
@@ -81,10 +81,10 @@
     context.font = `400 11px ${theme.font}`;
     context.fillStyle = theme.dimmed;
     const slices = scene.source.summary.slices;
-    context.fillText(timeline.draw.fit(context, `${integer(slices)} slice${slices === 1 ? "" : "s"}`, left - 20), 10, MINIMAP_HEIGHT / 2 + 9);
+    context.fillText(timeline.text.fit(context, `${integer(slices)} slice${slices === 1 ? "" : "s"}`, left - 20), 10, MINIMAP_HEIGHT / 2 + 9);
   }
 
-  function ruler(/** @type {any} */ scene) {
+  function ruler(/** @type {Scene} */ scene) {
     const { context, theme, left, top, width, height, viewport } = scene;
     const size = heights(scene.source.summary);
     context.fillStyle = theme.body;
@@ -99,7 +99,7 @@
     context.textBaseline = "middle";
     const axisY = top - AXIS_HEIGHT;
     for (let time = first; time <= viewport.end; time += step) {
-      const x = Math.round(timeline.draw.xOf(scene, time));
+      const x = Math.round(timeline.geometry.xOf(scene, time));
       context.fillStyle = theme.border;
       context.fillRect(x, top - 6, 1, 6);
       context.fillStyle = theme.grid;
@@ -114,19 +114,19 @@
     context.fillStyle = theme.dimmed;
     if (size.steps) context.fillText("Steps", 10, MINIMAP_HEIGHT + size.steps / 2 + 0.5);
     const label = base ? `Time from ${timeline.format.duration(base, 7)}` : "Time";
-    context.fillText(timeline.draw.fit(context, label, left - 20), 10, axisY + AXIS_HEIGHT / 2 + 0.5);
+    context.fillText(timeline.text.fit(context, label, left - 20), 10, axisY + AXIS_HEIGHT / 2 + 0.5);
     context.fillStyle = theme.border;
     context.fillRect(0, top - 1, width, 1);
   }
 
-  function steps(/** @type {any} */ scene, /** @type {number} */ y, /** @type {number} */ height) {
+  function steps(/** @type {Scene} */ scene, /** @type {number} */ y, /** @type {number} */ height) {
     const { context, theme, left, width, viewport } = scene;
     let lastX = -Infinity;
     for (const [number, , start, length] of scene.source.summary.steps) {
       if (start > viewport.end) break;
       if (start + length < viewport.start) continue;
-      const x0 = timeline.draw.xOf(scene, start);
-      const x1 = timeline.draw.xOf(scene, start + length);
+      const x0 = timeline.geometry.xOf(scene, start);
+      const x1 = timeline.geometry.xOf(scene, start + length);
       if (x1 - lastX < 1) continue;
       lastX = x1;
       context.fillStyle = theme.accent;
@@ -140,8 +140,8 @@
       const long = `Step ${number} · ${timeline.format.duration(length, 3)}`;
       context.fillStyle = theme.text;
       context.font = `500 11px ${theme.font}`;
-      const full = timeline.draw.fit(context, long, room);
-      const text = full === long ? long : timeline.draw.fit(context, String(number), room);
+      const full = timeline.text.fit(context, long, room);
+      const text = full === long ? long : timeline.text.fit(context, String(number), room);
       if (text && !text.endsWith("…")) context.fillText(text, from, y + height / 2 + 0.5);
     }
   }
@@ -176,11 +176,11 @@
   }
 
   function outline(
-    /** @type {any} */ scene, /** @type {any} */ slice, /** @type {string} */ colour, /** @type {number} */ width,
+    /** @type {Scene} */ scene, /** @type {any} */ slice, /** @type {string} */ colour, /** @type {number} */ width,
     /** @type {number} */ alpha,
   ) {
     const { context } = scene;
-    const at = timeline.draw.place(scene, slice);
+    const at = timeline.geometry.slicePlace(scene, slice);
     if (!at) return;
     const x0 = Math.max(at.x0, scene.left - 10);
     const x1 = Math.min(at.x1, scene.width + 10);
@@ -194,11 +194,11 @@
     context.globalAlpha = 1;
   }
 
-  function range(/** @type {any} */ scene, /** @type {[number, number]} */ times, /** @type {string} */ colour, /** @type {number} */ alpha) {
+  function range(/** @type {Scene} */ scene, /** @type {[number, number]} */ times, /** @type {string} */ colour, /** @type {number} */ alpha) {
     const { context, theme, height, width, left } = scene;
     const [a, b] = times[0] <= times[1] ? times : [times[1], times[0]];
-    const x0 = timeline.draw.xOf(scene, a);
-    const x1 = timeline.draw.xOf(scene, b);
+    const x0 = timeline.geometry.xOf(scene, a);
+    const x1 = timeline.geometry.xOf(scene, b);
     context.fillStyle = colour;
     context.globalAlpha = alpha;
     context.fillRect(x0, MINIMAP_HEIGHT, Math.max(x1 - x0, 1), height);
@@ -228,7 +228,7 @@
     return { x: scene.width - 10, y, width: 8, height: length, travel: room - length };
   }
 
-  function scrollbar(/** @type {any} */ scene, /** @type {number} */ contentHeight) {
+  function scrollbar(/** @type {Scene} */ scene, /** @type {number} */ contentHeight) {
     const bar = scrollbarPlace(scene, contentHeight);
     if (!bar) return;
     const { context, theme } = scene;

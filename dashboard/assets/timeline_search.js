@@ -121,7 +121,7 @@
       }
       const at = this.current - this.found.offset;
       this.say(`${timeline.format.integer(this.current + 1)} of ${timeline.format.integer(count)}`);
-      await this.panel.select(this.found.index[at], { reveal: true });
+      await this.panel.selection.select(this.found.index[at], { reveal: true });
     }
 
     /** @param {string} text @param {string} [problem] */

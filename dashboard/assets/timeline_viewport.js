@@ -5,6 +5,7 @@
   const timeline = (root.timeline = root.timeline || {});
 
   const MIN_SPAN = 20;
+  const LEAST_REVEALED = 10;
   const OVERSHOOT = 0.03;
   const ANIMATION_MS = 180;
   const GESTURE_GAP_MS = 500;
@@ -92,6 +93,24 @@
     showAll(now, instantly = false) {
       const slack = this.length * 0.01;
       this.go(-slack, this.length + slack, now, instantly);
+    }
+
+    /** Brings a moment to the middle. @param {number} time @param {number} now */
+    centre(time, now) {
+      this.remember(now);
+      this.go(time - this.span / 2, time + this.span / 2, now);
+    }
+
+    /**
+     * @param {{start: number, duration: number}} slice
+     * @param {number} share of the width that it shall fill
+     * @param {number} now
+     */
+    reveal(slice, share, now) {
+      const span = Math.max(slice.duration, LEAST_REVEALED) / share;
+      const middle = slice.start + slice.duration / 2;
+      this.remember(now);
+      this.go(middle - span / 2, middle + span / 2, now);
     }
 
     /** @param {number} now */

@@ -11,9 +11,10 @@
   /** @type {Object<string, number>} */
   const settling = {};
 
-  /** Query string with what is harmless in a query left readable. */
+  /** Query string with what is harmless in a query left readable: to the letter what `state.encode` writes. */
   function readable(params) {
-    return params.toString().replace(/%2F/g, "/").replace(/%3A/g, ":").replace(/%2C/g, ",").replace(/\+/g, "%20");
+    const kept = { "%2F": "/", "%3A": ":", "%2C": ",", "%7C": "|", "%28": "(", "%29": ")", "+": "%20", "%7E": "~" };
+    return params.toString().replace(/%(?:2F|3A|2C|7C|28|29|7E)|\+/g, (escape) => kept[escape]);
   }
 
   /** Writes the address bar and returns the new query string. */

@@ -5,8 +5,9 @@ which cards are on the screen.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import dash
@@ -18,8 +19,7 @@ from dashboard.controls import fingerprint, off_loop, revision_input, scheme_inp
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.numbers import count
-from dashboard.panels.scalars.cards import MOST_CARDS, Group, parse_pages, prefix
-from dashboard.panels.scalars.panel import still_fits, structure
+from dashboard.panels.groups import Group, arrange, parse_pages, prefix, still_fits, structure
 from dashboard.state import Setting, View, decode, names, pattern_error
 from summary.snapshot import Series, Snapshot
 
@@ -31,6 +31,23 @@ class Draw:
     snapshot: Snapshot
     view: View
     scheme: Scheme
+    kept: Mapping[str, Any]
+    """By key, what a panel's page keeps of its cards while it is open, such as how far one is zoomed in."""
+
+    @cached_property
+    def shown_runs(self) -> list[str]:
+        """Runs that are drawn, in order."""
+        return self.view.shown_runs(self.snapshot.runs)
+
+    @cached_property
+    def colors(self) -> Mapping[str, RunColor]:
+        """Colours of all runs."""
+        return assign_colors(self.snapshot.runs)
+
+    def series_of_tag(self, tag: str, kind: str) -> list[Series]:
+        """The series of a tag in the shown runs."""
+        found = (self.snapshot.series(run, tag) for run in self.shown_runs)
+        return [series for series in found if series is not None and series.kind == kind]
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,7 @@ class CardGrid:
     card: Callable[[str, bool, Mapping[str, RunColor]], Any]
     """The card of a key, still without data, given whether it takes the full width, and the colours of all runs."""
     target: str
-    """Property of the component `data_id` that a card is drawn into."""
+    """Property of the component `data_id` that a card is drawn into: the "figure" of a chart, or "data"."""
     depends: Callable[[str, Draw], object]
     """What `draw` reads; while equal, the card is not drawn again."""
     draw: Callable[[str, Draw], Any]
@@ -62,6 +79,11 @@ class CardGrid:
         """Id of the component that a card is drawn into."""
         return {"type": f"{self.panel}-data", "key": key}
 
+    @property
+    def data_id_pattern(self) -> dict[str, Any]:
+        """Matches `data_id` of every card."""
+        return {"type": f"{self.panel}-data", "key": ALL}
+
     def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
         """The groups of cards that the view asks for."""
         opened, closed, pages, _ = (setting.of(view) for setting in self.settings)
@@ -73,6 +95,7 @@ class CardGrid:
         return [
             dcc.Store(id=f"{self.panel}-arranged", data=structure(groups)),
             dcc.Store(id=f"{self.panel}-visible", data=[]),
+            dcc.Store(id=f"{self.panel}-kept", data={}),
             dcc.Store(id=f"{self.panel}-drawn", data={}),
             html.Div(
                 self._sections(groups, snapshot, view),
@@ -92,6 +115,13 @@ class CardGrid:
             Input({"type": "card-page", "panel": self.panel, "group": ALL}, "value"),
             prevent_initial_call=True,
         )
+        if self.target == "figure":
+            app.clientside_callback(
+                ClientsideFunction("stepscope", "noteCharts"),
+                Output(f"{self.panel}-drawn", "id"),
+                Input(self.data_id_pattern, "figure"),
+                prevent_initial_call=True,
+            )
 
     def _sections(self, groups: Sequence[Group], snapshot: Snapshot, view: View) -> list[Any]:
         if not groups:
@@ -111,7 +141,7 @@ class CardGrid:
             [
                 icon("chevron", 14),
                 html.Span(group.name, className="group-name"),
-                html.Span(count(len(group.tags)), className="count"),
+                html.Span(count(len(group.keys)), className="count"),
             ],
             className="group-toggle",
             **{"aria-expanded": "true" if group.open else "false"},
@@ -154,6 +184,7 @@ class CardGrid:
             revision_input(self.panel),
             scheme_input(self.panel),
             Input(f"{self.panel}-visible", "data"),
+            Input(f"{self.panel}-kept", "data"),
             Input(f"{self.panel}-arranged", "data"),
             State(self.data_id_pattern, "id"),
             State(f"{self.panel}-drawn", "data"),
@@ -164,13 +195,14 @@ class CardGrid:
             _revision: int | None,
             scheme: Scheme | None,
             visible: list[str],
+            kept: dict[str, Any],
             mounted: dict[str, Any],
             ids: list[dict[str, str]],
             drawn: dict[str, str],
         ) -> Any:
             if query is None or scheme is None or not ids:
                 raise dash.exceptions.PreventUpdate
-            on = Draw(live.snapshot(), decode(query), scheme)
+            on = Draw(live.snapshot(), decode(query), scheme, kept)
             epoch = fingerprint(mounted)
             on_screen = set(visible)
             pieces: list[Any] = []
@@ -184,38 +216,6 @@ class CardGrid:
                 raise dash.exceptions.PreventUpdate
             return pieces, prints
 
-    @property
-    def data_id_pattern(self) -> dict[str, Any]:
-        """Matches `data_id` of every card."""
-        return {"type": f"{self.panel}-data", "key": ALL}
-
-
-def arrange(
-    keys: Iterable[tuple[str, str]], opened: Sequence[str], closed: Sequence[str], pages: Mapping[str, int]
-) -> list[Group]:
-    """Joins cards into groups, in order of first appearance.
-
-    Groups are open from the top until `MOST_CARDS` cards are; ``opened`` and ``closed`` say what the user did about it.
-
-    Args:
-        keys: group and key of every card.
-        opened: groups that the user opened.
-        closed: groups that the user closed.
-        pages: page of a group, counted from 1, where it is not the first.
-    """
-    members: dict[str, list[str]] = {}
-    for name, key in keys:
-        members.setdefault(name, []).append(key)
-    groups: list[Group] = []
-    mounted = 0
-    for name, found in members.items():
-        group = Group(name, tuple(found), False, 1)
-        group = Group(name, group.tags, False, min(max(pages.get(name, 1), 1), group.pages))
-        is_open = name in opened or (mounted + len(group.on_page) <= MOST_CARDS and name not in closed)
-        mounted += len(group.on_page) if is_open else 0
-        groups.append(Group(name, group.tags, is_open, group.page))
-    return groups
-
 
 def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
     """Series of one kind of the shown runs whose tags pass the filter: by tag as they first appear, then by run."""
@@ -224,6 +224,11 @@ def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
         for series in snapshot.runs[run].of_kind(kind):
             by_tag.setdefault(series.tag, []).append(series)
     return [series for tag in view.shown_tags(by_tag) for series in by_tag[tag]]
+
+
+def tag_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]]:
+    """A card for every tag, whichever shown runs have it, grouped by the tag's prefix."""
+    return [(prefix(tag), tag) for tag in dict.fromkeys(s.tag for s in shown_series(snapshot, view, kind))]
 
 
 def pair_key(tag: str, run: str) -> str:
@@ -242,23 +247,38 @@ def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]
     return [(prefix(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
 
 
+def action(name: str, title: str) -> html.Button:
+    """A button of a card's head, with the icon ``name``; ``assets/`` act on its class ``act-<name>``."""
+    return html.Button(icon(name, 14), className=f"icon-button act-{name}", title=title)
+
+
+def full_width() -> html.Button:
+    """The button that gives a card a row of its own."""
+    return action("wide", "Full width")
+
+
 def frame(
-    key: str, tag: str, panel: str, wide: bool, body: Any, *, run: str = "", color: RunColor | None = None
+    key: str,
+    tag: str,
+    panel: str,
+    wide: bool,
+    body: Any,
+    *,
+    run: str = "",
+    color: RunColor | None = None,
+    actions: Sequence[html.Button] = (),
 ) -> html.Article:
-    """A card: title, what is said about it, buttons, the run where it shows one only, and its body."""
+    """A card: title, what is said about it, buttons, the run where it shows one only, and its body.
+
+    ``actions`` are the buttons; without any there is the one for the full width.
+    """
     head, slash, rest = tag.partition("/")
     label = [html.Span(head + slash, className="dim"), rest] if slash and rest else tag
-    full_width = html.Button(icon("wide", 14), className="icon-button act-wide", title="Full width")
+    buttons = html.Div(list(actions) or [full_width()], className="actions")
     run_line = [] if color is None else [html.Div(run_label(run, color), className="card-run")]
     return html.Article(
-        [
-            html.Header(
-                [html.H3(label, title=tag), html.Span(className="note"), html.Div(full_width, className="actions")]
-            ),
-            *run_line,
-            body,
-        ],
-        className=f"card media-card {panel}-card wide" if wide else f"card media-card {panel}-card",
+        [html.Header([html.H3(label, title=tag), html.Span(className="note"), buttons]), *run_line, body],
+        className=f"card {panel}-card wide" if wide else f"card {panel}-card",
         **{"data-key": key},
     )
 

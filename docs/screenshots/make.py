@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.live import browser_path
 from dashboard.panels import PANELS
+from tools.browser import FLAGS, browser_path
 
 FOLDER: Final = Path(__file__).resolve().parent
 SAMPLE_LOGS: Final = FOLDER.parent.parent / "sample_logs"
@@ -22,7 +22,7 @@ WIDTH, HEIGHT = 1280, 860
 READY: Final = {
     "scalars": ".js-plotly-plot .scatterlayer path.js-line",
     "images": "img[src*='/api/images/']",
-    "histograms": ".js-plotly-plot path",
+    "histograms": ".js-plotly-plot .scatterlayer path",
     "text": "table",
     "timeline": "canvas",
 }
@@ -43,15 +43,15 @@ def serving(folder: Path) -> Iterator[str]:
 
 def settle(page: Page, panel: str) -> None:
     """Waits until the panel has drawn and nothing has been fetched for a while."""
-    page.wait_for_selector(READY[panel], timeout=60_000)
+    page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
     if panel == "timeline":
-        page.wait_for_function("() => window.stepscope.timeline.debug().drawn > 0", timeout=60_000)
+        page.wait_for_function("() => window.stepscope.timeline.debug().slices > 0", timeout=60_000)
     page.wait_for_timeout(1_000)
 
 
 def main() -> None:
     with serving(SAMPLE_LOGS) as url, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         for scheme in SCHEMES:
             page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
             for panel in PANELS:

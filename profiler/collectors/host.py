@@ -6,9 +6,10 @@ Records are made when the recording stops.
 """
 
 import gc
+import operator
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from profiler.collectors.base import HOST_DEVICE, NO_ARGUMENTS, ArgumentValue, Category, Clock, Lane, Record
 
@@ -54,7 +55,12 @@ class HostCollector:
         self._register_thread()
 
     def begin_step(self, number: int | None = None) -> None:
-        """Ends the running step, if any, and begins the next, one more unless ``number`` is given."""
+        """Ends the running step, if any, and begins the next, one more unless ``number`` is given.
+
+        Raises:
+            TypeError, ValueError: ``number`` is no whole number of 64 bits.
+        """
+        number = None if number is None else checked_step_number(number)
         with self._lock:
             if number is None:
                 number = self._steps[-1][0] + 1 if self._steps else 0
@@ -131,15 +137,33 @@ class HostCollector:
         return Record(name, category, lane, start + self._wall_offset, end - start, args=args)
 
 
+def checked_step_number(number: SupportsIndex) -> int:
+    """``number``, of whatever integer type, as what every reader of the files understands.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: it does not fit 64 bits.
+    """
+    whole = operator.index(number)
+    if not -(2**63) <= whole < 2**63:
+        raise ValueError(f"a step must fit a signed 64-bit integer, got {whole}")
+    return whole
+
+
 def plain_arguments(args: Mapping[str, object]) -> Mapping[str, ArgumentValue]:
     """Arguments as numbers and text, so that a recording keeps no tensor alive and sees no later change."""
     return {name: _plain(value) for name, value in args.items()} if args else NO_ARGUMENTS
 
 
 def _plain(value: object) -> ArgumentValue:
-    # Integers beyond 64 bits do not fit into every reader of the files.
-    if value is None or isinstance(value, bool | float) or (isinstance(value, int) and -(2**63) <= value < 2**63):
+    if value is None or isinstance(value, bool):
         return value
+    # NumPy's float64 is a float, and like other subclasses nothing that JSON writers must know.
+    if isinstance(value, float):
+        return float(value)
+    # Integers beyond 64 bits do not fit into every reader of the files.
+    if isinstance(value, int) and -(2**63) <= value < 2**63:
+        return int(value)
     return _text(value)
 
 

@@ -13,7 +13,10 @@ from summary.proto.step_stats_pb2 import StepStats
 
 __all__ = ["TraceError", "read_trace", "trace_of_step_stats"]
 
+MOST_BYTES: Final = 8 << 30
+"""A compressed file is unpacked up to this size; a small file may claim any."""
 _GZIP: Final = b"\x1f\x8b"
+_PIECE_BYTES: Final = 1 << 16
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _EXPECTED: Final = (
     "Expected a Chrome trace (JSON, gzip-compressed or not), or a RunMetadata or StepStats message (binary or text)."
@@ -42,24 +45,30 @@ def read_trace(data: bytes, *, name: str) -> Trace:
 
 def _decompress(data: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
     """All members of a gzip file, as far as they can be read."""
-    parts = []
-    rest = data
-    while rest.startswith(_GZIP):
+    parts: list[bytes] = []
+    size = 0
+    notes: tuple[str, ...] = ()
+    view = memoryview(data)
+    at = 0
+    while data.startswith(_GZIP, at):
         stream = zlib.decompressobj(wbits=31)
-        view = memoryview(rest)
         try:
-            for offset in range(0, len(view), 1 << 16):
-                parts.append(stream.decompress(view[offset : offset + (1 << 16)]))
-                if stream.eof:
-                    rest = stream.unused_data + bytes(view[offset + (1 << 16) :])
-                    break
-            else:
-                return b"".join(parts), ("the compressed file ends early",)
+            while not stream.eof and at < len(data):
+                piece = view[at : at + _PIECE_BYTES]
+                parts.append(stream.decompress(piece, MOST_BYTES - size))
+                size += len(parts[-1])
+                if stream.unconsumed_tail:
+                    return b"".join(parts), (f"only the first {MOST_BYTES >> 30} GiB of the unpacked file were read",)
+                at += len(piece) - len(stream.unused_data)
         except zlib.error as error:
             if not any(parts):
                 raise TraceError(f"{name} is a damaged gzip file: {error}. Expected a whole one.") from None
             return b"".join(parts), (f"the compressed file is damaged: {error}",)
-    return b"".join(parts), ()
+        if not stream.eof:
+            notes = ("the compressed file ends early",)
+    if data[at:].strip(b"\0"):
+        notes = (f"what follows byte {at} of the compressed file's {len(data)} is not compressed",)
+    return b"".join(parts), notes
 
 
 def _looks_like_json(data: bytes) -> bool:

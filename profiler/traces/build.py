@@ -14,6 +14,11 @@ from profiler.traces.kernel import kernel
 OVERLAP: Final = "overlaps its neighbour"
 NEGATIVE_DURATION: Final = "negative duration"
 
+EARLIEST_NS: Final = -(1 << 60)
+"""Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""
+LATEST_NS: Final = 4 * 10**18
+LONGEST_NS: Final = 1 << 61
+
 _STEP_NAME: Final = re.compile(r"ProfilerStep#([0-9]{1,18})")
 _STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 

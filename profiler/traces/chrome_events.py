@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter as Tally
+from collections import defaultdict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.traces import json_scan
+from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
 from profiler.traces.json_scan import Buffer, Spans
 from profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
 from profiler.traces.kernel import kernel
@@ -152,14 +154,19 @@ def _columns(
         found[starts[field] < 0] = False
         return found
 
+    def times_between(field: int, least: int, most: int) -> NDArray[np.int64]:
+        times = nanoseconds(buffer, starts[field], lengths[field])
+        times[(times < least) | (times > most)] = UNREADABLE_TIME
+        return times
+
     id_ = interned(ids, json_scan.ID)
     one_letter = lengths[json_scan.PH] == 1
     return Columns(
         phase=np.where(one_letter, buffer[np.maximum(starts[json_scan.PH], 0)], 0).astype(np.uint8),
         name=interned(names, json_scan.NAME),
         category=interned(categories, json_scan.CAT),
-        time_ns=nanoseconds(buffer, starts[json_scan.TS], lengths[json_scan.TS]),
-        duration_ns=nanoseconds(buffer, starts[json_scan.DUR], lengths[json_scan.DUR]),
+        time_ns=times_between(json_scan.TS, EARLIEST_NS, LATEST_NS),
+        duration_ns=times_between(json_scan.DUR, -LONGEST_NS, LONGEST_NS),
         pid=interned(places, json_scan.PID),
         tid=interned(places, json_scan.TID),
         id=np.where(id_ < 0, interned(ids, json_scan.ID2), id_),
@@ -252,6 +259,36 @@ class Operations(NamedTuple):
     in_vain: Mapping[str, int]
 
 
+@dataclass(frozen=True)
+class _OpenOperations:
+    """Numbers of the operations of one category and id that have begun and not ended.
+
+    Both ends of ``by_age`` are open; what was closed between them goes when it comes to an end, so that closing
+    takes no search.
+    """
+
+    by_age: deque[tuple[int, int]] = field(default_factory=deque)
+    """Number and name, the outermost first."""
+    by_name: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    closed: set[int] = field(default_factory=set)
+
+    def add(self, number: int, name: int) -> None:
+        self.by_age.append((number, name))
+        self.by_name[name].append(number)
+
+    def close(self, name: int) -> int | None:
+        """Closes the innermost of a name, or the innermost of all if ``name`` is -1; None where none is open."""
+        if not self.by_age or (name >= 0 and not self.by_name[name]):
+            return None
+        number = self.by_name[name if name >= 0 else self.by_age[-1][1]].pop()
+        self.closed.add(number)
+        while self.by_age and self.by_age[-1][0] in self.closed:
+            self.closed.remove(self.by_age.pop()[0])
+        while self.by_age and self.by_age[0][0] in self.closed:
+            self.closed.remove(self.by_age.popleft()[0])
+        return number
+
+
 def pair_asynchronous(columns: Columns) -> Operations:
     """Asynchronous events (b, n, e and the older S, T, p, F): those of one category and id nest.
 
@@ -262,28 +299,25 @@ def pair_asynchronous(columns: Columns) -> Operations:
     marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
     phases = columns.phase[marks].tobytes().decode()
     keys = zip(columns.category[marks].tolist(), columns.id[marks].tolist(), strict=True)
-    open_: dict[tuple[int, int], list[int]] = {}
+    open_: dict[tuple[int, int], _OpenOperations] = defaultdict(_OpenOperations)
     begin: list[int] = []
     end: list[int] = []
     root: list[int] = []
     in_vain = Tally[str]()
     for event, phase, key in zip(marks.tolist(), phases, keys, strict=True):
-        stack = open_.setdefault(key, [])
+        operations = open_[key]
+        name = int(columns.name[event])
         if phase in "eF":
-            name = columns.name[event]
-            place = next(
-                (i for i in reversed(range(len(stack))) if name < 0 or columns.name[begin[stack[i]]] == name),
-                None,
-            )
-            if place is None:
+            closed = operations.close(name)
+            if closed is None:
                 in_vain["asynchronous end without a begin"] += 1
             else:
-                end[stack.pop(place)] = event
+                end[closed] = event
             continue
-        root.append(begin[stack[0]] if stack else event)
+        root.append(begin[operations.by_age[0][0]] if operations.by_age else event)
         begin.append(event)
         if phase in "bS":
-            stack.append(len(begin) - 1)
+            operations.add(len(begin) - 1, name)
             end.append(-1)
         else:
             end.append(event)

@@ -190,7 +190,7 @@ def _scan_event(
         if position < 0:
             return position
         if field >= 0:
-            quoted = 1 if buffer[value] == _QUOTE and field != 8 else 0
+            quoted = 1 if buffer[value] == _QUOTE and field != ARGS else 0
             starts[field] = value + quoted
             lengths[field] = position - value - 2 * quoted
 

@@ -8,16 +8,23 @@ from typing import Any, Final
 import numpy as np
 
 from profiler.trace import Flows, Lane, LaneKind, Losses, Step, Trace
-from profiler.traces.build import RawSlices, arrange, assemble, find_steps, intern_used
+from profiler.traces.build import (
+    EARLIEST_NS,
+    LATEST_NS,
+    LONGEST_NS,
+    RawSlices,
+    arrange,
+    assemble,
+    find_steps,
+    intern_used,
+)
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
 """``[allocator 1.2MB 3.4MB] node = Op(input, input)``, as executors label what they run."""
 _STREAM: Final = re.compile(r"^(?P<process>.*?)/(?:context#\d+/)?(?P<lane>stream[:#].*|memcpy|sync|null stream.*)$")
 _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
-_BYTES: Final = re.compile(r"bytes:(\d+)|(\d+) bytes")
-_SMALLEST_TIME: Final = -(1 << 62)
-_LARGEST_TIME: Final = (1 << 62) - 1
+_BYTES: Final = re.compile(r"bytes:([0-9]{1,18})(?![0-9])|(?<![0-9])([0-9]{1,18}) bytes")
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,8 @@ def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
     """
     label = node.timeline_label
     if not on_stream:
-        match = _LABEL.fullmatch(label)
+        # Checked first, since the pattern looks for the end once per " = ", however long the label.
+        match = _LABEL.fullmatch(label) if label.endswith(")") else None
         if match is None:
             return Operation(node.node_name, node.node_name if node.node_name == "RecvTensor" else "unknown")
         return Operation(node.node_name, match[2], tuple(part for part in match[3].split(", ") if part))
@@ -127,7 +135,7 @@ class _Collected:
         threads: dict[int, int] = {}
         for node in device.node_stats:
             start, duration = _times(node)
-            if not (_SMALLEST_TIME <= start <= _LARGEST_TIME and _SMALLEST_TIME <= duration <= _LARGEST_TIME):
+            if not (EARLIEST_NS <= start <= LATEST_NS and abs(duration) <= LONGEST_NS):
                 self.out_of_range += 1
                 continue
             thread = node.thread_id if device.thread_names else 0

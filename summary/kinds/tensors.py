@@ -31,6 +31,9 @@ _NUMERIC: Final[dict[int, tuple[str, str]]] = {
     types_pb2.DT_BOOL: ("?", "bool_val"),
 }
 
+_MOST_DIMENSIONS: Final = 32
+_LARGEST_ARRAY: Final = 1 << 59
+"""Elements beyond which NumPy refuses a shape, even one with a 0 in it."""
 _LARGEST_REPEATED: Final = 1 << 24
 """Elements that one stored value may stand for; a damaged shape must not claim all memory."""
 
@@ -99,6 +102,10 @@ def _shape(tensor: TensorProto) -> tuple[int, ...]:
     shape = tuple(dim.size for dim in tensor.tensor_shape.dim)
     if tensor.tensor_shape.unknown_rank or any(size < 0 for size in shape):
         raise PayloadError(f"expected a tensor of known shape, got {list(shape)}")
+    if len(shape) > _MOST_DIMENSIONS:
+        raise PayloadError(f"expected a tensor of at most {_MOST_DIMENSIONS} dimensions, got {len(shape)}")
+    if math.prod(size for size in shape if size) > _LARGEST_ARRAY:
+        raise PayloadError(f"expected a tensor that fits into memory, got shape {list(shape)}")
     return shape
 
 

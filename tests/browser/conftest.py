@@ -1,7 +1,5 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
-import os
-import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -14,16 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from dashboard.live import Live
 from dashboard.verbs.serve import make_live, make_server
-
-CHROMIUM_FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-quic",
-    "--no-first-run",
-]
+from tools.browser import FLAGS, browser_path
 
 
 @dataclass(frozen=True)
@@ -68,11 +57,11 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
         stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    executable = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    # For a module, not the session: Playwright keeps an event loop running, in which other tests could not start theirs.
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_FLAGS)
+        started = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         yield started
         started.close()
 

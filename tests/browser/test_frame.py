@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from dashboard.state import View, encode
 from summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
 
-FIRST_LINE = ".scalar-card .scatterlayer .trace"
+FIRST_LINE = ".scalars-card .scatterlayer .trace"
 
 
 def write_runs(logdir: Path, *names: str, points: int = 5) -> None:
@@ -127,10 +128,10 @@ def test_theme_is_remembered(serve: Callable[..., Dashboard], page: Page, logdir
     expect(page.locator(FIRST_LINE).first).to_be_visible()
     root = page.locator("html")
     expect(root).to_have_attribute("data-mantine-color-scheme", "light")
-    light = page.locator(".scalar-card").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    light = page.locator(".scalars-card").first.evaluate("e => getComputedStyle(e).backgroundColor")
     page.locator("#theme label").nth(2).click()
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
-    assert page.locator(".scalar-card").first.evaluate("e => getComputedStyle(e).backgroundColor") != light
+    assert page.locator(".scalars-card").first.evaluate("e => getComputedStyle(e).backgroundColor") != light
     page.reload()
     expect(page.locator(FIRST_LINE).first).to_be_visible()
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
@@ -165,9 +166,7 @@ def test_sidebar_hides_and_comes_back(serve: Callable[..., Dashboard], page: Pag
     expect(page.locator("#sidebar")).to_be_visible()
 
 
-def test_every_tab_opens_and_takes_part_in_the_frame(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
+def test_every_tab_opens_and_takes_part_in_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_runs(logdir, "a", "b")
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_text("notes", "hello", 0)
@@ -182,3 +181,12 @@ def test_every_tab_opens_and_takes_part_in_the_frame(
         page.locator("#theme label").nth(2 if tab == "Text" else 0).click()
     expect(page.locator("#run-count")).to_have_text("1 of 2 shown")
     expect(page.locator(FIRST_LINE).first).to_be_visible()
+
+
+def test_page_and_server_write_the_same_address(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_runs(logdir, "a")
+    page.goto(serve(logdir).url)
+    expect(page.locator(FIRST_LINE).first).to_be_visible()
+    pattern = "a|(b/c:d,e)*~ +!'\"%&ü"
+    page.evaluate("(value) => stepscope.view.update((_, set) => set('tag_filter', [value]))", pattern)
+    assert page.url.partition("?")[2] == encode(View(tag_filter=pattern))

@@ -12,11 +12,11 @@ from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
 
-LINE = ".scalar-card .scatterlayer .trace"
+LINE = ".scalars-card .scatterlayer .trace"
 
 
 def card(page: Page, tag: str) -> Any:
-    return page.locator(f'.scalar-card[data-tag="{tag}"]')
+    return page.locator(f'.scalars-card[data-key="{tag}"]')
 
 
 def drawn(page: Page, tag: str, role: str) -> list[dict[str, Any]]:
@@ -34,7 +34,7 @@ def drawn(page: Page, tag: str, role: str) -> list[dict[str, Any]]:
 def wait_until_drawn(page: Page, tag: str, points: int) -> None:
     page.wait_for_function(
         """([tag, points]) => {
-          const plot = document.querySelector(`.scalar-card[data-tag="${tag}"] .js-plotly-plot`);
+          const plot = document.querySelector(`.scalars-card[data-key="${tag}"] .js-plotly-plot`);
           const line = plot && plot._fullData && plot._fullData.find((t) => t.meta && t.meta.role === 'line');
           return line && line.x.length === points;
         }""",
@@ -102,12 +102,12 @@ def test_growing_file_reaches_the_open_page_and_leaves_it_as_it_is(
         page.goto(serve(logdir).url)
         wait_until_drawn(page, "x/one", 3)
         page.locator("#panel").evaluate("e => e.scrollTop = 120")
-        page.evaluate("window.witness = document.querySelector('.scalar-card')")
+        page.evaluate("window.witness = document.querySelector('.scalars-card')")
         writer.add_scalar("x/one", 3, 3)
         writer.flush()
         wait_until_drawn(page, "x/one", 4)
         assert page.locator("#panel").evaluate("e => e.scrollTop") == 120
-        assert page.evaluate("window.witness === document.querySelector('.scalar-card')")
+        assert page.evaluate("window.witness === document.querySelector('.scalars-card')")
 
 
 def test_zoom_fetches_the_points_in_between_and_double_click_resets(
@@ -149,8 +149,8 @@ def test_opened_address_restores_everything(serve: Callable[..., Dashboard], pag
     )
     page.goto(address)
     wait_until_drawn(page, "train/loss", 3)
-    expect(page.locator(".scalar-card")).to_have_count(1)
-    expect(card(page, "train/loss")).to_have_class("card scalar-card wide")
+    expect(page.locator(".scalars-card")).to_have_count(1)
+    expect(card(page, "train/loss")).to_have_class("card scalars-card wide")
     expect(page.locator("#run-count")).to_have_text("1 of 3 shown")
     expect(page.get_by_label("Filter tags by regular expression")).to_have_value("loss")
     expect(page.get_by_label("Filter runs by regular expression")).to_have_value("a|b")
@@ -170,7 +170,7 @@ def test_tags_with_dots_and_slashes(serve: Callable[..., Dashboard], page: Page,
             writer.add_scalar(tag, step, step)
     page.goto(serve(logdir).url)
     expect(page.locator(LINE).first).to_be_visible()
-    expect(page.locator(".scalar-card h3")).to_have_text(tag)
+    expect(page.locator(".scalars-card h3")).to_have_text(tag)
 
 
 def test_large_groups_are_paged(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -178,10 +178,16 @@ def test_large_groups_are_paged(serve: Callable[..., Dashboard], page: Page, log
         for tag in range(30):
             writer.add_scalar(f"layers/{tag:02}", tag, 0)
     page.goto(serve(logdir).url)
-    expect(page.locator(".scalar-card")).to_have_count(12)
+    expect(page.locator(".scalars-card")).to_have_count(12)
     page.locator(".group-head button", has_text="3").last.click()
-    expect(page.locator(".scalar-card h3")).to_have_text([f"layers/{tag}" for tag in range(24, 30)])
+    expect(page.locator(".scalars-card h3")).to_have_text([f"layers/{tag}" for tag in range(24, 30)])
     expect(page).to_have_url(re.compile("scalars.page=layers:3"))
+    wait_until_drawn(page, "layers/29", 1)
+    page.locator(".group-toggle").click()
+    expect(card(page, "layers/29")).to_be_hidden()
+    expect(page).to_have_url(re.compile("scalars.closed=layers"))
+    page.locator(".group-toggle").click()
+    expect(card(page, "layers/29")).to_be_visible()
 
 
 def test_download_has_all_points(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -204,7 +210,7 @@ def test_no_chart_offers_to_upload(serve: Callable[..., Dashboard], page: Page, 
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_scalar("loss", 1, 0)
     page.goto(serve(logdir).url)
-    expect(page.locator(".scalar-card .points path").first).to_be_visible()
+    expect(page.locator(".scalars-card .points path").first).to_be_visible()
     context = card(page, "loss").evaluate("c => c.querySelector('.js-plotly-plot')._context")
     assert (context["showSendToCloud"], context["displaylogo"]) == (False, False)
 

@@ -1,5 +1,8 @@
-from dashboard.panels.scalars.cards import Group, arrange, parse_pages
-from dashboard.panels.scalars.panel import still_fits, structure
+from dashboard.panels.groups import Group, arrange, parse_pages, prefix, still_fits, structure
+
+
+def tags(*found: str) -> list[tuple[str, str]]:
+    return [(prefix(tag), tag) for tag in found]
 
 
 def many(prefix: str, n: int) -> list[str]:
@@ -7,7 +10,7 @@ def many(prefix: str, n: int) -> list[str]:
 
 
 def test_tags_are_grouped_by_prefix_in_order_of_appearance() -> None:
-    assert arrange(["b/x", "loss", "a/y", "b/z/deep"], (), (), {}) == [
+    assert arrange(tags("b/x", "loss", "a/y", "b/z/deep"), (), (), {}) == [
         Group("b", ("b/x", "b/z/deep"), True, 1),
         Group("(no prefix)", ("loss",), True, 1),
         Group("a", ("a/y",), True, 1),
@@ -15,8 +18,8 @@ def test_tags_are_grouped_by_prefix_in_order_of_appearance() -> None:
 
 
 def test_groups_open_until_the_page_is_full() -> None:
-    tags = [*many("a", 30), *many("b", 10), *many("c", 5), *many("d", 2)]
-    assert [(g.name, g.open, len(g.on_page)) for g in arrange(tags, (), (), {})] == [
+    found = [*many("a", 30), *many("b", 10), *many("c", 5), *many("d", 2)]
+    assert [(g.name, g.open, len(g.on_page)) for g in arrange(tags(*found), (), (), {})] == [
         ("a", True, 12),
         ("b", True, 10),
         ("c", False, 5),
@@ -25,13 +28,13 @@ def test_groups_open_until_the_page_is_full() -> None:
 
 
 def test_the_user_opens_closes_and_turns_pages() -> None:
-    tags = [*many("a", 30), *many("b", 10)]
-    first, second = arrange(tags, (), ("b",), {"a": 3})
+    found = [*many("a", 30), *many("b", 10)]
+    first, second = arrange(tags(*found), (), ("b",), {"a": 3})
     assert first.on_page == tuple(many("a", 30)[24:])
     assert not second.open
-    assert arrange(tags, (), (), {"a": 99})[0].page == 3
+    assert arrange(tags(*found), (), (), {"a": 99})[0].page == 3
     crowded = [*many("a", 12), *many("b", 12), *many("c", 3)]
-    assert [g.open for g in arrange(crowded, ("c",), (), {})] == [True, True, True]
+    assert [g.open for g in arrange(tags(*crowded), ("c",), (), {})] == [True, True, True]
 
 
 def test_pages_are_read_from_the_address() -> None:
@@ -39,10 +42,10 @@ def test_pages_are_read_from_the_address() -> None:
 
 
 def test_closing_a_group_keeps_its_cards_and_opening_it_again_mounts_nothing() -> None:
-    tags = [*many("a", 3), *many("b", 3)]
-    both = structure(arrange(tags, (), (), {}))
-    closed = structure(arrange(tags, (), ("a",), {}))
+    found = [*many("a", 3), *many("b", 3)]
+    both = structure(arrange(tags(*found), (), (), {}))
+    closed = structure(arrange(tags(*found), (), ("a",), {}))
     assert still_fits(both, closed)
     assert still_fits(both, both)
     assert not still_fits(closed, both)
-    assert not still_fits(both, structure(arrange([*tags, "b/new"], (), (), {})))
+    assert not still_fits(both, structure(arrange(tags(*found, "b/new"), (), (), {})))

@@ -82,9 +82,11 @@ def test_compress_gives_tensorboards_percentiles() -> None:
 def test_compress_is_tensorboards_function(buckets: NDArray[np.float64]) -> None:
     compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
     cleaned = clean(buckets).buckets
+    # A percentile near zero between edges far from it is rounded as they are.
+    rounding = 1e-11 * max(1.0, float(np.abs(cleaned[:, :2]).max(initial=0.0)))
     with np.errstate(all="ignore"):
         assert np.array(compress(cleaned)) == pytest.approx(
-            np.array(compressor.compress_histogram(cleaned.tolist())), nan_ok=True
+            np.array(compressor.compress_histogram(cleaned.tolist())), abs=rounding, nan_ok=True
         )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dashboard.colors import PALETTE
-from dashboard.panels.scalars.figures import Chart, ChartSettings, RunCurve, Zoom, scalar_chart
+from dashboard.panels.charts import Chart
+from dashboard.panels.scalars.figures import ChartSettings, RunCurve, Zoom, scalar_chart
 from summary.snapshot import Columns
 
 PLAIN = ChartSettings(smoothing=0)

@@ -331,7 +331,7 @@ def test_run_metadata_opens_and_downloads_as_chrome_json() -> None:
         ("slice", {"id": ID, "index": 4}, 404, "The trace has 4 slices; there is no number 4."),
         ("slice", {"id": ID, "index": -1}, 404, "there is no number -1"),
         ("search", {"id": ID, "q": "("}, 200, ""),
-        ("search", {"id": ID, "q": "(", "regex": True}, 422, "is no regular expression"),
+        ("search", {"id": ID, "q": "(", "regex": True}, 422, "cannot be searched for"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_with_a_sentence(

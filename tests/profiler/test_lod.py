@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.lod import LevelOfDetail, NameStatistics, coverage, search, statistics_of_name
+from profiler.lod import LevelOfDetail, NameStatistics, coverage, search, span_ns, statistics_of_name
 from profiler.trace import Trace
 from profiler.traces import read_trace
+from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
 from summary.errors import UserError
 
 
@@ -91,6 +92,23 @@ def test_coverage_is_the_busy_fraction_of_each_lane() -> None:
     assert coverage(trace_of(), 3).shape == (0, 3)
 
 
+def test_the_longest_possible_trace_has_a_coverage() -> None:
+    # Times far enough on either side of zero differ by more than 64 bits hold: coverage wrote beyond its array.
+    first, last = -(-EARLIEST_NS // 1000), LATEST_NS // 1000
+    trace = trace_of(("a", 1, first, 1), ("b", 2, last, LONGEST_NS // 1000), ("c", 3, -1, LONGEST_NS // 1000))
+    begin, end = span_ns(trace)
+    assert (begin, len(trace)) == (first * 1000, 3)
+    assert end - begin < 2**63
+    assert coverage(trace, 2).sum(axis=1).tolist() == pytest.approx(
+        [duration / ((end - begin) / 2) for duration in trace.duration_ns.tolist()], rel=1e-6
+    )
+    beyond = trace_of(("a", 1, first - 1, 1), ("b", 1, last + 1, 1), ("c", 1, 0, LONGEST_NS // 1000 + 1))
+    assert beyond.losses.counts == {
+        "event without a readable time": 2,
+        "complete event without a readable duration": 1,
+    }
+
+
 def test_search_finds_names_in_order_of_time() -> None:
     trace = trace_of(("MatMul", 1, 9, 1), ("Conv", 1, 5, 1), ("matmul_grad", 2, 3, 1))
     names = [trace.names[trace.name_id[index]] for index in search(trace, "matmul")]
@@ -99,7 +117,7 @@ def test_search_finds_names_in_order_of_time() -> None:
     assert len(search(trace, "m.t")) == 0
     assert len(search(trace, "")) == 0
     assert len(search(trace_of(), "a")) == 0
-    with pytest.raises(UserError, match="no regular expression"):
+    with pytest.raises(UserError, match="cannot be searched for"):
         search(trace, "(", regex=True)
 
 

@@ -1,3 +1,4 @@
+import asyncio
 import gc
 import gzip
 import json
@@ -9,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import profiler
 from profiler.collectors.base import Record
 from profiler.collectors.host import GC_LANE, STEPS_LANE
-from profiler.session import AlreadyStartedError, NotStartedError, Recording, Session, annotate
+from profiler.session import AlreadyStartedError, NotStartedError, Recording, Session, _write_new, annotate
 from profiler.session import _process as running
 from summary.errors import UserError
 from summary.proto.run_metadata_pb2 import RunMetadata
@@ -201,7 +203,15 @@ def test_steps_may_be_numbered_by_the_program(recorded: Recorded) -> None:
     profiler.step()
     with annotate("x"):
         pass
-    assert recorded.stop()[0].steps == (7, 100, 101)
+    # Numbers of NumPy could not be written as JSON when the recording stopped, and all of it was lost.
+    profiler.step(np.int64(200))  # type: ignore[arg-type]
+    with annotate("x"):
+        pass
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        profiler.step("7")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a step must fit a signed 64-bit integer"):
+        profiler.step(2**63)
+    assert recorded.stop()[0].steps == (7, 100, 101, 200)
 
 
 def test_functions_may_be_annotated_before_a_recording_starts(recorded: Recorded) -> None:
@@ -215,6 +225,19 @@ def test_functions_may_be_annotated_before_a_recording_starts(recorded: Recorded
     _, trace = recorded.stop()
     assert slices(trace)[1:] == [("square", 1.5, 1.5, {"power": 2})]
     assert square.__name__ == "square"
+
+
+def test_annotated_coroutine_functions_last_until_they_are_awaited(recorded: Recorded) -> None:
+    # The scope ended when the coroutine was made, before anything in it ran.
+    @annotate("outer")
+    async def outer() -> int:
+        with annotate("inner"):
+            return 4
+
+    recorded.start()
+    assert asyncio.run(outer()) == 4
+    _, trace = recorded.stop()
+    assert slices(trace)[1:] == [("outer", 1.5, 4.5, {}), ("inner", 3.0, 1.5, {})]
 
 
 def test_a_scope_ends_when_an_exception_leaves_it(recorded: Recorded) -> None:
@@ -274,14 +297,16 @@ def test_garbage_collections_are_a_lane(recorded: Recorded) -> None:
 
 def test_any_name_and_argument_can_be_written(recorded: Recorded) -> None:
     recorded.start()
-    with annotate("lone \ud800", huge=2**64, nothing=None, half=0.5, flag=True, text="\udfff"):
+    # A NumPy float64 is a float by inheritance, but none that could be written as JSON: the recording was lost.
+    third = np.float64(0.25)
+    with annotate("lone \ud800", huge=2**64, nothing=None, half=0.5, third=third, flag=True, text="\udfff"):
         pass
     _, trace = recorded.stop()
     assert slices(trace)[1] == (
         "lone \\ud800",
         1.5,
         1.5,
-        {"huge": str(2**64), "nothing": None, "half": 0.5, "flag": True, "text": "\\udfff"},
+        {"huge": str(2**64), "nothing": None, "half": 0.5, "third": 0.25, "flag": True, "text": "\\udfff"},
     )
 
 
@@ -293,6 +318,13 @@ def test_no_trace_replaces_another(tmp_path: Path, in_utc: None) -> None:
         names.append(recorded.stop()[0].trace_path.name)
     assert names == ["box.trace.json.gz", "box.2.trace.json.gz", "box.3.trace.json.gz"]
     assert sorted(p.name for p in (tmp_path / "plugins/profile/2023_11_14_22_13_20").iterdir()) == sorted(names)
+
+
+def test_a_name_that_another_process_takes_meanwhile_is_left_to_it(tmp_path: Path, monkeypatch: Any) -> None:
+    # Ranks of one host stop in the same second. Each saw that a name was free, and the last took it from the others.
+    monkeypatch.setattr(Path, "exists", lambda _: False)
+    paths = [_write_new(tmp_path, "box", ".json", content) for content in (b"a", b"b")]
+    assert [(path.name, path.read_bytes()) for path in paths] == [("box.json", b"a"), ("box.2.json", b"b")]
 
 
 class FailingCollector:

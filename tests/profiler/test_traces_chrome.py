@@ -135,6 +135,34 @@ def test_asynchronous_operations_have_lanes_of_their_own() -> None:
     assert trace.losses.counts == {"asynchronous end without a begin": 1}
 
 
+def test_asynchronous_ends_find_the_innermost_begin_of_their_name() -> None:
+    # Each end searched all that was open, so that a file of many open operations took hours.
+    def mark(phase: str, ts: int, name: str | None) -> dict[str, Any]:
+        return {"ph": phase, "cat": "c", "ts": ts, "id": 1, "pid": 1, "tid": 1} | ({"name": name} if name else {})
+
+    marks = [
+        ("b", "a"),
+        ("b", "b"),
+        ("b", "a"),
+        ("e", "b"),
+        ("e", "b"),
+        ("e", None),
+        ("b", "c"),
+        ("e", "a"),
+        ("e", "c"),
+    ]
+    trace = read(*(mark(phase, ts, name) for ts, (phase, name) in enumerate(marks)))
+    assert table(trace) == "\n".join(
+        [
+            "process 1/a | 0 | 0 | 7000 | a | c",
+            "process 1/a | 1 | 1000 | 2000 | b | c",
+            "process 1/a | 1 | 6000 | 2000 | c | c",
+            "process 1/a | 2 | 2000 | 3000 | a | c",
+        ]
+    )
+    assert trace.losses.counts == {"asynchronous end without a begin": 1}
+
+
 def test_instants_are_slices_without_duration() -> None:
     trace = read(
         {"ph": "i", "name": "[memory]", "ts": 1, "pid": 1, "tid": 1, "s": "t", "args": {"Bytes": 4}},
@@ -389,6 +417,12 @@ def test_compressed_files_are_read_as_far_as_they_go() -> None:
     assert half.losses.notes[0] == "the compressed file ends early"
     joined = gzip.compress(b"[" + EVENT.encode()) + gzip.compress(b"," + EVENT.encode() + b"]")
     assert len(read_trace(joined, name="tiny")) == 2
+    assert read_trace(joined + bytes(512), name="tiny").losses.notes == ()
+    # What followed was passed over in silence.
+    followed = read_trace(joined + b"more", name="tiny")
+    assert followed.losses.notes == (
+        f"what follows byte {len(joined)} of the compressed file's {len(joined) + 4} is not compressed",
+    )
 
 
 @pytest.mark.parametrize(
@@ -424,3 +458,12 @@ def test_arguments_are_read_when_asked_for() -> None:
     assert first["text"] == "a}b"
     assert trace.arguments[1] == {"args": [1]}
     assert trace.arguments[2] == {"args": '{"a":inf}'}
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_read_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A megabyte of zeros packs into a kilobyte, and so a terabyte into a gigabyte.
+    monkeypatch.setattr("profiler.traces.MOST_BYTES", 100)
+    event = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
+    trace = read_trace(gzip.compress(b"[" + event + b"," + b" " * 1_000_000 + event + b"]"), name="bomb")
+    assert len(trace) == 1
+    assert "only the first 0 GiB of the unpacked file were read" in trace.losses.notes

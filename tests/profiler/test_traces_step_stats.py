@@ -98,6 +98,17 @@ def test_arguments_say_what_the_message_says() -> None:
     assert trace.arguments[5]["bytes"] == 4
 
 
+@pytest.mark.parametrize(
+    ("label", "size"),
+    [("bytes:12", 12), ("12 bytes", 12), ("bytes:" + "9" * 5000, None), ("9" * 5000 + " bytes", None)],
+)
+def test_a_copy_of_an_impossible_size_has_none(label: str, size: int | None) -> None:
+    # Python refuses to make a number of so many digits, and the slice could not be looked at.
+    stats = StepStats()
+    stats.dev_stats.add(device="/device:GPU:0/stream:7").node_stats.add(node_name="copy", timeline_label=label)
+    assert trace_of_step_stats(stats).arguments[0].get("bytes") == size
+
+
 def test_data_flows_from_the_node_that_made_an_input() -> None:
     trace = trace_of_step_stats(message())
     flows = trace.flows

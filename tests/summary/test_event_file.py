@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from summary import event_file
 from summary.event_file import EventFile
-from summary.proto.event_pb2 import Event, SessionLog
+from summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
 from summary.proto.summary_pb2 import Summary
 from summary.proto.tensor_pb2 import TensorProto
 from summary.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_INT64
@@ -212,10 +212,22 @@ def test_a_record_that_is_no_event_is_reported() -> None:
     assert damages(file) == [(len(file_of(THREE[0])), 19)]
 
 
+def test_run_metadata_under_the_tag_of_a_scalar_is_damage_and_no_point() -> None:
+    # It became a point of value NaN.
+    tagged = Event(step=9, tagged_run_metadata=TaggedRunMetadata(tag="loss", run_metadata=b""))
+    file = read(file_of(*THREE, tagged))
+    assert points(file) == points(read(file_of(*THREE)))
+    assert [d.reason for d in file.damages] == ["graph_tagged_run_metadata under the tag 'loss', which holds scalars"]
+
+
 def test_session_starts_remember_how_many_points_came_before() -> None:
     start = Event(step=1, session_log=SessionLog(status=SessionLog.START))
-    file = read(file_of(*THREE[:2], start, *THREE[1:]))
-    assert [(s.step, s.points_before) for s in file.session_starts] == [(1, {"loss": 2, "acc": 2})]
+    file = read(file_of(start, *THREE[:2], start, start, *THREE[1:], start))
+    befores = [s.points_before for s in file.session_starts]
+    total = {tag: len(of_tag) for tag, of_tag in file.points.items()}
+    assert befores == [{}, {"loss": 2, "acc": 2}, {"loss": 2, "acc": 2}, total]
+    # A file of nothing but starts took a copy of all tags for each of them.
+    assert befores[1] is befores[2]
 
 
 events = st.builds(

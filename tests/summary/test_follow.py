@@ -1,5 +1,8 @@
 import queue
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from summary.follow import Follower
 from summary.logdir import Logdir
@@ -39,6 +42,28 @@ def test_what_is_appended_is_published_without_waiting_for_the_clock(tmp_path: P
         wait_for(published, [0, 1])
     finally:
         follower.stop()
+
+
+def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    class Failing(Logdir):
+        failures = 2
+
+        def update(self, publish: Callable[[Snapshot], None] | None = None) -> Snapshot:
+            if self.failures:
+                self.failures -= 1
+                raise RuntimeError("unforeseen")
+            return super().update(publish)
+
+    published: queue.Queue[Snapshot] = queue.Queue()
+    follower = Follower(Failing(tmp_path), published.put, poll_seconds=0.01)
+    follower.start()
+    try:
+        assert published.get(timeout=PATIENCE).revision == 0
+    finally:
+        follower.stop()
+    assert [record.message for record in caplog.records] == [
+        f"the log directory {tmp_path} could not be updated; looking again soon"
+    ] * 2
 
 
 def test_the_clock_alone_finds_a_directory_that_comes_later(tmp_path: Path) -> None:

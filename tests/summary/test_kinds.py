@@ -146,6 +146,10 @@ OLD_RUN_METADATA = Summary.Value(
         ("scalars", value_of(tensor(1, [3], float_val=[1, 2])), r"expected 3 values for shape \[3\], got 2"),
         ("scalars", value_of(tensor(1, [1 << 40], float_val=[1])), "expected 1099511627776 values"),
         ("scalars", value_of(tensor(1, [-1], float_val=[1])), r"known shape, got \[-1\]"),
+        # NumPy has at most 64 dimensions, and raised an error of its own that ended the following of the directory.
+        ("scalars", value_of(tensor(3, [1] * 65, int_val=[1])), "at most 32 dimensions, got 65"),
+        ("text", value_of(strings_tensor([b"a"], (1,) * 65)), "at most 32 dimensions, got 65"),
+        ("histograms", value_of(tensor(1, [0, 1 << 62, 1 << 62])), "fits into memory"),
         ("scalars", value_of(tensor(1, [], tensor_content=b"abc")), "a multiple of 4 bytes, got 3"),
         ("scalars", value_of(UNKNOWN_RANK), "known shape"),
         ("histograms", Summary.Value(simple_value=1), "as histo or tensor, got simple_value"),

@@ -1,6 +1,9 @@
 """Runs, tags and series of a log directory that grows and changes."""
 
+import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +118,15 @@ def test_the_second_session_start_supersedes_in_every_tag_of_the_run(tmp_path: P
     assert snapshot.superseded == 3
 
 
+def test_a_session_start_after_points_supersedes_even_if_it_is_the_first(tmp_path: Path) -> None:
+    # A writer that resumes with purge_step=2 once left the points of the interrupted run in place, as the first session
+    # had not marked its own start.
+    write(tmp_path / "events.out.tfevents.1", *(scalar(s, s) for s in range(4)))
+    write(tmp_path / "events.out.tfevents.2", Event(step=2, session_log=SessionLog(status=SessionLog.START)))
+    write(tmp_path / "events.out.tfevents.2", scalar(7, 70.0))
+    assert shown(open_logdir(tmp_path)) == {".": {"loss": [(0, 0.0), (1, 1.0), (7, 70.0)]}}
+
+
 def test_payloads_are_read_when_looked_at_and_follow_superseding(tmp_path: Path) -> None:
     write(tmp_path / "events.out.tfevents.1", text(0, "zero"), text(1, "one"), text(2, "two"))
     write(tmp_path / "events.out.tfevents.2", text(1, "one again"))
@@ -136,6 +148,18 @@ def test_a_payload_whose_bytes_changed_is_an_error_and_no_value(tmp_path: Path) 
         series.read(0)
     file.unlink()
     with pytest.raises(PayloadError, match="cannot be read"):
+        series.read(0)
+
+
+def test_a_payload_of_another_point_in_the_same_place_is_an_error(tmp_path: Path) -> None:
+    # A run that was written anew put a record of the same length, with a valid CRC, where the old one had been, and
+    # readers of the old snapshot were shown its text.
+    file = tmp_path / "events.out.tfevents.1"
+    write(file, text(1, "zero"))
+    series = open_logdir(tmp_path).series(".", "note")
+    assert series is not None
+    write(file, text(2, "nero"), mode="wb")
+    with pytest.raises(PayloadError, match="has changed"):
         series.read(0)
 
 
@@ -163,6 +187,66 @@ def test_a_deleted_run_disappears(tmp_path: Path) -> None:
     assert list(logdir.update().runs) == []
 
 
+def test_a_series_that_comes_back_has_another_version(tmp_path: Path) -> None:
+    # A run that was deleted and trained again began at version 1 as before, so that charts kept the old curve.
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    logdir = Logdir(tmp_path)
+    versions = []
+    for value in (1.0, 2.0):
+        write(file, scalar(0, value))
+        series = logdir.update().series("run", "loss")
+        assert series is not None
+        versions.append(series.version)
+        file.unlink()
+        logdir.update()
+    assert versions[1] > versions[0]
+
+
+def test_a_tag_that_another_file_began_as_another_kind_is_reported(tmp_path: Path) -> None:
+    # Such points cannot be shown in one series; they used to vanish without a word.
+    write(tmp_path / "events.out.tfevents.1", scalar(0, 1.0, tag="note"))
+    write(tmp_path / "events.out.tfevents.2", text(1, "x"), text(2, "x"))
+    snapshot = open_logdir(tmp_path)
+    assert shown(snapshot) == {".": {"note": [(0, 1.0)]}}
+    assert [(h.damage_count, [(d.offset, d.reason) for d in h.damages]) for h in snapshot.health] == [
+        (0, []),
+        (1, [(12, "2 points of 'note' are text, but another file of the run began it as scalars")]),
+    ]
+
+
+def test_runs_without_a_readable_wall_time_come_last(tmp_path: Path) -> None:
+    # NaN is neither before nor after anything, and left all runs in an order of chance.
+    for name, wall_time in (("a", 3.0), ("b", float("nan")), ("c", 1.0), ("d", 2.0)):
+        write(tmp_path / name / "events.out.tfevents.1", scalar(0, 1.0, wall_time=wall_time))
+    runs = open_logdir(tmp_path).runs.values()
+    assert [(run.name, run.first_wall_time) for run in runs] == [("c", 1.0), ("d", 2.0), ("a", 3.0), ("b", math.inf)]
+
+
+@pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="file names are UTF-8 there")
+def test_names_that_are_no_utf8_are_shown_escaped(tmp_path: Path) -> None:
+    # Python's surrogates for such bytes cannot be encoded as JSON, so that one folder broke the whole list of runs.
+    folder = tmp_path / os.fsdecode(b"r\xff")
+    write(folder / "events.out.tfevents.1", text(0, "zero"))
+    snapshot = open_logdir(tmp_path)
+    assert list(snapshot.runs) == [r"r\xff"]
+    assert [health.path for health in snapshot.health] == [r"r\xff/events.out.tfevents.1"]
+    assert snapshot.runs[r"r\xff"].series["note"].read(0).strings.item() == "zero"
+
+
+def test_folders_may_be_nested_deeper_than_python_recurses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The listing was recursive; its RecursionError ended the following of the directory.
+    monkeypatch.chdir(tmp_path)
+    for _ in range(1100):
+        Path("a").mkdir()
+        monkeypatch.chdir("a")
+    monkeypatch.chdir(tmp_path)
+    # Unlike the folders of a test, these could not be removed by pytest, whose way to do it is recursive too.
+    try:
+        assert list(open_logdir(tmp_path).runs) == []
+    finally:
+        subprocess.run(["rm", "-r", "a"], cwd=tmp_path, check=True)
+
+
 def test_a_missing_directory_is_empty_until_it_comes(tmp_path: Path) -> None:
     logdir = Logdir(tmp_path / "later")
     assert list(logdir.update().runs) == []
@@ -177,6 +261,19 @@ def test_symbolic_links_are_followed_and_loops_end(tmp_path: Path) -> None:
     (logs / "linked").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "loop").symlink_to(logs)
     assert list(open_logdir(logs).runs) == ["linked"]
+
+
+def test_folders_that_link_to_each_other_are_listed_in_bounded_time(tmp_path: Path) -> None:
+    # Every order in which the links can be walked is a path of its own: 9 folders have a million of them.
+    for name in "abcdefghi":
+        (tmp_path / name).mkdir()
+    for name in "abcdefghi":
+        for other in "abcdefghi":
+            (tmp_path / name / f"to_{other}").symlink_to(tmp_path / other)
+    write(tmp_path / "a" / "events.out.tfevents.1", scalar(0, 1.0))
+    runs = open_logdir(tmp_path).runs
+    assert "a" in runs
+    assert len(runs) <= 16
 
 
 def test_health_names_file_offset_and_reason(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from summary.points import GrowingColumn, Restart, kept_points
         ([0, 1, 2, 3, 4, 2, 3], [0, 1, 2, 3]),
         ([0, 1, 2, 3, 4, 2, 3, 4, 1, 2], [0, 1, 2]),
         ([5, 0], [0]),
+        # The largest step once stood for "no restart follows", and was lost where another step went back.
+        ([5, 3, 2**63 - 1, 2**63 - 1], [3, 2**63 - 1, 2**63 - 1]),
     ],
 )
 def test_a_step_that_goes_back_supersedes_the_points_it_repeats(steps: list[int], kept: list[int]) -> None:
@@ -30,6 +32,10 @@ def test_a_session_start_supersedes_from_its_step_on_and_nothing_after_it() -> N
     # With session starts the run says itself where it restarted: other steps that go back are left alone.
     steps = np.array([0, 1, 2, 0, 1], np.int64)
     assert kept_points(steps, [Restart(position=0, step=0)]).all()
+    # Of several starts in one place the lowest decides, and each supersedes only what came before it.
+    steps = np.array([0, 5, 1, 5, 0], np.int64)
+    restarts = [Restart(position=2, step=3), Restart(position=2, step=1), Restart(position=4, step=5)]
+    assert kept_points(steps, restarts).tolist() == [True, False, True, False, True]
 
 
 def test_views_of_a_growing_column_never_change() -> None:

@@ -1,3 +1,4 @@
+import contextlib
 import errno
 import os
 import socket
@@ -13,8 +14,10 @@ import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
 from summary import SummaryWriter
+from summary import writer as writer_module
 from summary.file_writer import FileWriter
 from summary.proto.event_pb2 import Event
+from summary.proto.run_metadata_pb2 import RunMetadata
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -131,8 +134,11 @@ def test_wall_times(tmp_path: Path) -> None:
     writer.add_scalar("t", 1.0, 1, 12.25)
     writer.add_scalar("t", 1.0, 1, 13)
     writer.add_text("t", "x", 1, 14.0)
+    # The epoch is a time too; it used to become the present one.
+    writer.add_text("t", "x", 1, 0.0)
+    writer.add_run_metadata(RunMetadata(), "t", 1, 0)
     writer.close()
-    assert [event.wall_time for event in events(tmp_path)] == [12.25, 13.0, 14.0]
+    assert [event.wall_time for event in events(tmp_path)] == [12.25, 13.0, 14.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize(
@@ -171,6 +177,27 @@ def test_add_scalars_writes_a_run_per_key(tmp_path: Path) -> None:
     assert scalars(tmp_path) == []
     assert scalars(tmp_path / "loss_all_train") == [("loss/all", 5, 1.0), ("loss/all", 6, 3.0)]
     assert scalars(tmp_path / "loss_all_test") == [("loss/all", 5, 2.0)]
+
+
+def test_threads_that_add_the_same_scalars_share_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Each of two threads opened a file for a new key; the first was then neither flushed nor closed by the writer.
+    together = threading.Barrier(2)
+
+    def slow(folder: Path, **options: Any) -> FileWriter:
+        if folder != tmp_path:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                together.wait(0.2)
+        return FileWriter(folder, **options)
+
+    monkeypatch.setattr(writer_module, "FileWriter", slow)
+    writer = SummaryWriter(tmp_path)
+    threads = [threading.Thread(target=writer.add_scalars, args=("loss", {"a": 1.0})) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    writer.close()
+    assert len(event_files(tmp_path / "loss_a")) == 1
 
 
 def test_flush_returns_when_all_is_in_the_file(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dashboard.arrays import typed, typed_for_screen
 from dashboard.colors import RunColor, Scheme
 from dashboard.numbers import count, counted
+from dashboard.panels.charts import Chart
 from dashboard.panels.histograms.buckets import Cleaned, clean, outline, pick, rebin, span
 from dashboard.theme import chart_layout, ink
 
@@ -44,14 +45,6 @@ class ChartSettings:
     bins: Bins = "written"
     utc_offset: float = 0.0
     """Seconds to add to a wall time so that Plotly, which knows no time zones, prints local time."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure, and what has to be said about it."""
-
-    figure: dict[str, Any]
-    note: str
 
 
 @dataclass(frozen=True)

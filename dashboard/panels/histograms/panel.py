@@ -1,20 +1,19 @@
 """The histograms panel: one card per tag and run."""
 
-import time
 from collections.abc import Mapping
 from typing import Any, cast
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, dcc, html
+from dash import Dash, html
 from fastapi import APIRouter
 
-from dashboard.colors import RunColor, assign_colors
-from dashboard.controls import pattern_input, segmented
+from dashboard.colors import RunColor
+from dashboard.controls import segmented, tag_filter_input
 from dashboard.live import Live
 from dashboard.panels.cards import CardGrid, Draw, frame, pair_keys, pair_of
+from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import pick
-from dashboard.panels.histograms.figures import Axis, Bins, Chart, ChartSettings, Mode, Moment, histogram_chart
+from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
 from dashboard.state import Setting, View, choice
-from dashboard.theme import GRAPH_CONFIG
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
@@ -51,12 +50,6 @@ class HistogramsPanel:
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "noteHistograms"),
-            Output("histograms-drawn", "id"),
-            Input(self._grid.data_id(cast(str, ALL)), "figure"),
-            prevent_initial_call=True,
-        )
 
     def router(self, live: Live) -> APIRouter | None:
         return None
@@ -66,7 +59,7 @@ def toolbar(view: View) -> html.Div:
     """Tag filter, mode, axis, bins."""
     return html.Div(
         [
-            pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression"),
+            tag_filter_input(view),
             segmented(
                 MODE, view, {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map"}, "How steps are drawn"
             ),
@@ -80,14 +73,14 @@ def toolbar(view: View) -> html.Div:
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag of one run, still without its chart."""
     tag, run = pair_of(key)
-    graph = dcc.Graph(id={"type": "histograms-data", "key": key}, config=GRAPH_CONFIG, style={"height": "100%"})
-    return frame(key, tag, "histograms", wide, html.Div(graph, className="chart"), run=run, color=colors.get(run))
+    body = chart_body({"type": "histograms-data", "key": key})
+    return frame(key, tag, "histograms", wide, body, run=run, color=colors.get(run))
 
 
 def depends(key: str, on: Draw) -> object:
     """What the chart of a card is made of."""
     series = series_of(key, on.snapshot)
-    color = assign_colors(on.snapshot.runs).get(pair_of(key)[1])
+    color = on.colors.get(pair_of(key)[1])
     return (chart_settings(on.view), on.scheme, color, None if series is None else series.version)
 
 
@@ -95,11 +88,9 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
     """The figure of a card; its layout's ``meta`` carries what the card says about it."""
     series = series_of(key, on.snapshot)
     if series is None:
-        return {"data": [], "layout": {"meta": {"note": "no data any more"}}}
-    color = assign_colors(on.snapshot.runs)[series.run]
-    chart = series_chart(series, color, on)
-    chart.figure["layout"]["meta"] = {"note": chart.note, "mode": MODE.of(on.view), "color": color.on(on.scheme)}
-    return chart.figure
+        return Chart({"data": [], "layout": {}}, "no data any more").with_meta()
+    color = on.colors[series.run]
+    return series_chart(series, color, on).with_meta(mode=MODE.of(on.view), color=color.on(on.scheme))
 
 
 def series_chart(series: Series, color: RunColor, on: Draw) -> Chart:
@@ -131,5 +122,5 @@ def chart_settings(view: View) -> ChartSettings:
         mode=cast(Mode, MODE.of(view)),
         axis=cast(Axis, AXIS.of(view)),
         bins=cast(Bins, BINS.of(view)),
-        utc_offset=float(time.localtime().tm_gmtoff),
+        utc_offset=utc_offset(),
     )

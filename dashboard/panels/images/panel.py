@@ -8,16 +8,15 @@ from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
 from dashboard.arrays import typed
-from dashboard.colors import RunColor, assign_colors
-from dashboard.controls import pattern_input, segmented, setting_id, switch, view_input
+from dashboard.colors import RunColor
+from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
 from dashboard.icons import icon
 from dashboard.live import Live
-from dashboard.panels.cards import CardGrid, Draw, frame, shown_series
+from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
 from dashboard.panels.images.routes import make_router
-from dashboard.panels.scalars.cards import prefix
 from dashboard.state import Setting, View, choice, flag, names, number
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.snapshot import Snapshot
 
 BRIGHTNESS = number("images.brightness", 1.0, 0.0, 2.0)
 CONTRAST = number("images.contrast", 1.0, 0.0, 5.0)
@@ -37,7 +36,7 @@ class ImagesPanel:
     def __init__(self) -> None:
         self._grid = CardGrid(
             panel=self.name,
-            keys=tag_keys,
+            keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
             card=card,
             target="data",
             depends=depends,
@@ -65,7 +64,6 @@ class ImagesPanel:
             Output("images-visible", "id"),
             view_input(self.name),
         )
-
         app.clientside_callback(
             ClientsideFunction("stepscope", "resetAdjustments"),
             Output(setting_id(BRIGHTNESS.name), "value"),
@@ -82,7 +80,7 @@ def toolbar(view: View) -> html.Div:
     """Tag filter, brightness, contrast, size, link."""
     return html.Div(
         [
-            pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression"),
+            tag_filter_input(view),
             adjustment(BRIGHTNESS, view, "Brightness", 2.0),
             adjustment(CONTRAST, view, "Contrast", 5.0),
             html.Button(
@@ -117,42 +115,29 @@ def adjustment(setting: Setting[float], view: View, label: str, most: float) -> 
     return html.Label([html.Span(label), slider, shown], className="field")
 
 
-def tag_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
-    """A card for every tag, whichever runs have it."""
-    tags = dict.fromkeys(series.tag for series in shown_series(snapshot, view, PLUGIN_NAME))
-    return [(prefix(tag), tag) for tag in tags]
-
-
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, which ``assets/images.js`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": tag})
     return frame(tag, tag, "images", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 
 
-def card_series(tag: str, on: Draw) -> list[Series]:
-    """The series of a tag in the shown runs."""
-    found = (on.snapshot.series(run, tag) for run in on.view.shown_runs(on.snapshot.runs))
-    return [series for series in found if series is not None and series.kind == PLUGIN_NAME]
-
-
 def depends(tag: str, on: Draw) -> object:
     """What a card is made of."""
-    return [(series.run, series.version) for series in card_series(tag, on)]
+    return [(series.run, series.version) for series in on.series_of_tag(tag, PLUGIN_NAME)]
 
 
 def draw(tag: str, on: Draw) -> dict[str, Any]:
     """Runs of a card with their colours, steps and wall times; the pictures are asked for when they are looked at."""
-    colors = assign_colors(on.snapshot.runs)
     return {
         "tag": tag,
         "runs": [
             {
                 "run": series.run,
-                "light": colors[series.run].light,
-                "dark": colors[series.run].dark,
+                "light": on.colors[series.run].light,
+                "dark": on.colors[series.run].dark,
                 "steps": typed(series.steps),
                 "walls": typed(series.wall_times),
             }
-            for series in card_series(tag, on)
+            for series in on.series_of_tag(tag, PLUGIN_NAME)
         ],
     }

@@ -1,13 +1,14 @@
 """The pictures' bytes over HTTP, and what is known of them."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from dashboard.api.errors import find_series
-from dashboard.api.scalars import MAX_NAME, attachment
+from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.api.scalars import attachment
 from dashboard.live import Live
 from dashboard.panels.images.pictures import EXTENSIONS, Picture, describe, picture
 from summary.kinds.base import PayloadError
@@ -64,10 +65,10 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/point")
     def point(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
-        index: Annotated[int, Query(ge=0)],
-        sample: Annotated[int, Query(ge=0)] = 0,
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        sample: Index = 0,
     ) -> dict[str, Any]:
         """What is known of the pictures at one step, or why they cannot be shown."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
@@ -78,10 +79,10 @@ def make_router(live: Live) -> APIRouter:
     @routes.get("/image", response_class=Response)
     def image(
         request: Request,
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
-        index: Annotated[int, Query(ge=0)],
-        sample: Annotated[int, Query(ge=0)] = 0,
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        sample: Index = 0,
         step: int | None = None,
         wall_time: float | None = None,
         download: bool = False,

@@ -11,6 +11,7 @@ from dashboard.arrays import typed, typed_for_screen
 from dashboard.colors import RunColor, Scheme
 from dashboard.downsample import POINTS_PER_LINE, indices_to_draw
 from dashboard.numbers import count
+from dashboard.panels.charts import Chart
 from dashboard.panels.scalars.smoothing import smooth
 from dashboard.theme import chart_layout
 from summary.snapshot import Columns
@@ -47,15 +48,6 @@ class Zoom:
 
     x: tuple[float, float]
     y: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure, and what has to be said about it."""
-
-    figure: dict[str, Any]
-    note: str
-    """What was left out of the picture; empty if nothing was."""
 
 
 @dataclass(frozen=True)

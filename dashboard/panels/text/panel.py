@@ -1,16 +1,16 @@
 """The text panel: one card per tag and run, newest text first."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException
 from fastapi.responses import PlainTextResponse
 
 from dashboard.api.errors import find_series
-from dashboard.api.scalars import MAX_NAME
+from dashboard.api.parameters import Index, RunName, TagName
 from dashboard.colors import RunColor
-from dashboard.controls import pattern_input, segmented
+from dashboard.controls import segmented, tag_filter_input
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.cards import CardGrid, Draw, frame, pair_keys, pair_of
@@ -49,9 +49,7 @@ class TextPanel:
     def layout(self, snapshot: Snapshot, view: View) -> Any:
         toolbar = html.Div(
             [
-                pattern_input(
-                    "tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression"
-                ),
+                tag_filter_input(view),
                 segmented(FORMAT, view, {"markdown": "Markdown", "raw": "As written"}, "How texts are shown"),
             ],
             className="toolbar",
@@ -116,10 +114,10 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/entries")
     def entries(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
-        start: Annotated[int, Query(ge=0)],
-        stop: Annotated[int, Query(ge=0)],
+        run: RunName,
+        tag: TagName,
+        start: Index,
+        stop: Index,
         markdown: bool = True,
     ) -> list[dict[str, Any]]:
         """The texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
@@ -130,9 +128,9 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/raw")
     def raw(
-        run: Annotated[str, Query(max_length=MAX_NAME)],
-        tag: Annotated[str, Query(max_length=MAX_NAME)],
-        index: Annotated[int, Query(ge=0)],
+        run: RunName,
+        tag: TagName,
+        index: Index,
     ) -> PlainTextResponse:
         """One text as it was written, whole."""
         try:

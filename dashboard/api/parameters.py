@@ -1,0 +1,12 @@
+"""Query parameters that several routes share."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+MAX_NAME = 4096
+
+RunName = Annotated[str, Query(max_length=MAX_NAME)]
+TagName = Annotated[str, Query(max_length=MAX_NAME)]
+Index = Annotated[int, Query(ge=0)]
+"""Place of a point in its series, or of a sample in a point."""

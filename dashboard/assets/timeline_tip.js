@@ -1,0 +1,50 @@
+// @ts-check
+/** The box beside the mouse, about what is under it. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const timeline = (root.timeline = root.timeline || {});
+
+  class Tip {
+    /** @param {any} panel the panel of timeline_panel.js */
+    constructor(panel) {
+      this.panel = panel;
+      this.element = timeline.details.element("div", "timeline-tip");
+    }
+
+    hide() {
+      this.element.style.display = "none";
+    }
+
+    /** Follows the mouse. @param {{x: number, y: number} | null} at in the lanes, or null */
+    point(at) {
+      const content = at && this.about(at);
+      if (at && content) this.show(at, content);
+      else this.hide();
+    }
+
+    /** What is said about what is under a point. @param {{x: number, y: number}} at @returns {Node[] | null} */
+    about(at) {
+      const { panel } = this;
+      const { details, geometry } = timeline;
+      const { summary } = panel.source;
+      if (panel.hover) return details.tooltip(panel.hover, summary);
+      const band = panel.bandAt(at);
+      if (!band) return null;
+      if (at.x < panel.left) return [details.element("div", "timeline-tip-lane", band.title)];
+      const reading = band.type === "counter" ? geometry.counterAt(panel.source, band.counter, panel.timeAt(at.x)) : null;
+      return reading && details.counterTip(band, reading, summary);
+    }
+
+    /** @param {{x: number, y: number}} at @param {Node[]} content */
+    show(at, content) {
+      this.element.replaceChildren(...content);
+      this.element.style.display = "block";
+      const { offsetWidth: w, offsetHeight: h } = this.element;
+      const x = at.x + 16 + w > this.panel.width ? Math.max(at.x - w - 12, 4) : at.x + 16;
+      const y = at.y + 18 + h > this.panel.height ? Math.max(at.y - h - 12, 4) : at.y + 18;
+      this.element.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+    }
+  }
+
+  timeline.Tip = Tip;
+})();

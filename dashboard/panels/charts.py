@@ -1,0 +1,33 @@
+"""What the panels whose cards are charts share; ``assets/charts.js`` is its side in the browser."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from dash import dcc, html
+
+from dashboard.theme import GRAPH_CONFIG
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure, and what has to be said about it."""
+
+    figure: dict[str, Any]
+    note: str
+    """What was left out of the picture; empty if nothing was."""
+
+    def with_meta(self, **meta: Any) -> dict[str, Any]:
+        """The figure, its layout's ``meta`` carrying the note for the card's head and whatever else the page reads."""
+        layout = self.figure["layout"] | {"meta": {"note": self.note, **meta}}
+        return self.figure | {"layout": layout}
+
+
+def chart_body(data_id: dict[str, str]) -> html.Div:
+    """The body of a card that is a chart, still without its figure."""
+    return html.Div(dcc.Graph(id=data_id, config=GRAPH_CONFIG, style={"height": "100%"}), className="chart")
+
+
+def utc_offset() -> float:
+    """Seconds to add to a wall time so that Plotly, which knows no time zones, prints the server's local time."""
+    return float(time.localtime().tm_gmtoff)

@@ -1,0 +1,30 @@
+"""The browser that tests, benchmarks and screenshots drive."""
+
+import os
+import shutil
+from typing import Final
+
+NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS: Final = (
+    # Containers rarely allow the browser its own sandbox; it only ever opens pages of this machine.
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+    "--no-first-run",
+)
+"""Chromium asks nothing of other hosts, and runs without a display or a graphics card."""
+
+
+def browser_path() -> str:
+    """The Chromium or Chrome of this machine: ``$CHROMIUM``, or the first that is installed.
+
+    Raises:
+        FileNotFoundError: there is none.
+    """
+    found = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        raise FileNotFoundError("no Chromium or Chrome found: install chromium, or name one in $CHROMIUM")
+    return found
