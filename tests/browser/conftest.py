@@ -59,7 +59,7 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # For a module, not the session: Playwright keeps an event loop running, in which other tests could not start theirs.
+    # For a module, not the session: Playwright keeps an event loop running, and other tests start their own.
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         yield started
