@@ -8,11 +8,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dashboard.live import Live
 from dashboard.verbs.serve import make_live, make_server
 from tools.browser import FLAGS, browser_path
+
+# Long enough for the compilation of the scan, which the first start on a new machine waits for.
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page that fails the test on a console error, an uncaught exception, or a request to another host."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = context.new_page()
-    opened.set_default_timeout(20_000)
+    opened.set_default_timeout(PATIENCE_MS)
     errors: list[str] = []
     strangers: list[str] = []
 
