@@ -20,6 +20,7 @@ from summary.records import HEADER_BYTES
 from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, Scanner
 from summary.scan_kernel import BLOB
 from summary.snapshot import SCALARS, Damage
+from summary.source import read_up_to
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -123,7 +124,7 @@ class EventFile:
     def begins_as_before(self) -> bool:
         """Whether the file still begins with the bytes that were read first; raises OSError."""
         with self._open_at(0) as stream:
-            return _read_up_to(stream, len(self._head)) == self._head
+            return read_up_to(stream, len(self._head)) == self._head
 
     def read_new(self, size: int) -> None:
         """Reads what was appended, up to the end of the file, whose size was last seen as ``size``.
@@ -138,7 +139,7 @@ class EventFile:
         with self._open_at(position) as stream:
             while True:
                 stream.seek(position)
-                content = _read_up_to(stream, window)
+                content = read_up_to(stream, window)
                 if position == 0:
                     self._head = content[:_HEAD_BYTES]
                 outcome, taken = self._scan_window(np.frombuffer(content, np.uint8), position, rows)
@@ -322,13 +323,3 @@ def value_of_event(event: Event, index: int = 0) -> Summary.Value:
 def _event_of(row: np.void, buffer: NDArray[np.uint8], base: int) -> Event:
     begin = int(row["offset"]) - base
     return Event.FromString(buffer[begin : begin + int(row["length"])].tobytes())
-
-
-def _read_up_to(stream: BinaryIO, size: int) -> bytes:
-    """Reads ``size`` bytes, or fewer only at the end of the file."""
-    pieces: list[bytes] = []
-    missing = size
-    while missing > 0 and (piece := stream.read(missing)):
-        pieces.append(piece)
-        missing -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)

@@ -20,9 +20,9 @@ from summary.event_file import EventFile, value_of_event
 from summary.kinds.base import Payload, PayloadError
 from summary.points import Part, Restart, join, kept_points
 from summary.proto.event_pb2 import Event
-from summary.records import masked_crc
+from summary.records import FOOTER_BYTES, masked_crc
 from summary.snapshot import EMPTY_SNAPSHOT, Columns, Companion, Damage, FileHealth, Run, Series, Snapshot
-from summary.source import FoundFile, LocalSource, Source, readable
+from summary.source import FoundFile, LocalSource, Source, read_up_to, readable
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
@@ -251,11 +251,11 @@ class Logdir:
         where = f"the record at offset {offset} of {readable(part.path)}"
         try:
             with self._source.open(part.path, offset) as stream:
-                content = stream.read(length + 4)
+                content = read_up_to(stream, length + FOOTER_BYTES)
         except OSError as error:
             raise PayloadError(f"{where} cannot be read: {error}") from error
         data = content[:length]
-        if len(content) < length + 4 or masked_crc(data) != int.from_bytes(content[length:], "little"):
+        if len(content) < length + FOOTER_BYTES or masked_crc(data) != int.from_bytes(content[length:], "little"):
             raise PayloadError(f"{where} has changed since it was read first")
         try:
             event = Event.FromString(data)

@@ -66,6 +66,16 @@ class LocalSource:
         return stream
 
 
+def read_up_to(stream: BinaryIO, size: int) -> bytes:
+    """Reads ``size`` bytes, or fewer only at the end of the file."""
+    pieces: list[bytes] = []
+    missing = size
+    while missing > 0 and (piece := stream.read(missing)):
+        pieces.append(piece)
+        missing -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
 def readable(path: PurePosixPath) -> str:
     """A path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
     return os.fsencode(path).decode(errors="backslashreplace")
