@@ -61,7 +61,11 @@
     while (i + 2 < xs.length && xs[i + 1] <= x) i += 1;
     // Where the pointer is right of the last stretch, or the only bucket has no width.
     while (i > 0 && ys[i] !== ys[i + 1]) i -= 1;
-    return { left: xs[i], right: xs[i + 1], count: (meta.at - ys[i]) / meta.scale };
+    const width = Math.max(xs[i + 1] - xs[i], meta.finest);
+    const count = (((meta.at - ys[i]) / meta.scale) * width) / meta.typical;
+    // Screen numbers have seven digits, and counts are whole as a rule.
+    const whole = Math.round(count);
+    return { left: xs[i], right: xs[i + 1], count: Math.abs(count - whole) < 1e-4 * Math.max(10, whole) ? whole : count };
   }
 
   function ridgeFacts(plot, mode, x, px, py) {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Figure
 
 from dashboard.colors import PALETTE
-from dashboard.panels.histograms.buckets import clean, outline, pick, rebin, span
+from dashboard.panels.histograms.buckets import clean, join_narrow, outline, pick, rebin, span, typical_width
 from dashboard.panels.histograms.compressor import compress
 from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
 from summary import SummaryWriter
@@ -41,16 +41,33 @@ def test_a_histogram_of_nothing_is_empty() -> None:
 
 
 def test_outline_is_stairs_with_gaps_and_joined_empty_buckets() -> None:
-    x, y = outline(rows((0, 1, 2), (1, 2, 0), (2, 3, 0), (3, 4, 5), (6, 7, 1)))
+    x, y = outline(rows((0, 1, 2), (1, 2, 0), (2, 3, 0), (3, 4, 5), (6, 7, 1)), typical=1, finest=0.1)
     assert x.tolist() == [0, 0, 1, 1, 3, 3, 4, 4, 6, 6, 7, 7]
     assert y.tolist() == [0, 2, 2, 0, 0, 5, 5, 0, 0, 1, 1, 0]
 
 
 def test_a_single_value_is_a_needle() -> None:
     needle = rows((3, 3, 10))
-    assert [part.tolist() for part in outline(needle)] == [[3, 3, 3, 3], [0, 10, 10, 0]]
+    assert [part.tolist() for part in outline(needle, typical=1, finest=1)] == [[3, 3, 3, 3], [0, 10, 10, 0]]
     assert span([needle]) == (2.85, 3.15)
     assert rebin(needle, np.array([2.0, 3.0, 4.0])).tolist() == [0, 10]
+
+
+def test_equal_areas_are_equal_counts() -> None:
+    # Buckets as TensorFlow and PyTorch write them are narrow near zero; bare counts once drew a valley there.
+    x, y = outline(rows((-4, -1, 30), (-1, 0, 20), (0, 1, 20), (1, 4, 30)), typical=1, finest=0.1)
+    assert x.tolist() == [-4, -4, -1, -1, 0, 0, 1, 1, 4, 4]
+    assert y.tolist() == [0, 10, 10, 20, 20, 20, 20, 10, 10, 0]
+    assert typical_width([rows((-4, -1, 30), (-1, 0, 20), (0, 1, 20))], 0.1) == 1
+    assert typical_width([rows((3, 3, 10)), np.empty((0, 3))], 0.1) == 0.1
+    assert typical_width([], 0.1) == 0.1
+
+
+def test_neighbours_too_narrow_to_be_told_apart_are_joined_and_nothing_is_lost() -> None:
+    narrow = rows((0, 5, 9), (5, 5.2, 1), (5.2, 5.5, 2), (5.5, 5.9, 3), (6.1, 6.2, 4), (6.2, 6.3, 5), (8, 12, 6))
+    assert join_narrow(narrow, 1.0).tolist() == [[0, 5, 9], [5, 5.9, 6], [6.1, 6.3, 9], [8, 12, 6]]
+    assert join_narrow(narrow, 1e-6).tolist() == narrow.tolist()
+    assert join_narrow(np.empty((0, 3)), 1.0).shape == (0, 3)
 
 
 def test_rebin_spreads_counts_over_their_width() -> None:

@@ -1,11 +1,14 @@
 """Buckets of histograms made fit for drawing; pure functions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+FINEST_SHARE: Final = 1 / 150
+"""Share of the axis below which buckets are joined: a few pixels of a card."""
 STEPS_DRAWN: Final = 50
 """Histograms in one chart; more cannot be told apart and make it slow."""
 
@@ -44,14 +47,49 @@ def pick(total: int, most: int = STEPS_DRAWN) -> NDArray[np.int64]:
     return np.linspace(0, total - 1, most).round().astype(np.int64)
 
 
-def outline(buckets: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
-
-    Empty buckets side by side share one step, so that a line has few points. A bucket without width, where all values
-    are equal, becomes a needle.
+def join_narrow(buckets: NDArray[np.float64], finest: float) -> NDArray[np.float64]:
+    """Joins neighbours that are too narrow to be told apart; wider buckets stay as they were written.
 
     Args:
         buckets: float64[k, 3], as `clean` gives them.
+        finest: the least width that can be seen.
+    """
+    if len(buckets) == 0:
+        return buckets
+    widths = buckets[:, 1] - buckets[:, 0]
+    place = np.floor(buckets[:, :2].mean(axis=1) / finest)
+    begins = np.ones(len(buckets), np.bool_)
+    begins[1:] = (
+        (widths[1:] >= finest)
+        | (widths[:-1] >= finest)
+        | (place[1:] != place[:-1])
+        | (buckets[1:, 0] > buckets[:-1, 1])
+    )
+    starts = np.flatnonzero(begins)
+    rights = np.maximum.reduceat(buckets[:, 1], starts)
+    return np.column_stack([buckets[starts, 0], rights, np.add.reduceat(buckets[:, 2], starts)])
+
+
+def typical_width(all_buckets: Sequence[NDArray[np.float64]], finest: float) -> float:
+    """The median width of buckets, at least ``finest``."""
+    widths = [buckets[:, 1] - buckets[:, 0] for buckets in all_buckets if len(buckets)]
+    return max(float(np.median(np.concatenate(widths))), finest) if widths else finest
+
+
+def outline(
+    buckets: NDArray[np.float64], typical: float, finest: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The stairs over the buckets: level over each bucket, nothing between buckets that do not touch.
+
+    Heights are counts per ``typical`` of width, as only then equal areas are equal counts: TensorFlow's and PyTorch's
+    buckets are the wider the farther from zero, and their bare counts would draw a valley at zero. Empty buckets side
+    by side share one step, so that a line has few points. A bucket narrower than ``finest``, down to one of no width
+    where all values are equal, is as high as one that wide.
+
+    Args:
+        buckets: float64[k, 3], as `clean` gives them.
+        typical: the width whose height is the count.
+        finest: the least width.
 
     Returns:
         x and y of the line, float64, equally long: bucket i of n lies between points 2i + 1 and 2i + 2, and a point at
@@ -61,7 +99,8 @@ def outline(buckets: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
         return np.empty(0), np.empty(0)
     steps = _without_empty_neighbours(_with_gaps(buckets))
     x = np.concatenate([steps[:1, 0], steps[:, :2].reshape(-1), steps[-1:, 1]])
-    y = np.concatenate([[0.0], np.repeat(steps[:, 2], 2), [0.0]])
+    heights = steps[:, 2] * (typical / np.maximum(steps[:, 1] - steps[:, 0], finest))
+    y = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
     return x, y
 
 

@@ -11,7 +11,17 @@ from dashboard.arrays import typed, typed_for_screen
 from dashboard.colors import RunColor, Scheme
 from dashboard.numbers import count, counted
 from dashboard.panels.charts import Chart
-from dashboard.panels.histograms.buckets import Cleaned, clean, outline, pick, rebin, span
+from dashboard.panels.histograms.buckets import (
+    FINEST_SHARE,
+    Cleaned,
+    clean,
+    join_narrow,
+    outline,
+    pick,
+    rebin,
+    span,
+    typical_width,
+)
 from dashboard.theme import chart_layout, ink
 
 Mode = Literal["offset", "overlay", "heatmap"]
@@ -55,6 +65,9 @@ class _Ridge:
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     cleaned: Cleaned
+    typical: float
+    finest: float
+    """Heights are counts per typical width; a bucket narrower than the finest is as high as one that wide."""
 
 
 def histogram_chart(
@@ -77,13 +90,18 @@ def histogram_chart(
     """
     cleaned = [clean(m.buckets) if m.buckets is not None else Cleaned(np.empty((0, 3)), 0) for m in moments]
     low, high = span([c.buckets for c in cleaned])
+    finest = (high - low) * FINEST_SHARE
     places, unit = _places(moments, first_wall_time, settings)
     if settings.bins == "even" and settings.mode != "heatmap":
         edges = np.linspace(low, high, EVEN_BINS + 1)
         drawn = [Cleaned(_even(c.buckets, edges), c.dropped) for c in cleaned]
     else:
-        drawn = cleaned
-    ridges = [_Ridge(m, p, *outline(d.buckets), d) for m, p, d in zip(moments, places, drawn, strict=True)]
+        drawn = [Cleaned(join_narrow(c.buckets, finest), c.dropped) for c in cleaned]
+    typical = typical_width([d.buckets for d in drawn], finest)
+    ridges = [
+        _Ridge(m, p, *outline(d.buckets, typical, finest), d, typical, finest)
+        for m, p, d in zip(moments, places, drawn, strict=True)
+    ]
     layout = chart_layout(scheme)
     layout["uirevision"] = f"{settings.mode}{settings.axis}{settings.bins}"
     layout["xaxis"] |= {"range": [low, high], "autorange": False, "zeroline": False}
@@ -135,13 +153,15 @@ def _shade(position: int, total: int, color: RunColor, scheme: Scheme) -> str:
 
 
 def _meta(ridge: _Ridge, scale: float) -> dict[str, Any]:
-    """What the page needs to name the bucket under the pointer: its count is (at - y) / scale."""
+    """What the page needs to name the bucket under the pointer: its height is (at - y) / scale."""
     return {
         "step": ridge.moment.step,
         "wall": ridge.moment.wall_time,
         "total": ridge.cleaned.total,
         "at": 0.0 if scale < 0 else ridge.at,
         "scale": scale,
+        "typical": ridge.typical,
+        "finest": ridge.finest,
     }
 
 
