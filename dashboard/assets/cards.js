@@ -48,6 +48,7 @@
       if (observed.has(card)) continue;
       observed.add(card);
       observer.observe(card);
+      card.dispatchEvent(new CustomEvent("card-mounted", { bubbles: true }));
     }
   }
   let observing = 0;

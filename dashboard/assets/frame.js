@@ -149,6 +149,14 @@
   document.addEventListener("dblclick", (event) => {
     if (event.target.id === "sidebar-grip") setWidth(280);
   });
+  // The grid gives the focus to its cells, not to the buttons in them.
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== " " && event.key !== "Enter") return;
+    const button = event.target.matches(".run-grid .ag-cell") && event.target.querySelector("button");
+    if (!button) return;
+    event.preventDefault();
+    button.click();
+  });
   document.addEventListener("click", (event) => {
     const button = event.target.closest && event.target.closest("button");
     if (!button) return;

@@ -38,6 +38,11 @@
     tellZoom(card);
   }
 
+  // A card that is mounted anew, as other tags come or go or the tab is opened again, stays zoomed.
+  document.addEventListener("card-mounted", ({ target }) => {
+    if (target.matches(".scalars-card") && zoom.has(target.dataset.key)) tellZoom(target);
+  });
+
   // A chart can be listened to once Plotly has drawn it, which is before a hand can zoom it.
   document.addEventListener("pointermove", (event) => {
     const card = event.target.closest && event.target.closest(".scalars-card");

@@ -105,7 +105,8 @@
       context.fillStyle = theme.grid;
       context.fillRect(x, top, 1, height - top);
       context.fillStyle = theme.dimmed;
-      context.fillText(timeline.format.tickLabel(Math.round(time / step) * step, step, base), x + 4, axisY + 10);
+      const label = timeline.format.tickLabel(Math.round(time / step) * step, step, base);
+      if (x + 4 + context.measureText(label).width <= width) context.fillText(label, x + 4, axisY + 10);
     }
     if (size.steps) steps(scene, MINIMAP_HEIGHT, size.steps);
     context.restore();
@@ -214,7 +215,7 @@
     context.beginPath();
     context.roundRect(x, y, w, 18, 9);
     context.fill();
-    context.fillStyle = "#fff";
+    context.fillStyle = theme.body;
     context.textBaseline = "middle";
     context.fillText(text, x + 7, y + 9.5);
   }

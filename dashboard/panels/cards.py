@@ -93,7 +93,7 @@ class CardGrid:
         """The grid and its stores."""
         groups = self.groups(snapshot, view)
         return [
-            dcc.Store(id=f"{self.panel}-arranged", data=structure(groups)),
+            dcc.Store(id=f"{self.panel}-arranged", data=structure(groups) | {"mount": 0}),
             dcc.Store(id=f"{self.panel}-visible", data=[]),
             dcc.Store(id=f"{self.panel}-kept", data={}),
             dcc.Store(id=f"{self.panel}-drawn", data={}),
@@ -174,7 +174,8 @@ class CardGrid:
             wanted = structure(groups)
             if still_fits(mounted, wanted):
                 return no_update, no_update, error
-            return self._sections(groups, snapshot, view), wanted, error
+            # The same cards mounted once more are empty once more: what was drawn before counts no longer.
+            return self._sections(groups, snapshot, view), wanted | {"mount": mounted["mount"] + 1}, error
 
     def _register_draw(self, app: Dash, live: Live) -> None:
         @app.callback(

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from dash import dcc, html
 
@@ -23,9 +23,22 @@ class Chart:
         return self.figure | {"layout": layout}
 
 
+BLANK: Final[dict[str, Any]] = {
+    "data": [],
+    "layout": {
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "xaxis": {"visible": False},
+        "yaxis": {"visible": False},
+    },
+}
+"""What is seen until a chart is drawn: nothing; Plotly's own would be white with axes."""
+
+
 def chart_body(data_id: dict[str, str]) -> html.Div:
     """The body of a card that is a chart, still without its figure."""
-    return html.Div(dcc.Graph(id=data_id, config=GRAPH_CONFIG, style={"height": "100%"}), className="chart")
+    graph = dcc.Graph(id=data_id, figure=BLANK, config=GRAPH_CONFIG, style={"height": "100%"})
+    return html.Div(graph, className="chart")
 
 
 def utc_offset() -> float:

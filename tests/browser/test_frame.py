@@ -2,6 +2,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -190,3 +191,28 @@ def test_page_and_server_write_the_same_address(serve: Callable[..., Dashboard],
     pattern = "a|(b/c:d,e)*~ +!'\"%&ü"
     page.evaluate("(value) => stepscope.view.update((_, set) => set('tag_filter', [value]))", pattern)
     assert page.url.partition("?")[2] == encode(View(tag_filter=pattern))
+
+
+def test_runs_are_switched_from_the_keyboard(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_runs(logdir, "a", "b")
+    page.goto(serve(logdir).url)
+    expect(page.locator("#run-count")).to_have_text("2 of 2 shown")
+    cell = page.locator(".run-grid .swatch-cell").first
+    cell.focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#run-count")).to_have_text("1 of 2 shown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("runs=none&show=a$"))
+
+
+def test_a_narrow_header_keeps_its_last_control(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_scalar("loss", 1, 0)
+        writer.add_image("picture", np.zeros((1, 4, 4)), 0)
+        writer.add_histogram("weights", np.arange(3.0), 0)
+        writer.add_text("note", "x", 0)
+    page.set_viewport_size({"width": 700, "height": 700})
+    page.goto(serve(logdir).url)
+    expect(page.get_by_role("tab", name="Histograms")).to_be_visible()
+    assert page.locator("#theme").evaluate("e => e.getBoundingClientRect().right") <= 700

@@ -123,6 +123,7 @@ def test_one_picture_has_no_slider_to_move(serve: Serve, page: Page, logdir: Pat
     page.goto(serve(logdir).url)
     wait_for_shades(page, [77])
     expect(page.locator(".steps")).to_be_disabled()
+    expect(page.locator(".act-play")).to_be_hidden()
     expect(page.locator(".picture img")).to_have_class("crisp")
 
 

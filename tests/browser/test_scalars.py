@@ -228,3 +228,59 @@ def test_smoothing_slider_redraws_and_is_remembered(serve: Callable[..., Dashboa
         "document.querySelector('.js-plotly-plot')._fullData.filter((t) => t.meta.role === 'raw').length === 0"
     )
     assert drawn(page, "loss", "line")[0]["y"] == [4.0, 2.0, 1.0]
+
+
+def test_the_same_cards_are_drawn_again_after_there_were_none(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(3):
+            writer.add_scalar("loss", step, step)
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 3)
+    runs = page.get_by_label("Filter runs by regular expression")
+    runs.fill("nothing")
+    expect(page.locator(".scalars-card")).to_have_count(0)
+    runs.fill("")
+    wait_until_drawn(page, "loss", 3)
+
+
+def test_a_zoomed_card_that_is_mounted_anew_can_still_be_reset(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(100):
+            writer.add_scalar("loss", step, step)
+        writer.flush()
+        page.goto(serve(logdir).url)
+        wait_until_drawn(page, "loss", 100)
+        place = card(page, "loss").locator(".nsewdrag").first.bounding_box()
+        page.mouse.move(place["x"] + place["width"] * 0.4, place["y"] + 20)
+        page.mouse.move(place["x"] + place["width"] * 0.41, place["y"] + 20)
+        page.mouse.down()
+        page.mouse.move(place["x"] + place["width"] * 0.8, place["y"] + 150, steps=4)
+        page.mouse.up()
+        reset = card(page, "loss").locator(".act-reset")
+        expect(reset).to_be_visible()
+        writer.add_scalar("accuracy", 1, 0)
+        writer.flush()
+        expect(page.locator(".scalars-card")).to_have_count(2)
+        expect(reset).to_be_visible()
+        reset.click()
+        wait_until_drawn(page, "loss", 100)
+        expect(reset).to_be_hidden()
+
+
+def test_a_hover_box_holds_its_table_in_a_narrow_window(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    with SummaryWriter(str(logdir / ("long_" * 20) / "seed_0")) as writer:
+        for step in range(3):
+            writer.add_scalar("loss", 0.123456 + step, step)
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 3)
+    card(page, "loss").locator(".nsewdrag").first.hover()
+    right = "e => e.getBoundingClientRect().right"
+    box, table = (page.locator(part).evaluate(right) for part in ("#hover", "#hover table"))
+    assert table <= box <= 900

@@ -139,6 +139,20 @@ def test_newest_histogram_has_the_runs_own_colour_and_lies_in_front() -> None:
     assert figure["layout"]["yaxis"]["ticktext"] == ["0", "10", "20"]
 
 
+def test_one_histogram_has_the_height_of_the_chart() -> None:
+    figure = histogram_chart([Moment(0, 100.0, rows((0, 1, 4)))], 1, 100.0, PALETTE[0], ChartSettings(), "light").figure
+    _, top = figure["layout"]["yaxis"]["range"]
+    trace = figure["data"][0]
+    highest = trace["meta"]["at"] - 4 * trace["meta"]["scale"]
+    assert highest / top == pytest.approx(0.9)
+
+
+def test_equal_values_are_a_needle_that_can_be_seen() -> None:
+    moments = [Moment(0, 100.0, rows((1, 1, 4)))]
+    figure = histogram_chart(moments, 1, 100.0, PALETTE[0], ChartSettings(), "light").figure
+    assert figure["data"][0]["line"] == {"color": PALETTE[0].light, "width": 3}
+
+
 def test_routes_give_the_buckets_and_their_percentiles(tmp_path: Path) -> None:
     with SummaryWriter(str(tmp_path / "a")) as writer:
         writer.add_histogram("w", [1.0, 1.0, 3.0], 5, bins=[0.0, 2.0, 4.0], walltime=100.0)

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.colors import PALETTE
 from dashboard.panels.charts import Chart
-from dashboard.panels.scalars.figures import ChartSettings, RunCurve, Zoom, scalar_chart
+from dashboard.panels.scalars.figures import ChartSettings, RunCurve, XAxis, Zoom, scalar_chart
 from summary.snapshot import Columns
 
 PLAIN = ChartSettings(smoothing=0)
@@ -89,7 +89,14 @@ def test_one_point_has_a_marker() -> None:
     chart = scalar_chart([curve([0.5], [7])], PLAIN, "light")
     (single,) = traces(chart, "single")
     assert (single["x"], single["y"]) == ([7.0], [0.5])
-    assert chart.figure["layout"]["xaxis"]["range"] == [6.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"), [("step", [6.0, 8.0]), ("relative", [-1.0, 1.0]), ("wall", [999_000.0, 1_001_000.0])]
+)
+def test_one_point_stands_in_the_middle(axis: XAxis, expected: list[float]) -> None:
+    chart = scalar_chart([curve([0.5], [7])], ChartSettings(0, x_axis=axis), "light")
+    assert chart.figure["layout"]["xaxis"]["range"] == expected
 
 
 def test_what_is_not_finite_has_a_triangle() -> None:

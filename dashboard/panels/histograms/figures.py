@@ -34,6 +34,8 @@ HEATMAP_BINS: Final = 60
 MOST_TICKS: Final = 6
 RIDGE_SHARE: Final = 0.32
 """Height of the highest ridge as a share of the chart."""
+LONE_RIDGE_SHARE: Final = 0.9
+"""The same where there is only one."""
 
 
 @dataclass(frozen=True)
@@ -176,14 +178,18 @@ def _offset(
     places = [ridge.at for ridge in ridges]
     first, last = (min(places), max(places)) if places else (0.0, 1.0)
     reach = last - first or 1.0
+    share = RIDGE_SHARE if last > first else LONE_RIDGE_SHARE
     # One unit of the axis is this share of its full height: the highest ridge stands on the oldest moment at most.
-    full = reach / (1 - RIDGE_SHARE)
+    full = reach / (1 - share)
     tallest = max((float(ridge.y.max()) for ridge in ridges if len(ridge.y)), default=0.0)
-    scale = full * RIDGE_SHARE / tallest if tallest > 0 else 0.0
+    scale = full * share / tallest if tallest > 0 else 0.0
     edge = ink(scheme)["text" if scheme == "light" else "surface"]
     traces = []
     for position, ridge in enumerate(ridges):
         shade = _shade(position, len(ridges), color, scheme)
+        # All values equal: the outline is a needle without an inside to fill.
+        needle = len(ridge.x) > 0 and ridge.x[0] == ridge.x[-1]
+        border = {"color": _mix(edge, shade, 0.3 if scheme == "light" else 0.6), "width": 0.7}
         traces.append(
             {
                 "type": "scatter",
@@ -192,7 +198,7 @@ def _offset(
                 "y": typed(ridge.at - ridge.y * scale),
                 "fill": "toself",
                 "fillcolor": shade,
-                "line": {"color": _mix(edge, shade, 0.3 if scheme == "light" else 0.6), "width": 0.7},
+                "line": {"color": shade, "width": 3} if needle else border,
                 "hoverinfo": "skip",
                 "meta": _meta(ridge, scale),
             }

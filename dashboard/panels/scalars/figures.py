@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, Final, Literal, assert_never
 
 import numpy as np
@@ -99,7 +100,8 @@ def scalar_chart(
     if settings.x_axis == "wall":
         layout["margin"] = layout["margin"] | {"b": 40}
     if settings.y_scale == "log":
-        layout["yaxis"]["tickformat"] = _log_tick_format(lines)
+        # Of the digits between powers of ten only 2 and 5, which have room for their labels.
+        layout["yaxis"] |= {"tickformat": _log_tick_format(lines), "nticks": 3}
     layout["yaxis"] |= {"type": settings.y_scale, "uirevision": f"{settings} {zoom is None}"}
     if y_range is not None:
         layout["yaxis"] |= {"range": list(y_range), "autorange": False}
@@ -277,8 +279,11 @@ def _x_axis(
         span = max((float(np.ptp(line.x)) for line in lines), default=0.0)
         # Steps are whole numbers: no ticks between them.
         axis |= {"tickformat": "~s"} if span >= 8 else {"tickformat": ",d", "dtick": 1}
-        if span == 0 and lines and len({float(line.x[0]) for line in lines}) == 1:
-            axis |= {"range": [float(lines[0].x[0]) - 1, float(lines[0].x[0]) + 1], "autorange": False}
+    ends = {float(end) for line in lines for end in (line.x[0], line.x[-1])}
+    if len(ends) == 1 and all(map(isfinite, ends)):
+        # Where Plotly's own range would be half a millisecond of a date.
+        margin = 1000.0 if settings.x_axis == "wall" else 1.0
+        axis |= {"range": [min(ends) - margin, max(ends) + margin], "autorange": False}
     if x_range is not None:
         axis |= {"range": list(x_range), "autorange": False}
     return axis
