@@ -85,14 +85,15 @@ def checked_number(value: object, name: str) -> float:
     return float(_only_element(value, name))
 
 
-def as_array(values: Any, name: str) -> NDArray[Any]:
+def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[Any]:
     """``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
 
     Tensors are detached and moved to the host; bfloat16 and float8, which NumPy lacks, become float32.
 
     Raises:
-        TypeError: it is no array of real numbers.
+        TypeError: it is no array of real numbers, nor of complex ones where ``allow_complex``.
     """
+    wanted = "numbers" if allow_complex else "real numbers"
     if hasattr(values, "detach"):
         values = values.detach()
         if "float8" in str(values.dtype) or "bfloat16" in str(values.dtype):
@@ -103,11 +104,11 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise TypeError(f"{name} must be a rectangular array of real numbers: {error}") from None
+        raise TypeError(f"{name} must be a rectangular array of {wanted}: {error}") from None
     if "float" in array.dtype.name and array.dtype.kind == "V":
         array = array.astype(np.float32)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must be real numbers, got {_described(values)} of dtype {array.dtype}")
+    if array.dtype.kind not in ("biufc" if allow_complex else "biuf"):
+        raise TypeError(f"{name} must be {wanted}, got {_described(values)} of dtype {array.dtype}")
     return array
 
 

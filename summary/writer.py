@@ -4,34 +4,29 @@ import math
 import os
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path, PurePath
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
-
-from numpy.typing import NDArray
+from typing import Any, Final, Self
 
 from summary.arguments import checked_number, checked_step, checked_tag, checked_wall_time
 from summary.file_writer import FILE_VERSION, FileWriter
-from summary.kinds.histogram import Bins, histogram
-from summary.kinds.image import images
 from summary.kinds.run_metadata import tagged_run_metadata
-from summary.kinds.scalar import ScalarForm
-from summary.kinds.text import text
+from summary.kinds.scalar import ScalarForm, scalar
+from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.summary_pb2 import Summary
+from summary.writer_base import Message, optional_wall_time
+from summary.writer_media import MediaMethods
+from summary.writer_statistics import StatisticsMethods
 
 _LONGEST_LINGER: Final = 1.0
 _INT64_LIMIT: Final = 2**63
 
 
-class _Message(Protocol):
-    def SerializeToString(self) -> bytes: ...  # noqa: N802
-
-
-class SummaryWriter:
+class SummaryWriter(MediaMethods, StatisticsMethods):
     """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
 
     Calls check their arguments before anything is written and return at once; a thread writes, at most a
@@ -49,6 +44,7 @@ class SummaryWriter:
         max_queue: accepted for PyTorch's sake; the queue has no such limit.
         flush_secs: seconds until an event is in the file, if that is below one.
         filename_suffix: end of the event file's name.
+        logdir: ``log_dir`` as tensorboardX calls it.
 
     Raises:
         TypeError, ValueError: an argument is not what it must be; the message says what was expected.
@@ -63,13 +59,20 @@ class SummaryWriter:
         max_queue: int = 10,
         flush_secs: float = 120,
         filename_suffix: str = "",
+        *,
+        logdir: str | os.PathLike[str] | None = None,
     ) -> None:
+        if log_dir and logdir:
+            raise TypeError(f"log_dir and logdir are two names of one argument, got {log_dir!r} and {logdir!r}")
+        log_dir = log_dir or logdir
         if checked_number(max_queue, "max_queue") < 0:
             raise ValueError(f"max_queue must not be negative, got {max_queue}")
         if not checked_number(flush_secs, "flush_secs") >= 0:
             raise ValueError(f"flush_secs must not be negative, got {flush_secs}")
         purge = None if purge_step is None else checked_step(purge_step)
-        self.log_dir: Final = str(log_dir) if log_dir else _default_log_dir(comment)
+        self.log_dir = str(log_dir) if log_dir else _default_log_dir(comment)
+        self._layout = Layout()
+        self._merge_lock = threading.Lock()
         self._linger: Final = min(float(flush_secs), _LONGEST_LINGER)
         self._filename_suffix: Final = filename_suffix
         self._main: Final = self._file_writer(Path(self.log_dir))
@@ -92,6 +95,9 @@ class SummaryWriter:
         walltime: float | None = None,
         new_style: bool = False,
         double_precision: bool = False,
+        *,
+        display_name: str = "",
+        summary_description: str = "",
     ) -> None:
         """Adds a number: float32, unless ``double_precision``, which implies ``new_style``.
 
@@ -102,6 +108,8 @@ class SummaryWriter:
             walltime: the point's time.
             new_style: store a tensor, as TensorFlow 2 does, instead of the shorter field.
             double_precision: store float64; TensorBoard's default reader does not show it.
+            display_name: the tag's name in panels, as in tensorboardX.
+            summary_description: Markdown that says what the tag is, as in tensorboardX.
         """
         form: ScalarForm = "simple_value"
         if double_precision:
@@ -117,6 +125,12 @@ class SummaryWriter:
             global_step = checked_step(global_step)
         if walltime is not None and not (type(walltime) is float and math.isfinite(walltime)):
             walltime = checked_wall_time(walltime)
+        if display_name or summary_description:
+            value = scalar(tag, scalar_value, form)
+            value.metadata.display_name = display_name
+            value.metadata.summary_description = summary_description
+            self._main.add_event(Event(step=global_step, summary=Summary(value=[value])), walltime)
+            return
         self._main.add_scalar(tag, scalar_value, global_step, walltime, form)
 
     def add_scalars(
@@ -131,7 +145,7 @@ class SummaryWriter:
         The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
         ``main_tag``.
         """
-        step, wall_time = checked_step(global_step), _optional_wall_time(walltime)
+        step, wall_time = checked_step(global_step), optional_wall_time(walltime)
         numbers = {
             _subfolder(checked_tag(main_tag), key): checked_number(value, f"the scalar {key!r}")
             for key, value in tag_scalar_dict.items()
@@ -142,50 +156,6 @@ class SummaryWriter:
                     self._scalars_writers[folder] = self._file_writer(Path(self.log_dir) / folder)
             self._scalars_writers[folder].add_scalar(main_tag, number, step, wall_time)
 
-    def add_histogram(
-        self,
-        tag: str,
-        values: Any,
-        global_step: Any = None,
-        bins: Bins = "tensorflow",
-        walltime: float | None = None,
-        max_bins: int | None = None,
-    ) -> None:
-        """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
-        self._add_value(histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
-
-    def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
-    ) -> None:
-        """Adds a picture: uint8, bool, or float in 0..1; see `summary.kinds.image.images`."""
-        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
-
-    def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
-    ) -> None:
-        """Adds several pictures of one size, each kept by itself."""
-        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
-
-    def add_text(
-        self,
-        tag: str,
-        text_string: str | Sequence[Any] | NDArray[Any],
-        global_step: Any = None,
-        walltime: float | None = None,
-    ) -> None:
-        """Adds Markdown, or a table of it given as an array or nested list of strings."""
-        self._add_value(text(checked_tag(tag), text_string), global_step, walltime)
-
     def add_run_metadata(
         self, run_metadata: RunMetadata, tag: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
@@ -194,13 +164,13 @@ class SummaryWriter:
             step=checked_step(global_step),
             tagged_run_metadata=tagged_run_metadata(checked_tag(tag), run_metadata),
         )
-        self._main.add_event(event, _optional_wall_time(walltime))
+        self._main.add_event(event, optional_wall_time(walltime))
 
-    def add_summary(self, summary: _Message, global_step: Any = None, walltime: float | None = None) -> None:
+    def add_summary(self, summary: Message, global_step: Any = None, walltime: float | None = None) -> None:
         """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's."""
         own = summary if isinstance(summary, Summary) else Summary.FromString(summary.SerializeToString())
         event = Event(step=checked_step(global_step), summary=own)
-        self._main.add_event(event, _optional_wall_time(walltime))
+        self._main.add_event(event, optional_wall_time(walltime))
 
     def flush(self) -> None:
         """Returns when all that was added is in the files."""
@@ -223,9 +193,6 @@ class SummaryWriter:
     ) -> None:
         self.close()
 
-    def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        self.add_summary(Summary(value=[value]), global_step, walltime)
-
     def _writers(self) -> list[FileWriter]:
         return [self._main, *self._scalars_writers.values()]
 
@@ -236,10 +203,6 @@ class SummaryWriter:
 def _default_log_dir(comment: str) -> str:
     started = datetime.now().strftime("%b%d_%H-%M-%S")
     return str(Path("runs") / f"{started}_{socket.gethostname()}{comment}")
-
-
-def _optional_wall_time(walltime: float | None) -> float | None:
-    return None if walltime is None else checked_wall_time(walltime)
 
 
 def _subfolder(main_tag: str, key: str) -> str:

@@ -4,6 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A deadline would make tests fail on a busy machine, and tests never judge times.
+settings.register_profile("stepscope", deadline=None)
+settings.load_profile("stepscope")
 
 PEERS = Path(__file__).resolve().parents[2] / "shared" / "peer"
 

@@ -4,7 +4,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from summary.kinds import histogram, image, run_metadata, scalar, text
+from summary.kinds import (
+    audio,
+    custom_scalars,
+    histogram,
+    hparams,
+    image,
+    mesh,
+    pr_curve,
+    run_metadata,
+    scalar,
+    tensor,
+    text,
+)
 from summary.kinds.base import Kind, Payload, PayloadError
 from summary.kinds.tensors import strings_tensor
 from summary.proto.summary_pb2 import Summary
@@ -19,6 +31,12 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             histogram.KIND,
             image.KIND,
             text.KIND,
+            audio.KIND,
+            pr_curve.KIND,
+            mesh.KIND,
+            tensor.KIND,
+            hparams.KIND,
+            custom_scalars.KIND,
             run_metadata.KIND,
             run_metadata.TAGGED_KIND,
         )

@@ -9,9 +9,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array
+from summary.arguments import as_array, checked_number
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import float64_tensor, numbers, plugin_metadata
+from summary.kinds.tensors import numbers, numbers_tensor, plugin_metadata
 from summary.proto import summary_pb2
 from summary.proto.summary_pb2 import HistogramProto, Summary
 
@@ -58,7 +58,59 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
         left_out = f"{len(flat) - len(inside)} of {len(flat)} values ({len(flat) - len(finite)} not finite)"
         warnings.warn(f"the histogram {tag!r} leaves out {left_out}: no bucket holds them", stacklevel=3)
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
-    return Summary.Value(tag=tag, metadata=metadata, tensor=float64_tensor(_buckets(inside, edges, max_bins)))
+    return Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(_buckets(inside, edges, max_bins)))
+
+
+def histogram_of_buckets(
+    tag: str,
+    smallest: Any,
+    largest: Any,
+    count: Any,
+    total: Any,
+    total_of_squares: Any,
+    bucket_limits: Any,
+    bucket_counts: Any,
+) -> Summary.Value:
+    """A value with buckets that were counted elsewhere, in the older form, which keeps all that is given.
+
+    Args:
+        tag: the series.
+        smallest: the smallest of the values, and the left edge of the first occupied bucket.
+        largest: the largest of them.
+        count: how many there are.
+        total: their sum.
+        total_of_squares: the sum of their squares.
+        bucket_limits: right edges, ascending, shape [k].
+        bucket_counts: how many values fell in each bucket, shape [k].
+
+    Raises:
+        TypeError: an argument is no real number, or no array of them.
+        ValueError: the arrays differ in length, are empty or not of rank 1, the limits do not ascend, a count is
+            negative or not finite, or ``smallest`` is above ``largest``.
+    """
+    name = f"the histogram {tag!r}"
+    limits = as_array(bucket_limits, f"bucket_limits of {name}").astype(np.float64)
+    counts = as_array(bucket_counts, f"bucket_counts of {name}").astype(np.float64)
+    if limits.ndim != 1 or limits.shape != counts.shape or len(limits) == 0:
+        raise ValueError(
+            f"{name} needs as many bucket_limits as bucket_counts, got shapes {limits.shape} and {counts.shape}"
+        )
+    if not (limits[1:] >= limits[:-1]).all() or np.isnan(limits).any():
+        raise ValueError(f"bucket_limits of {name} must ascend, got {limits.tolist()}")
+    if not (np.isfinite(counts) & (counts >= 0)).all():
+        raise ValueError(f"bucket_counts of {name} must be finite and not negative, got {counts.tolist()}")
+    proto = HistogramProto(
+        min=checked_number(smallest, f"min of {name}"),
+        max=checked_number(largest, f"max of {name}"),
+        num=checked_number(count, f"num of {name}"),
+        sum=checked_number(total, f"sum of {name}"),
+        sum_squares=checked_number(total_of_squares, f"sum_squares of {name}"),
+        bucket_limit=limits.tolist(),
+        bucket=counts.tolist(),
+    )
+    if not proto.min <= proto.max:
+        raise ValueError(f"min of {name} must not be above max, got {proto.min} and {proto.max}")
+    return Summary.Value(tag=tag, histo=proto)
 
 
 def decode_histogram(value: Summary.Value) -> Histogram:

@@ -15,7 +15,7 @@ from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
 _BFLOAT16: Final = types_pb2.DT_BFLOAT16
 _HALF: Final = types_pb2.DT_HALF
 
-_NUMERIC: Final[dict[int, tuple[str, str]]] = {
+_NUMERIC: Final[dict[types_pb2.DataType, tuple[str, str]]] = {
     types_pb2.DT_FLOAT: ("<f4", "float_val"),
     types_pb2.DT_DOUBLE: ("<f8", "double_val"),
     types_pb2.DT_HALF: ("<f2", "half_val"),
@@ -30,6 +30,13 @@ _NUMERIC: Final[dict[int, tuple[str, str]]] = {
     types_pb2.DT_UINT64: ("<u8", "uint64_val"),
     types_pb2.DT_BOOL: ("?", "bool_val"),
 }
+_COMPLEX: Final[dict[types_pb2.DataType, tuple[str, str]]] = {
+    types_pb2.DT_COMPLEX64: ("<c8", "scomplex_val"),
+    types_pb2.DT_COMPLEX128: ("<c16", "dcomplex_val"),
+}
+_DTYPES: Final[dict[np.dtype[Any], types_pb2.DataType]] = {
+    np.dtype(code): dtype for dtype, (code, _) in (_NUMERIC | _COMPLEX).items() if dtype != types_pb2.DT_BFLOAT16
+}
 
 _MOST_DIMENSIONS: Final = 32
 _LARGEST_ARRAY: Final = 1 << 59
@@ -38,9 +45,10 @@ _LARGEST_REPEATED: Final = 1 << 24
 """Elements that one stored value may stand for; a damaged shape must not claim all memory."""
 
 
-def plugin_metadata(plugin_name: str, data_class: DataClass) -> SummaryMetadata:
-    """What marks a tensor as a kind's; the plugins' own content at version 0 is empty."""
-    return SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name=plugin_name), data_class=data_class)
+def plugin_metadata(plugin_name: str, data_class: DataClass, content: bytes = b"") -> SummaryMetadata:
+    """What marks a tensor as a kind's; most plugins' own ``content`` is empty at version 0."""
+    plugin_data = SummaryMetadata.PluginData(plugin_name=plugin_name, content=content)
+    return SummaryMetadata(plugin_data=plugin_data, data_class=data_class)
 
 
 def numbers(tensor: TensorProto) -> NDArray[Any]:
@@ -52,9 +60,18 @@ def numbers(tensor: TensorProto) -> NDArray[Any]:
     Raises:
         PayloadError: the dtype is not numeric, or the number of values does not fit the shape.
     """
-    if tensor.dtype not in _NUMERIC:
+    return _decoded(tensor, _NUMERIC)
+
+
+def real_or_complex_numbers(tensor: TensorProto) -> NDArray[Any]:
+    """As `numbers`, but the tensor may also be complex."""
+    return _decoded(tensor, _NUMERIC | _COMPLEX)
+
+
+def _decoded(tensor: TensorProto, dtypes: dict[types_pb2.DataType, tuple[str, str]]) -> NDArray[Any]:
+    if tensor.dtype not in dtypes:
         raise PayloadError(f"expected a numeric tensor, got {_dtype_name(tensor)}")
-    code, field = _NUMERIC[tensor.dtype]
+    code, field = dtypes[tensor.dtype]
     dtype = np.dtype(code)
     shape = _shape(tensor)
     flat = _stored(tensor, dtype, field)
@@ -88,10 +105,21 @@ def strings_tensor(values: Iterable[bytes], shape: tuple[int, ...]) -> TensorPro
     return TensorProto(dtype=types_pb2.DT_STRING, tensor_shape=_shape_proto(shape), string_val=values)
 
 
-def float64_tensor(array: NDArray[np.float64]) -> TensorProto:
-    """A DT_DOUBLE tensor with the values as raw bytes."""
-    content = np.ascontiguousarray(array, dtype="<f8").tobytes()
-    return TensorProto(dtype=types_pb2.DT_DOUBLE, tensor_shape=_shape_proto(array.shape), tensor_content=content)
+def numbers_tensor(array: NDArray[Any]) -> TensorProto:
+    """A tensor of the array's dtype, real or complex, with the values as raw bytes.
+
+    Raises:
+        TypeError: files have no such dtype.
+    """
+    little_endian = array.dtype.newbyteorder("<")
+    if little_endian not in _DTYPES:
+        raise TypeError(f"expected one of the dtypes {', '.join(map(str, _DTYPES))}, got {array.dtype}")
+    content = np.ascontiguousarray(array, dtype=little_endian).tobytes()
+    return TensorProto(
+        dtype=_DTYPES[little_endian],
+        tensor_shape=_shape_proto(array.shape),
+        tensor_content=content,
+    )
 
 
 def _shape_proto(shape: tuple[int, ...]) -> TensorShapeProto:
@@ -114,6 +142,11 @@ def _stored(tensor: TensorProto, dtype: np.dtype[Any], field: str) -> NDArray[An
         if len(tensor.tensor_content) % dtype.itemsize:
             raise PayloadError(f"expected a multiple of {dtype.itemsize} bytes, got {len(tensor.tensor_content)}")
         return np.frombuffer(tensor.tensor_content, dtype)
+    if dtype.kind == "c":
+        parts = np.array(getattr(tensor, field), dtype=dtype.type(0).real.dtype)
+        if len(parts) % 2:
+            raise PayloadError(f"expected pairs of real and imaginary parts, got {len(parts)} numbers")
+        return parts.view(dtype)
     values = np.array(getattr(tensor, field), dtype=np.int64 if field in ("int_val", "half_val") else dtype)
     if field == "half_val":
         values = values.astype(np.uint16)

@@ -1,9 +1,12 @@
 """Decodes what PyTorch and TensorFlow wrote, and compares with what TensorBoard serves of it."""
 
 import html
+import io
 import json
 import re
+import shutil
 import struct
+import wave
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +14,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.protobuf import json_format, text_format
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
-from summary.kinds import decode, kind_of
+from summary import SummaryWriter
+from summary.kinds import KINDS, decode, kind_of
+from summary.kinds.mesh import mesh_info
 from summary.proto.event_pb2 import Event
+from summary.proto.projector_pb2 import ProjectorConfig
 
 pytestmark = pytest.mark.peers
 
@@ -38,7 +46,7 @@ def _decoded(folder: Path) -> dict[str, Points]:
             event = Event.FromString(raw)
             for value in event.summary.value:
                 kind = kind_of(value)
-                if kind in ("scalars", "histograms", "images", "text"):
+                if kind in KINDS:
                     point = (event.wall_time, event.step, decode(kind, value))
                     points[kind][run][value.tag].append(point)
     return points
@@ -95,3 +103,85 @@ def test_text(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
         assert words(" ".join(point[2].strings.reshape(-1).tolist())) == words(shown)
 
     _compare(case[0]["text"], case[1]["text"], matches)
+
+
+def test_audio(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
+    def matches(point: tuple[float, int, Any], served: dict[str, Any]) -> None:
+        assert point[:2] == (served["wall_time"], served["step"])
+        (clip,) = point[2].clips
+        assert (clip.content_type, clip.label) == (served["contentType"], served["label"])
+        with wave.open(io.BytesIO(clip.encoded)) as reader:
+            # A tone of two seconds at most; TensorBoard's dump has no samples to compare.
+            assert (reader.getframerate(), reader.getsampwidth(), reader.getnchannels()) == (8000, 2, 1)
+            assert 0 < reader.getnframes() <= 16000
+
+    _compare(case[0]["audio"], case[1].get("audio", {}), matches)
+
+
+def test_pr_curves(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
+    rows = ["true_positives", "false_positives", "true_negatives", "false_negatives", "precision", "recall"]
+
+    def matches(point: tuple[float, int, Any], served: dict[str, Any]) -> None:
+        assert point[:2] == (served["wall_time"], served["step"])
+        # TensorBoard leaves out the thresholds at the end that no prediction reaches.
+        shown = len(served["thresholds"])
+        assert not point[2].table[:2, shown:].any()
+        assert point[2].table[:, :shown].tolist() == [served[row] for row in rows]
+        assert point[2].thresholds[:shown].tolist() == served["thresholds"]
+
+    served = case[1].get("pr_curves", {})
+    _compare(
+        case[0]["pr_curves"], {r: {t: of_run[r] for t, of_run in tags.items()} for r, tags in served.items()}, matches
+    )
+
+
+def test_meshes(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
+    for run, tags in case[1]["plugin/mesh/tags"].items():
+        for tag, served in tags.items():
+            points = {part: case[0]["mesh"][run][f"{tag}_{part}"] for part in ("VERTEX", "FACE", "COLOR")}
+            assert {len(rows.rows) for of_part in points.values() for _, _, rows in of_part} == {served["samples"]}
+    assert case[0]["mesh"].keys() == case[1]["plugin/mesh/tags"].keys()
+
+
+def test_mesh_metadata(peer: Callable[[str], Path]) -> None:
+    found = set()
+    for path in peer("torch").rglob("*tfevents*"):
+        for raw in RawEventFileLoader(str(path)).Load():
+            for value in Event.FromString(raw).summary.value:
+                if kind_of(value) == "mesh":
+                    info = mesh_info(value.metadata.plugin_data.content)
+                    assert value.tag == f"{info.name}_{info.part}"
+                    assert info.parts == {"VERTEX", "FACE", "COLOR"}
+                    found.add(value.tag)
+    assert found == {"tetra_VERTEX", "tetra_FACE", "tetra_COLOR"}
+
+
+def test_layouts(case: tuple[dict[str, Points], dict[str, Any]]) -> None:
+    served = case[1]["plugin/custom_scalars/layout"]
+    layouts = [point[2] for tags in case[0]["custom_scalars"].values() for points in tags.values() for point in points]
+    assert bool(layouts) == bool(served)
+    for layout in layouts:
+        # Every run of PyTorch's has the same layout, so that it is what TensorBoard makes of all of them.
+        assert json_format.MessageToDict(layout, always_print_fields_with_no_presence=True) == served
+
+
+def test_hyperparameters(case: tuple[dict[str, Points], dict[str, Any]], request: pytest.FixtureRequest) -> None:
+    messages = [point[2] for tags in case[0]["hparams"].values() for points in tags.values() for point in points]
+    expected = {"torch": 12, "tensorflow1": 0, "tensorflow2": 2}
+    assert len(messages) == expected[request.node.callspec.params["case"]]
+    for message in messages:
+        theirs = HParamsPluginData.FromString(message.SerializeToString())
+        assert json_format.MessageToDict(theirs) == json_format.MessageToDict(message)
+        assert theirs.WhichOneof("data") == message.WhichOneof("data")
+
+
+def test_embeddings_join_those_of_pytorch(peer: Callable[[str], Path], tmp_path: Path) -> None:
+    shutil.copy(peer("torch/lr_0.01/seed_0/projector_config.pbtxt"), tmp_path)
+    path = tmp_path / "projector_config.pbtxt"
+    path.chmod(0o644)
+    (theirs,) = text_format.Parse(path.read_text(), ProjectorConfig()).embeddings
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_embedding([[1.0]], tag="mine")
+    both = text_format.Parse(path.read_text(), ProjectorConfig()).embeddings
+    assert both[0] == theirs
+    assert [info.tensor_name for info in both] == ["emb:00199", "mine:00000"]

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from summary import event_file
@@ -238,7 +238,6 @@ events = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(events, max_size=8), st.data())
 def test_no_damage_shows_a_wrong_value(written: list[Event], data: st.DataObject) -> None:
     content = bytearray(file_of(*written))
@@ -254,7 +253,6 @@ def test_no_damage_shows_a_wrong_value(written: list[Event], data: st.DataObject
         assert all(any(point == true for true in remaining) for point in shown)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_random_bytes_in_a_record_never_raise(payload: bytes) -> None:
     file = read(frame(payload) + file_of(*THREE))

@@ -8,13 +8,18 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from summary.kinds import KINDS, Payload, PayloadError, decode, kind_of
+from summary.kinds.audio import Audio
 from summary.kinds.histogram import Histogram, histogram
 from summary.kinds.image import Images, images
+from summary.kinds.mesh import Mesh
+from summary.kinds.pr_curve import PrCurve
 from summary.kinds.run_metadata import tagged_run_metadata
 from summary.kinds.scalar import scalar
-from summary.kinds.tensors import float64_tensor, strings_tensor
+from summary.kinds.tensor import Tensor
+from summary.kinds.tensors import numbers_tensor, strings_tensor
 from summary.kinds.text import Text, text
 from summary.proto import types_pb2
+from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
 from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
@@ -138,7 +143,7 @@ OLD_RUN_METADATA = Summary.Value(
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        ("audio", Summary.Value(), "expected one of the kinds scalars, .*, got 'audio'"),
+        ("smell", Summary.Value(), "expected one of the kinds scalars, .*, got 'smell'"),
         ("scalars", Summary.Value(), "expected a scalar as simple_value or tensor, got no value"),
         ("scalars", value_of(tensor(1, [2], float_val=[1, 2])), r"\[\] or \[1\], got shape \[2\]"),
         ("scalars", value_of(tensor(7, [], string_val=[b"1"])), "a numeric tensor, got DT_STRING"),
@@ -153,13 +158,13 @@ OLD_RUN_METADATA = Summary.Value(
         ("scalars", value_of(tensor(1, [], tensor_content=b"abc")), "a multiple of 4 bytes, got 3"),
         ("scalars", value_of(UNKNOWN_RANK), "known shape"),
         ("histograms", Summary.Value(simple_value=1), "as histo or tensor, got simple_value"),
-        ("histograms", value_of(float64_tensor(np.zeros((2, 2)))), r"shape \[k, 3\], got shape \[2, 2\]"),
+        ("histograms", value_of(numbers_tensor(np.zeros((2, 2)))), r"shape \[k, 3\], got shape \[2, 2\]"),
         ("histograms", Summary.Value(histo=HistogramProto(bucket=[1])), "as many .* got 0 and 1"),
         ("images", Summary.Value(simple_value=1), "as image or tensor, got simple_value"),
         ("images", value_of(strings_tensor([b"1"], (1,))), r"got shape \[1\]"),
         ("images", value_of(strings_tensor([b"1", b"x"], (2,))), "a size in pixels, got b'x'"),
         ("text", Summary.Value(simple_value=1), "expected text as a tensor, got simple_value"),
-        ("text", value_of(float64_tensor(np.zeros(1))), "a tensor of strings, got DT_DOUBLE"),
+        ("text", value_of(numbers_tensor(np.zeros(1))), "a tensor of strings, got DT_DOUBLE"),
         ("text", value_of(strings_tensor([b"a"], (2,))), "expected 2 strings"),
         ("graph_run_metadata", OLD_RUN_METADATA, "version b'1', got b''"),
         ("graph_run_metadata", value_of(strings_tensor([b"\xff"], ())), "a RunMetadata message"),
@@ -180,6 +185,8 @@ DAMAGED_TENSORS = st.builds(
     float_val=st.lists(st.floats(width=32), max_size=4),
     int_val=st.lists(st.integers(-9, 9), max_size=4),
     half_val=st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4),
+    scomplex_val=st.lists(st.floats(width=32), max_size=4),
+    dcomplex_val=st.lists(st.floats(), max_size=4),
     string_val=st.lists(st.binary(max_size=9), max_size=4),
 )
 DAMAGED_VALUES = st.builds(Summary.Value, tensor=DAMAGED_TENSORS) | st.builds(
@@ -199,14 +206,16 @@ def test_damaged_values_raise_payload_errors_only(kind: str, value: Summary.Valu
         payload = decode(kind, value)
     except PayloadError:
         return
-    assert isinstance(payload, float | Histogram | Images | Text | RunMetadata)
+    assert isinstance(
+        payload, float | Histogram | Images | Text | RunMetadata | Audio | PrCurve | Mesh | Tensor | Layout
+    )
 
 
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
         (Summary.Value(), ""),
-        (value_of(float64_tensor(np.zeros(1))), ""),
+        (value_of(numbers_tensor(np.zeros(1))), ""),
         (Summary.Value(simple_value=1), "scalars"),
         (Summary.Value(metadata=OLD_RUN_METADATA.metadata, simple_value=1), "graph_run_metadata"),
     ],

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
-from summary import SummaryWriter
+from summary import SummaryWriter, open_logdir
 from summary import writer as writer_module
 from summary.file_writer import FileWriter
 from summary.proto.event_pb2 import Event
@@ -394,3 +394,39 @@ def test_what_is_not_closed_is_written_at_exit(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], cwd=REPOSITORY, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert scalars(tmp_path) == [("t", step, step) for step in range(1000)]
+
+
+def test_the_folder_under_either_name(tmp_path: Path) -> None:
+    with SummaryWriter(logdir=tmp_path / "run") as writer:
+        assert writer.get_logdir() == str(tmp_path / "run")
+    with pytest.raises(TypeError, match="log_dir and logdir are two names of one argument"):
+        SummaryWriter("a", logdir="b")
+
+
+def test_tensors_of_pytorch_in_every_kind(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    rows = torch.rand(1, 4, 3, requires_grad=True)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_video("video", torch.rand(1, 2, 3, 4, 4))
+        writer.add_image_with_boxes("boxes", torch.rand(3, 8, 8), torch.tensor([[1, 1, 5, 5]]))
+        writer.add_audio("audio", torch.linspace(-1, 1, 10)[None])
+        writer.add_pr_curve("pr", torch.tensor([0, 1]), torch.tensor([0.1, 0.9]))
+        writer.add_mesh("mesh", rows, faces=torch.tensor([[[0, 1, 2]]]))
+        writer.add_tensor("tensor", torch.ones(2, dtype=torch.bfloat16))
+        writer.add_embedding(rows[0], torch.arange(4), torch.rand(4, 3, 2, 2))
+        writer.add_hparams({"lr": torch.tensor(0.5)}, {"loss": torch.tensor(0.25)}, run_name="trial")
+    snapshot = open_logdir(tmp_path)
+    kinds = {series.tag: series.kind for series in snapshot.runs["."].series.values()}
+    assert kinds == {
+        "video": "images",
+        "boxes": "images",
+        "audio": "audio",
+        "pr": "pr_curves",
+        "mesh_VERTEX": "mesh",
+        "mesh_FACE": "mesh",
+        "tensor": "tensor",
+    }
+    read = snapshot.runs["."].series["mesh_VERTEX"].read(0).rows
+    assert read.tolist() == rows.tolist()
+    assert snapshot.runs["trial"].series["loss"].values.tolist() == [0.25]
+    assert (tmp_path / "00000" / "default" / "metadata.tsv").read_text() == "0\n1\n2\n3\n"

@@ -1,0 +1,185 @@
+"""Embeddings: files beside the event files, and the ``projector_config.pbtxt`` that names them.
+
+The layout is that of PyTorch's ``add_embedding``: ``<step>/<tag>/`` in the run's folder holds ``tensors.tsv`` (or
+``tensors.bytes``), ``metadata.tsv`` and ``sprite.png``.
+"""
+
+import hashlib
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, assert_never
+
+import numpy as np
+from google.protobuf import text_format
+from numpy.typing import NDArray
+
+from summary.arguments import as_array, checked_tag
+from summary.kinds.pixels import bytes_nhwc, to_png
+from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
+
+CONFIG_NAME: Final = "projector_config.pbtxt"
+
+TensorFormat = Literal["tsv", "float32"]
+"""Text, one line per row; or raw little-endian float32, which is smaller and read faster."""
+
+_LARGEST_SPRITE: Final = 8192
+"""Pixels on a side; TensorBoard's projector shows no larger ones."""
+_LONGEST_NAME: Final = 200
+"""Bytes of a folder's name; file systems allow 255."""
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The files of an embedding, encoded, and what the configuration says of them."""
+
+    info: EmbeddingInfo
+    files: dict[str, bytes]
+    """Content by path relative to the run's folder."""
+
+
+def embedding(
+    tag: str,
+    mat: Any,
+    step: int,
+    metadata: Any = None,
+    label_img: Any = None,
+    metadata_header: Sequence[str] | None = None,
+    tensor_format: TensorFormat = "tsv",
+) -> Embedding:
+    """Encodes an embedding.
+
+    Args:
+        tag: its name.
+        mat: one row per point, shape [points, dimensions].
+        step: its step.
+        metadata: one label per point, or, with ``metadata_header``, one row of labels; anything that `str` takes. Tabs
+            and line ends, which the format uses itself, become spaces.
+        label_img: one picture per point, shape [points, channels, height, width], as for images.
+        metadata_header: names of the columns; one column has none in the file.
+        tensor_format: how the rows are stored.
+
+    Raises:
+        TypeError: ``mat`` or ``label_img`` are no arrays of real numbers.
+        ValueError: the shapes do not fit each other, or the pictures together exceed 8192 pixels on a side.
+    """
+    name = f"the embedding {tag!r}"
+    matrix = as_array(mat, name)
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise ValueError(f"{name} must have shape [points, dimensions], got {matrix.shape}")
+    number = str(step).zfill(5)
+    folder = f"{number}/{_folder_name(checked_tag(tag))}"
+    info = EmbeddingInfo(tensor_name=f"{tag}:{number}", tensor_shape=matrix.shape)
+    files: dict[str, bytes] = {}
+    match tensor_format:
+        case "tsv":
+            info.tensor_path = f"{folder}/tensors.tsv"
+            files[info.tensor_path] = _lines("\t".join(row.astype(str).tolist()) for row in matrix)
+        case "float32":
+            info.tensor_path = f"{folder}/tensors.bytes"
+            files[info.tensor_path] = matrix.astype("<f4").tobytes()
+        case _:
+            assert_never(tensor_format)
+    if metadata is not None:
+        info.metadata_path = f"{folder}/metadata.tsv"
+        files[info.metadata_path] = _metadata(metadata, metadata_header, len(matrix), name)
+    if label_img is not None:
+        sprite, width, height = _sprite(label_img, len(matrix), name)
+        path = f"{folder}/sprite.png"
+        info.sprite.CopyFrom(SpriteMetadata(image_path=path, single_image_dim=[width, height]))
+        files[path] = sprite
+    return Embedding(info, files)
+
+
+def write_embedding(log_dir: Path, encoded: Embedding) -> None:
+    """Writes the files, then names them in the configuration, in which all else stays as it is.
+
+    An entry of the same tensor name is replaced. Every file is replaced at once, so that a reader never sees half.
+
+    Raises:
+        ValueError: the configuration that is there cannot be read; it is left alone, and nothing is written.
+        OSError: a file cannot be read or written.
+    """
+    config = _config(log_dir / CONFIG_NAME)
+    others = [info for info in config.embeddings if info.tensor_name != encoded.info.tensor_name]
+    del config.embeddings[:]
+    config.embeddings.extend([*others, encoded.info])
+    for path, content in encoded.files.items():
+        _replace(log_dir / path, content)
+    _replace(log_dir / CONFIG_NAME, text_format.MessageToString(config).encode())
+
+
+def _config(path: Path) -> ProjectorConfig:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ProjectorConfig()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be a projector configuration; correct it or move it away: {error}") from error
+    try:
+        return text_format.Parse(text, ProjectorConfig())
+    except text_format.ParseError as error:
+        raise ValueError(f"{path} must be a projector configuration; correct it or move it away: {error}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    unfinished.write_bytes(content)
+    unfinished.replace(path)
+
+
+def _folder_name(tag: str) -> str:
+    name = tag
+    for letter in "%/\\\0":
+        name = name.replace(letter, f"%{ord(letter):02x}")
+    if name in (".", ".."):
+        name = name.replace(".", "%2e")
+    encoded = name.encode()
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return f"{encoded[:_LONGEST_NAME].decode(errors='ignore')}-{hashlib.sha256(encoded).hexdigest()[:16]}"
+
+
+def _metadata(metadata: Any, header: Sequence[str] | None, count: int, name: str) -> bytes:
+    array_like = hasattr(metadata, "detach") or hasattr(metadata, "tolist")
+    labels = list(metadata.tolist() if array_like else metadata)
+    if len(labels) != count:
+        raise ValueError(f"{name} needs one label per point, got {len(labels)} for {count} points")
+    if header is None:
+        return _lines(_cell(label) for label in labels)
+    rows = [list(row) for row in labels]
+    for row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"{name} needs a label for each of {list(header)}, got {row}")
+    if len(header) > 1:
+        rows.insert(0, list(header))
+    return _lines("\t".join(map(_cell, row)) for row in rows)
+
+
+def _cell(label: Any) -> str:
+    return " ".join(str(label).replace("\t", " ").splitlines())
+
+
+def _lines(lines: Iterable[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _sprite(label_img: Any, count: int, name: str) -> tuple[bytes, int, int]:
+    """The pictures row by row in a square grid, as PNG, and the size of each."""
+    pictures: NDArray[np.uint8] = bytes_nhwc(label_img, "NCHW", f"the pictures of {name}")
+    points, height, width, channels = pictures.shape
+    if points != count:
+        raise ValueError(f"{name} needs one picture per point, got {points} for {count} points")
+    side = math.ceil(math.sqrt(points))
+    if side * max(width, height) > _LARGEST_SPRITE:
+        raise ValueError(
+            f"the pictures of {name} must fit into {_LARGEST_SPRITE} x {_LARGEST_SPRITE} pixels together,"
+            f" got {side} x {side} of {width} x {height}"
+        )
+    cells = np.zeros((side * side, height, width, channels), np.uint8)
+    cells[:points] = pictures
+    grid = cells.reshape(side, side, height, width, channels).transpose(0, 2, 1, 3, 4)
+    return to_png(grid.reshape(side * height, side * width, channels)), width, height

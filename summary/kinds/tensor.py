@@ -1,0 +1,55 @@
+"""Tensors: numbers of any shape and dtype at a step."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from numpy.typing import NDArray
+
+from summary.arguments import as_array
+from summary.kinds.base import Kind, PayloadError
+from summary.kinds.tensors import numbers_tensor, plugin_metadata, real_or_complex_numbers
+from summary.proto import summary_pb2
+from summary.proto.summary_pb2 import Summary
+
+PLUGIN_NAME: Final = "tensor"
+"""As PyTorch's ``add_tensor`` names it; TensorBoard has no panel of that name."""
+
+_LARGEST: Final = (1 << 31) - (1 << 10)
+"""Bytes; a message, with what is beside the tensor in it, must stay below 2 GiB."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """The numbers as written."""
+
+    array: NDArray[Any]
+    """Read-only, of any shape; booleans, integers, floats or complex numbers."""
+
+
+def tensor(tag: str, values: Any) -> Summary.Value:
+    """A value with the numbers as they are; bfloat16 and float8, which NumPy lacks, become float32.
+
+    Raises:
+        TypeError: ``values`` are no numbers.
+        ValueError: they need 2 GiB or more, which no message can hold.
+    """
+    name = f"the tensor {tag!r}"
+    array = as_array(values, name, allow_complex=True)
+    if array.nbytes > _LARGEST:
+        raise ValueError(f"{name} must be smaller than 2 GiB, got {array.nbytes} bytes (shape {array.shape})")
+    metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
+    return Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(array))
+
+
+def decode_tensor(value: Summary.Value) -> Tensor:
+    """A numeric tensor of any shape.
+
+    Raises:
+        PayloadError: it is none.
+    """
+    if value.WhichOneof("value") != "tensor":
+        raise PayloadError(f"expected a tensor, got {value.WhichOneof('value') or 'no value'}")
+    return Tensor(real_or_complex_numbers(value.tensor))
+
+
+KIND: Final = Kind(PLUGIN_NAME, None, decode_tensor)

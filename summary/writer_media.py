@@ -1,0 +1,138 @@
+"""The methods of `SummaryWriter` for what one looks at, listens to or reads."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from summary.arguments import checked_step, checked_tag
+from summary.embedding import TensorFormat, embedding, write_embedding
+from summary.kinds.audio import audio
+from summary.kinds.boxes import image_with_boxes
+from summary.kinds.figure import figures
+from summary.kinds.image import images
+from summary.kinds.mesh import mesh
+from summary.kinds.text import text
+from summary.kinds.video import video
+from summary.proto.summary_pb2 import Summary
+from summary.writer_base import ValueWriter
+
+
+class MediaMethods(ValueWriter):
+    """Images, figures, video, audio, text, meshes and embeddings."""
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Adds a picture: uint8, bool, or float in 0..1; see `summary.kinds.image.images`."""
+        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Adds several pictures of one size, each kept by itself."""
+        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+
+    def add_image_with_boxes(
+        self,
+        tag: str,
+        img_tensor: Any,
+        box_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        rescale: float = 1,
+        dataformats: str = "CHW",
+        labels: str | Sequence[str] | None = None,
+    ) -> None:
+        """Adds a picture with boxes [n, 4] of left, top, right, bottom; see `summary.kinds.boxes`."""
+        value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
+        self._add_value(value, global_step, walltime)
+
+    def add_figure(
+        self,
+        tag: str,
+        figure: Any,
+        global_step: Any = None,
+        close: bool = True,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a Matplotlib figure, or a list of them, as pictures; ``close`` takes them from ``pyplot``."""
+        self._add_value(figures(checked_tag(tag), figure, close), global_step, walltime)
+
+    def add_video(
+        self,
+        tag: str,
+        vid_tensor: Any,
+        global_step: Any = None,
+        fps: float = 4,
+        walltime: float | None = None,
+        dataformats: str = "NTCHW",
+    ) -> None:
+        """Adds frames as an animated GIF: uint8, bool, or float in 0..1; see `summary.kinds.video.video`."""
+        self._add_value(video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
+
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: Any = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds sound of one channel or two: int16, or float in -1..1; see `summary.kinds.audio.audio`."""
+        self._add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
+
+    def add_text(
+        self,
+        tag: str,
+        text_string: str | Sequence[Any] | NDArray[Any],
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds Markdown, or a table of it given as an array or nested list of strings."""
+        self._add_value(text(checked_tag(tag), text_string), global_step, walltime)
+
+    def add_mesh(
+        self,
+        tag: str,
+        vertices: Any,
+        colors: Any = None,
+        faces: Any = None,
+        config_dict: Mapping[str, Any] | None = None,
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds meshes, or point clouds where there are no faces; see `summary.kinds.mesh.mesh`."""
+        values = mesh(checked_tag(tag), vertices, colors, faces, config_dict)
+        self.add_summary(Summary(value=values), global_step, walltime)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Any = None,
+        label_img: Any = None,
+        global_step: Any = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+        *,
+        tensor_format: TensorFormat = "tsv",
+    ) -> None:
+        """Writes points in many dimensions, with labels and pictures, to files of the run; see `summary.embedding`.
+
+        The run's ``projector_config.pbtxt`` keeps what it has, except an entry of the same tag and step.
+        """
+        step = checked_step(global_step)
+        encoded = embedding(tag, mat, step, metadata, label_img, metadata_header, tensor_format)
+        with self._merge_lock:
+            write_embedding(Path(self.log_dir), encoded)

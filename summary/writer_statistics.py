@@ -1,0 +1,214 @@
+"""The methods of `SummaryWriter` for distributions, tensors, curves, hyperparameters and layouts of charts."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from summary.arguments import checked_number, checked_step, checked_tag
+from summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
+from summary.kinds.histogram import Bins, histogram, histogram_of_buckets
+from summary.kinds.hparams import (
+    checked_hparams,
+    experiment,
+    hparam_infos,
+    metric_infos,
+    session_end,
+    session_start,
+    start_info,
+)
+from summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
+from summary.kinds.tensor import tensor as tensor_value
+from summary.proto import hparams_pb2
+from summary.proto.custom_scalars_pb2 import Layout
+from summary.proto.event_pb2 import Event
+from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
+from summary.proto.summary_pb2 import Summary
+from summary.writer_base import ValueWriter
+
+
+class StatisticsMethods(ValueWriter):
+    """Histograms, tensors, PR curves, hyperparameters and custom scalars."""
+
+    _layout: Layout
+    """All categories of charts that were added."""
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Bins = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
+        self._add_value(histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
+
+    def add_histogram_raw(
+        self,
+        tag: str,
+        min: Any,
+        max: Any,
+        num: Any,
+        sum: Any,
+        sum_squares: Any,
+        bucket_limits: Any,
+        bucket_counts: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a distribution that was counted elsewhere; see `summary.kinds.histogram.histogram_of_buckets`."""
+        value = histogram_of_buckets(checked_tag(tag), min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
+        self._add_value(value, global_step, walltime)
+
+    def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
+        """Adds numbers of any shape and dtype as they are; see `summary.kinds.tensor.tensor`."""
+        self._add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds the precision-recall curve of a binary classifier; see `summary.kinds.pr_curve.pr_curve`."""
+        value = pr_curve(checked_tag(tag), labels, predictions, num_thresholds, weights)
+        self._add_value(value, global_step, walltime)
+
+    def add_pr_curve_raw(
+        self,
+        tag: str,
+        true_positive_counts: Any,
+        false_positive_counts: Any,
+        true_negative_counts: Any,
+        false_negative_counts: Any,
+        precision: Any,
+        recall: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a precision-recall curve that was counted elsewhere, one number per threshold in each array.
+
+        ``num_thresholds`` and ``weights`` are accepted for PyTorch's sake: the arrays' length is what counts, and they
+        are weighted already.
+        """
+        value = pr_curve_of_counts(
+            checked_tag(tag),
+            true_positive_counts,
+            false_positive_counts,
+            true_negative_counts,
+            false_negative_counts,
+            precision,
+            recall,
+        )
+        self._add_value(value, global_step, walltime)
+
+    def add_pr_curves(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: Any = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        """Adds one precision-recall curve ``<tag>/<class>`` per class, of that class against all others.
+
+        Args:
+            tag: the beginning of the tags.
+            labels: the class of each sample, from 0 on, shape [samples].
+            predictions: the probability of each class, shape [samples, classes].
+            global_step: the step.
+            num_thresholds: how many thresholds.
+            weights: what each sample counts, shape [samples].
+            walltime: the time.
+            class_names: ends of the tags; by default the classes' numbers.
+        """
+        values = pr_curves_of_classes(checked_tag(tag), labels, predictions, num_thresholds, weights, class_names)
+        self.add_summary(Summary(value=values), global_step, walltime)
+
+    def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
+        """Adds categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
+
+        What was added before stays, except charts of the same category and title; `layout_of` in
+        `summary.kinds.custom_scalars` says more.
+        """
+        added = layout_of(layout)
+        with self._merge_lock:
+            self._layout = merged_layouts(self._layout, added)
+            self._add_value(custom_scalars(self._layout), None, None)
+
+    def add_custom_scalars_multilinechart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Adds one chart of all scalars whose tags match one of the regular expressions ``tags``."""
+        self.add_custom_scalars({category: {title: ["Multiline", tags]}})
+
+    def add_custom_scalars_marginchart(
+        self, tags: Sequence[str], category: str = "default", title: str = "untitled"
+    ) -> None:
+        """Adds one chart of a scalar between two others; ``tags`` are the value's, the lower and the upper bound's."""
+        self.add_custom_scalars({category: {title: ["Margin", tags]}})
+
+    def add_hparams(
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
+        run_name: str | None = None,
+        global_step: Any = None,
+        *,
+        name: str | None = None,
+    ) -> None:
+        """Adds a finished session: its hyperparameters, and its metrics as scalars, in a run of their own.
+
+        Args:
+            hparam_dict: booleans, numbers, strings or None by name.
+            metric_dict: final metrics by tag.
+            hparam_domain_discrete: all values that a hyperparameter may take, by name.
+            run_name: the run's folder below the log directory; by default the present time in seconds.
+            global_step: the metrics' step.
+            name: ``run_name`` as tensorboardX calls it.
+
+        Raises:
+            TypeError, ValueError: an argument is not what it must be, or ``run_name`` leads out of ``log_dir``.
+        """
+        hparams = checked_hparams(hparam_dict)
+        if not isinstance(metric_dict, Mapping):
+            raise TypeError(f"metrics must map tags to numbers, got {type(metric_dict).__name__}")
+        metrics = {
+            checked_tag(tag): checked_number(number, f"the metric {tag!r}") for tag, number in metric_dict.items()
+        }
+        infos = hparam_infos(hparams, hparam_domain_discrete)
+        step = checked_step(global_step)
+        values = [
+            experiment(Experiment(hparam_infos=infos, metric_infos=metric_infos(metrics))),
+            session_start(start_info(hparams)),
+            session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS)),
+        ]
+        writer = self._file_writer(_run_folder(self.log_dir, run_name or name or str(time.time())))
+        for value in values:
+            writer.add_event(Event(step=step, summary=Summary(value=[value])))
+        for tag, number in metrics.items():
+            writer.add_scalar(tag, number, step)
+        writer.close()
+
+
+def _run_folder(log_dir: str, run_name: object) -> Path:
+    if not isinstance(run_name, str):
+        raise TypeError(f"run_name must be a string, got {type(run_name).__name__}")
+    top = os.path.abspath(log_dir)
+    folder = os.path.normpath(os.path.join(top, run_name))
+    if "\0" in run_name or os.path.commonpath([top, folder]) != top:
+        raise ValueError(f"run_name must name a folder in the log directory {log_dir}, got {run_name!r}")
+    return Path(folder)

@@ -1,0 +1,95 @@
+"""`SummaryWriter` beside PyTorch's and tensorboardX's classes of the same name: names, order and defaults."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from summary import SummaryWriter
+
+NOT_YET = {
+    "torch.utils.tensorboard": {"add_graph", "add_onnx_graph"},
+    "tensorboardX": {"add_graph", "add_onnx_graph", "add_openvino_graph", "export_scalars_to_json", "use_metadata"},
+}
+"""Public methods that are not here yet."""
+
+KEYWORDS_NOT_YET = {
+    "torch.utils.tensorboard": {},
+    "tensorboardX": {"__init__": {"write_to_disk", "comet_config"}},
+}
+"""Parameters that are not here yet, by method."""
+
+ONLY_BY_KEYWORD = {
+    "torch.utils.tensorboard": {},
+    "tensorboardX": {
+        "__init__": {"logdir", "log_dir"},
+        "add_hparams": {"name", "global_step"},
+        "add_image_with_boxes": {"dataformats", "labels"},
+        "add_scalar": {"display_name", "summary_description"},
+    },
+}
+"""Parameters that do not stand where theirs do: PyTorch has others in their places."""
+
+
+def writer_class(module: str) -> Any:
+    return pytest.importorskip(module, reason=f"{module} is not installed").SummaryWriter
+
+
+def methods(writer: Any) -> dict[str, list[inspect.Parameter]]:
+    found = {
+        name: [
+            parameter
+            for parameter in inspect.signature(function).parameters.values()
+            if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL) and parameter.name != "self"
+        ]
+        for name, function in inspect.getmembers(writer, inspect.isfunction)
+        if not name.startswith("_") or name == "__init__"
+    }
+    assert len(found) > 20
+    return found
+
+
+@pytest.fixture(params=["torch.utils.tensorboard", "tensorboardX"])
+def peer_module(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def test_what_is_missing_is_listed(peer_module: str) -> None:
+    theirs, ours = methods(writer_class(peer_module)), methods(SummaryWriter)
+    assert theirs.keys() - ours.keys() == NOT_YET[peer_module]
+    missing = {
+        name: {parameter.name for parameter in theirs[name]} - {parameter.name for parameter in ours[name]}
+        for name in theirs.keys() & ours.keys()
+    }
+    assert {name: names for name, names in missing.items() if names} == KEYWORDS_NOT_YET[peer_module]
+
+
+def test_names_order_and_defaults(peer_module: str) -> None:
+    theirs, ours = methods(writer_class(peer_module)), methods(SummaryWriter)
+    by_keyword: dict[str, set[str]] = ONLY_BY_KEYWORD[peer_module]
+    different = {}
+    for name in theirs.keys() & ours.keys():
+        absent = by_keyword.get(name, set()) | KEYWORDS_NOT_YET[peer_module].get(name, set())
+        positional = [parameter for parameter in ours[name] if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+        for place, parameter in enumerate(theirs[name]):
+            if parameter.name not in absent and positional[place].name != parameter.name:
+                different[name, parameter.name] = f"at place {place} is {positional[place].name}"
+        defaults = {parameter.name: parameter.default for parameter in ours[name]}
+        for parameter in theirs[name]:
+            if parameter.name in defaults and defaults[parameter.name] != parameter.default:
+                different[name, parameter.name] = f"{defaults[parameter.name]!r} instead of {parameter.default!r}"
+    assert different == {}
+
+
+def test_what_is_only_by_keyword_stands_elsewhere_indeed(peer_module: str) -> None:
+    theirs, ours = methods(writer_class(peer_module)), methods(SummaryWriter)
+    for name, names in ONLY_BY_KEYWORD[peer_module].items():
+        places = {
+            parameter.name: place
+            for place, parameter in enumerate(ours[name])
+            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        }
+        for place, parameter in enumerate(theirs[name]):
+            if parameter.name in names:
+                assert places.get(parameter.name) != place, f"{name} takes {parameter.name} in its place"
