@@ -1,0 +1,80 @@
+"""No request makes the server fail: what it cannot answer it refuses with a sentence."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from dashboard.app import build_app
+from dashboard.live import Live
+from summary.follow import Follower
+from summary.logdir import Logdir
+
+SAMPLE_LOGS = Path(__file__).resolve().parents[2] / "sample_logs"
+RUN = "digits/lr_0.1/seed_0"
+VALUES = (
+    "",
+    RUN,
+    "loss/train",
+    "..",
+    "../../../etc/passwd",
+    "/etc/passwd",
+    f"{RUN}|file|../../../make.py",
+    f"{RUN}|tag|step_48|0",
+    "nan",
+    "-inf",
+    "1e308",
+    "-1",
+    "0",
+    "9223372036854775808",
+    '"><script>alert(1)</script>',
+    "\x00",
+    "é\r\nX-Header: 1",
+    "%",
+    "a" * 5_000,
+    "(a+)+$",
+)
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    source = Logdir(SAMPLE_LOGS, companion_patterns=("*.trace.json.gz",))
+    live = Live(str(SAMPLE_LOGS), lambda publish: Follower(source, publish))
+    live.publish(source.update())
+    return TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)
+
+
+def routes(client: TestClient) -> dict[str, list[str]]:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    return {
+        path: [parameter["name"] for parameter in operations["get"].get("parameters", [])]
+        for path, operations in paths.items()
+        if "get" in operations and path != "/api/revision"
+    }
+
+
+def test_every_route_answers_or_refuses_whatever_it_is_asked(client: TestClient) -> None:
+    asked = routes(client)
+    assert "/data/runs" in asked
+    assert "/api/timeline/window" in asked
+    for path, names in asked.items():
+        # Each parameter meets each value, in company that changes.
+        for shift, value in itertools.product(range(len(names) or 1), VALUES):
+            start = VALUES.index(value)
+            query = {name: VALUES[(start + shift * place) % len(VALUES)] for place, name in enumerate(names)}
+            answer = client.get(path, params=query)
+            assert answer.status_code in (200, 304, 400, 404, 422), (
+                f"{path} {query}: {answer.status_code} {answer.text}"
+            )
+            assert "X-Header" not in answer.headers
+            assert b"root:" not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/assets/../cli.py", "/assets/%2e%2e/cli.py", "/assets//etc/passwd"])
+def test_assets_lead_nowhere_else(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_a_foreign_name_of_this_host_is_refused(client: TestClient) -> None:
+    assert client.get("/data/runs", headers={"host": "rebound.example"}).status_code == 421
