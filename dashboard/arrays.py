@@ -16,7 +16,7 @@ def typed(array: NDArray[Any]) -> TypedArray:
     becomes int32 where it fits and float64 where it does not.
     """
     if array.dtype == np.int64:
-        fits = len(array) == 0 or bool(np.abs(array).max() < 2**31)
+        fits = len(array) == 0 or bool(array.min() >= -(2**31) and array.max() < 2**31)
         array = array.astype(np.int32 if fits else np.float64)
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     return {"dtype": f"{array.dtype.kind}{array.dtype.itemsize}", "bdata": b64encode(little.tobytes()).decode("ascii")}
@@ -31,7 +31,8 @@ def typed_for_screen(array: NDArray[np.float64]) -> TypedArray:
     if len(finite):
         low, high = float(finite.min()), float(finite.max())
         reach = max(abs(low), abs(high))
-        subnormal = 0 < reach < 1e-30
+        # float32 would make nothing of the smallest, which a log scale cannot show.
+        subnormal = bool(((finite != 0) & (np.abs(finite) < 1e-30)).any())
         if reach > 1e30 or subnormal or reach * 6e-8 > 1e-4 * (high - low) > 0:
             return typed(array)
     return typed(array.astype(np.float32))

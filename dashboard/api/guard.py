@@ -1,8 +1,5 @@
 """Who may talk to the server: pages that it served itself, by the names it is known under."""
 
-import ipaddress
-from collections.abc import Iterable
-
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -16,15 +13,6 @@ def host_name(header: str) -> str:
     return header.rpartition(":")[0].lower() if header.count(":") == 1 else header.lower()
 
 
-def is_address(name: str) -> bool:
-    """Whether a name is an IP address, which no foreign DNS server can point elsewhere."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 class HostGuard:
     """Refuses requests whose Host header is not a name of this server.
 
@@ -33,10 +21,10 @@ class HostGuard:
     name, because the machine's names are not known here.
     """
 
-    def __init__(self, app: ASGIApp, *, bound_host: str, extra_hosts: Iterable[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, *, bound_host: str) -> None:
         self._app = app
         self._open = bound_host in ("0.0.0.0", "::", "")
-        self._names = LOOPBACK_NAMES | {bound_host.lower(), *(name.lower() for name in extra_hosts)}
+        self._names = LOOPBACK_NAMES | {bound_host.lower()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket") and not self._open:

@@ -13,6 +13,7 @@ from dashboard.api.errors import find_series
 from dashboard.api.parameters import RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
+from dashboard.panels.text.rendering import markdown_html
 from summary.snapshot import SCALARS, Series
 
 Format = Literal["json", "csv"]
@@ -30,8 +31,10 @@ def points(series: Series) -> list[list[float | int | str]]:
 
 
 def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
-    """Tags with their display name and description, as TensorBoard's ``tags`` routes have them."""
-    return {s.tag: {"displayName": s.display_name or s.tag, "description": s.description} for s in series}
+    """Tags with their display name and description as sanitised HTML, as TensorBoard's ``tags`` routes have them."""
+    return {
+        s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
+    }
 
 
 def csv_lines(header: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
@@ -84,7 +87,8 @@ def router(live: Live) -> APIRouter:
     ) -> Response:
         """Every point of one tag in the given runs, unsmoothed, as one file."""
         snapshot = live.snapshot()
-        found = [s for s in (snapshot.series(name, tag) for name in run) if s is not None and s.kind == SCALARS]
+        asked = dict.fromkeys(run)
+        found = [s for s in (snapshot.series(name, tag) for name in asked) if s is not None and s.kind == SCALARS]
         if not found:
             raise HTTPException(404, f"None of the runs has a scalar {tag!r}.")
         if format == "csv":

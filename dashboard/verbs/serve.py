@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 import threading
 import webbrowser
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 import uvicorn
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dashboard.app import build_app
@@ -55,7 +57,7 @@ class ServeVerb:
     def run(self, arguments: Namespace) -> int:
         console = Console(highlight=False, soft_wrap=True)
         logdir = check_logdir(arguments.logdir, console)
-        if not 0 < arguments.reload_interval < float("inf"):
+        if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
         listener = listen(arguments.host, arguments.port, console)
         live = make_live(logdir, arguments.keep_superseded, arguments.reload_interval)
@@ -73,17 +75,29 @@ def check_logdir(given: str, console: Console) -> Path:
     """The log directory as an absolute path. One that is missing or empty is no error: data may come later.
 
     Raises:
-        UserError: it is a file.
+        UserError: it is a file, or cannot be read.
     """
+    try:
+        return _readable_logdir(given, console)
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: the home directory of "~name" is not known.
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"--logdir {given} cannot be read: {reason}; expected a directory that holds runs.\n"
+            "Check the path and the rights to it."
+        ) from error
+
+
+def _readable_logdir(given: str, console: Console) -> Path:
     path = Path(given).expanduser().absolute()
     if path.is_file():
         raise UserError(
             f"--logdir {given} is a file; expected the directory that holds it.\nTry: stepscope --logdir {path.parent}"
         )
     if not path.exists():
-        console.print(f"[yellow]{path} does not exist yet;[/] waiting for it. Is the path right?")
+        console.print(f"[yellow]{escape(str(path))} does not exist yet;[/] waiting for it. Is the path right?")
     elif not any(path.iterdir()):
-        console.print(f"[yellow]{path} is empty;[/] waiting for event files.")
+        console.print(f"[yellow]{escape(str(path))} is empty;[/] waiting for event files.")
     return path
 
 
@@ -113,7 +127,7 @@ def listen(host: str, port: int, console: Console) -> socket.socket:
             raise UserError(f"Port {candidate} needs special rights; choose one above 1023, such as 6006") from error
         except OSError as error:
             listener.close()
-            if error.errno == 99:
+            if error.errno == errno.EADDRNOTAVAIL:
                 raise UserError(
                     f"--host {host} is no address of this machine; expected localhost or 0.0.0.0"
                 ) from error
@@ -149,13 +163,19 @@ def make_server(live: Live, host: str) -> DashboardServer:
     return DashboardServer(config, live)
 
 
+def page_url(host: str, port: int) -> str:
+    """Where a browser on this machine finds the page."""
+    if host in ("0.0.0.0", "::", "127.0.0.1", "::1"):
+        return f"http://localhost:{port}/"
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
 def serve(live: Live, listener: socket.socket, host: str, console: Console, *, open_browser: bool) -> None:
     """Serves until Ctrl+C."""
     port = listener.getsockname()[1]
-    shown_host = "localhost" if host in ("0.0.0.0", "::", "127.0.0.1", "::1") else host
-    url = f"http://{shown_host}:{port}/"
+    url = page_url(host, port)
     server = make_server(live, host)
-    console.print(f"[bold]Stepscope[/] follows {live.path}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
+    console.print(f"[bold]Stepscope[/] follows {escape(live.path)}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
     live.start()
     threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
     if open_browser:

@@ -1,3 +1,4 @@
+import os
 import socket
 from io import StringIO
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from dashboard.cli import main
-from dashboard.verbs.serve import check_logdir, listen
+from dashboard.verbs.serve import check_logdir, listen, page_url
 from summary.errors import UserError
 
 
@@ -35,6 +36,37 @@ def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:
     )
 
 
+def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
+    # Rich took "[a]" for markup and left it out, and ended with a traceback at "[/a]".
+    shown, out = console()
+    for name in ("lr[a]", "lr[/a]"):
+        (tmp_path / name).mkdir(parents=True)
+        check_logdir(str(tmp_path / name), shown)
+    assert out.getvalue() == "".join(
+        f"{tmp_path / name} is empty; waiting for event files.\n" for name in ("lr[a]", "lr[/a]")
+    )
+
+
+def test_log_directory_that_cannot_be_listed(tmp_path: Path) -> None:
+    # Neither a file nor a directory, a name that is too long, a user that is not there: each was a traceback.
+    os.mkfifo(tmp_path / "pipe")
+    for path in (str(tmp_path / "pipe"), str(tmp_path / ("x" * 5000)), "~nobody-of-that-name/logs"):
+        with pytest.raises(UserError, match=r"cannot be read: .*; expected a directory that holds runs"):
+            check_logdir(path, console()[0])
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("::", "http://localhost:6006/"),
+        ("box", "http://box:6006/"),
+        ("fe80::1", "http://[fe80::1]:6006/"),
+    ],
+)
+def test_the_page_has_an_address_that_a_browser_opens(host: str, url: str) -> None:
+    assert page_url(host, 6006) == url
+
+
 def test_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -54,7 +86,7 @@ def test_host_that_is_not_here() -> None:
         listen("192.0.2.1", 0, console()[0])
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e300"])
 def test_reload_interval_that_makes_no_sense(tmp_path: Path, seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--logdir", str(tmp_path), f"--reload-interval={seconds}"]) == 2
     assert "expected seconds above 0" in capsys.readouterr().err

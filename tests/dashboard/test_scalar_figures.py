@@ -1,5 +1,6 @@
 import math
 from base64 import b64decode
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from dashboard.colors import PALETTE
 from dashboard.panels.charts import Chart
 from dashboard.panels.scalars.figures import ChartSettings, RunCurve, XAxis, Zoom, scalar_chart
+from dashboard.panels.scalars.panel import parse_zoom
 from summary.snapshot import Columns
 
 PLAIN = ChartSettings(smoothing=0)
@@ -129,6 +131,31 @@ def test_zoom_smooths_as_without_zoom() -> None:
     whole = scalar_chart([curve(values)], ChartSettings(0.9), "light")
     part = scalar_chart([curve(values)], ChartSettings(0.9), "light", Zoom((200.0, 210.0)))
     assert numbers(traces(part, "line")[0]["y"]) == numbers(traces(whole, "line")[0]["y"])[199:212]
+
+
+def test_points_without_a_time_leave_the_relative_axis_whole() -> None:
+    # The unit came from the range of the finite times, of which there may be none; the whole panel stayed empty.
+    timeless = RunCurve("b", PALETTE[0], Columns(np.array([0]), np.array([math.nan]), np.array([1.0])))
+    chart = scalar_chart([timeless, curve([1, 2], seconds=7200)], replace(PLAIN, x_axis="relative"), "light")
+    assert [numbers(trace["x"]) for trace in traces(chart, "line")][1] == [0.0, 2.0]
+
+
+def test_the_smallest_step_there_is_stays_itself() -> None:
+    # The absolute value of -2**63 is negative in 64 bits: it was taken to fit 32, and drawn at step 0.
+    chart = scalar_chart([curve([1, 2], steps=[-(2**63), 3])], PLAIN, "light")
+    assert numbers(traces(chart, "line")[0]["x"]) == [-(2.0**63), 3.0]
+
+
+def test_tiny_values_are_not_drawn_as_zero() -> None:
+    # Beside 1, 1e-50 was sent as float32, which is 0, and a log scale left the point out without a word.
+    chart = scalar_chart([curve([1e-50, 1])], replace(PLAIN, y_scale="log"), "light")
+    assert numbers(traces(chart, "line")[0]["y"]) == [1e-50, 1.0]
+
+
+@pytest.mark.parametrize("raw", [[0, 10**400, 0, 1], [0, math.inf, 0, 1], [math.nan, 1, 0, 1], [1, 0, 0, 1], "x", None])
+def test_zoom_that_makes_no_sense_is_none(raw: Any) -> None:
+    # What the page reports is any JSON; a whole number beyond float64 was an error 500.
+    assert parse_zoom(raw) is None
 
 
 def test_large_steps_keep_every_digit() -> None:

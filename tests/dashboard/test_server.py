@@ -2,15 +2,17 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from dashboard.api.guard import host_name
+from dashboard.api.scalars import tag_index
 from dashboard.app import build_app
 from dashboard.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from summary.snapshot import Columns, Series, Snapshot
 
 
 class Once:
@@ -63,6 +65,23 @@ def test_download_of_several_runs(client: TestClient) -> None:
     answer = client.get("/api/scalars/download", params=query)
     assert answer.json() == {"a": [[200.0, 0, 0.5]]}
     assert answer.headers["content-disposition"] == 'attachment; filename="train_loss.json"'
+
+
+def test_a_run_asked_for_twice_is_sent_once(client: TestClient) -> None:
+    # 2000 times the same long run in one URL were 2000 copies of it.
+    query = {"run": ["a"] * 2000, "tag": "train/loss"}
+    answer = client.get("/api/scalars/download", params=query)
+    assert answer.text == "Run,Wall time,Step,Value\r\na,200.0,0,0.5\r\n"
+
+
+def test_descriptions_are_sanitised_html() -> None:
+    # TensorBoard's clients put them into their pages as they come; only those of images were made safe.
+    columns = Columns(np.array([0]), np.array([1.0]), np.array([1.0]))
+    text = "a *b* <script>alert(1)</script>"
+    series = Series("r", "t", "scalars", "", text, b"", 1, 0, lambda: columns, lambda index: None)
+    assert tag_index([series]) == {
+        "t": {"displayName": "t", "description": "<p>a <em>b</em> &lt;script&gt;alert(1)&lt;/script&gt;</p>"}
+    }
 
 
 def test_what_is_not_there_is_said(client: TestClient) -> None:

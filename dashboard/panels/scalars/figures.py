@@ -111,8 +111,8 @@ def scalar_chart(
 
 
 def _relative_unit(curves: Sequence[RunCurve]) -> tuple[float, str]:
-    spans = [float(np.ptp(c.columns.wall_times[np.isfinite(c.columns.wall_times)])) for c in curves]
-    longest = max(spans, default=0.0)
+    finite = [c.columns.wall_times[np.isfinite(c.columns.wall_times)] for c in curves]
+    longest = max((float(np.ptp(times)) for times in finite if len(times)), default=0.0)
     return next((seconds, unit) for least, seconds, unit in UNITS if longest >= least)
 
 

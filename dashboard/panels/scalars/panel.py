@@ -1,6 +1,7 @@
 """The scalars panel: one card per tag, with a curve of every shown run."""
 
 from collections.abc import Mapping
+from math import inf
 from typing import Any, cast
 
 import dash_mantine_components as dmc
@@ -134,5 +135,8 @@ def parse_zoom(raw: Any) -> Zoom | None:
     """The visible part of a chart as the page reports it, [x0, x1, y0, y1]; None where that makes no sense."""
     if not (isinstance(raw, list) and len(raw) == 4 and all(isinstance(edge, (int, float)) for edge in raw)):
         return None
-    x0, x1, y0, y1 = (float(edge) for edge in raw)
-    return Zoom((x0, x1), (y0, y1)) if x0 < x1 and y0 < y1 else None
+    try:
+        x0, x1, y0, y1 = (float(edge) for edge in raw)
+    except OverflowError:
+        return None
+    return Zoom((x0, x1), (y0, y1)) if -inf < x0 < x1 < inf and -inf < y0 < y1 < inf else None

@@ -5,19 +5,21 @@ loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <se
 """
 
 import gzip
+import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any
 
-import orjson
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import FileResponse
 
+from dashboard.api.scalars import attachment
 from dashboard.live import Live
 from dashboard.panels.timeline import payloads
 from dashboard.panels.timeline.sources import (
+    LATEST_NS,
     OpenedTrace,
     TraceCache,
     TraceSource,
@@ -36,8 +38,8 @@ COMPRESS_ABOVE = 4_096
 """Bytes; smaller bodies are sent as they are."""
 
 TraceId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
-Start = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-(1 << 53), le=1 << 53)]
-End = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-(1 << 53), le=1 << 53)]
+Start = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
+End = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
 Width = Annotated[int, Query(ge=1, le=MAX_BUCKETS, description="Buckets that the window is divided into.")]
 Numbers = Annotated[str | None, Query(max_length=16_384, description="Comma-separated numbers.")]
 
@@ -117,7 +119,7 @@ def make_router(live: Live, cache: TraceCache) -> APIRouter:
         trace_id: TraceId,
         q: Annotated[str, Query(min_length=1, max_length=1_000)],
         regex: bool = False,
-        offset: Annotated[int, Query(ge=0)] = 0,
+        offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
         limit: Annotated[int, Query(ge=1, le=5_000)] = 2_000,
         at: Start = 0,
     ) -> Response:
@@ -156,9 +158,10 @@ def _download(source: TraceSource) -> Response:
         metadata = source.origin.read(int(source.id.rsplit("|", 1)[1]))
     except (PayloadError, IndexError, OSError) as error:
         raise HTTPException(422, f"{source.label} cannot be converted: {error}") from error
-    name = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{source.run}_{source.label}")
-    headers = {"Content-Disposition": f'attachment; filename="{name}.trace.json"'}
-    return Response(orjson.dumps(chrome_trace(metadata.step_stats)), media_type="application/json", headers=headers)
+    # Not orjson: sums of 64-bit times and sizes may need more than 64 bits.
+    body = json.dumps(chrome_trace(metadata.step_stats), separators=(",", ":"))
+    headers = attachment(f"{source.run}_{source.label}", "trace.json")
+    return Response(body, media_type="application/json", headers=headers)
 
 
 def _check_range(start: int, end: int) -> None:
@@ -182,8 +185,7 @@ def _numbers(text: str | None, name: str, limit: int) -> list[int] | None:
 
 
 def _json(request: Request, value: Any) -> Response:
-    body = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY)
-    return _body(request, body, "application/json")
+    return _body(request, payloads.json_bytes(value), "application/json")
 
 
 def _body(request: Request, body: bytes, media_type: str) -> Response:

@@ -25,6 +25,34 @@ MAX_NAME = 160
 OVERVIEW_BUCKETS = 500
 MAX_STRIPS = 16
 MATCH_BUCKETS = 500
+MAX_NESTING = 100
+
+
+def json_bytes(value: Any) -> bytes:
+    """JSON of anything that a trace may hold.
+
+    Whole numbers of more than 64 bits become text, halves of characters (lone surrogates) their escapes, and what is
+    nested deeper than `MAX_NESTING` a remark.
+    """
+    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
+    try:
+        return orjson.dumps(value, default=str, option=options)
+    except TypeError:
+        return orjson.dumps(_writable(value, 0), default=str, option=options)
+
+
+def _writable(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 64 else str(value)
+    if isinstance(value, (dict, list, tuple)) and depth == MAX_NESTING:
+        return "(nested too deeply to be shown)"
+    if isinstance(value, dict):
+        return {_writable(key, depth): _writable(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_writable(entry, depth + 1) for entry in value]
+    return value
 
 
 def listing(sources: Sequence[TraceSource]) -> list[dict[str, Any]]:
@@ -142,7 +170,7 @@ def window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Seque
         "categories": [trace.categories[i] for i in categories],
         "rows": _rows(trace.lane[index], trace.depth[index]),
     }
-    text = orjson.dumps(header)
+    text = json_bytes(header)
     text += b" " * (-(len(text) + 8) % 8)
     columns = (
         (trace.start_ns[index] - opened.start_ns).astype("<f8"),
@@ -245,7 +273,7 @@ def search_result(opened: OpenedTrace, pattern: str, regex: bool, offset: int, l
     found = search(trace, pattern, regex)
     starts = trace.start_ns[found] - opened.start_ns
     span = max(opened.end_ns - opened.start_ns, 1)
-    hits = np.bincount((starts * MATCH_BUCKETS // (span + 1)).astype(np.int64), minlength=MATCH_BUCKETS)
+    hits = np.bincount(_bucket_of(starts, span, MATCH_BUCKETS), minlength=MATCH_BUCKETS)
     page = slice(offset, offset + limit)
     return {
         "count": len(found),
@@ -259,6 +287,12 @@ def search_result(opened: OpenedTrace, pattern: str, regex: bool, offset: int, l
         "names": [trace.names[i][:MAX_NAME] for i in np.unique(trace.name_id[found])],
         "minimap": hits.tolist(),
     }
+
+
+def _bucket_of(offsets: NDArray[np.int64], span: int, buckets: int) -> NDArray[np.int64]:
+    """In float64, since the product of a time and a number of buckets may need more than 64 bits."""
+    at = (offsets.astype(np.float64) * buckets / (span + 1)).astype(np.int64)
+    return np.minimum(at, buckets - 1)
 
 
 def counter_window(opened: OpenedTrace, counter: int, start: int, end: int, buckets: int) -> dict[str, Any]:
@@ -287,7 +321,7 @@ def _counter_range(series: Counter, start_ns: int, end_ns: int) -> tuple[int, in
 
 def _extremes(times: NDArray[np.int64], values: NDArray[np.float64], buckets: int) -> NDArray[np.int64]:
     span = max(int(times[-1] - times[0]), 1)
-    bucket = ((times - times[0]) * buckets // (span + 1)).astype(np.int64)
+    bucket = _bucket_of(times - times[0], span, buckets)
     finite = np.nan_to_num(values)
     by_value = np.lexsort((finite, bucket))
     edge = np.flatnonzero(np.diff(bucket[by_value])) + 1

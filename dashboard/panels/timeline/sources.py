@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Literal
 
@@ -19,10 +19,14 @@ from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace, trace_of_step_stats
 from summary.kinds.base import PayloadError
 from summary.snapshot import Companion, Series, Snapshot
+from summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
 TRACE_SUFFIXES = (".trace.json", ".trace.json.gz")
 """Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
+
+LATEST_NS = (1 << 62) - (1 << 20)
+"""A time beyond 146 years is damage, and arithmetic with it would need more than 64 bits."""
 
 SourceKind = Literal["run_metadata", "file"]
 
@@ -52,7 +56,7 @@ class TraceSource:
     @property
     def file_name(self) -> str | None:
         """Name of the file, for one that is a file."""
-        return self.origin.relative_path.name if isinstance(self.origin, Companion) else None
+        return readable(PurePosixPath(self.origin.relative_path.name)) if isinstance(self.origin, Companion) else None
 
 
 def is_trace_name(name: str) -> bool:
@@ -113,9 +117,9 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
     for companion in snapshot.companions:
         if is_trace_name(companion.relative_path.name):
             yield TraceSource(
-                id=f"{companion.run}|file|{companion.relative_path}",
+                id=f"{companion.run}|file|{readable(companion.relative_path)}",
                 run=companion.run,
-                label=companion.relative_path.name,
+                label=readable(PurePosixPath(companion.relative_path.name)),
                 kind="file",
                 step=None,
                 size=companion.size,
@@ -161,6 +165,11 @@ def open_trace(source: TraceSource) -> OpenedTrace:
     """Reads a trace and prepares its level of detail; raises as `read_source` does."""
     trace = read_source(source)
     start_ns, end_ns = _extent(trace)
+    if max(-start_ns, end_ns, end_ns - start_ns) > LATEST_NS:
+        raise TraceUnavailableError(
+            f"{source.label} of run {source.run!r} reaches from {start_ns:,} to {end_ns:,} ns; "
+            "expected times and a duration below 146 years."
+        )
     columns = (trace.start_ns, trace.duration_ns, trace.lane, trace.depth, trace.name_id, trace.category_id)
     held = sum(column.nbytes for column in columns) * 2 + (source.size or 0) * 4
     return OpenedTrace(source, trace, LevelOfDetail(trace), start_ns, end_ns, held)
@@ -207,11 +216,18 @@ class TraceCache:
             self._opened.move_to_end(key)
         if mine:
             self._open(source, future)
+        error = future.exception()
+        if isinstance(error, TraceUnavailableError):
+            # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who asks.
+            raise TraceUnavailableError(str(error))
         return future.result()
 
     def _open(self, source: TraceSource, future: Future[OpenedTrace]) -> None:
         try:
             future.set_result(self._opener(source))
+        except TraceUnavailableError as error:
+            # Without its traceback, which would keep the whole file in memory.
+            future.set_exception(TraceUnavailableError(str(error)))
         except BaseException as error:
             future.set_exception(error)
         with self._lock:
