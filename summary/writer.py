@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from summary.arguments import checked_number, checked_step, checked_tag, checked_wall_time
-from summary.file_writer import FILE_VERSION, FileWriter
+from summary.event_file_writer import FILE_VERSION, EventFileWriter
 from summary.kinds.run_metadata import tagged_run_metadata
 from summary.kinds.scalar import ScalarForm, scalar
 from summary.proto.custom_scalars_pb2 import Layout
@@ -30,7 +30,7 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
     """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
 
     Calls check their arguments before anything is written and return at once; a thread writes, at most a
-    second later, and never drops an event (`summary.file_writer.FileWriter` says what happens when the disk
+    second later, and never drops an event (`summary.event_file_writer.EventFileWriter` says what happens when the disk
     refuses). It may be used from several threads. After `close`, the next call opens a new file.
 
     Values may be Python or NumPy numbers and arrays, or tensors of PyTorch, JAX, TensorFlow or CuPy. NaN and
@@ -76,7 +76,7 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
         self._linger: Final = min(float(flush_secs), _LONGEST_LINGER)
         self._filename_suffix: Final = filename_suffix
         self._main: Final = self._file_writer(Path(self.log_dir))
-        self._scalars_writers: Final[dict[str, FileWriter]] = {}
+        self._scalars_writers: Final[dict[str, EventFileWriter]] = {}
         self._scalars_lock: Final = threading.Lock()
         if purge is not None:
             # Older readers heed a restart only in a file that states its version at that step.
@@ -193,11 +193,11 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
     ) -> None:
         self.close()
 
-    def _writers(self) -> list[FileWriter]:
+    def _writers(self) -> list[EventFileWriter]:
         return [self._main, *self._scalars_writers.values()]
 
-    def _file_writer(self, folder: Path) -> FileWriter:
-        return FileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix)
+    def _file_writer(self, folder: Path) -> EventFileWriter:
+        return EventFileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix)
 
 
 def _default_log_dir(comment: str) -> str:

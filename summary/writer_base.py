@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from summary.arguments import checked_wall_time
-from summary.file_writer import FileWriter
+from summary.event_file_writer import EventFileWriter
 from summary.proto.summary_pb2 import Summary
 
 
@@ -29,7 +29,7 @@ class ValueWriter(ABC):
         """Adds a ``Summary`` message."""
 
     @abstractmethod
-    def _file_writer(self, folder: Path) -> FileWriter:
+    def _file_writer(self, folder: Path) -> EventFileWriter:
         """Opens an event file in another folder, with this writer's settings."""
 
     def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:

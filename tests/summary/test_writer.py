@@ -15,7 +15,7 @@ from tensorboard.backend.event_processing.event_file_loader import RawEventFileL
 
 from summary import SummaryWriter, open_logdir
 from summary import writer as writer_module
-from summary.file_writer import FileWriter
+from summary.event_file_writer import EventFileWriter
 from summary.proto.event_pb2 import Event
 from summary.proto.run_metadata_pb2 import RunMetadata
 
@@ -60,7 +60,7 @@ class Tensor:
 
 
 def test_the_file_begins_with_its_version_and_writer(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path / "run", filename_suffix=".x", clock=lambda: 1234.5)
+    writer = EventFileWriter(tmp_path / "run", filename_suffix=".x", clock=lambda: 1234.5)
     writer.close()
     (path,) = event_files(tmp_path / "run")
     assert path.name == f"events.out.tfevents.0000001234.{socket.gethostname()}.{os.getpid()}.0.x"
@@ -71,7 +71,7 @@ def test_the_file_begins_with_its_version_and_writer(tmp_path: Path) -> None:
 
 
 def test_writers_of_one_folder_never_share_a_file(tmp_path: Path) -> None:
-    writers = [FileWriter(tmp_path, clock=lambda: 7.0) for _ in range(3)]
+    writers = [EventFileWriter(tmp_path, clock=lambda: 7.0) for _ in range(3)]
     for number, writer in enumerate(writers):
         writer.add_scalar("t", number)
         writer.close()
@@ -183,13 +183,13 @@ def test_threads_that_add_the_same_scalars_share_a_file(tmp_path: Path, monkeypa
     # Each of two threads opened a file for a new key; the first was then neither flushed nor closed by the writer.
     together = threading.Barrier(2)
 
-    def slow(folder: Path, **options: Any) -> FileWriter:
+    def slow(folder: Path, **options: Any) -> EventFileWriter:
         if folder != tmp_path:
             with contextlib.suppress(threading.BrokenBarrierError):
                 together.wait(0.2)
-        return FileWriter(folder, **options)
+        return EventFileWriter(folder, **options)
 
-    monkeypatch.setattr(writer_module, "FileWriter", slow)
+    monkeypatch.setattr(writer_module, "EventFileWriter", slow)
     writer = SummaryWriter(tmp_path)
     threads = [threading.Thread(target=writer.add_scalars, args=("loss", {"a": 1.0})) for _ in range(2)]
     for thread in threads:
@@ -211,7 +211,7 @@ def test_flush_returns_when_all_is_in_the_file(tmp_path: Path) -> None:
 
 
 def test_events_appear_without_a_flush(tmp_path: Path) -> None:
-    writer = FileWriter(tmp_path, linger=0.0)
+    writer = EventFileWriter(tmp_path, linger=0.0)
     assert events(tmp_path) == []
     for step in range(3):
         writer.add_scalar("t", 1.0, step)
@@ -263,9 +263,9 @@ def test_many_threads_lose_nothing_and_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_callers_far_ahead_of_the_disk_wait_and_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.file_writer._MANY_ITEMS", 4)
-    monkeypatch.setattr("summary.file_writer._MOST_ITEMS", 8)
-    monkeypatch.setattr("summary.file_writer._MOST_EVENT_BYTES", 100)
+    monkeypatch.setattr("summary.event_file_writer._MANY_ITEMS", 4)
+    monkeypatch.setattr("summary.event_file_writer._MOST_ITEMS", 8)
+    monkeypatch.setattr("summary.event_file_writer._MOST_EVENT_BYTES", 100)
     writer = SummaryWriter(tmp_path)
     for step in range(100):
         writer.add_scalar("t", 1.0, step)
@@ -293,7 +293,7 @@ class FullDisk:
 def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = FullDisk(room=100)
     writer = SummaryWriter(tmp_path)
-    monkeypatch.setattr("summary.file_writer.os.write", disk)
+    monkeypatch.setattr("summary.event_file_writer.os.write", disk)
     for step in range(50):
         writer.add_scalar("t", step, step)
     with pytest.raises(OSError, match="No space left on device; what is unwritten is kept") as failure:
@@ -311,7 +311,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch
 
 
 def test_a_disk_without_room_for_a_file_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.file_writer.os.write", FullDisk(room=10))
+    monkeypatch.setattr("summary.event_file_writer.os.write", FullDisk(room=10))
     with pytest.raises(OSError, match="No space left"):
         SummaryWriter(tmp_path)
     assert event_files(tmp_path) == []

@@ -38,7 +38,7 @@ class _Barrier:
     passed: threading.Event = field(default_factory=threading.Event)
 
 
-class FileWriter:
+class EventFileWriter:
     """Appends events to a file of its own, from any number of threads, in the order of their calls.
 
     Callers only queue; a thread encodes and writes, at most ``linger`` seconds later. Nothing is ever dropped:
@@ -318,7 +318,7 @@ def _create_file(folder: Path, suffix: str, now: float) -> tuple[Path, int]:
             number += 1
 
 
-def _forget_if_alive(writer: weakref.ref[FileWriter]) -> None:
+def _forget_if_alive(writer: weakref.ref[EventFileWriter]) -> None:
     alive = writer()
     if alive is None:
         return
