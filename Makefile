@@ -2,8 +2,11 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The training frameworks are large and pin each other's versions, so they have an environment of their own.
+INTEGRATIONS_VENV ?= .venv-integrations
+INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test lint types tests benchmarks protos sample-logs screenshots clean
+.PHONY: demo test lint types tests test-integrations benchmarks protos sample-logs screenshots clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
@@ -20,6 +23,9 @@ types: $(VENV)/.installed-test
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
 	$(BIN)/pytest
+
+test-integrations: $(INTEGRATIONS_VENV)/.installed
+	$(INTEGRATIONS_BIN)/pytest tests/integrations
 
 benchmarks: $(VENV)/.installed-benchmarks
 	sh tools/ensure_browser.sh
@@ -52,5 +58,11 @@ $(VENV)/.installed-benchmarks: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[benchmarks]'
 	touch $@ $(VENV)/.installed
 
+$(INTEGRATIONS_VENV)/.installed: pyproject.toml
+	test -x $(INTEGRATIONS_BIN)/python || $(PYTHON) -m venv $(INTEGRATIONS_VENV)
+	$(INTEGRATIONS_BIN)/python -m pip install --quiet --upgrade pip
+	$(INTEGRATIONS_BIN)/python -m pip install --quiet --editable '.[integrations]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(INTEGRATIONS_VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,12 +1,15 @@
-"""Calls of ``add_scalar`` a second, ours beside PyTorch's and tensorboardX's writers."""
+"""Scalars: calls a second, the time of one call, and whole arrays, ours beside PyTorch's and tensorboardX's writers."""
 
 import gc
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks._report import Figure, print_figures
 from summary import SummaryWriter
@@ -15,6 +18,7 @@ WriterClass = Callable[[str], Any]
 
 REPETITIONS = 7
 SECONDS_PER_REPETITION = 0.6
+BATCH_POINTS = 4_000_000
 TAGS = tuple(f"{group}/{name}" for group in ("train", "test") for name in ("loss", "accuracy", "f1", "lr", "norm"))
 
 
@@ -56,11 +60,58 @@ def run() -> list[Figure]:
             rates[name].append(measure(writer, steps[name]))
     sustained = {name: statistics.median(r.sustained for r in found) for name, found in rates.items()}
     calling = {name: statistics.median(r.calling for r in found) for name, found in rates.items()}
-    return [
+    rates_of_calls = [
         Figure(title, rate["Stepscope"], rate[peer], peer, "calls/s")
         for title, rate in (("add_scalar, all on disk", sustained), ("add_scalar, the calls alone", calling))
         for peer in peers
     ]
+    return [*rates_of_calls, *_latencies(writers, steps, peers), *_batches(sustained, peers)]
+
+
+def _latencies(writers: Mapping[str, WriterClass], steps: Mapping[str, int], peers: Iterable[str]) -> list[Figure]:
+    """Our 99th percentile beside the peers' median, each of a million calls or of what fits the time."""
+    seconds = {name: call_seconds(writer, steps[name]) for name, writer in writers.items()}
+    ours = float(np.quantile(seconds["Stepscope"], 0.99)) * 1e6
+    return [
+        Figure(
+            "add_scalar, slowest 1 % of the calls beside the peer's median",
+            ours,
+            float(np.median(seconds[peer])) * 1e6,
+            peer,
+            "us",
+            higher_is_better=False,
+        )
+        for peer in peers
+    ]
+
+
+def call_seconds(writer_class: WriterClass, steps: int) -> NDArray[np.float64]:
+    """How long each call took the thread that made it."""
+    clock = time.perf_counter
+    seconds = np.empty(steps * len(TAGS))
+    with tempfile.TemporaryDirectory() as folder:
+        writer = writer_class(folder)
+        for step in range(steps):
+            for number, tag in enumerate(TAGS):
+                begin = clock()
+                writer.add_scalar(tag, step * 0.5, step)
+                seconds[step * len(TAGS) + number] = clock() - begin
+        writer.close()
+    return seconds
+
+
+def _batches(sustained: Mapping[str, float], peers: Iterable[str]) -> list[Figure]:
+    """Points a second of the batch call; peers have none, so a call of theirs per point is beside it."""
+    values, steps = np.random.default_rng(0).normal(size=BATCH_POINTS), np.arange(BATCH_POINTS)
+    rates = []
+    for _ in range(REPETITIONS):
+        with tempfile.TemporaryDirectory() as folder:
+            begin = time.perf_counter()
+            with SummaryWriter(folder) as writer:
+                writer.add_scalar_batch("train/loss", values, steps)
+            rates.append(BATCH_POINTS / (time.perf_counter() - begin))
+    ours = statistics.median(rates)
+    return [Figure("add_scalar_batch, all on disk", ours, sustained[peer], peer, "points/s") for peer in peers]
 
 
 def _peers() -> dict[str, WriterClass]:

@@ -9,17 +9,52 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
 from fastapi import FastAPI
 
 from dashboard import frame
-from dashboard.api import histograms, images, revision, runs, scalars, text
+from dashboard.api import (
+    audio,
+    core,
+    custom_scalars,
+    graphs,
+    histograms,
+    images,
+    mesh,
+    pr_curves,
+    projector,
+    revision,
+    runs,
+    scalars,
+    text,
+    timeseries,
+)
 from dashboard.api.guard import HostGuard
+from dashboard.api.hparams import routes as hparams
 from dashboard.colors import assign_colors
 from dashboard.controls import fingerprint, off_loop, panel_stores, setting_id
-from dashboard.health import health_badge
+from dashboard.health import health_badge, register_progress
 from dashboard.live import Live
 from dashboard.numbers import count
 from dashboard.panels import PANELS
 from dashboard.panels.base import Panel
 from dashboard.state import View, decode, matching, pattern_error
 from summary.snapshot import Snapshot
+
+DATA_ROUTES = (
+    core,
+    runs,
+    revision,
+    scalars,
+    timeseries,
+    images,
+    audio,
+    histograms,
+    text,
+    pr_curves,
+    custom_scalars,
+    hparams,
+    graphs,
+    mesh,
+    projector,
+)
+"""Modules of `dashboard.api` with a ``router``."""
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
@@ -49,7 +84,7 @@ def build_app(live: Live, *, bound_host: str = "localhost", panels: Sequence[Pan
         panels: the tabs, in order.
     """
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
-    for module in (runs, revision, scalars, images, histograms, text):
+    for module in DATA_ROUTES:
         server.include_router(module.router(live))
     for panel in panels:
         routes = panel.router(live)
@@ -71,6 +106,7 @@ def build_app(live: Live, *, bound_host: str = "localhost", panels: Sequence[Pan
     )
     app.layout = frame.page(defaults)
     register_frame(app, live, panels)
+    register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
     server.add_middleware(HostGuard, bound_host=bound_host)

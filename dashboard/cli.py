@@ -9,11 +9,25 @@ from typing import Final
 from rich.console import Console
 
 from dashboard.verbs.base import Verb
+from dashboard.verbs.convert_graph import PbToTextVerb, TextToPbVerb
+from dashboard.verbs.export import ExportVerb
+from dashboard.verbs.graph import GraphVerb
+from dashboard.verbs.inspect_files import InspectVerb
+from dashboard.verbs.list_runs import ListRunsVerb
 from dashboard.verbs.serve import ServeVerb
 from dashboard.verbs.timeline import TimelineVerb
 from summary.errors import UserError
 
-VERBS: Final[tuple[Verb, ...]] = (ServeVerb(), TimelineVerb())
+VERBS: Final[tuple[Verb, ...]] = (
+    ServeVerb(),
+    ListRunsVerb(),
+    InspectVerb(),
+    ExportVerb(),
+    TimelineVerb(),
+    GraphVerb(),
+    PbToTextVerb(),
+    TextToPbVerb(),
+)
 DEFAULT_VERB: Final = "serve"
 
 

@@ -7,6 +7,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from dashboard.controls import pattern_input, setting_id
+from dashboard.health import READING_ID
 from dashboard.icons import icon
 from dashboard.panels.base import Panel
 from dashboard.theme import MANTINE
@@ -119,7 +120,7 @@ def header() -> html.Header:
             ),
             html.Div([icon("logo", 22), html.Span("stepscope", className="wordmark")], className="logo"),
             dmc.Tabs(id=setting_id("tab"), value=None, children=[], className="tabs"),
-            html.Div(className="spacer"),
+            html.Div([], id=READING_ID, className="spacer"),
             html.Div(id="health"),
             html.Button(
                 [html.Span(className="dot"), html.Span("connecting", id="live-text")],

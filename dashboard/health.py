@@ -1,15 +1,109 @@
 """What was skipped, lost or hidden in the log directory, where the user sees it."""
 
+from dataclasses import dataclass
 from typing import Any
 
+import dash
 import dash_mantine_components as dmc
-from dash import html
+from dash import Dash, Input, Output, State, html
 
+from dashboard.controls import off_loop
 from dashboard.icons import icon
+from dashboard.live import Live
 from dashboard.numbers import count, counted, file_size
 from summary.snapshot import FileHealth, Snapshot
 
 MOST_FILES = 50
+MOST_DAMAGES = 5
+"""Stretches of one file that the badge lists; the Health tab has them all."""
+READING_ID = "reading"
+"""Where the header says how far the first pass is."""
+
+
+def is_bad(file: FileHealth) -> bool:
+    """Whether something of the file was lost, or all of it cannot be read."""
+    return bool(file.damage_count or file.error)
+
+
+def is_read(file: FileHealth) -> bool:
+    """Whether the file was gone through as far as it goes."""
+    return file.bytes_read >= file.size or file.waiting or is_bad(file)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a pass over many files is."""
+
+    files_read: int
+    files: int
+    bytes_read: int
+    bytes: int
+
+    @property
+    def percent(self) -> float:
+        """By bytes, or by files where no file has any; 0 to 100."""
+        done, total = (self.bytes_read, self.bytes) if self.bytes else (self.files_read, self.files)
+        return 100 * done / total if total else 0.0
+
+
+def progress(snapshot: Snapshot) -> Progress | None:
+    """How far the first pass is; None when it has ended."""
+    if not snapshot.loading:
+        return None
+    done = [is_read(file) for file in snapshot.health]
+    sizes = [max(file.size, file.bytes_read) for file in snapshot.health]
+    # A file that was gone through counts in full: what was skipped in it, or waits for its rest, delays nothing.
+    read = sum(size if end else file.bytes_read for file, size, end in zip(snapshot.health, sizes, done, strict=True))
+    return Progress(sum(done), len(done), read, sum(sizes))
+
+
+def reading_texts(at: Progress) -> tuple[str, str]:
+    """The progress in words: files, and bytes."""
+    return (
+        f"reading: {count(at.files_read)} of {counted(at.files, 'file')}",
+        f"{file_size(at.bytes_read)} of {file_size(at.bytes)}",
+    )
+
+
+def reading_bar(at: Progress) -> list[Any]:
+    """The progress in the header: a bar along its lower edge, and the words where there is room."""
+    files, amount = reading_texts(at)
+    return [
+        html.Div(
+            className="reading-bar",
+            style={"--done": f"{at.percent:.1f}%"},
+            role="progressbar",
+            title=f"{files}, {amount}",
+            **{
+                "aria-label": "Reading the log directory",
+                "aria-valuemin": "0",
+                "aria-valuemax": "100",
+                "aria-valuenow": f"{at.percent:.0f}",
+                "aria-valuetext": f"{files}, {amount}",
+            },
+        ),
+        html.Span(f"{files}, "),
+        html.Span(amount),
+    ]
+
+
+def register_progress(app: Dash, live: Live) -> None:
+    """Adds the callback that keeps the header's bar up to date; the bar is there whichever panel is open."""
+
+    @app.callback(
+        Output(READING_ID, "children"),
+        Input("revision", "data"),
+        State(READING_ID, "children"),
+        prevent_initial_call=True,
+    )
+    @off_loop
+    def update_progress(_revision: int | None, shown: list[Any] | None) -> Any:
+        at = progress(live.snapshot())
+        if at is None:
+            if not shown:
+                raise dash.exceptions.PreventUpdate
+            return []
+        return reading_bar(at)
 
 
 def file_entry(file: FileHealth) -> html.Li:
@@ -22,18 +116,21 @@ def file_entry(file: FileHealth) -> html.Li:
             [html.Span(f"at byte {count(damage.offset)}", className="offset"), html.Span(damage.reason)],
             className="damage",
         )
-        for damage in file.damages
+        for damage in file.damages[:MOST_DAMAGES]
     ]
-    unlisted = file.damage_count - len(file.damages)
+    unlisted = file.damage_count - min(len(file.damages), MOST_DAMAGES)
     if unlisted > 0:
         facts.append(html.Div(f"and {count(unlisted)} more", className="damage"))
     size = f"{file_size(file.bytes_read)} of {file_size(file.size)} read, {counted(file.records, 'record')}"
-    return html.Li([html.Div(file.path, className="path"), html.Div(size, className="facts"), *facts])
+    path = html.Button(
+        file.path, className="path health-open", title="Show in the Health tab", **{"data-path": file.path}
+    )
+    return html.Li([path, html.Div(size, className="facts"), *facts])
 
 
 def health_badge(snapshot: Snapshot) -> Any:
     """The badge and its popover; nothing where all is well."""
-    bad = [file for file in snapshot.health if file.damage_count or file.error]
+    bad = [file for file in snapshot.health if is_bad(file)]
     superseded = snapshot.superseded
     if not bad and not superseded:
         return None
@@ -45,7 +142,7 @@ def health_badge(snapshot: Snapshot) -> Any:
         )
         if text
     )
-    parts: list[Any] = []
+    parts: list[Any] = [html.Button("Show all", className="quiet health-open health-all", **{"data-path": ""})]
     if bad:
         skipped = counted(snapshot.damage_count, "stretch", "stretches")
         parts += [

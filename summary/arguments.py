@@ -5,12 +5,14 @@ Arrays of PyTorch, JAX, TensorFlow and CuPy are recognised by their methods; non
 
 import math
 import operator
-from typing import Any
+import os
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-_INT64 = range(-(2**63), 2**63)
+_LONGEST_FOLDER_NAME: Final = 255
+_INT64: Final = range(-(2**63), 2**63)
 
 
 def checked_tag(tag: object) -> str:
@@ -40,12 +42,12 @@ def checked_step(step: object) -> int:
     """
     if step is None:
         return 0
-    if isinstance(step, float | np.floating):
-        if not float(step).is_integer():
-            raise ValueError(f"a step must be a whole number, got {step!r}")
-        step = int(step)
     if hasattr(step, "__array__") or hasattr(step, "detach"):
         step = _only_element(step, "a step")
+    if isinstance(step, float):
+        if not step.is_integer():
+            raise ValueError(f"a step must be a whole number, got {step!r}")
+        step = int(step)
     try:
         whole = operator.index(step)  # type: ignore[arg-type]
     except TypeError:
@@ -53,6 +55,36 @@ def checked_step(step: object) -> int:
     if whole not in _INT64:
         raise ValueError(f"a step must fit a signed 64-bit integer, got {whole}")
     return whole
+
+
+def checked_folder(path: str, name: str) -> str:
+    """``path`` itself, whose folders file systems take; ``name`` says what it is made of, for errors.
+
+    Raises:
+        ValueError: a folder's name is too long.
+    """
+    for folder in path.split("/"):
+        if len(os.fsencode(folder)) > _LONGEST_FOLDER_NAME:
+            shown = folder if len(folder) <= 60 else folder[:57] + "..."
+            raise ValueError(f"{name} name a folder of at most {_LONGEST_FOLDER_NAME} bytes, got {shown!r}")
+    return path
+
+
+def checked_steps(steps: Any) -> NDArray[np.int64]:
+    """``steps``, of any shape, as int64.
+
+    Raises:
+        TypeError: they are no whole numbers.
+        ValueError: one is a fraction or does not fit 64 bits.
+    """
+    array = as_array(steps, "steps")
+    if array.dtype.kind == "f":
+        whole = np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2.0**63)
+        if not whole.all():
+            raise ValueError(f"steps must be whole numbers of 64 bits, got {array[~whole][0]}")
+    elif array.dtype == np.uint64 and (array > np.uint64(2**63 - 1)).any():
+        raise ValueError(f"steps must fit a signed 64-bit integer, got {array.max()}")
+    return array.astype(np.int64, copy=False)
 
 
 def checked_wall_time(wall_time: object) -> float:
@@ -88,7 +120,8 @@ def checked_number(value: object, name: str) -> float:
 def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[Any]:
     """``values`` as a NumPy array of booleans, integers or floats, without a copy where possible.
 
-    Tensors are detached and moved to the host; bfloat16 and float8, which NumPy lacks, become float32.
+    Tensors are detached and moved to the host; bfloat16 and float8, which NumPy lacks, become float32, and what is
+    masked becomes NaN.
 
     Raises:
         TypeError: it is no array of real numbers, nor of complex ones where ``allow_complex``.
@@ -101,6 +134,9 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
         values = values.cpu()
     elif type(values).__module__.startswith("cupy"):
         values = values.get()
+    # Not by the class, which NumPy imports when it is asked for.
+    if type(values).__module__.startswith("numpy.ma") and values.mask.any():
+        values = values.astype(np.result_type(values.dtype, np.float32)).filled(np.nan)
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -6,11 +6,9 @@ The layout is that of PyTorch's ``add_embedding``: ``<step>/<tag>/`` in the run'
 
 import hashlib
 import math
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, Literal, assert_never
+from typing import Any, Final, Literal, assert_never, get_args
 
 import numpy as np
 from google.protobuf import text_format
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 from summary.arguments import as_array, checked_tag
 from summary.kinds.pixels import bytes_nhwc, to_png
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
+from summary.storage import Folder
 
 CONFIG_NAME: Final = "projector_config.pbtxt"
 
@@ -66,6 +65,8 @@ def embedding(
         ValueError: the shapes do not fit each other, or the pictures together exceed 8192 pixels on a side.
     """
     name = f"the embedding {tag!r}"
+    if tensor_format not in get_args(TensorFormat):
+        raise ValueError(f"the format of {name} must be 'tsv' or 'float32', got {tensor_format!r}")
     matrix = as_array(mat, name)
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"{name} must have shape [points, dimensions], got {matrix.shape}")
@@ -93,7 +94,7 @@ def embedding(
     return Embedding(info, files)
 
 
-def write_embedding(log_dir: Path, encoded: Embedding) -> None:
+def write_embedding(folder: Folder, encoded: Embedding) -> None:
     """Writes the files, then names them in the configuration, in which all else stays as it is.
 
     An entry of the same tensor name is replaced. Every file is replaced at once, so that a reader never sees half.
@@ -102,33 +103,31 @@ def write_embedding(log_dir: Path, encoded: Embedding) -> None:
         ValueError: the configuration that is there cannot be read; it is left alone, and nothing is written.
         OSError: a file cannot be read or written.
     """
-    config = _config(log_dir / CONFIG_NAME)
+    config = _config(folder)
     others = [info for info in config.embeddings if info.tensor_name != encoded.info.tensor_name]
     del config.embeddings[:]
     config.embeddings.extend([*others, encoded.info])
     for path, content in encoded.files.items():
-        _replace(log_dir / path, content)
-    _replace(log_dir / CONFIG_NAME, text_format.MessageToString(config).encode())
+        folder.replace(path, content)
+    folder.replace(CONFIG_NAME, text_format.MessageToString(config).encode())
 
 
-def _config(path: Path) -> ProjectorConfig:
+def _config(folder: Folder) -> ProjectorConfig:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = folder.read(CONFIG_NAME).decode()
     except FileNotFoundError:
         return ProjectorConfig()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be a projector configuration; correct it or move it away: {error}") from error
+        raise ValueError(_unreadable_config(folder, error)) from error
     try:
         return text_format.Parse(text, ProjectorConfig())
     except text_format.ParseError as error:
-        raise ValueError(f"{path} must be a projector configuration; correct it or move it away: {error}") from error
+        raise ValueError(_unreadable_config(folder, error)) from error
 
 
-def _replace(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_bytes(content)
-    unfinished.replace(path)
+def _unreadable_config(folder: Folder, error: Exception) -> str:
+    path = f"{folder.address}/{CONFIG_NAME}"
+    return f"{path} must be a projector configuration; correct it or move it away: {error}"
 
 
 def _folder_name(tag: str) -> str:

@@ -1,10 +1,11 @@
 """One event file as it grows: what was read of it so far, by tag."""
 
+import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 import numpy as np
 from google.protobuf.message import DecodeError
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 
 from summary import kinds
 from summary.kinds.base import PayloadError
-from summary.points import GrowingColumn, Part
+from summary.kinds.graph import graph_in_meta_graph
+from summary.points import PointCounts, Rows, TagPoints, TagState
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
 from summary.proto.types_pb2 import DT_STRING
-from summary.records import HEADER_BYTES
-from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, Scanner
-from summary.scan_kernel import BLOB
+from summary.records import FOOTER_BYTES, HEADER_BYTES
+from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from summary.snapshot import SCALARS, Damage
 from summary.source import read_up_to
 
@@ -29,50 +30,11 @@ _WINDOW_BYTES: Final = 8 << 20
 _WINDOW_ROWS: Final = 1 << 17
 _DAMAGES_KEPT: Final = 100
 _HEAD_BYTES: Final = 64
-
-
-@dataclass
-class TagPoints:
-    """The points of one tag in one file; only the following thread appends."""
-
-    tag: str
-    kind: str
-    display_name: str = ""
-    description: str = ""
-    plugin_content: bytes = b""
-    steps: GrowingColumn[np.int64] = field(default_factory=lambda: GrowingColumn(np.int64))
-    wall_times: GrowingColumn[np.float64] = field(default_factory=lambda: GrowingColumn(np.float64))
-    values: GrowingColumn[np.float64] = field(default_factory=lambda: GrowingColumn(np.float64))
-    offsets: GrowingColumn[np.int64] = field(default_factory=lambda: GrowingColumn(np.int64))
-    lengths: GrowingColumn[np.int64] = field(default_factory=lambda: GrowingColumn(np.int64))
-    indices: GrowingColumn[np.int32] = field(default_factory=lambda: GrowingColumn(np.int32))
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def extend(self, rows: NDArray[np.void]) -> None:
-        self.steps.extend(rows["step"])
-        self.wall_times.extend(rows["wall_time"])
-        # A file may begin in the middle of a run, without the metadata that says what a tensor is;
-        # the run's other files say it, so such points keep both what a scalar and what a blob needs.
-        if self.kind in (SCALARS, ""):
-            self.values.extend(rows["value"])
-        if self.kind != SCALARS:
-            self.offsets.extend(rows["offset"])
-            self.lengths.extend(rows["length"])
-            self.indices.extend(rows["index"])
-
-    def part(self, path: PurePosixPath) -> Part:
-        """The points so far, as views."""
-        return Part(
-            path,
-            self.steps.view(),
-            self.wall_times.view(),
-            self.values.view(),
-            self.offsets.view(),
-            self.lengths.view(),
-            self.indices.view(),
-        )
+_HASHED_BYTES: Final = 4096
+_TAIL_BYTES: Final = 64
+"""Enough to hold the CRC of the last record's data."""
+_LEFT_OUT: Final = -1
+"""Stands for the tag of a row that gave no point; no event has a payload of that number."""
 
 
 @dataclass(frozen=True)
@@ -83,16 +45,36 @@ class SessionStart:
     points_before: dict[str, int]
 
 
+@dataclass(frozen=True)
+class FileState:
+    """All that is known of a file after a read; nobody changes it."""
+
+    position: int
+    head: bytes
+    tail_hash: bytes
+    """Of the last bytes before ``position``."""
+    waiting: bool
+    records: int
+    first_wall_time: float | None
+    damages: tuple[Damage, ...]
+    """The first of them, without what the bytes from ``position`` on may yet turn out to be."""
+    damage_count: int
+    session_starts: tuple[SessionStart, ...]
+    tags: tuple[TagState, ...]
+
+
 class EventFile:
     """Reads a growing event file piece by piece; a replaced or shortened one is to be read by a new object.
 
     Args:
         path: relative to the log directory.
         open_at: opens the file at an offset.
+        number: tells objects apart that read the same path one after the other.
     """
 
-    def __init__(self, path: PurePosixPath, open_at: Callable[[int], BinaryIO]) -> None:
+    def __init__(self, path: PurePosixPath, open_at: Callable[[int], BinaryIO], number: int = 0) -> None:
         self.path = path
+        self.number = number
         self.points: dict[str, TagPoints] = {}
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
@@ -104,27 +86,74 @@ class EventFile:
         self._tail_damage: Damage | None = None
         self._lost_at: int | None = None
         self._open_at = open_at
-        self._scanner = Scanner()
+        self._made_scanner: Scanner | None = None
+        self._records_before = 0
+        """Records that were read by another object, whose state this one has."""
         self._by_id: list[TagPoints] = []
         self._head = b""
+        self._tail = b""
+        """The last bytes before ``position``."""
+
+    @property
+    def _scanner(self) -> Scanner:
+        if self._made_scanner is None:
+            self._made_scanner = Scanner()
+        return self._made_scanner
 
     @property
     def records(self) -> int:
-        return self._scanner.records
+        """How many whole records were read."""
+        return self._records_before + (0 if self._made_scanner is None else self._made_scanner.records)
 
     @property
     def all_damages(self) -> tuple[Damage, ...]:
-        """The first damages, and the one at the end of the file that may yet be mended by more bytes."""
-        return (*self.damages, *([self._tail_damage] if self._tail_damage else []))
+        """The first damages by offset, and the one at the file's end that may yet be mended by more bytes."""
+        damages = sorted(self.damages, key=lambda damage: (damage.offset, damage.reason))
+        return (*damages, *([self._tail_damage] if self._tail_damage else []))
 
     @property
     def all_damage_count(self) -> int:
         return self.damage_count + (self._tail_damage is not None)
 
-    def begins_as_before(self) -> bool:
-        """Whether the file still begins with the bytes that were read first; raises OSError."""
+    def state(self) -> FileState:
+        """What was read so far; raises OSError where the file's tail cannot be read again."""
         with self._open_at(0) as stream:
-            return read_up_to(stream, len(self._head)) == self._head
+            tail = _bytes_before(stream, self.position)
+        return FileState(
+            self.position,
+            self._head,
+            _hash(tail),
+            self.waiting,
+            self.records,
+            self.first_wall_time,
+            tuple(self.damages),
+            self.damage_count,
+            tuple(self.session_starts),
+            tuple(points.state() for points in self.points.values()),
+        )
+
+    def restore(self, state: FileState) -> bool:
+        """Takes over what another object read, if the file begins and goes on as it did then; raises OSError."""
+        with self._open_at(0) as stream:
+            head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
+        if head != state.head or _hash(tail) != state.tail_hash:
+            return False
+        self.position, self.waiting = state.position, state.waiting
+        self.first_wall_time = state.first_wall_time
+        self.damages, self.damage_count = list(state.damages), state.damage_count
+        self.session_starts = list(state.session_starts)
+        self.points = {tag.tag: TagPoints.restored(tag) for tag in state.tags}
+        self._head, self._tail = state.head, tail[-_TAIL_BYTES:]
+        self._records_before = state.records
+        return True
+
+    def begins_as_before(self) -> bool:
+        """Whether the bytes that were read first, and those that were read last, are still there; raises OSError."""
+        with self._open_at(0) as stream:
+            if read_up_to(stream, len(self._head)) != self._head:
+                return False
+            stream.seek(self.position - len(self._tail))
+            return read_up_to(stream, len(self._tail)) == self._tail
 
     def read_new(self, size: int) -> None:
         """Reads what was appended, up to the end of the file, whose size was last seen as ``size``.
@@ -143,23 +172,30 @@ class EventFile:
                 if position == 0:
                     self._head = content[:_HEAD_BYTES]
                 outcome, taken = self._scan_window(np.frombuffer(content, np.uint8), position, rows)
+                end = position + len(content)
+                # What follows damage at the end is read anew when the file grows, as the end may be half written.
+                self._advance(position + taken if self._lost_at is None else self._lost_at, content, position)
                 if len(content) < window:
-                    position += taken
                     break
                 # A header may lie across the end of the window.
                 position += taken if outcome is not Outcome.LOST else len(content) - HEADER_BYTES + 1
-                if self._lost_at is None:
-                    self.position = position
                 end = stream.seek(0, os.SEEK_END)
-                window = max(_WINDOW_BYTES, min(self._scanner.needed, end - position + 1))
-            self._note_end(position, stream.seek(0, os.SEEK_END))
+                if self._scanner.needed > end - position:
+                    break
+                window = max(_WINDOW_BYTES, self._scanner.needed)
+        self._note_end(end)
 
-    def _note_end(self, position: int, end: int) -> None:
-        # What follows damage at the end is read anew when the file grows, as the end may have been half written.
-        self.position = position if self._lost_at is None else self._lost_at
-        self.waiting = self._lost_at is None and position < end
+    def _advance(self, position: int, content: bytes, base: int) -> None:
+        """Takes it that everything before ``position`` was read for good; ``content`` was read from ``base`` on."""
+        if position > self.position:
+            end = position - base
+            self._tail = (self._tail + content[max(0, end - _TAIL_BYTES) : end])[-_TAIL_BYTES:]
+            self.position = position
+
+    def _note_end(self, end: int) -> None:
+        self.waiting = self._lost_at is None and self.position < end
         self._tail_damage = None
-        if self._lost_at is not None:
+        if self._lost_at is not None and self._lost_at < end:
             reason = f"{DAMAGE_REASONS[DamageReason.HEADER]}, and no record follows"
             self._tail_damage = Damage(self._lost_at, end - self._lost_at, reason)
 
@@ -176,10 +212,14 @@ class EventFile:
             self._take_rows(rows[:count], buffer, base)
             if outcome is not Outcome.ROWS_FULL:
                 return outcome, at
+            if at == begin:
+                # One record has more values than there are rows.
+                rows = np.empty(2 * len(rows), ROW)
 
     def _note_damages(self, begin: int, header_found: bool) -> None:
         found = self._scanner.damages
         if self._lost_at is not None and header_found:
+            self._tail_damage = None
             end = begin
             if found and found[0].offset == begin and found[0].reason is DamageReason.HEADER:
                 end = begin + found.pop(0).length
@@ -194,123 +234,167 @@ class EventFile:
         if len(self.damages) < _DAMAGES_KEPT:
             self.damages.append(damage)
 
+    def _add_record_damage(self, rows: Rows, index: int, reason: str) -> None:
+        begin, end = int(rows.offsets[index]) - HEADER_BYTES, int(rows.offsets[index] + rows.lengths[index])
+        self._add_damage(Damage(begin, end + FOOTER_BYTES - begin, reason))
+
     def _take_rows(self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> None:
         if len(rows) == 0:
             return
         if self.first_wall_time is None:
             self.first_wall_time = float(rows["wall_time"][0])
-        sorted_rows, group_ends = self._scanner.sort_by_tag(rows)
+        window = _Window(rows, buffer, base)
+        split = self._scanner.split_by_tag(rows)
         others = np.flatnonzero(rows["tag"] < 0)
-        lengths_before = {tag: len(points) for tag, points in self.points.items()} if len(others) else {}
+        counts = PointCounts({tag: len(points) for tag, points in self.points.items()} if len(others) else {})
         begin = 0
-        for tag_id, end in enumerate(group_ends.tolist()):
+        for tag_id, end in enumerate(split.group_ends.tolist()):
             if end > begin:
-                self._take_group(tag_id, sorted_rows[begin:end], buffer, base)
+                taken = self._take_group(tag_id, split, slice(begin, end), window)
+                if taken is not None:
+                    rows["tag"][np.flatnonzero(rows["tag"] == tag_id)[~taken]] = _LEFT_OUT
             begin = end
         counted = 0
         for index in others.tolist():
-            # Starts with no point between them share what came before, lest a file of nothing else fill the memory.
             between = rows["tag"][counted:index]
-            if (between >= 0).any():
-                lengths_before = self._lengths_after(lengths_before, between)
+            for tag_id, count in zip(*np.unique(between[between >= 0], return_counts=True), strict=True):
+                counts.add(self._by_id[tag_id].tag, int(count))
             counted = index
-            self._take_other(rows[index : index + 1], lengths_before, buffer, base)
+            self._take_other(index, window, counts)
 
-    def _lengths_after(self, lengths: dict[str, int], tags: NDArray[np.int32]) -> dict[str, int]:
-        """How many points each tag has, given how many it had before rows of ``tags`` came."""
-        after = dict(lengths)
-        for tag_id, count in zip(*np.unique(tags[tags >= 0], return_counts=True), strict=True):
-            tag = self._by_id[tag_id].tag
-            after[tag] = after.get(tag, 0) + int(count)
-        return after
-
-    def _take_group(self, tag_id: int, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> None:
+    def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
+        """Takes the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
-            name = self._scanner.tags[len(self._by_id)].decode("utf-8", "replace")
-            known = self.points.get(name)
-            self._by_id.append(TagPoints(name, "") if known is None else known)
+            self._by_id.append(TagPoints(self._scanner.tags[len(self._by_id)].decode("utf-8", "replace"), ""))
+        rows, sources = split.rows.chosen(group, bool(split.goes_back[tag_id])), split.sources[group]
+        taken: NDArray[np.bool_] | None = None
         points = self._by_id[tag_id]
-        if len(points) == 0:
-            self._describe(points, rows[0], buffer, base)
-            points = self._by_id[tag_id] = self.points.setdefault(points.tag, points)
-        if points.kind == SCALARS and (rows["form"] == BLOB).any():
-            rows = self._decode_numbers(rows, buffer, base)
-        points.extend(rows)
+        known = self.points.get(points.tag)
+        if known is not None:
+            points = self._by_id[tag_id] = known
+        else:
+            first = self._describe(points, rows, sources, window)
+            if first > 0:
+                taken = np.arange(len(rows)) >= first
+            if first == len(rows):
+                return taken
+            self.points[points.tag] = points
+        if points.kind in (SCALARS, "") and (sources < 0).any():
+            to_decode = np.where(sources < 0, -1 - sources, -1)
+            if taken is not None:
+                to_decode[~taken] = -1
+            rows, decoded = self._decode_numbers(points, rows, to_decode, window)
+            if not decoded.all():
+                taken = decoded if taken is None else taken & decoded
+        points.extend(rows if taken is None else rows.chosen(taken, rows.goes_back))
+        return taken
 
-    def _describe(self, points: TagPoints, row: np.void, buffer: NDArray[np.uint8], base: int) -> None:
-        try:
-            value = _event_of(row, buffer, base).summary.value[int(row["index"])]
-        except DecodeError as error:
-            self._add_damage(Damage(int(row["offset"]), int(row["length"]), f"not an Event message: {error}"))
-            return
-        points.kind = kinds.kind_of(value)
-        points.display_name = value.metadata.display_name
-        points.description = value.metadata.summary_description
-        points.plugin_content = value.metadata.plugin_data.content
-
-    def _decode_numbers(self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> NDArray[np.void]:
-        """Decodes numbers in forms that the scan leaves alone, such as integer tensors."""
-        rows = rows.copy()
-        readable = np.ones(len(rows), np.bool_)
-        for index in np.flatnonzero(rows["form"] == BLOB).tolist():
-            row = rows[index]
+    def _describe(self, points: TagPoints, rows: Rows, sources: NDArray[np.int32], window: "_Window") -> int:
+        """Takes the kind and the names from the tag's first value that can be read; returns which row that is."""
+        for index, source in enumerate(sources):
             try:
-                event = _event_of(row, buffer, base)
-                rows["value"][index] = kinds.decode(SCALARS, event.summary.value[int(row["index"])])
-            except (DecodeError, PayloadError) as error:
-                readable[index] = False
-                self._add_damage(Damage(int(row["offset"]), int(row["length"]), f"no scalar: {error}"))
-        return rows[readable]
+                value = window.value(int(source if source >= 0 else -1 - source))
+            except DecodeError as error:
+                self._add_record_damage(rows, index, f"not an Event message: {error}")
+                continue
+            points.kind = kinds.kind_of(value)
+            if value.HasField("metadata"):
+                points.display_name = value.metadata.display_name
+                points.description = value.metadata.summary_description
+                points.plugin_content = value.metadata.plugin_data.content
+            return index
+        return len(rows)
 
-    def _take_other(
-        self,
-        row: NDArray[np.void],
-        points_before: dict[str, int],
-        buffer: NDArray[np.uint8],
-        base: int,
-    ) -> None:
+    def _decode_numbers(
+        self, points: TagPoints, rows: Rows, sources: NDArray[np.int32], window: "_Window"
+    ) -> tuple[Rows, NDArray[np.bool_]]:
+        """Decodes numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
+
+        ``sources`` are the numbers of the rows to decode, and -1 for others. What is no number is damage only under a
+        tag of scalars.
+        """
+        values = rows.values.copy()
+        readable = np.ones(len(rows), np.bool_)
+        for index in np.flatnonzero(sources >= 0).tolist():
+            try:
+                values[index] = kinds.decode(SCALARS, window.value(int(sources[index])))
+            except (DecodeError, PayloadError) as error:
+                if points.kind == SCALARS:
+                    readable[index] = False
+                    self._add_record_damage(rows, index, f"no scalar under the tag {points.tag!r}: {error}")
+        return replace(rows, values=values), readable
+
+    def _take_other(self, index: int, window: "_Window", counts: PointCounts) -> None:
+        row = _single(window.found[index])
         try:
-            event = _event_of(row[0], buffer, base)
+            event = window.event(index)
         except DecodeError as error:
-            self._add_damage(Damage(int(row["offset"][0]), int(row["length"][0]), f"not an Event message: {error}"))
+            self._add_record_damage(row, 0, f"not an Event message: {error}")
             return
         match event.WhichOneof("what"):
             case "session_log" if event.session_log.status == SessionLog.START:
-                self.session_starts.append(SessionStart(event.step, points_before))
+                self.session_starts.append(SessionStart(event.step, counts.so_far()))
             case "graph_def" | "tagged_run_metadata":
-                self._take_older_form(row, value_of_event(event))
+                self._take_older_form(row, value_of_event(event), counts)
+            case "meta_graph_def":
+                self._take_meta_graph(row, event, counts)
             case _:
                 pass
 
-    def _take_older_form(self, row: NDArray[np.void], value: Summary.Value) -> None:
+    def _take_meta_graph(self, row: Rows, event: Event, counts: PointCounts) -> None:
+        """Takes the graph of a MetaGraphDef, unless the file has one: who writes both writes the same graph twice."""
+        if RUN_GRAPH_TAG in self.points:
+            return
+        try:
+            value = value_of_event(event)
+        except PayloadError as error:
+            self._add_record_damage(row, 0, str(error))
+            return
+        if value.tensor.string_val[0]:
+            self._take_older_form(row, value, counts)
+
+    def _take_older_form(self, row: Rows, value: Summary.Value, counts: PointCounts) -> None:
         """Takes a payload that was a field of the event before summaries could hold it."""
         kind = value.metadata.plugin_data.plugin_name
         points = self.points.setdefault(value.tag, TagPoints(value.tag, kind))
         if points.kind == kind:
             points.extend(row)
+            counts.add(points.tag, 1)
         else:
             reason = f"{kind} under the tag {value.tag!r}, which holds {points.kind or 'values of no known kind'}"
-            self._add_damage(Damage(int(row["offset"][0]), int(row["length"][0]), reason))
+            self._add_record_damage(row, 0, reason)
+
+
+def _bytes_before(stream: BinaryIO, position: int) -> bytes:
+    """The last bytes of a file before ``position``."""
+    begin = max(0, position - _HASHED_BYTES)
+    stream.seek(begin)
+    return read_up_to(stream, position - begin)
+
+
+def _hash(content: bytes) -> bytes:
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def value_of_event(event: Event, index: int = 0) -> Summary.Value:
     """The value that an event holds: number ``index`` of its summary, or its older payload in today's form.
 
     A ``graph_def`` and a ``tagged_run_metadata`` become string tensors under the plugin names that TensorBoard's
-    migration gives them.
+    migration gives them; of a ``meta_graph_def`` the graph is taken, as a ``graph_def`` would be.
 
     Raises:
-        PayloadError: the event holds no such value.
+        PayloadError: the event holds no such value, or no MetaGraphDef where it should.
     """
     what = event.WhichOneof("what")
     if what == "summary" and index < len(event.summary.value):
         return event.summary.value[index]
     value = Summary.Value()
     value.tensor.dtype = DT_STRING
-    if what == "graph_def":
+    if what == "graph_def" or what == "meta_graph_def":
         value.tag = RUN_GRAPH_TAG
         value.metadata.plugin_data.plugin_name = GRAPHS
-        value.tensor.string_val.append(event.graph_def)
+        encoded = event.graph_def if what == "graph_def" else graph_in_meta_graph(event.meta_graph_def)
+        value.tensor.string_val.append(encoded)
     elif what == "tagged_run_metadata":
         value.tag = event.tagged_run_metadata.tag
         value.metadata.plugin_data.plugin_name = TAGGED_RUN_METADATA
@@ -320,6 +404,37 @@ def value_of_event(event: Event, index: int = 0) -> Summary.Value:
     return value
 
 
-def _event_of(row: np.void, buffer: NDArray[np.uint8], base: int) -> Event:
-    begin = int(row["offset"]) - base
-    return Event.FromString(buffer[begin : begin + int(row["length"])].tobytes())
+class _Window(NamedTuple):
+    """A window of the file, and the rows that were found in it."""
+
+    found: NDArray[np.void]
+    buffer: NDArray[np.uint8]
+    base: int
+    """Where the window begins in the file."""
+
+    def event(self, number: int) -> Event:
+        """The event of a row; raises DecodeError."""
+        row = self.found[number]
+        begin = int(row["offset"]) - self.base
+        return Event.FromString(self.buffer[begin : begin + int(row["length"])].tobytes())
+
+    def value(self, number: int) -> Summary.Value:
+        """The value of a row, alone where it can be: an event may have very many. Raises DecodeError."""
+        row = self.found[number]
+        if not row["value_length"]:
+            return self.event(number).summary.value[int(row["index"])]
+        begin = int(row["offset"]) + int(row["value_at"]) - self.base
+        return Summary.Value.FromString(self.buffer[begin : begin + int(row["value_length"])].tobytes())
+
+
+def _single(row: np.void) -> Rows:
+    """A row of the scan as columns of one element."""
+    return Rows(
+        np.array([row["step"]]),
+        np.array([row["wall_time"]]),
+        np.array([row["value"]]),
+        np.array([row["offset"]]),
+        np.array([row["length"]], np.int64),
+        np.array([row["index"]]),
+        goes_back=False,
+    )

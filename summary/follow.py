@@ -1,8 +1,12 @@
 """Follows a log directory from one thread: woken by the file system where it tells, by the clock where it does not."""
 
 import logging
+import math
+import os
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from watchdog.events import (
@@ -34,6 +38,8 @@ _CHANGES: Final = [
     FileMovedEvent,
 ]
 _SETTLING_SECONDS: Final = 0.05
+_SECONDS_BETWEEN_ATTEMPTS: Final = 60.0
+"""After the system refused to watch a folder, for which it may have to go through all folders below."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -55,7 +61,9 @@ class Follower:
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._published = -1
-        self._observer: BaseObserver | None = None
+        self._changes = _Changes(self._wake)
+        self._observers: dict[Path, BaseObserver] = {}
+        self._refused: dict[Path, float] = {}
         self._thread = threading.Thread(target=self._run, name="stepscope-follower", daemon=True)
 
     def start(self) -> None:
@@ -66,19 +74,26 @@ class Follower:
         self._stopping.set()
         self._wake.set()
         self._thread.join()
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join()
+        for observer in self._observers.values():
+            observer.stop()
+            observer.join()
 
     def _run(self) -> None:
+        looked = False
         while not self._stopping.is_set():
-            self._observe()
+            watched_anew = self._observe()
             self._wake.clear()
+            changed = self._changes.take()
             try:
-                self._publish(self._logdir.update(self._publish))
+                # What changed before a folder was watched was told by nobody.
+                self._publish(self._logdir.update(self._publish, changed if looked and not watched_anew else None))
+                looked = True
             except Exception:
                 # The page must not stand still without a word; the next look may well succeed.
-                _log.exception("the log directory %s could not be updated; looking again soon", self._logdir.path)
+                looked = False
+                _log.exception(
+                    "the log directory %s could not be updated; looking again soon", self._logdir.source.address
+                )
             if self._wake.wait(self._poll_seconds):
                 # A writer's flush comes as several changes; one pass can take them all.
                 self._stopping.wait(_SETTLING_SECONDS)
@@ -88,24 +103,45 @@ class Follower:
             self._published = snapshot.revision
             self._on_snapshot(snapshot)
 
-    def _observe(self) -> None:
-        """Watches the directory as soon as it exists; where watching is impossible, the clock alone remains."""
-        if self._observer is not None and not self._observer.is_alive():
-            self._observer = None
-        if self._observer is not None or not self._logdir.path.is_dir():
-            return
-        observer = Observer()
-        try:
-            observer.schedule(_Waker(self._wake), str(self._logdir.path), recursive=True, event_filter=_CHANGES)
-            observer.start()
-        except OSError:
-            return
-        self._observer = observer
+    def _observe(self) -> bool:
+        """Watches folders as soon as they exist, and returns whether one is watched that was not before.
+
+        Where watching is impossible, the clock alone remains.
+        """
+        watched_anew = False
+        for folder in self._logdir.source.watchable_folders:
+            if folder in self._observers and not self._observers[folder].is_alive():
+                del self._observers[folder]
+            lately = time.monotonic() - self._refused.get(folder, -math.inf) < _SECONDS_BETWEEN_ATTEMPTS
+            if folder in self._observers or lately or not folder.is_dir():
+                continue
+            observer = Observer()
+            try:
+                observer.schedule(self._changes, str(folder), recursive=True, event_filter=_CHANGES)
+                observer.start()
+            except OSError as error:
+                self._refused[folder] = time.monotonic()
+                _log.warning("%s cannot be watched (%s); looking by the clock", folder, error)
+                continue
+            self._observers[folder] = observer
+            watched_anew = True
+        return watched_anew
 
 
-class _Waker(FileSystemEventHandler):
+class _Changes(FileSystemEventHandler):
+    """The paths that the system told of since they were last taken."""
+
     def __init__(self, wake: threading.Event) -> None:
         self._wake = wake
+        self._lock = threading.Lock()
+        self._paths: set[str] = set()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
+        with self._lock:
+            self._paths.update(os.fsdecode(path) for path in (event.src_path, event.dest_path) if path)
         self._wake.set()
+
+    def take(self) -> set[str]:
+        with self._lock:
+            taken, self._paths = self._paths, set()
+        return taken

@@ -3,44 +3,235 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Generic, TypeVar
+from typing import Final, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.snapshot import Columns
+from summary.snapshot import SCALARS, Columns
 
 Number = TypeVar("Number", bound=np.generic)
 
 
-class GrowingColumn(Generic[Number]):
-    """An array that grows at its end; views given out before stay valid and never change."""
+_NO_INT64: Final = np.empty(0, np.int64)
+_NO_FLOAT64: Final = np.empty(0, np.float64)
+_NO_INT32: Final = np.empty(0, np.int32)
 
-    def __init__(self, dtype: type[Number]) -> None:
-        self._array: NDArray[Number] = np.empty(0, dtype)
+
+@dataclass(frozen=True)
+class Rows:
+    """Values of one tag as the scan found them, columns of equal length that nobody changes."""
+
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    """NaN where the scan found no number."""
+    offsets: NDArray[np.int64]
+    """Where the record's data lies in the file."""
+    lengths: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    """Which value of the record's summary it is."""
+    goes_back: bool
+    """Whether a step is below the one before it."""
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def chosen(self, which: slice | NDArray[np.bool_], goes_back: bool) -> "Rows":
+        """Some of the rows."""
+        return Rows(
+            self.steps[which],
+            self.wall_times[which],
+            self.values[which],
+            self.offsets[which],
+            self.lengths[which],
+            self.indices[which],
+            goes_back,
+        )
+
+
+class TagState(NamedTuple):
+    """The points of one tag in one file at one moment; columns that a kind does not keep are empty."""
+
+    tag: str
+    kind: str
+    display_name: str
+    description: str
+    plugin_content: bytes
+    goes_back: bool
+    steps: NDArray[np.int64]
+    wall_times: NDArray[np.float64]
+    values: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+
+class TagPoints:
+    """The points of one tag in one file; only the following thread appends.
+
+    Scalars keep their numbers, everything else keeps where its records lie. A file may begin in the middle of a
+    run, without the metadata that says what a tensor is; the run's other files say it, so points of no known kind
+    keep both. Arrays that were given out stay valid and never change.
+    """
+
+    __slots__ = (
+        "_indices",
+        "_length",
+        "_lengths",
+        "_offsets",
+        "_steps",
+        "_values",
+        "_wall_times",
+        "description",
+        "display_name",
+        "goes_back",
+        "kind",
+        "plugin_content",
+        "tag",
+    )
+
+    def __init__(self, tag: str, kind: str) -> None:
+        self.tag = tag
+        self.kind = kind
+        self.display_name = ""
+        self.description = ""
+        self.plugin_content = b""
+        self.goes_back = False
+        """Whether a step is below the one before it."""
         self._length = 0
+        # Arrays may be longer than what they hold; a column that is not kept stays empty.
+        self._steps: NDArray[np.int64] = _NO_INT64
+        self._wall_times: NDArray[np.float64] = _NO_FLOAT64
+        self._values: NDArray[np.float64] = _NO_FLOAT64
+        self._offsets: NDArray[np.int64] = _NO_INT64
+        self._lengths: NDArray[np.int64] = _NO_INT64
+        self._indices: NDArray[np.int32] = _NO_INT32
+
+    @classmethod
+    def restored(cls, state: TagState) -> Self:
+        """Points that grow on from a state."""
+        points = cls(state.tag, state.kind)
+        points.display_name = state.display_name
+        points.description = state.description
+        points.plugin_content = state.plugin_content
+        points.goes_back = state.goes_back
+        points._length = len(state.steps)
+        points._steps, points._wall_times, points._values = state.steps, state.wall_times, state.values
+        points._offsets, points._lengths, points._indices = state.offsets, state.lengths, state.indices
+        return points
+
+    def state(self) -> TagState:
+        """The points so far, as views."""
+        return TagState(
+            self.tag,
+            self.kind,
+            self.display_name,
+            self.description,
+            self.plugin_content,
+            self.goes_back,
+            *self._views(),
+        )
+
+    def part(self, path: PurePosixPath) -> "Part":
+        """The points so far, as views."""
+        return Part(path, *self._views())
+
+    @property
+    def first_offset(self) -> int:
+        """Where the first point's record lies; 0 for scalars, of which that is not kept."""
+        return int(self._offsets[0]) if len(self._offsets) else 0
 
     def __len__(self) -> int:
         return self._length
 
-    def extend(self, values: NDArray[Number]) -> None:
-        end = self._length + len(values)
-        if end > len(self._array):
-            # The first fill is often the last (a finished run), so it gets no room to spare.
-            grown = np.empty(end if self._length == 0 else max(end, self._length * 3 // 2), self._array.dtype)
-            grown[: self._length] = self._array[: self._length]
-            self._array = grown
-        self._array[self._length : end] = values
+    def extend(self, rows: Rows) -> None:
+        """Appends; the first rows are kept as they are, not copied."""
+        if len(rows) == 0:
+            return
+        begin, end = self._length, self._length + len(rows)
+        self.goes_back |= rows.goes_back or (begin > 0 and bool(rows.steps[0] < self._steps[begin - 1]))
+        self._steps = _extended(self._steps, begin, rows.steps)
+        self._wall_times = _extended(self._wall_times, begin, rows.wall_times)
+        if self.kind in (SCALARS, ""):
+            self._values = _extended(self._values, begin, rows.values)
+        if self.kind != SCALARS:
+            # Copies, lest a few images hold the columns of all scalars around them.
+            self._offsets = _extended(self._offsets, begin, rows.offsets.copy())
+            self._lengths = _extended(self._lengths, begin, rows.lengths.copy())
+            self._indices = _extended(self._indices, begin, rows.indices.copy())
         self._length = end
 
-    def view(self) -> NDArray[Number]:
-        view = self._array[: self._length]
-        view.flags.writeable = False
-        return view
+    def _views(
+        self,
+    ) -> tuple[
+        NDArray[np.int64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.int64],
+        NDArray[np.int64],
+        NDArray[np.int32],
+    ]:
+        length = self._length
+        if not len(self._offsets):
+            offsets = (_NO_INT64, _NO_INT64, _NO_INT32)
+        else:
+            offsets = (self._offsets[:length], self._lengths[:length], self._indices[:length])
+        if len(self._steps) == length:
+            # As given, and never written to again.
+            return self._steps, self._wall_times, self._values, *offsets
+        return (
+            _read_only(self._steps, length),
+            _read_only(self._wall_times, length),
+            _read_only(self._values, length),
+            *offsets,
+        )
 
 
-@dataclass(frozen=True)
-class Part:
+class PointCounts:
+    """How many points each tag has, as the events of a file go by.
+
+    What was given out never changes, and is given out again until a point comes, lest a file of nothing but session
+    starts fill the memory with copies.
+    """
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        self._counts = counts
+        self._given_out = False
+
+    def add(self, tag: str, count: int) -> None:
+        if self._given_out:
+            self._counts, self._given_out = dict(self._counts), False
+        self._counts[tag] = self._counts.get(tag, 0) + count
+
+    def so_far(self) -> dict[str, int]:
+        self._given_out = True
+        return self._counts
+
+
+def _extended(array: NDArray[Number], length: int, values: NDArray[Number]) -> NDArray[Number]:
+    """An array whose first ``length`` elements are those of ``array``, followed by ``values``."""
+    if length == 0:
+        # The first fill is often the last (a finished run).
+        values.flags.writeable = False
+        return values
+    end = length + len(values)
+    if end >= len(array):
+        # Never exactly as long as what it holds, which tells arrays that were given.
+        grown = np.empty(max(end + 1, length * 3 // 2), array.dtype)
+        grown[:length] = array[:length]
+        array = grown
+    array[length:end] = values
+    return array
+
+
+def _read_only(array: NDArray[Number], length: int) -> NDArray[Number]:
+    view = array[:length]
+    view.flags.writeable = False
+    return view
+
+
+class Part(NamedTuple):
     """The points of one tag in one file, at one moment; arrays of equal length, or empty where not kept.
 
     Scalars keep ``values``, everything else keeps where its record lies: ``offsets`` and ``lengths`` of the record's
@@ -54,9 +245,6 @@ class Part:
     offsets: NDArray[np.int64]
     lengths: NDArray[np.int64]
     indices: NDArray[np.int32]
-
-    def __len__(self) -> int:
-        return len(self.steps)
 
 
 @dataclass(frozen=True)
@@ -82,15 +270,17 @@ def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArra
     goes_back = steps[1:] < steps[:-1]
     if not restarts and not goes_back.any():
         return np.ones(len(steps), np.bool_)
-    none = np.iinfo(np.int64).max
-    resets = np.full(len(steps) + 1, none)
+    resets = np.full(len(steps) + 1, np.iinfo(np.int64).max)
     if restarts:
         positions = np.minimum([restart.position for restart in restarts], len(steps))
         np.minimum.at(resets, positions, [restart.step for restart in restarts])
+        last = int(positions.max())
     else:
-        resets[1:-1] = np.where(goes_back, steps[1:], none)
+        resets[1:-1] = np.where(goes_back, steps[1:], resets[1:-1])
+        last = int(np.flatnonzero(goes_back)[-1]) + 1
     lowest_reset_after = np.minimum.accumulate(resets[::-1])[::-1][1:]
-    kept: NDArray[np.bool_] = (steps < lowest_reset_after) | (lowest_reset_after == none)
+    kept = steps < lowest_reset_after
+    kept[last:] = True
     return kept
 
 
@@ -106,8 +296,10 @@ def join(parts: Sequence[Part], kept: NDArray[np.bool_] | None) -> Columns:
         whole.flags.writeable = False
         return whole
 
+    # A file without metadata keeps numbers even where the tag's kind, which another file tells, has none.
+    have_values = all(len(p.values) == len(p.steps) for p in parts)
     return Columns(
         joined([p.steps for p in parts]),
         joined([p.wall_times for p in parts]),
-        joined([p.values for p in parts]),
+        joined([p.values for p in parts]) if have_values else _NO_FLOAT64,
     )

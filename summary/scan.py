@@ -8,12 +8,13 @@ It holds no lock and no Python object, so that files are scanned in parallel by 
 
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from summary import scan_kernel
+from summary.points import Rows
 
 ROW: Final = np.dtype(
     [
@@ -21,17 +22,20 @@ ROW: Final = np.dtype(
         ("step", np.int64),
         ("value", np.float64),
         ("offset", np.int64),
-        ("length", np.int64),
+        ("length", np.uint32),
         ("tag", np.int32),
         ("index", np.int32),
-        ("form", np.int64),
+        ("value_at", np.uint32),
+        ("value_length", np.uint32),
+        ("form", np.int32),
     ]
 )
 """One row per summary value.
 
 ``offset`` and ``length`` are those of the record's data in the file, ``index`` says which value of the record's summary
-it is. ``tag`` is the number of the tag in the scanner; for an event whose payload is no summary it is minus the number
-of the ``Event`` field.
+it is. ``value_at`` and ``value_length`` are where the value's own message lies in the record's data; the length is 0
+where that is not kept. ``tag`` is the number of the tag in the scanner; for an event whose payload is no summary it is
+minus the number of the ``Event`` field.
 """
 
 
@@ -148,17 +152,32 @@ class Scanner:
             self.tags.append(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
         return outcome, position, int(state[scan_kernel.ROWS])
 
-    def sort_by_tag(self, rows: NDArray[np.void]) -> tuple[NDArray[np.void], NDArray[np.int64]]:
-        """Brings the rows of each tag together, in file order.
-
-        Returns:
-            The sorted rows, without those that belong to no tag, and where each tag's group ends, int64 [tags]; a
-            group begins where the one before ends.
-        """
-        sorted_rows = np.empty_like(rows)
-        group_ends = np.empty(len(self.tags), np.int64)
-        scan_kernel.sort_by_tag(rows, sorted_rows, group_ends)
-        return sorted_rows[: group_ends[-1] if len(group_ends) else 0], group_ends
+    def split_by_tag(self, rows: NDArray[np.void]) -> "RowsByTag":
+        """Brings the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
+        count, tags = int(np.count_nonzero(rows["tag"] >= 0)), len(self.tags)
+        rows_by_tag = Rows(
+            np.empty(count, np.int64),
+            np.empty(count, np.float64),
+            np.empty(count, np.float64),
+            np.empty(count, np.int64),
+            np.empty(count, np.int64),
+            np.empty(count, np.int32),
+            goes_back=False,
+        )
+        split = RowsByTag(rows_by_tag, np.empty(count, np.int32), np.empty(tags, np.int64), np.empty(tags, np.bool_))
+        scan_kernel.split_by_tag(
+            rows,
+            rows_by_tag.steps,
+            rows_by_tag.wall_times,
+            rows_by_tag.values,
+            rows_by_tag.offsets,
+            rows_by_tag.lengths,
+            rows_by_tag.indices,
+            split.sources,
+            split.group_ends,
+            split.goes_back,
+        )
+        return split
 
     def _grow_tables(self) -> None:
         """Doubles the room for tags."""
@@ -177,6 +196,18 @@ class Scanner:
             while self._slots[slot] >= 0:
                 slot = (slot + 1) & mask
             self._slots[slot] = tag
+
+
+class RowsByTag(NamedTuple):
+    """The rows of a window as columns, tag after tag."""
+
+    rows: Rows
+    sources: NDArray[np.int32]
+    """Number n of the row where it holds a number, -1 - n where it is a blob."""
+    group_ends: NDArray[np.int64]
+    """[tags]: where each tag's rows end; they begin where the tag's before end."""
+    goes_back: NDArray[np.bool_]
+    """[tags]: whether a step of the tag is below the one before it."""
 
 
 def _hash(tag: bytes) -> int:

@@ -206,12 +206,12 @@ def _tensor_number(buffer, at, end):
                 width = 8 if dtype == 2 else 4
                 numbers += 1 if stop - begin == width else 2
                 where = begin
-        elif number == 5:
+        elif number == 5 and (wire == 2 or wire == 5):
             if stop > begin:
                 width = 4
                 numbers += 1 if stop - begin == 4 else 2
                 where = begin
-        elif number == 6 and stop > begin:
+        elif number == 6 and (wire == 1 or wire == 2) and stop > begin:
             width = 8
             numbers += 1 if stop - begin == 8 else 2
             where = begin
@@ -383,10 +383,13 @@ def _scan_values(
         tag_begin, tag_length = begin, np.int64(0)
         node_begin, node_length = begin, np.int64(0)
         inner = begin
+        tensors = 0
+        holds_something = False
         while inner < stop:
             n, w, b, s, _v = _field(buffer, inner, stop)
             if s < 0:
                 return -1
+            holds_something |= (n == 2 and w == 5) or (w == 2 and (3 <= n <= 6 or n == 8))
             if n == 1 and w == 2:
                 tag_begin, tag_length = b, s - b
             elif n == 2 and w == 5:
@@ -397,11 +400,19 @@ def _scan_values(
                 width, where = _tensor_number(buffer, b, s)
                 if width < 0:
                     return -1
+                tensors += 1
+                if tensors > 1:
+                    # Protobuf merges them.
+                    width = 0
             elif 3 <= n <= 6:
                 width = 0
             inner = s
         if tag_length == 0:
             tag_begin, tag_length = node_begin, node_length
+        if tag_length == 0 and not holds_something:
+            # No point, and no row, lest a small file of nothing fill the memory.
+            index += 1
+            continue
         tag = _intern(buffer, tag_begin, tag_length, state, arena, starts, slots, successors)
         if tag < 0:
             return 2
@@ -412,6 +423,8 @@ def _scan_values(
         rows[row].length = length
         rows[row].tag = tag
         rows[row].index = index
+        rows[row].value_at = begin - data
+        rows[row].value_length = stop - begin
         rows[row].form = BLOB if width == 0 else NUMBER
         state[ROWS] = row + 1
         layout[_NUMBER_AT] = where - data
@@ -477,6 +490,7 @@ def _scan_event(buffer, at, end, base, state, rows, arena, starts, slots, succes
     rows[row].length = length
     rows[row].tag = -what
     rows[row].index = 0
+    rows[row].value_length = 0
     rows[row].form = BLOB
     state[ROWS] = row + 1
     return 0
@@ -516,6 +530,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
                 rows[row].length = data_end - data_begin
                 rows[row].tag = guess
                 rows[row].index = 0
+                rows[row].value_length = 0
                 rows[row].form = NUMBER
                 state[ROWS] = row + 1
                 state[RECORDS] += 1
@@ -580,8 +595,9 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 
 @njit(nogil=True, cache=True)
-def sort_by_tag(rows, sorted_rows, group_ends):
+def split_by_tag(rows, steps, wall_times, values, offsets, lengths, indices, sources, group_ends, goes_back):
     group_ends[:] = 0
+    goes_back[:] = False
     tags = len(group_ends)
     for row in range(len(rows)):
         tag = rows[row].tag
@@ -589,8 +605,18 @@ def sort_by_tag(rows, sorted_rows, group_ends):
             group_ends[tag + 1] += 1
     for tag in range(1, tags):
         group_ends[tag] += group_ends[tag - 1]
+    begins = group_ends.copy()
     for row in range(len(rows)):
         tag = rows[row].tag
         if tag >= 0:
-            sorted_rows[group_ends[tag]] = rows[row]
-            group_ends[tag] += 1
+            at = group_ends[tag]
+            steps[at] = rows[row].step
+            wall_times[at] = rows[row].wall_time
+            values[at] = rows[row].value
+            offsets[at] = rows[row].offset
+            lengths[at] = rows[row].length
+            indices[at] = rows[row].index
+            sources[at] = row if rows[row].form == NUMBER else -1 - row
+            if at > begins[tag] and steps[at] < steps[at - 1]:
+                goes_back[tag] = True
+            group_ends[tag] = at + 1

@@ -5,13 +5,22 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from summary.kinds.base import Payload
+from summary.storage import read_at
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from summary.frames.selection import Names
 
 SCALARS = "scalars"
+LARGEST_FRAME = 1 << 30
+"""Bytes of images, histograms and the like that a table may hold unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,8 @@ class FileHealth:
     """The file ends inside a record, which is read when the rest arrives."""
     error: str = ""
     """Why the file cannot be opened, if it cannot."""
+    superseded: int = 0
+    """Points of the file that a restart overwrote."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +144,13 @@ class Companion:
     run: str
     relative_path: PurePosixPath
     path: str
+    """The local path, or the address."""
     size: int
     modified_ns: int
+
+    def read(self) -> bytes:
+        """The whole content; raises OSError."""
+        return read_at(self.path)
 
 
 @dataclass(frozen=True)
@@ -166,6 +182,176 @@ class Snapshot:
         """The series of a tag, or None where the run or the tag does not exist."""
         found = self.runs.get(run)
         return found.series.get(tag) if found is not None else None
+
+    def scalars(
+        self, runs: "Names" = None, tags: "Names" = None, *, pivot: bool = False, wall_time: bool = True
+    ) -> "pl.DataFrame":
+        """Every point of every scalar, as a Polars table.
+
+        Rows are in the order of runs, then of the tags' first appearance, then of the points. NaN and the infinities
+        are as written; null is only what does not exist.
+
+        Args:
+            runs: a regular expression that is searched for anywhere in a name, ignoring case; or whole names in a
+                collection; None for all.
+            tags: the same for tags.
+            pivot: one row per run and step, sorted by step, with a Float64 column per tag. Where a tag has a step
+                several times, the step has several rows, and the n-th point of each tag is in the n-th of them. A tag
+                named "run" or "step" gets the column "run (tag)" or "step (tag)".
+            wall_time: with the column ``wall_time``; the pivot form has none, as tags differ in it.
+
+        Returns:
+            Columns run (Categorical), tag (Categorical), step (Int64), wall_time (Float64, seconds since the epoch),
+            value (Float64).
+
+        Raises:
+            TypeError: ``runs`` or ``tags`` is neither a string nor a collection of strings.
+            SelectionError: a `ValueError`; an expression is invalid or takes too long, or no such name exists.
+        """
+        from summary import frames
+
+        return frames.scalars(self, runs, tags, pivot=pivot, wall_time=wall_time)
+
+    def histograms(
+        self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
+    ) -> "pl.DataFrame":
+        """Histograms as a Polars table, one row per point.
+
+        The payloads are read from the files at once. One that cannot be read is null, and ``error`` says why.
+
+        Args:
+            runs: as for `scalars`.
+            tags: as for `scalars`.
+            last: only so many points of each series, from its end.
+            max_bytes: how much payload the table may hold.
+
+        Returns:
+            Columns run, tag, step, wall_time; left, right, count (List of Float64: the buckets' edges and how many
+            values are in each); nan, positive_infinite, negative_infinite, below, above (Int64: values in no bucket);
+            error (String).
+
+        Raises:
+            TypeError, ValueError: as for `scalars`; or ``last`` is no whole number above 0.
+            SelectionError: also, the payloads need more than ``max_bytes``.
+        """
+        from summary import frames
+
+        return frames.histograms(self, runs, tags, last=last, max_bytes=max_bytes)
+
+    def tensors(
+        self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
+    ) -> "pl.DataFrame":
+        """Tensors, PR curves and meshes as a Polars table, one row per point; arguments and errors as `histograms`.
+
+        `summary.frames.to_arrays` makes NumPy arrays of the rows.
+
+        Returns:
+            Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves" or "mesh"); dtype (String,
+            NumPy's name); shape (List of Int64); content (Binary: the numbers, row-major, little endian);
+            error (String).
+        """
+        from summary import frames
+
+        return frames.tensors(self, runs, tags, last=last, max_bytes=max_bytes)
+
+    def images(
+        self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
+    ) -> "pl.DataFrame":
+        """Images as a Polars table, one row per picture; arguments and errors as `histograms`.
+
+        Returns:
+            Columns run, tag, step, wall_time; sample (Int64, from 0; null if the point has no picture or cannot be
+            read); width, height (Int64, pixels); encoded (Binary: PNG, JPEG or GIF, as written); error (String).
+        """
+        from summary import frames
+
+        return frames.images(self, runs, tags, last=last, max_bytes=max_bytes)
+
+    def audio(
+        self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
+    ) -> "pl.DataFrame":
+        """Audio as a Polars table, one row per clip; arguments and errors as `histograms`.
+
+        Returns:
+            Columns run, tag, step, wall_time; sample (Int64, as for `images`); content_type (String, such as
+            "audio/wav"); label (String, Markdown); encoded (Binary, as written); error (String).
+        """
+        from summary import frames
+
+        return frames.audio(self, runs, tags, last=last, max_bytes=max_bytes)
+
+    def texts(
+        self, runs: "Names" = None, tags: "Names" = None, *, last: int | None = None, max_bytes: int = LARGEST_FRAME
+    ) -> "pl.DataFrame":
+        """Text as a Polars table, one row per point; arguments and errors as `histograms`.
+
+        Returns:
+            Columns run, tag, step, wall_time; shape (List of Int64, empty for a single text); text (List of String,
+            row-major); error (String).
+        """
+        from summary import frames
+
+        return frames.texts(self, runs, tags, last=last, max_bytes=max_bytes)
+
+    def hparams(self, runs: "Names" = None) -> "pl.DataFrame":
+        """Hyperparameters and metrics as a Polars table, one row per session.
+
+        A metric's value is the last point of its scalar, in the session's run or in the folder below it that the
+        metric names as its group. The metrics are those that any experiment of the log directory declares; where none
+        declares one, every scalar of the sessions.
+
+        Args:
+            runs: as for `scalars`: the sessions.
+
+        Returns:
+            Columns run (Categorical); group (String, the run where the session has none); status (Categorical:
+            "running" until the session ended, "success", "failure" or "unknown"); start_time, end_time (Float64,
+            seconds since the epoch, null where not given); one per hyperparameter (Boolean, Float64 or String; String
+            where sessions differ in type); one per metric (Float64). A hyperparameter or metric whose column is taken
+            gets "(hyperparameter)" or "(metric)" after its name.
+
+        Raises:
+            TypeError, SelectionError: as for `scalars`.
+        """
+        from summary import frames
+
+        return frames.hparams(self, runs)
+
+    def summaries(self, runs: "Names" = None, tags: "Names" = None) -> "pl.DataFrame":
+        """What there is, as a Polars table: one row per series of any kind; arguments and errors as `scalars`.
+
+        Returns:
+            Columns run, tag, kind (Categorical); points (Int64); first_step, last_step (Int64); first_wall_time,
+            last_wall_time (Float64, seconds since the epoch); superseded (Int64: points that a restart overwrote);
+            display_name, description (String).
+        """
+        from summary import frames
+
+        return frames.summaries(self, runs, tags)
+
+    def runs_frame(self, runs: "Names" = None) -> "pl.DataFrame":
+        """The runs as a Polars table; arguments and errors as `scalars`.
+
+        Returns:
+            Columns run (Categorical); tags, points (Int64); last_step (Int64: the furthest of its series); start
+            (Float64, seconds since the epoch: the earliest point); duration (Float64, seconds to the latest point);
+            files, size (Int64: event files and their bytes); superseded, damages (Int64).
+        """
+        from summary import frames
+
+        return frames.runs_frame(self, runs)
+
+    def health_frame(self) -> "pl.DataFrame":
+        """What was read of each event file, and what was not, as a Polars table.
+
+        Returns:
+            Columns path (String); run (Categorical); records, bytes_read, size (Int64); waiting (Boolean: the file ends
+            inside a record); superseded (Int64: points that a restart overwrote); damage_count (Int64); damages (List
+            of Struct: offset, length, reason; the first of them); error (String: why the file cannot be opened).
+        """
+        from summary import frames
+
+        return frames.health_frame(self)
 
 
 EMPTY_SNAPSHOT = Snapshot(revision=0, runs=MappingProxyType({}))

@@ -1,14 +1,10 @@
 """Where the bytes of a log directory come from."""
 
 import os
-from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final, NamedTuple, Protocol
-
-_MOST_WAYS: Final = 16
-"""How many paths to one folder are followed."""
+from typing import BinaryIO, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,46 +20,34 @@ class FoundFile:
 
 
 class Source(Protocol):
-    """A tree of files that can be listed, and opened at an offset."""
+    """A tree of files that can be listed, and opened at an offset; listed by one thread, opened by any."""
 
-    def list(self) -> Iterator[FoundFile]:
-        """All files, in no particular order. What cannot be listed is left out; an absent tree is empty."""
+    @property
+    def address(self) -> str:
+        """What the user calls the tree: a path or an address."""
+        ...
+
+    @property
+    def watchable_folders(self) -> Sequence[Path]:
+        """Local folders in which the operating system can tell of changes."""
+        ...
+
+    def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        """All files, in no particular order. What cannot be listed is left out; an absent tree is empty.
+
+        Args:
+            changed: what is known to have changed since the last listing, as local paths; folders that have long
+                been quiet may then be reported as they were seen last. None asks for a look at everything.
+        """
         ...
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         """Opens a file for reading from ``offset`` on; raises OSError."""
         ...
 
-
-class LocalSource:
-    """Files below a local directory.
-
-    Symbolic links are followed, and loops of them found. A folder that can be reached in very many ways, as folders
-    that link to each other can, is listed for the shortest of them only.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    def list(self) -> Iterator[FoundFile]:
-        try:
-            top = self.root.stat()
-        except OSError:
-            return
-        # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
-        identity = (top.st_dev, top.st_ino)
-        folders = deque([_Folder(str(self.root), PurePosixPath(), identity, frozenset({identity}))])
-        times_listed: Counter[tuple[int, int]] = Counter()
-        while folders:
-            folder = folders.popleft()
-            times_listed[folder.identity] += 1
-            if times_listed[folder.identity] <= _MOST_WAYS:
-                yield from _list_folder(folder, folders)
-
-    def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        stream = (self.root / path).open("rb", buffering=0)
-        stream.seek(offset)
-        return stream
+    def locate(self, path: PurePosixPath) -> str:
+        """The local path or the address of a file."""
+        ...
 
 
 def read_up_to(stream: BinaryIO, size: int) -> bytes:
@@ -79,32 +63,3 @@ def read_up_to(stream: BinaryIO, size: int) -> bytes:
 def readable(path: PurePosixPath) -> str:
     """A path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
     return os.fsencode(path).decode(errors="backslashreplace")
-
-
-class _Folder(NamedTuple):
-    path: str
-    relative: PurePosixPath
-    identity: tuple[int, int]
-    """Device and inode."""
-    ancestors: frozenset[tuple[int, int]]
-    """Identities of the folder and of those it was reached through."""
-
-
-def _list_folder(folder: _Folder, to_list: deque[_Folder]) -> Iterator[FoundFile]:
-    """The files directly in ``folder``; the folders in it are added to ``to_list``."""
-    try:
-        entries = list(os.scandir(folder.path))
-    except OSError:
-        return
-    for entry in entries:
-        try:
-            status = entry.stat()
-            is_folder, is_file = entry.is_dir(), entry.is_file()
-        except OSError:
-            continue
-        identity = (status.st_dev, status.st_ino)
-        relative = folder.relative / entry.name
-        if is_folder and identity not in folder.ancestors:
-            to_list.append(_Folder(entry.path, relative, identity, folder.ancestors | {identity}))
-        elif is_file:
-            yield FoundFile(relative, status.st_size, status.st_mtime_ns, identity)

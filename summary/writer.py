@@ -1,32 +1,52 @@
 """`SummaryWriter`: what training code calls."""
 
+import contextlib
+import json
 import math
 import os
 import socket
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path, PurePath
-from types import TracebackType
-from typing import Any, Final, Self
+from types import MappingProxyType, TracebackType
+from typing import Any, Final, NamedTuple, Self
 
-from summary.arguments import checked_number, checked_step, checked_tag, checked_wall_time
+import numpy as np
+
+from summary.arguments import (
+    as_array,
+    checked_folder,
+    checked_number,
+    checked_step,
+    checked_steps,
+    checked_tag,
+    checked_wall_time,
+)
 from summary.event_file_writer import FILE_VERSION, EventFileWriter
-from summary.kinds.run_metadata import tagged_run_metadata
+from summary.kinds.base import Prepared
 from summary.kinds.scalar import ScalarForm, scalar
+from summary.locks import ForkSafeLock
+from summary.messages import own_message
 from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.summary_pb2 import Summary
+from summary.storage import Folder, Nowhere, folder_at
 from summary.writer_base import Message, optional_wall_time
+from summary.writer_graphs import GraphMethods
 from summary.writer_media import MediaMethods
 from summary.writer_statistics import StatisticsMethods
 
-_LONGEST_LINGER: Final = 1.0
 _INT64_LIMIT: Final = 2**63
 
 
-class SummaryWriter(MediaMethods, StatisticsMethods):
+class _Defaults(NamedTuple):
+    """What calls that bring no step or no time are given."""
+
+    global_step: Any
+    walltime: float | None
+
+
+class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
 
     Calls check their arguments before anything is written and return at once; a thread writes, at most a
@@ -38,13 +58,17 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
     without one it is now.
 
     Args:
-        log_dir: the run's folder, made if absent; by default ``runs/<date>_<host><comment>``.
+        log_dir: the run's folder, made if absent, or its address for `fsspec`, such as ``s3://bucket/run``; by
+            default ``runs/<date>_<host><comment>``.
         comment: end of the default folder's name.
         purge_step: readers are told that a restart at this step supersedes what the run had from there on.
         max_queue: accepted for PyTorch's sake; the queue has no such limit.
-        flush_secs: seconds until an event is in the file, if that is below one.
+        flush_secs: seconds until an event is in the file, if that is below one, or below ten for an address.
         filename_suffix: end of the event file's name.
+        write_to_disk: False checks all arguments and writes nothing, as in tensorboardX.
         logdir: ``log_dir`` as tensorboardX calls it.
+        fsync: `flush` and `close` return when the disk has the bytes, not only the operating system.
+        comet_config: tensorboardX's copy to Comet, which must be disabled.
 
     Raises:
         TypeError, ValueError: an argument is not what it must be; the message says what was expected.
@@ -59,9 +83,15 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
         max_queue: int = 10,
         flush_secs: float = 120,
         filename_suffix: str = "",
+        write_to_disk: bool = True,
         *,
         logdir: str | os.PathLike[str] | None = None,
+        fsync: bool = False,
+        comet_config: Mapping[str, Any] | None = MappingProxyType({"disabled": True}),
     ) -> None:
+        for folder in (log_dir, logdir):
+            if folder is not None and not isinstance(folder, str | os.PathLike):
+                raise TypeError(f"log_dir must be a path or an address, got {type(folder).__name__} {folder!r}")
         if log_dir and logdir:
             raise TypeError(f"log_dir and logdir are two names of one argument, got {log_dir!r} and {logdir!r}")
         log_dir = log_dir or logdir
@@ -69,15 +99,22 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
             raise ValueError(f"max_queue must not be negative, got {max_queue}")
         if not checked_number(flush_secs, "flush_secs") >= 0:
             raise ValueError(f"flush_secs must not be negative, got {flush_secs}")
+        if not isinstance(filename_suffix, str) or "/" in filename_suffix or "\0" in filename_suffix:
+            raise ValueError(f"filename_suffix must be the end of a file's name, got {filename_suffix!r}")
+        if comet_config and not comet_config.get("disabled", False):
+            raise ValueError(f"nothing is sent to Comet; comet_config must be {{'disabled': True}}, got {comet_config}")
         purge = None if purge_step is None else checked_step(purge_step)
-        self.log_dir = str(log_dir) if log_dir else _default_log_dir(comment)
+        self.log_dir = str(log_dir) if log_dir else default_log_dir(comment)
+        self._folder = folder_at(self.log_dir) if write_to_disk else Nowhere(self.log_dir)
         self._layout = Layout()
-        self._merge_lock = threading.Lock()
-        self._linger: Final = min(float(flush_secs), _LONGEST_LINGER)
+        self._merge_lock = ForkSafeLock()
+        self._linger: Final = float(flush_secs)
         self._filename_suffix: Final = filename_suffix
-        self._main: Final = self._file_writer(Path(self.log_dir))
+        self._fsync: Final = fsync
+        self._defaults: _Defaults | None = None
+        self._main: Final = self._file_writer(self._folder)
         self._scalars_writers: Final[dict[str, EventFileWriter]] = {}
-        self._scalars_lock: Final = threading.Lock()
+        self._scalars_lock: Final = ForkSafeLock()
         if purge is not None:
             # Older readers heed a restart only in a file that states its version at that step.
             self._main.add_event(Event(step=purge, file_version=FILE_VERSION))
@@ -86,6 +123,19 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
     def get_logdir(self) -> str:
         """The run's folder."""
         return self.log_dir
+
+    @property
+    def logdir(self) -> str:
+        """The run's folder, as tensorboardX calls it."""
+        return self.log_dir
+
+    @property
+    def file_writer(self) -> Self:
+        """What programs reach through to PyTorch's inner writer for, such as its ``add_summary``."""
+        return self
+
+    def _get_file_writer(self) -> Self:
+        return self
 
     def add_scalar(
         self,
@@ -112,15 +162,15 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
             summary_description: Markdown that says what the tag is, as in tensorboardX.
         """
         form: ScalarForm = "simple_value"
-        if double_precision:
-            form = "float64"
-        elif new_style:
-            form = "float32"
+        if new_style or double_precision:
+            form = _scalar_form(new_style, double_precision)
         # Every caller pays for this line: what needs no check must not reach one.
         if type(tag) is not str or not tag or not tag.isascii():
             checked_tag(tag)
         if type(scalar_value) is not float:
             scalar_value = checked_number(scalar_value, f"the scalar {tag!r}")
+        if self._defaults is not None:
+            global_step, walltime = self._with_defaults(global_step, walltime)
         if type(global_step) is not int or not -_INT64_LIMIT <= global_step < _INT64_LIMIT:
             global_step = checked_step(global_step)
         if walltime is not None and not (type(walltime) is float and math.isfinite(walltime)):
@@ -129,9 +179,42 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
             value = scalar(tag, scalar_value, form)
             value.metadata.display_name = display_name
             value.metadata.summary_description = summary_description
-            self._main.add_event(Event(step=global_step, summary=Summary(value=[value])), walltime)
+            self._add_value(value, global_step, walltime)
             return
         self._main.add_scalar(tag, scalar_value, global_step, walltime, form)
+
+    def add_scalar_batch(
+        self,
+        tag: str,
+        scalar_values: Any,
+        global_steps: Any,
+        walltimes: Any = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Adds many points of one series at once, for logs that are made after the fact.
+
+        Args:
+            tag: the series.
+            scalar_values: real numbers, shape [n].
+            global_steps: whole numbers, shape [n]; a step that goes back is a restart to readers.
+            walltimes: seconds since the epoch, shape [n]; by default the present time for all.
+            new_style: as in `add_scalar`.
+            double_precision: as in `add_scalar`.
+
+        Raises:
+            TypeError, ValueError: the arrays are not what they must be, or differ in length.
+        """
+        numbers = as_array(scalar_values, f"the scalars {tag!r}").astype(np.float64, copy=False)
+        steps = checked_steps(global_steps)
+        times = None if walltimes is None else as_array(walltimes, "wall times").astype(np.float64, copy=False)
+        lengths = [array.shape for array in (numbers, steps, times) if array is not None]
+        if numbers.ndim != 1 or len(set(lengths)) > 1:
+            shown = ", ".join(str(list(shape)) for shape in lengths)
+            raise ValueError(f"values, steps and wall times of {tag!r} must be of one length, got shapes {shown}")
+        if times is not None and not np.isfinite(times).all():
+            raise ValueError(f"wall times must be finite, got {times[~np.isfinite(times)][0]}")
+        self._main.add_series(checked_tag(tag), numbers, steps, times, _scalar_form(new_style, double_precision))
 
     def add_scalars(
         self,
@@ -145,7 +228,9 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
         The run's folder is ``<log_dir>/<main_tag>_<key>`` with "/" in ``main_tag`` as "_"; its tag is
         ``main_tag``.
         """
-        step, wall_time = checked_step(global_step), optional_wall_time(walltime)
+        step, wall_time = self._checked(global_step, walltime)
+        if not isinstance(tag_scalar_dict, Mapping):
+            raise TypeError(f"add_scalars takes numbers by name, got {type(tag_scalar_dict).__name__}")
         numbers = {
             _subfolder(checked_tag(main_tag), key): checked_number(value, f"the scalar {key!r}")
             for key, value in tag_scalar_dict.items()
@@ -153,34 +238,67 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
         for folder, number in numbers.items():
             with self._scalars_lock:
                 if folder not in self._scalars_writers:
-                    self._scalars_writers[folder] = self._file_writer(Path(self.log_dir) / folder)
+                    self._scalars_writers[folder] = self._file_writer(self._folder.child(folder))
             self._scalars_writers[folder].add_scalar(main_tag, number, step, wall_time)
 
     def add_run_metadata(
-        self, run_metadata: RunMetadata, tag: str, global_step: Any = None, walltime: float | None = None
+        self, run_metadata: Message | bytes, tag: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
         """Adds what a profiler recorded of a step."""
-        event = Event(
-            step=checked_step(global_step),
-            tagged_run_metadata=tagged_run_metadata(checked_tag(tag), run_metadata),
-        )
-        self._main.add_event(event, optional_wall_time(walltime))
+        from summary.kinds.run_metadata import tagged_run_metadata
+        from summary.proto.run_metadata_pb2 import RunMetadata
 
-    def add_summary(self, summary: Message, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's."""
-        own = summary if isinstance(summary, Summary) else Summary.FromString(summary.SerializeToString())
-        event = Event(step=checked_step(global_step), summary=own)
-        self._main.add_event(event, optional_wall_time(walltime))
+        own = own_message(RunMetadata, run_metadata, "run_metadata")
+        event = Event(tagged_run_metadata=tagged_run_metadata(checked_tag(tag), own))
+        self._add_event(event, global_step, walltime)
+
+    def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
+        """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
+        own = own_message(Summary, summary, "a summary")
+        for value in own.value:
+            if not value.node_name:
+                checked_tag(value.tag)
+        self._add_event(Event(summary=own), global_step, walltime)
+
+    @contextlib.contextmanager
+    def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
+        """Gives calls in the ``with`` block this step and this time where they bring none, as in tensorboardX.
+
+        Raises:
+            ValueError: neither is given, or a block lies in another.
+        """
+        if global_step is None and walltime is None:
+            raise ValueError("use_metadata needs a global_step or a walltime, got neither")
+        if self._defaults is not None:
+            raise ValueError("a block of use_metadata must not lie in another")
+        step = None if global_step is None else checked_step(global_step)
+        self._defaults = _Defaults(step, optional_wall_time(walltime))
+        try:
+            yield self
+        finally:
+            self._defaults = None
+
+    def export_scalars_to_json(self, path: str | os.PathLike[str]) -> None:
+        """Writes all scalars that this writer has written as ``{"<folder>/<tag>": [[wall time, step, value], ...]}``.
+
+        The file's form is tensorboardX's; the scalars are read back from the event files.
+        """
+        from summary.scalar_export import scalars_of
+
+        self.flush()
+        exported: dict[str, list[list[float]]] = {}
+        for writer in self._writers():
+            for tag, points in scalars_of(writer.folder, writer.file_names).items():
+                exported.setdefault(f"{writer.folder.address}/{tag}", []).extend(points)
+        Path(path).write_text(json.dumps(exported))
 
     def flush(self) -> None:
         """Returns when all that was added is in the files."""
-        for writer in self._writers():
-            writer.flush()
+        _all(writer.flush for writer in self._writers())
 
     def close(self) -> None:
         """Writes all that was added and closes the files."""
-        for writer in self._writers():
-            writer.close()
+        _all(writer.close for writer in self._writers())
 
     def __enter__(self) -> Self:
         return self
@@ -196,17 +314,56 @@ class SummaryWriter(MediaMethods, StatisticsMethods):
     def _writers(self) -> list[EventFileWriter]:
         return [self._main, *self._scalars_writers.values()]
 
-    def _file_writer(self, folder: Path) -> EventFileWriter:
-        return EventFileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix)
+    def _file_writer(self, folder: Folder) -> EventFileWriter:
+        return EventFileWriter(folder, linger=self._linger, filename_suffix=self._filename_suffix, fsync=self._fsync)
+
+    def _add_event(self, event: Event, global_step: Any, walltime: float | None) -> None:
+        event.step, wall_time = self._checked(global_step, walltime)
+        self._main.add_event(event, wall_time)
+
+    def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
+        self._main.add_prepared(prepared, *self._checked(global_step, walltime))
+
+    def _checked(self, global_step: Any, walltime: float | None) -> tuple[int, float | None]:
+        if self._defaults is not None:
+            global_step, walltime = self._with_defaults(global_step, walltime)
+        return checked_step(global_step), optional_wall_time(walltime)
+
+    def _with_defaults(self, global_step: Any, walltime: float | None) -> tuple[Any, float | None]:
+        assert self._defaults is not None
+        return (
+            self._defaults.global_step if global_step is None else global_step,
+            self._defaults.walltime if walltime is None else walltime,
+        )
 
 
-def _default_log_dir(comment: str) -> str:
+def _all(operations: Iterable[Callable[[], None]]) -> None:
+    """Runs them all, then raises the first error."""
+    failures: list[OSError] = []
+    for operation in operations:
+        try:
+            operation()
+        except OSError as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+def _scalar_form(new_style: bool, double_precision: bool) -> ScalarForm:
+    if double_precision:
+        return "float64"
+    return "float32" if new_style else "simple_value"
+
+
+def default_log_dir(comment: str = "") -> str:
+    """``runs/<date>_<host><comment>``, PyTorch's rule."""
     started = datetime.now().strftime("%b%d_%H-%M-%S")
     return str(Path("runs") / f"{started}_{socket.gethostname()}{comment}")
 
 
 def _subfolder(main_tag: str, key: str) -> str:
     folder = main_tag.replace("/", "_") + "_" + checked_tag(key)
+    checked_folder(folder, "tags and keys of add_scalars")
     if ".." in PurePath(folder).parts or "\0" in folder:
         raise ValueError(f"a key of add_scalars names a folder below the log directory, got {key!r}")
     return folder

@@ -1,13 +1,15 @@
 """What the themes of `SummaryWriter`'s methods share."""
 
-import threading
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any, Protocol
 
 from summary.arguments import checked_wall_time
 from summary.event_file_writer import EventFileWriter
+from summary.kinds.base import Prepared
+from summary.locks import ForkSafeLock
+from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
+from summary.storage import Folder
 
 
 class Message(Protocol):
@@ -20,20 +22,30 @@ class ValueWriter(ABC):
     """Takes values; the methods that make them are in the subclasses, by theme."""
 
     log_dir: str
-    """The run's folder."""
-    _merge_lock: threading.Lock
+    """The run's folder, as it was given."""
+    _folder: Folder
+    """The run's folder, to write into."""
+    _merge_lock: ForkSafeLock
     """Held while what several calls add to is read, changed and written."""
 
     @abstractmethod
-    def add_summary(self, summary: Message, global_step: Any = None, walltime: float | None = None) -> None:
+    def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
         """Adds a ``Summary`` message."""
 
     @abstractmethod
-    def _file_writer(self, folder: Path) -> EventFileWriter:
+    def _file_writer(self, folder: Folder) -> EventFileWriter:
         """Opens an event file in another folder, with this writer's settings."""
 
+    @abstractmethod
+    def _add_event(self, event: Event, global_step: Any, walltime: float | None) -> None:
+        """Adds an event, which gets its step and its time here."""
+
+    @abstractmethod
+    def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
+        """Adds a value that is encoded later."""
+
     def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        self.add_summary(Summary(value=[value]), global_step, walltime)
+        self._add_event(Event(summary=Summary(value=[value])), global_step, walltime)
 
 
 def optional_wall_time(walltime: float | None) -> float | None:

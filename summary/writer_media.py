@@ -1,7 +1,6 @@
 """The methods of `SummaryWriter` for what one looks at, listens to or reads."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 from summary.arguments import checked_step, checked_tag
 from summary.embedding import TensorFormat, embedding, write_embedding
 from summary.kinds.audio import audio
-from summary.kinds.boxes import image_with_boxes
 from summary.kinds.figure import figures
-from summary.kinds.image import images
+from summary.kinds.image import prepared_images
 from summary.kinds.mesh import mesh
 from summary.kinds.text import text
-from summary.kinds.video import video
+from summary.kinds.video import prepared_video
+from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.writer_base import ValueWriter
 
@@ -31,7 +30,7 @@ class MediaMethods(ValueWriter):
         dataformats: str = "CHW",
     ) -> None:
         """Adds a picture: uint8, bool, or float in 0..1; see `summary.kinds.image.images`."""
-        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+        self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_images(
         self,
@@ -42,7 +41,7 @@ class MediaMethods(ValueWriter):
         dataformats: str = "NCHW",
     ) -> None:
         """Adds several pictures of one size, each kept by itself."""
-        self._add_value(images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
+        self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_image_with_boxes(
         self,
@@ -56,6 +55,8 @@ class MediaMethods(ValueWriter):
         labels: str | Sequence[str] | None = None,
     ) -> None:
         """Adds a picture with boxes [n, 4] of left, top, right, bottom; see `summary.kinds.boxes`."""
+        from summary.kinds.boxes import image_with_boxes
+
         value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
         self._add_value(value, global_step, walltime)
 
@@ -80,7 +81,7 @@ class MediaMethods(ValueWriter):
         dataformats: str = "NTCHW",
     ) -> None:
         """Adds frames as an animated GIF: uint8, bool, or float in 0..1; see `summary.kinds.video.video`."""
-        self._add_value(video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
+        self._add_prepared(prepared_video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
 
     def add_audio(
         self,
@@ -100,8 +101,11 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds Markdown, or a table of it given as an array or nested list of strings."""
-        self._add_value(text(checked_tag(tag), text_string), global_step, walltime)
+        """Adds Markdown, or a table of it given as an array or nested list of strings.
+
+        The series is ``<tag>/text_summary``, as PyTorch and tensorboardX write it, so that a number may have that tag.
+        """
+        self._add_value(text(f"{checked_tag(tag)}/text_summary", text_string), global_step, walltime)
 
     def add_mesh(
         self,
@@ -115,7 +119,7 @@ class MediaMethods(ValueWriter):
     ) -> None:
         """Adds meshes, or point clouds where there are no faces; see `summary.kinds.mesh.mesh`."""
         values = mesh(checked_tag(tag), vertices, colors, faces, config_dict)
-        self.add_summary(Summary(value=values), global_step, walltime)
+        self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
     def add_embedding(
         self,
@@ -134,5 +138,5 @@ class MediaMethods(ValueWriter):
         """
         step = checked_step(global_step)
         encoded = embedding(tag, mat, step, metadata, label_img, metadata_header, tensor_format)
-        with self._merge_lock:
-            write_embedding(Path(self.log_dir), encoded)
+        with self._merge_lock, self._folder.locked():
+            write_embedding(self._folder, encoded)

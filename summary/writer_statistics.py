@@ -1,14 +1,15 @@
 """The methods of `SummaryWriter` for distributions, tensors, curves, hyperparameters and layouts of charts."""
 
 import os
+import posixpath
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import Any
 
-from summary.arguments import checked_number, checked_step, checked_tag
+from summary.arguments import checked_folder, checked_number, checked_step, checked_tag
 from summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
-from summary.kinds.histogram import Bins, histogram, histogram_of_buckets
+from summary.kinds.histogram import Bins, histogram_of_buckets, prepared_histogram
 from summary.kinds.hparams import (
     checked_hparams,
     experiment,
@@ -25,6 +26,7 @@ from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event
 from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
 from summary.proto.summary_pb2 import Summary
+from summary.storage import is_address
 from summary.writer_base import ValueWriter
 
 
@@ -44,7 +46,7 @@ class StatisticsMethods(ValueWriter):
         max_bins: int | None = None,
     ) -> None:
         """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
-        self._add_value(histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
+        self._add_prepared(prepared_histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
 
     def add_histogram_raw(
         self,
@@ -135,7 +137,7 @@ class StatisticsMethods(ValueWriter):
             class_names: ends of the tags; by default the classes' numbers.
         """
         values = pr_curves_of_classes(checked_tag(tag), labels, predictions, num_thresholds, weights, class_names)
-        self.add_summary(Summary(value=values), global_step, walltime)
+        self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
     def add_custom_scalars(self, layout: Mapping[str, Mapping[str, Sequence[Any]]]) -> None:
         """Adds categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
@@ -196,7 +198,7 @@ class StatisticsMethods(ValueWriter):
             session_start(start_info(hparams)),
             session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS)),
         ]
-        writer = self._file_writer(_run_folder(self.log_dir, run_name or name or str(time.time())))
+        writer = self._file_writer(self._folder.child(_run_folder(self.log_dir, run_name or name or str(time.time()))))
         for value in values:
             writer.add_event(Event(step=step, summary=Summary(value=[value])))
         for tag, number in metrics.items():
@@ -204,11 +206,17 @@ class StatisticsMethods(ValueWriter):
         writer.close()
 
 
-def _run_folder(log_dir: str, run_name: object) -> Path:
+def _run_folder(log_dir: str, run_name: object) -> str:
+    """The run's folder relative to the log directory; a path or address that lies in it may be given whole."""
     if not isinstance(run_name, str):
         raise TypeError(f"run_name must be a string, got {type(run_name).__name__}")
-    top = os.path.abspath(log_dir)
-    folder = os.path.normpath(os.path.join(top, run_name))
-    if "\0" in run_name or os.path.commonpath([top, folder]) != top:
+    if is_address(log_dir):
+        relative = run_name.removeprefix(log_dir.rstrip("/") + "/")
+    else:
+        top = os.path.abspath(log_dir)
+        relative = os.path.relpath(os.path.join(top, run_name), top) if "\0" not in run_name else run_name
+    folder = PurePosixPath(posixpath.normpath(relative.replace(os.sep, "/")))
+    checked_folder(str(folder), "run_name")
+    if "\0" in run_name or folder.is_absolute() or ".." in folder.parts or is_address(relative):
         raise ValueError(f"run_name must name a folder in the log directory {log_dir}, got {run_name!r}")
-    return Path(folder)
+    return str(folder)

@@ -35,4 +35,4 @@ def test_every_panel_is_documented_with_its_picture(panel: Panel) -> None:
 def test_links_between_the_pages_lead_somewhere() -> None:
     for page in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,10 +1,12 @@
 """Query parameters that several routes share."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import Query
 
 MAX_NAME = 4096
+MOST_RUNS: Final = 2_000
+"""Runs that one request may name."""
 
 RunName = Annotated[str, Query(max_length=MAX_NAME)]
 TagName = Annotated[str, Query(max_length=MAX_NAME)]

@@ -1,33 +1,51 @@
 """``/data/plugin/scalars``: TensorBoard's routes, and ``/api/scalars/download`` for a whole chart."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Iterable
+from typing import Annotated, Literal
 
+import numpy as np
 import orjson
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response, StreamingResponse
+from numpy.typing import NDArray
 
+from dashboard.api.bodies import Body, form_fields, values_of
+from dashboard.api.downloads import attachment, csv_lines
 from dashboard.api.errors import find_series
-from dashboard.api.parameters import RunName, TagName
+from dashboard.api.parameters import MOST_RUNS, RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import markdown_html
-from summary.snapshot import SCALARS, Series
+from summary.snapshot import SCALARS, Series, Snapshot
 
 Format = Literal["json", "csv"]
 
+Row = tuple[float | str, int, float | str]
+"""Wall time, step and value."""
 
-def points(series: Series) -> list[list[float | int | str]]:
-    """All points as [wall time, step, value]; NaN and the infinities are strings, as TensorBoard writes them."""
+
+def json_column(numbers: NDArray[np.float64]) -> list[float | str]:
+    """A column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
+    column: list[float | str] = numbers.tolist()
+    return column if np.isfinite(numbers).all() else [json_number(number) for number in numbers.tolist()]
+
+
+def points(series: Series) -> list[Row]:
+    """All points as wall time, step and value, for JSON."""
     columns = series.columns
-    return [
-        [wall_time, step, json_number(value)]
-        for wall_time, step, value in zip(
-            columns.wall_times.tolist(), columns.steps.tolist(), columns.values.tolist(), strict=True
-        )
-    ]
+    return list(zip(json_column(columns.wall_times), columns.steps.tolist(), json_column(columns.values), strict=True))
+
+
+def csv_rows(series: Series) -> Iterable[Row]:
+    """All points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and ``-inf``."""
+    columns = series.columns
+    return zip(columns.wall_times.tolist(), columns.steps.tolist(), columns.values.tolist(), strict=True)
+
+
+def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Series]:
+    """The scalars of one tag in those of the runs that have it, each run once."""
+    found = (snapshot.series(run, tag) for run in dict.fromkeys(runs))
+    return [series for series in found if series is not None and series.kind == SCALARS]
 
 
 def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
@@ -37,24 +55,11 @@ def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
     }
 
 
-def csv_lines(header: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """CSV with CRLF line ends, a few thousand rows at a time."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    writer.writerow(header)
-    for number, row in enumerate(rows):
-        writer.writerow(row)
-        if number % 4096 == 4095:
-            yield buffer.getvalue()
-            buffer.seek(0)
-            buffer.truncate()
-    yield buffer.getvalue()
-
-
-def attachment(tag: str, extension: str) -> dict[str, str]:
-    """The header that names a download after its tag."""
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "_" for c in tag)[:100] or "scalars"
-    return {"Content-Disposition": f'attachment; filename="{safe}.{extension}"'}
+def scalars_answer(series: Series, format: Format) -> Response:
+    """Every point of a series, as TensorBoard sends it."""
+    if format == "csv":
+        return StreamingResponse(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
+    return Response(orjson.dumps(points(series)), media_type="application/json")
 
 
 def router(live: Live) -> APIRouter:
@@ -74,21 +79,30 @@ def router(live: Live) -> APIRouter:
         format: Format = "json",
     ) -> Response:
         """Every point of one tag of one run."""
-        rows = points(find_series(live.snapshot(), run, tag, SCALARS))
-        if format == "csv":
-            return StreamingResponse(csv_lines(["Wall time", "Step", "Value"], rows), media_type="text/csv")
-        return Response(orjson.dumps(rows), media_type="application/json")
+        return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
+
+    @routes.post("/data/plugin/scalars/scalars_multirun")
+    def scalars_multirun(request: Request, body: Body) -> Response:
+        """Every point of one tag in several runs: a form with ``tag`` once and ``runs`` as often as there are runs.
+
+        The answer maps run -> points as ``scalars`` gives them, and leaves out runs without the tag.
+        """
+        fields = form_fields(request.headers.get("content-type", ""), body)
+        tags, runs = values_of(fields, "tag"), values_of(fields, "runs")
+        if len(tags) != 1 or len(runs) > MOST_RUNS:
+            raise HTTPException(400, f"Expected one tag and up to {MOST_RUNS} runs, got {len(tags)} and {len(runs)}.")
+        found = scalar_series(live.snapshot(), runs, tags[0])
+        answer = orjson.dumps({series.run: points(series) for series in found})
+        return Response(answer, media_type="application/json")
 
     @routes.get("/api/scalars/download")
     def download(
         tag: TagName,
-        run: Annotated[list[str], Query(max_length=2000)],
+        run: Annotated[list[str], Query(max_length=MOST_RUNS)],
         format: Format = "csv",
     ) -> Response:
         """Every point of one tag in the given runs, unsmoothed, as one file."""
-        snapshot = live.snapshot()
-        asked = dict.fromkeys(run)
-        found = [s for s in (snapshot.series(name, tag) for name in asked) if s is not None and s.kind == SCALARS]
+        found = scalar_series(live.snapshot(), run, tag)
         if not found:
             raise HTTPException(404, f"None of the runs has a scalar {tag!r}.")
         if format == "csv":

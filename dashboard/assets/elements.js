@@ -51,5 +51,15 @@
     return day === new Date().toLocaleDateString("en-CA") ? time : `${day} ${time}`;
   }
 
-  scope.elements = { make, icon, runLabel, numbers, when, step: (value) => Number(value).toLocaleString("en-US") };
+  /** Browsers give the clipboard only to pages of localhost or HTTPS; elsewhere the old way still works. */
+  async function toClipboard(text) {
+    if (navigator.clipboard) return navigator.clipboard.writeText(text);
+    const area = make("textarea", { value: text });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+
+  scope.elements = { make, icon, runLabel, numbers, when, toClipboard, step: (value) => Number(value).toLocaleString("en-US") };
 })();

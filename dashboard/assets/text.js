@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
-  const { make, icon } = scope.elements;
+  const { make, icon, toClipboard } = scope.elements;
   const FIRST = 3;
   const MORE = 20;
   const MOST_AT_ONCE = 50;
@@ -20,16 +20,6 @@
     ]);
     const answer = await fetch("/api/text/entries?" + query);
     return answer.ok ? answer.json() : [];
-  }
-
-  /** Browsers give the clipboard only to pages of localhost or HTTPS; elsewhere the old way still works. */
-  async function toClipboard(text) {
-    if (navigator.clipboard) return navigator.clipboard.writeText(text);
-    const area = make("textarea", { value: text });
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
   }
 
   async function copy(data, entry, button) {

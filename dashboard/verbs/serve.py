@@ -7,7 +7,6 @@ import socket
 import threading
 import webbrowser
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -19,10 +18,13 @@ from dashboard.app import build_app
 from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels import COMPANION_PATTERNS
+from dashboard.verbs.reading import add_logdir, check_logdirs
+from summary.column_cache import ColumnCache, default_cache_folder
 from summary.errors import UserError
 from summary.follow import Follower
 from summary.logdir import Logdir
 from summary.snapshot import Snapshot
+from summary.source import Source
 
 DEFAULT_PORT: Final = 6006
 PORTS_TO_TRY: Final = 100
@@ -35,7 +37,7 @@ class ServeVerb:
     help = "follow a log directory and serve the dashboard (the default)"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory that holds the runs")
+        add_logdir(parser)
         parser.add_argument(
             "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
         )
@@ -52,53 +54,29 @@ class ServeVerb:
             metavar="S",
             help="seconds between looks where the file system tells of no changes (%(default)s)",
         )
+        parser.add_argument(
+            "--no-cache",
+            action="store_true",
+            help="keep nothing of what was read, by which the next start would be faster",
+        )
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
         console = Console(highlight=False, soft_wrap=True)
-        logdir = check_logdir(arguments.logdir, console)
+        source = check_logdirs(arguments.logdir, console)
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
         listener = listen(arguments.host, arguments.port, console)
-        live = make_live(logdir, arguments.keep_superseded, arguments.reload_interval)
+        cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
+        live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
         serve(live, listener, arguments.host, console, open_browser=arguments.open_browser)
         return 0
 
 
-def make_live(logdir: Path, keep_superseded: bool, poll_seconds: float) -> Live:
+def make_live(source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None) -> Live:
     """The log directory, ready to be followed."""
-    source = Logdir(str(logdir), companion_patterns=COMPANION_PATTERNS, keep_superseded=keep_superseded)
-    return Live(str(logdir), lambda publish: Follower(source, publish, poll_seconds=poll_seconds))
-
-
-def check_logdir(given: str, console: Console) -> Path:
-    """The log directory as an absolute path. One that is missing or empty is no error: data may come later.
-
-    Raises:
-        UserError: it is a file, or cannot be read.
-    """
-    try:
-        return _readable_logdir(given, console)
-    except (OSError, RuntimeError) as error:
-        # RuntimeError: the home directory of "~name" is not known.
-        reason = getattr(error, "strerror", None) or error
-        raise UserError(
-            f"--logdir {given} cannot be read: {reason}; expected a directory that holds runs.\n"
-            "Check the path and the rights to it."
-        ) from error
-
-
-def _readable_logdir(given: str, console: Console) -> Path:
-    path = Path(given).expanduser().absolute()
-    if path.is_file():
-        raise UserError(
-            f"--logdir {given} is a file; expected the directory that holds it.\nTry: stepscope --logdir {path.parent}"
-        )
-    if not path.exists():
-        console.print(f"[yellow]{escape(str(path))} does not exist yet;[/] waiting for it. Is the path right?")
-    elif not any(path.iterdir()):
-        console.print(f"[yellow]{escape(str(path))} is empty;[/] waiting for event files.")
-    return path
+    logdir = Logdir(source, companion_patterns=COMPANION_PATTERNS, keep_superseded=keep_superseded, cache=cache)
+    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds))
 
 
 def listen(host: str, port: int, console: Console) -> socket.socket:

@@ -24,3 +24,13 @@ class Kind:
     """The field of ``Summary.Value`` that older writers use instead of a tensor, if there is one."""
     decode: Callable[[Summary.Value], Payload]
     """Decodes both forms; raises `PayloadError`."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A value whose arguments are checked and copied, and that any thread may encode later."""
+
+    encode: Callable[[], Summary.Value]
+    """Cannot fail for what the caller passed."""
+    held_bytes: int
+    """About how much memory waits with it."""

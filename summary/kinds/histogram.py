@@ -1,21 +1,26 @@
 """Histograms: how many values fall in each bucket."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from summary.arguments import as_array, checked_number
-from summary.kinds.base import Kind, PayloadError
+from summary.kinds.base import Kind, PayloadError, Prepared
+from summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
 from summary.kinds.tensors import numbers, numbers_tensor, plugin_metadata
 from summary.proto import summary_pb2
+from summary.proto.plugin_data_pb2 import HistogramPluginData
 from summary.proto.summary_pb2 import HistogramProto, Summary
 
 PLUGIN_NAME: Final = "histograms"
+EQUAL_BUCKETS: Final = 30
+"""How many buckets TensorFlow 2 makes unless told."""
+_MOST_BUCKETS: Final = 1 << 24
 
 Bins: TypeAlias = str | int | Sequence[float] | NDArray[Any]
 """Bucket edges: "tensorflow", what `numpy.histogram_bin_edges` takes, or the edges themselves."""
@@ -23,18 +28,35 @@ Bins: TypeAlias = str | int | Sequence[float] | NDArray[Any]
 
 @dataclass(frozen=True)
 class Histogram:
-    """Buckets in order of their edges."""
+    """Buckets in order of their edges, and how many values are in none of them."""
 
     buckets: NDArray[np.float64]
     """Shape [k, 3]: left edge, right edge, count. Read-only; k may be 0."""
+    nan: int = 0
+    positive_infinite: int = 0
+    negative_infinite: int = 0
+    below: int = 0
+    """Finite values below the edges that the writer was given."""
+    above: int = 0
+    """Finite values above the edges that the writer was given."""
+
+    @property
+    def left_out(self) -> int:
+        """Values that no bucket holds."""
+        return self.nan + self.positive_infinite + self.negative_infinite + self.below + self.above
+
+    @property
+    def total(self) -> float:
+        """All values, those in buckets and those in none."""
+        return float(self.buckets[:, 2].sum()) + self.left_out
 
 
 def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None) -> Summary.Value:
     """A value with the buckets from the smallest to the largest of ``values``.
 
     The outermost edges are the smallest and the largest value themselves, as in TensorBoard's reading of
-    older histograms. Values that fall in no bucket (NaN, infinities, those outside given edges) are left out
-    with a warning that says how many.
+    older histograms. NaN, infinities and values outside given edges are in no bucket; the value's own
+    ``HistogramPluginData`` counts them.
 
     Args:
         tag: the series.
@@ -43,22 +65,44 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
         max_bins: merges neighbours until there are at most so many.
 
     Raises:
-        TypeError: ``values`` are no real numbers.
+        TypeError: ``values`` or given edges are no real numbers.
         ValueError: there are none, or ``bins`` or ``max_bins`` make no sense.
     """
-    flat = as_array(values, f"the histogram {tag!r}").reshape(-1).astype(np.float64)
-    if flat.size == 0:
-        raise ValueError(f"the histogram {tag!r} needs at least one value, got none")
-    if max_bins is not None and max_bins < 1:
-        raise ValueError(f"max_bins must be at least 1, got {max_bins}")
-    finite = flat[np.isfinite(flat)]
-    edges = _edges(finite, bins)
-    inside = finite[(finite >= edges[0]) & (finite <= edges[-1])]
-    if len(inside) < len(flat):
-        left_out = f"{len(flat) - len(inside)} of {len(flat)} values ({len(flat) - len(finite)} not finite)"
-        warnings.warn(f"the histogram {tag!r} leaves out {left_out}: no bucket holds them", stacklevel=3)
-    metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
-    return Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(_buckets(inside, edges, max_bins)))
+    return _histogram(tag, *_checked_histogram(tag, values, bins, max_bins))
+
+
+def prepared_histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None) -> Prepared:
+    """As `histogram`, but the values are counted later; edges that depend on the values are computed at once."""
+    floats, table, most = _checked_histogram(tag, values, bins, max_bins)
+    held = _held(floats, values)
+    return Prepared(partial(_histogram, tag, held, table, most), held.nbytes)
+
+
+def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Summary.Value:
+    """A value with ``buckets`` buckets of equal width from the smallest to the largest of ``values``.
+
+    TensorFlow 2's rule (TensorBoard's ``plugins/histogram/summary_v2.py``), in float64: value x lies in bucket
+    floor((x - smallest) / width), the last bucket also holds the largest value. Without data all rows are zeros; where
+    all values are equal, every edge is that value, and the last bucket holds the count. NaN and infinities are no data
+    here; they are counted as in `histogram`.
+
+    Args:
+        tag: the series.
+        values: real numbers of any shape; there may be none.
+        buckets: how many rows, k; 0 gives none.
+
+    Raises:
+        TypeError: ``values`` or ``buckets`` are no real numbers.
+        ValueError: ``buckets`` is negative, a fraction, or more than 16,777,216.
+    """
+    return _histogram_of_equal_buckets(tag, *_checked_equal_buckets(tag, values, buckets))
+
+
+def prepared_histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Prepared:
+    """As `histogram_of_equal_buckets`, but the values are counted later."""
+    floats, count = _checked_equal_buckets(tag, values, buckets)
+    held = _held(floats, values)
+    return Prepared(partial(_histogram_of_equal_buckets, tag, held, count), held.nbytes)
 
 
 def histogram_of_buckets(
@@ -117,22 +161,40 @@ def decode_histogram(value: Summary.Value) -> Histogram:
     """A tensor of shape [k, 3], or a `HistogramProto`.
 
     The latter's empty outer buckets are dropped, and its outermost edges, often +-DBL_MAX, become the
-    smallest and the largest value (TensorBoard's ``data_compat.py``).
+    smallest and the largest value (TensorBoard's ``data_compat.py``). The former's counts of values in no bucket are
+    those in its own metadata.
 
     Raises:
         PayloadError: it is neither.
     """
     field = value.WhichOneof("value")
+    left_out = HistogramPluginData()
     if field == "histo":
         buckets = _legacy_buckets(value.histo)
     elif field == "tensor":
         buckets = numbers(value.tensor).astype(np.float64)
         if buckets.ndim != 2 or buckets.shape[1] != 3:
             raise PayloadError(f"expected a histogram of shape [k, 3], got shape {list(buckets.shape)}")
+        left_out = _left_out(value.metadata.plugin_data.content)
     else:
         raise PayloadError(f"expected a histogram as histo or tensor, got {field or 'no value'}")
     buckets.flags.writeable = False
-    return Histogram(buckets)
+    return Histogram(
+        buckets,
+        left_out.nan,
+        left_out.positive_infinite,
+        left_out.negative_infinite,
+        left_out.below,
+        left_out.above,
+    )
+
+
+def _left_out(content: bytes) -> HistogramPluginData:
+    try:
+        return HistogramPluginData.FromString(content)
+    except DecodeError:
+        # Old writers put the JSON text "{}" here, for the defaults.
+        return HistogramPluginData()
 
 
 def _legacy_buckets(proto: HistogramProto) -> NDArray[np.float64]:
@@ -143,11 +205,88 @@ def _legacy_buckets(proto: HistogramProto) -> NDArray[np.float64]:
     return _trimmed(counts, limits, proto.min, proto.max)
 
 
-def _buckets(inside: NDArray[np.float64], edges: NDArray[np.float64], max_bins: int | None) -> NDArray[np.float64]:
-    if len(inside) == 0:
+def _checked_histogram(tag: str, values: Any, bins: Bins, max_bins: int | None) -> tuple[Floats, EdgeTable, int | None]:
+    name = f"the histogram {tag!r}"
+    floats = binary_floats(as_array(values, name))
+    if floats.size == 0:
+        raise ValueError(f"{name} needs at least one value, got none")
+    most = None if max_bins is None else _checked_count(max_bins, 1, f"max_bins of {name}")
+    return floats, _edge_table(floats, bins, name), most
+
+
+def _edge_table(floats: Floats, bins: Bins, name: str) -> EdgeTable:
+    if isinstance(bins, str) and bins == "tensorflow":
+        return tensorflow_table()
+    if isinstance(bins, str | int | np.integer):
+        finite = _split(floats)[0].astype(np.float64)
+    else:
+        bins = as_array(bins, f"bins of {name}").astype(np.float64)
+        finite = np.empty(0)
+    # NumPy refuses a range that float64 cannot hold, after it has tried.
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = np.histogram_bin_edges(finite, bins=bins).astype(np.float64)
+    if len(edges) < 2:
+        raise ValueError(f"bins must be at least two edges, got {len(edges)}")
+    if np.isnan(edges).any():
+        raise ValueError(f"bins must be edges that ascend monotonically, got {edges.tolist()}")
+    return EdgeTable(edges)
+
+
+def _checked_equal_buckets(tag: str, values: Any, buckets: Any) -> tuple[Floats, int]:
+    name = f"the histogram {tag!r}"
+    return binary_floats(as_array(values, name)), _checked_count(buckets, 0, f"buckets of {name}")
+
+
+def _checked_count(number: Any, least: int, name: str) -> int:
+    count = checked_number(number, name)
+    if not (least <= count <= _MOST_BUCKETS and count.is_integer()):
+        raise ValueError(f"{name} must be a whole number in {least}..{_MOST_BUCKETS}, got {count:g}")
+    return int(count)
+
+
+def _held(floats: Floats, given: Any) -> Floats:
+    """``floats``, copied if they may be the caller's."""
+    return floats if floats is not given and floats.base is None else floats.copy()
+
+
+def _histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int | None) -> Summary.Value:
+    finite, content = _split(floats)
+    counts = table.count(finite)
+    content.below, content.above = counts.below, counts.above
+    return _value(tag, _occupied(finite, table.edges, counts, max_bins), content)
+
+
+def _histogram_of_equal_buckets(tag: str, floats: Floats, count: int) -> Summary.Value:
+    finite, content = _split(floats)
+    return _value(tag, equal_width_buckets(finite, count), content)
+
+
+def _value(tag: str, buckets: NDArray[np.float64], content: HistogramPluginData) -> Summary.Value:
+    metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR, content.SerializeToString())
+    return Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(buckets))
+
+
+def _split(floats: Floats) -> tuple[Floats, HistogramPluginData]:
+    """The finite numbers, and how many others there are."""
+    # Either extreme is not finite if anything is not: NaN is passed on.
+    if len(floats) == 0 or (np.isfinite(floats.min()) and np.isfinite(floats.max())):
+        return floats, HistogramPluginData()
+    counts = HistogramPluginData(
+        nan=int(np.count_nonzero(np.isnan(floats))),
+        positive_infinite=int(np.count_nonzero(floats == np.inf)),
+        negative_infinite=int(np.count_nonzero(floats == -np.inf)),
+    )
+    return floats[np.isfinite(floats)], counts
+
+
+def _occupied(finite: Floats, edges: NDArray[np.float64], counts: Counts, max_bins: int | None) -> NDArray[np.float64]:
+    """The buckets from the smallest to the largest number within the edges."""
+    if not counts.between.any():
         return np.zeros((0, 3))
-    counts, _ = np.histogram(inside, edges)
-    buckets = _trimmed(counts.astype(np.float64), edges[1:], inside.min(), inside.max())
+    inside = finite
+    if counts.below or counts.above:
+        inside = finite[(finite >= edges[0]) & (finite <= edges[-1])]
+    buckets = _trimmed(counts.between.astype(np.float64), edges[1:], float(inside.min()), float(inside.max()))
     if max_bins is None or len(buckets) <= max_bins:
         return buckets
     firsts = np.arange(0, len(buckets), -(-len(buckets) // max_bins))
@@ -166,29 +305,19 @@ def _trimmed(
     return np.stack([np.append(smallest, inner), np.append(inner, largest), counts[first : last + 1]], axis=1)
 
 
-def _edges(finite: NDArray[np.float64], bins: Bins) -> NDArray[np.float64]:
-    if isinstance(bins, str) and bins == "tensorflow":
-        return _tensorflow_edges()
-    if len(finite) == 0:
-        return np.zeros(2)
-    edges = np.histogram_bin_edges(finite, bins=bins).astype(np.float64)
-    if len(edges) < 2:
-        raise ValueError(f"bins must be at least two edges, got {len(edges)}")
-    return edges
-
-
 @cache
-def _tensorflow_edges() -> NDArray[np.float64]:
-    # As in tensorflow/core/lib/histogram/histogram.cc, whose last edges reach every finite number.
+def tensorflow_table() -> EdgeTable:
+    """TensorFlow's edges, from 1e-12 up by a tenth each, on both sides of zero; the last reach every finite number.
+
+    Multiplied up one by one, which alone gives TensorFlow's last bits (``tensorflow/core/lib/histogram/histogram.cc``).
+    """
     positive = []
     edge = 1e-12
     while edge < 1e20:
         positive.append(edge)
         edge *= 1.1
-    positive.append(np.finfo(np.float64).max)
-    edges = np.array([-e for e in reversed(positive)] + [0.0] + positive)
-    edges.flags.writeable = False
-    return edges
+    positive.append(float(np.finfo(np.float64).max))
+    return EdgeTable(np.array([-e for e in reversed(positive)] + [0.0] + positive))
 
 
 KIND: Final = Kind(PLUGIN_NAME, "histo", decode_histogram)

@@ -77,7 +77,7 @@ def hparam_infos(
     if unknown:
         raise ValueError(f"discrete domains must be of {sorted(hparams)}, got {sorted(map(str, unknown))}")
     return [
-        HParamInfo(name=name, type=_data_type(value), domain_discrete=_domain(name, value, domains.get(name)))
+        HParamInfo(name=name, type=data_type(value), domain_discrete=_domain(name, value, domains.get(name)))
         for name, value in hparams.items()
     ]
 
@@ -89,7 +89,7 @@ def metric_infos(names: Iterable[str]) -> list[MetricInfo]:
 
 def start_info(hparams: Mapping[str, HParamValue]) -> SessionStartInfo:
     """The hyperparameters as a message."""
-    return SessionStartInfo(hparams={name: _struct_value(value) for name, value in hparams.items()})
+    return SessionStartInfo(hparams={name: struct_value(value) for name, value in hparams.items()})
 
 
 def decode_hparams(value: Summary.Value) -> HParamsPluginData:
@@ -128,7 +128,8 @@ def _checked_value(name: str, value: Any) -> HParamValue:
     )
 
 
-def _data_type(value: HParamValue) -> hparams_pb2.DataType:
+def data_type(value: HParamValue) -> hparams_pb2.DataType:
+    """What a hyperparameter of that value is declared as."""
     match value:
         case bool():
             return hparams_pb2.DATA_TYPE_BOOL
@@ -138,7 +139,8 @@ def _data_type(value: HParamValue) -> hparams_pb2.DataType:
             return hparams_pb2.DATA_TYPE_FLOAT64
 
 
-def _struct_value(value: HParamValue) -> StructValue:
+def struct_value(value: HParamValue) -> StructValue:
+    """The value in the form of the messages."""
     match value:
         case bool():
             return StructValue(bool_value=value)
@@ -156,7 +158,7 @@ def _domain(name: str, value: HParamValue, allowed: Sequence[Any] | None) -> Lis
     checked = [_checked_value(name, element) for element in allowed]
     if any(type(element) is not type(value) for element in checked):
         raise TypeError(f"the discrete domain of {name!r} must hold values like {value!r}, got {list(allowed)!r}")
-    return ListValue(values=[_struct_value(element) for element in checked])
+    return ListValue(values=[struct_value(element) for element in checked])
 
 
 KIND: Final = Kind(PLUGIN_NAME, None, decode_hparams)

@@ -1,15 +1,23 @@
 """Arrays of pixels in any layout, to bytes and pictures."""
 
+from collections.abc import Iterator
 from io import BytesIO
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from summary.arguments import as_array
+from summary.kinds.png import png
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 _MODES: Final = {1: "L", 3: "RGB", 4: "RGBA"}
+_SMALL_PICTURE: Final = 1 << 16
+"""Bytes of pixels up to which Pillow is the faster encoder."""
+_BAND_PIXELS: Final = 1 << 15
+"""Pixels converted at a time, so that they stay in the cache."""
 
 
 def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
@@ -25,10 +33,15 @@ def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
         TypeError: another dtype.
         ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
     """
+    return levels(checked_nhwc(pixels, dataformats, name))
+
+
+def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
+    """A view of what `bytes_nhwc` converts, [n, height, width, channels]; it raises what that raises."""
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
         raise ValueError(f"dataformats must be distinct letters of NCHW with H and W, got {dataformats!r}")
-    return to_bytes(arranged(as_array(pixels, name), letters, "NHWC", name), name)
+    return checked_dtype(arranged(as_array(pixels, name), letters, "NHWC", name), name)
 
 
 def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArray[Any]:
@@ -52,33 +65,76 @@ def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArr
     return ordered
 
 
-def to_bytes(array: NDArray[Any], name: str) -> NDArray[np.uint8]:
-    """uint8 as it is, booleans as 0 or 255, floats scaled from 0..1; raises TypeError for another dtype."""
+def checked_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """``array`` itself; raises TypeError unless it is uint8, bool or floats."""
+    if array.dtype != np.uint8 and array.dtype.kind not in "bf":
+        raise TypeError(f"{name} must be uint8 (0..255), bool or floats (0..1), got {array.dtype}")
+    return array
+
+
+def compact_copy(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy in the same order of memory, in which `levels` finds the same; no float is longer than float32."""
+    is_long = array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(np.float32).itemsize
+    with np.errstate(over="ignore", under="ignore"):
+        return array.astype(np.float32 if is_long else array.dtype, order="K", copy=True)
+
+
+def levels(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """uint8 as it is, booleans as 0 or 255, floats scaled from 0..1; shape [..., height, width, channels]."""
+    if array.dtype == np.uint8 and array.flags.c_contiguous:
+        return array
+    converted = np.empty(array.shape, np.uint8)
+    for at in np.ndindex(array.shape[:-3]):
+        for source, target in _planes(array[at], converted[at]):
+            band = max(1, _BAND_PIXELS // source[0].size)
+            for begin in range(0, len(source), band):
+                target[begin : begin + band] = _scaled(source[begin : begin + band])
+    return converted
+
+
+def _planes(source: NDArray[Any], target: NDArray[np.uint8]) -> Iterator[tuple[NDArray[Any], NDArray[np.uint8]]]:
+    """Parts that are read from neighbouring places in memory, as far as that can be."""
+    if abs(source.strides[-1]) == source.itemsize:
+        yield source, target
+    else:
+        for channel in range(source.shape[-1]):
+            yield source[..., channel], target[..., channel]
+
+
+def _scaled(array: NDArray[Any]) -> NDArray[Any]:
     match array.dtype.kind:
-        case "u" if array.dtype == np.uint8:
-            return array.astype(np.uint8, copy=False)
         case "b":
             return array.astype(np.uint8) * np.uint8(255)
         case "f":
-            clipped = np.nan_to_num(array.astype(np.float32), posinf=1, neginf=0).clip(0, 1)
-            return np.asarray(np.rint(clipped * 255), dtype=np.uint8)
+            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+                scaled = array.astype(np.float32)
+                scaled *= np.float32(255)
+                # Of a NaN and a number, these take the number.
+                np.fmax(scaled, 0, out=scaled)
+                np.fmin(scaled, 255, out=scaled)
+                return np.rint(scaled, out=scaled)
         case _:
-            raise TypeError(f"{name} must be uint8 (0..255), bool or floats (0..1), got {array.dtype}")
+            return array
 
 
-def to_picture(pixels: NDArray[np.uint8]) -> Image.Image:
+def to_picture(pixels: NDArray[np.uint8]) -> "Image.Image":
     """uint8 [height, width, channels] as a Pillow image."""
     height, width, channels = pixels.shape
+    from PIL import Image
+
     return Image.frombytes(_MODES[channels], (width, height), np.ascontiguousarray(pixels).tobytes())
 
 
 def to_png(pixels: NDArray[np.uint8]) -> bytes:
     """uint8 [height, width, channels] as PNG."""
-    return png_of(to_picture(pixels))
-
-
-def png_of(picture: Image.Image) -> bytes:
-    """The file that Pillow makes of the picture."""
+    if pixels.size > _SMALL_PICTURE:
+        return png(pixels)
     stream = BytesIO()
-    picture.save(stream, format="PNG")
+    to_picture(pixels).save(stream, format="PNG")
     return stream.getvalue()
+
+
+def png_of(picture: "Image.Image") -> bytes:
+    """A grey, RGB or RGBA picture as PNG."""
+    pixels = np.asarray(picture, dtype=np.uint8)
+    return to_png(pixels.reshape(picture.height, picture.width, -1))

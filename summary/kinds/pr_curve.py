@@ -25,6 +25,8 @@ _ROWS: Final = (
     "precision",
     "recall",
 )
+_ROUNDING: Final = 1e-6
+"""How far a softmax in float32 may be off."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,10 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
         raise ValueError(
             f"{name} needs as many predictions as labels, got {probabilities.size} predictions, {positive.size} labels"
         )
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        wrong = probabilities[~((probabilities >= 0) & (probabilities <= 1))][0]
-        raise ValueError(f"the predictions of {name} must lie in 0..1, got {wrong}")
+    in_range = (probabilities >= -_ROUNDING) & (probabilities <= 1 + _ROUNDING)
+    if not in_range.all():
+        raise ValueError(f"the predictions of {name} must lie in 0..1, got {probabilities[~in_range][0]}")
+    probabilities = probabilities.clip(0, 1)
     # In the predictions' own precision, as TensorBoard and PyTorch do: at a threshold, it decides the bucket.
     buckets = np.floor(probabilities * (count - 1)).astype(np.int64)
     weight = _checked_weights(weights, positive.size, name)

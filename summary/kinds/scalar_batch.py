@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import crc32c
 import numpy as np
 from numpy.typing import NDArray
 
 from summary.kinds.scalar import ScalarForm, scalar, scalar_metadata, scalar_tensor
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
-from summary.records import FOOTER_BYTES, HEADER_BYTES, frame, header
+from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
 
 POINT: Final = np.dtype([("template", "<i8"), ("wall_time", "<f8"), ("step", "<i8"), ("number", "<f8")])
 """One point as it waits to be written; ``struct`` format "<qdqd"."""
@@ -84,7 +83,7 @@ class _Batch:
         self._number_lengths = self._per_template([t.number_bytes for t in self._used])
 
     def encode(self) -> bytes:
-        steps, step_lengths = _step_fields(self._points["step"])
+        steps, step_lengths = step_fields(self._points["step"])
         wall_times = self._points["wall_time"].copy().view(np.uint8).reshape(-1, 8)
         lengths = 9 + step_lengths + self._prefix_lengths + self._number_lengths
         self._ends = np.cumsum(lengths + (HEADER_BYTES + FOOTER_BYTES)) - FOOTER_BYTES
@@ -97,9 +96,7 @@ class _Batch:
         self._put_field(steps, starts + 9, step_lengths)
         self._put_prefixes(starts + 9 + step_lengths)
         self._put_field(self._numbers(), self._ends - self._number_lengths, self._number_lengths)
-        crcs = self._crcs
-        masked = (crcs >> np.uint32(15) | crcs << np.uint32(17)) + np.uint32(0xA282EAD8)
-        self._put_rows(masked.astype("<u4").view(np.uint8).reshape(-1, FOOTER_BYTES), self._ends)
+        self._put_rows(masked_crcs(self._crcs).astype("<u4").view(np.uint8).reshape(-1, FOOTER_BYTES), self._ends)
         return self._out.tobytes()
 
     def _per_template(self, numbers: list[int]) -> NDArray[np.int64]:
@@ -140,7 +137,7 @@ class _Batch:
         return rows
 
 
-def _step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Key and varint of each step as rows of bytes, and how many of them count; step 0 is not written."""
     rest = steps.astype(np.uint64)
     rows = np.zeros((len(steps), 11), np.uint8)
@@ -160,9 +157,9 @@ def _step_fields(steps: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[n
 @cache
 def _byte_terms() -> NDArray[np.uint32]:
     """[distance from the end, byte]: what a byte adds to the CRC of a message."""
-    zero = crc32c.crc32c(b"\0")
+    zero = crc32c(b"\0")
     terms = np.empty((_LONGEST_MESSAGE + 1, 256), np.uint32)
-    terms[0] = [crc32c.crc32c(bytes([byte])) ^ zero for byte in range(256)]
+    terms[0] = [crc32c(bytes([byte])) ^ zero for byte in range(256)]
     for distance in range(1, len(terms)):
         closer = terms[distance - 1]
         terms[distance] = (closer >> np.uint32(8)) ^ terms[0][closer & np.uint32(255)]
@@ -173,7 +170,7 @@ def _byte_terms() -> NDArray[np.uint32]:
 @cache
 def _length_terms() -> NDArray[np.uint32]:
     """[length]: the CRC of so many zero bytes."""
-    terms = np.array([crc32c.crc32c(bytes(length)) for length in range(_LONGEST_MESSAGE + 1)], np.uint32)
+    terms = np.array([crc32c(bytes(length)) for length in range(_LONGEST_MESSAGE + 1)], np.uint32)
     terms.flags.writeable = False
     return terms
 
@@ -187,7 +184,7 @@ def _headers() -> NDArray[np.uint8]:
 
 def _prefix_term(template: ScalarTemplate) -> int:
     padded = template.prefix + bytes(template.number_bytes)
-    return int(crc32c.crc32c(padded) ^ crc32c.crc32c(bytes(len(padded))))
+    return crc32c(padded) ^ crc32c(bytes(len(padded)))
 
 
 def _varint(number: int) -> bytes:

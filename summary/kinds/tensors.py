@@ -39,8 +39,8 @@ _DTYPES: Final[dict[np.dtype[Any], types_pb2.DataType]] = {
 }
 
 _MOST_DIMENSIONS: Final = 32
-_LARGEST_ARRAY: Final = 1 << 59
-"""Elements beyond which NumPy refuses a shape, even one with a 0 in it."""
+_LARGEST_ARRAY: Final = 1 << 58
+"""Elements, of up to 16 bytes, beyond which NumPy refuses a shape, even one with a 0 in it."""
 _LARGEST_REPEATED: Final = 1 << 24
 """Elements that one stored value may stand for; a damaged shape must not claim all memory."""
 

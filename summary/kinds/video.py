@@ -1,6 +1,7 @@
 """Video: frames as an animated GIF, stored and shown as an image."""
 
 import math
+from functools import partial
 from io import BytesIO
 from typing import Any, Final
 
@@ -8,18 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.arguments import as_array, checked_number
+from summary.kinds.base import Prepared
 from summary.kinds.image import encoded_images
-from summary.kinds.pixels import arranged, to_bytes, to_picture
+from summary.kinds.pixels import arranged, checked_dtype, compact_copy, levels, to_picture
 from summary.proto.summary_pb2 import Summary
 
 _SHORTEST_FRAME: Final = 10
-"""Milliseconds; GIF counts in these."""
+_LONGEST_FRAME: Final = 655_350
+"""Milliseconds; GIF counts hundredths of a second in 16 bits."""
+_LONGEST_SIDE: Final = 65_535
+"""Pixels; GIF counts them in 16 bits."""
 
 
 def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summary.Value:
     """An image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
 
-    GIF rounds a frame's time to 10 ms and keeps 256 colours of each frame.
+    GIF rounds a frame's time to 10 ms, at most 655 s, and keeps 256 colours of each frame.
 
     Args:
         tag: the series.
@@ -29,8 +34,20 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
 
     Raises:
         TypeError: another dtype, or ``fps`` is no number.
-        ValueError: the letters or the shape make no sense, or ``fps`` is not above 0.
+        ValueError: the letters or the shape make no sense, ``fps`` is not above 0, or a side is longer
+            than 65,535 pixels.
     """
+    return _video(tag, *_checked_video(tag, frames, fps, dataformats))
+
+
+def prepared_video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Prepared:
+    """As `video`, but the frames are encoded later, from a copy."""
+    videos, rate = _checked_video(tag, frames, fps, dataformats)
+    held = compact_copy(videos)
+    return Prepared(partial(_video, tag, held, rate), held.nbytes)
+
+
+def _checked_video(tag: str, frames: Any, fps: float, dataformats: str) -> tuple[NDArray[Any], float]:
     name = f"the video {tag!r}"
     rate = checked_number(fps, f"fps of {name}")
     if not (rate > 0 and math.isfinite(rate)):
@@ -38,26 +55,41 @@ def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summ
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if sorted(letters) != sorted("NTCHW"):
         raise ValueError(f"dataformats of a video must be the letters NTCHW in any order, got {dataformats!r}")
-    grid = _grid(to_bytes(arranged(as_array(frames, name), letters, "NTHWC", name), name))
+    videos = checked_dtype(arranged(as_array(frames, name), letters, "NTHWC", name), name)
+    count, _, height, width, _ = videos.shape
+    rows, columns = _grid_size(count)
+    if max(rows * height, columns * width) > _LONGEST_SIDE:
+        size = f"{columns * width} x {rows * height}"
+        raise ValueError(f"{name} must have at most {_LONGEST_SIDE} pixels a side, got {size} in a grid")
+    return videos, rate
+
+
+def _video(tag: str, videos: NDArray[Any], fps: float) -> Summary.Value:
+    grid = _grid(levels(videos))
     _, height, width, _ = grid.shape
-    return encoded_images(tag, width, height, [_to_gif(grid, rate)])
+    return encoded_images(tag, width, height, [_to_gif(grid, fps)])
 
 
 def _grid(videos: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """[n, t, h, w, c] to [t, rows * h, columns * w, c], both powers of two, filled up with black."""
     count, length, height, width, channels = videos.shape
-    cells = 1 << (count - 1).bit_length()
-    rows = 1 << ((count.bit_length() - 1) // 2)
-    columns = cells // rows
-    filled = np.zeros((cells, length, height, width, channels), np.uint8)
+    rows, columns = _grid_size(count)
+    filled = np.zeros((rows * columns, length, height, width, channels), np.uint8)
     filled[:count] = videos
     in_place = filled.reshape(rows, columns, length, height, width, channels).transpose(2, 0, 3, 1, 4, 5)
     return in_place.reshape(length, rows * height, columns * width, channels)
 
 
+def _grid_size(count: int) -> tuple[int, int]:
+    """Rows and columns."""
+    cells = 1 << (count - 1).bit_length()
+    rows = 1 << ((count.bit_length() - 1) // 2)
+    return rows, cells // rows
+
+
 def _to_gif(frames: NDArray[np.uint8], fps: float) -> bytes:
     pictures = [to_picture(frame) for frame in frames]
-    milliseconds = max(_SHORTEST_FRAME, round(1000 / fps))
+    milliseconds = round(min(max(_SHORTEST_FRAME, 1000 / fps), _LONGEST_FRAME))
     stream = BytesIO()
     pictures[0].save(stream, format="GIF", save_all=True, append_images=pictures[1:], duration=milliseconds, loop=0)
     return stream.getvalue()

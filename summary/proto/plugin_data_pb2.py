@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsummary/proto/plugin_data.proto\x12\tstepscope\"#\n\x10ScalarPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\"?\n\x0fImagePluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x1b\n\x13\x63onverted_to_tensor\x18\x02 \x01(\x08\"\x98\x01\n\x0f\x41udioPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x35\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32#.stepscope.AudioPluginData.Encoding\x12\x1b\n\x13\x63onverted_to_tensor\x18\x03 \x01(\x08\" \n\x08\x45ncoding\x12\x0b\n\x07UNKNOWN\x10\x00\x12\x07\n\x03WAV\x10\x0b\"&\n\x13HistogramPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\"!\n\x0eTextPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\"<\n\x11PrCurvePluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x16\n\x0enum_thresholds\x18\x02 \x01(\r\"\xe3\x01\n\x0eMeshPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12;\n\x0c\x63ontent_type\x18\x03 \x01(\x0e\x32%.stepscope.MeshPluginData.ContentType\x12\x13\n\x0bjson_config\x18\x05 \x01(\t\x12\r\n\x05shape\x18\x06 \x03(\x05\x12\x12\n\ncomponents\x18\x07 \x01(\r\"=\n\x0b\x43ontentType\x12\r\n\tUNDEFINED\x10\x00\x12\n\n\x06VERTEX\x10\x01\x12\x08\n\x04\x46\x41\x43\x45\x10\x02\x12\t\n\x05\x43OLOR\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fsummary/proto/plugin_data.proto\x12\tstepscope\"#\n\x10ScalarPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\"?\n\x0fImagePluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x1b\n\x13\x63onverted_to_tensor\x18\x02 \x01(\x08\"\x98\x01\n\x0f\x41udioPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x35\n\x08\x65ncoding\x18\x02 \x01(\x0e\x32#.stepscope.AudioPluginData.Encoding\x12\x1b\n\x13\x63onverted_to_tensor\x18\x03 \x01(\x08\" \n\x08\x45ncoding\x12\x0b\n\x07UNKNOWN\x10\x00\x12\x07\n\x03WAV\x10\x0b\"\x8c\x01\n\x13HistogramPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x03nan\x18\xe9\x07 \x01(\x04\x12\x1a\n\x11positive_infinite\x18\xea\x07 \x01(\x04\x12\x1a\n\x11negative_infinite\x18\xeb\x07 \x01(\x04\x12\x0e\n\x05\x62\x65low\x18\xec\x07 \x01(\x04\x12\x0e\n\x05\x61\x62ove\x18\xed\x07 \x01(\x04\"!\n\x0eTextPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\"<\n\x11PrCurvePluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x16\n\x0enum_thresholds\x18\x02 \x01(\r\"\xe3\x01\n\x0eMeshPluginData\x12\x0f\n\x07version\x18\x01 \x01(\x05\x12\x0c\n\x04name\x18\x02 \x01(\t\x12;\n\x0c\x63ontent_type\x18\x03 \x01(\x0e\x32%.stepscope.MeshPluginData.ContentType\x12\x13\n\x0bjson_config\x18\x05 \x01(\t\x12\r\n\x05shape\x18\x06 \x03(\x05\x12\x12\n\ncomponents\x18\x07 \x01(\r\"=\n\x0b\x43ontentType\x12\r\n\tUNDEFINED\x10\x00\x12\n\n\x06VERTEX\x10\x01\x12\x08\n\x04\x46\x41\x43\x45\x10\x02\x12\t\n\x05\x43OLOR\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -39,14 +39,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_AUDIOPLUGINDATA']._serialized_end=301
   _globals['_AUDIOPLUGINDATA_ENCODING']._serialized_start=269
   _globals['_AUDIOPLUGINDATA_ENCODING']._serialized_end=301
-  _globals['_HISTOGRAMPLUGINDATA']._serialized_start=303
-  _globals['_HISTOGRAMPLUGINDATA']._serialized_end=341
-  _globals['_TEXTPLUGINDATA']._serialized_start=343
-  _globals['_TEXTPLUGINDATA']._serialized_end=376
-  _globals['_PRCURVEPLUGINDATA']._serialized_start=378
-  _globals['_PRCURVEPLUGINDATA']._serialized_end=438
-  _globals['_MESHPLUGINDATA']._serialized_start=441
-  _globals['_MESHPLUGINDATA']._serialized_end=668
-  _globals['_MESHPLUGINDATA_CONTENTTYPE']._serialized_start=607
-  _globals['_MESHPLUGINDATA_CONTENTTYPE']._serialized_end=668
+  _globals['_HISTOGRAMPLUGINDATA']._serialized_start=304
+  _globals['_HISTOGRAMPLUGINDATA']._serialized_end=444
+  _globals['_TEXTPLUGINDATA']._serialized_start=446
+  _globals['_TEXTPLUGINDATA']._serialized_end=479
+  _globals['_PRCURVEPLUGINDATA']._serialized_start=481
+  _globals['_PRCURVEPLUGINDATA']._serialized_end=541
+  _globals['_MESHPLUGINDATA']._serialized_start=544
+  _globals['_MESHPLUGINDATA']._serialized_end=771
+  _globals['_MESHPLUGINDATA_CONTENTTYPE']._serialized_start=710
+  _globals['_MESHPLUGINDATA_CONTENTTYPE']._serialized_end=771
 # @@protoc_insertion_point(module_scope)

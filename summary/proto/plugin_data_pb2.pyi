@@ -38,10 +38,20 @@ class AudioPluginData(_message.Message):
     def __init__(self, version: _Optional[int] = ..., encoding: _Optional[_Union[AudioPluginData.Encoding, str]] = ..., converted_to_tensor: bool = ...) -> None: ...
 
 class HistogramPluginData(_message.Message):
-    __slots__ = ("version",)
+    __slots__ = ("version", "nan", "positive_infinite", "negative_infinite", "below", "above")
     VERSION_FIELD_NUMBER: _ClassVar[int]
+    NAN_FIELD_NUMBER: _ClassVar[int]
+    POSITIVE_INFINITE_FIELD_NUMBER: _ClassVar[int]
+    NEGATIVE_INFINITE_FIELD_NUMBER: _ClassVar[int]
+    BELOW_FIELD_NUMBER: _ClassVar[int]
+    ABOVE_FIELD_NUMBER: _ClassVar[int]
     version: int
-    def __init__(self, version: _Optional[int] = ...) -> None: ...
+    nan: int
+    positive_infinite: int
+    negative_infinite: int
+    below: int
+    above: int
+    def __init__(self, version: _Optional[int] = ..., nan: _Optional[int] = ..., positive_infinite: _Optional[int] = ..., negative_infinite: _Optional[int] = ..., below: _Optional[int] = ..., above: _Optional[int] = ...) -> None: ...
 
 class TextPluginData(_message.Message):
     __slots__ = ("version",)

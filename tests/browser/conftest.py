@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from dashboard.live import Live
 from dashboard.verbs.serve import make_live, make_server
+from summary.sources import source_of
 from tools.browser import FLAGS, browser_path
 
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.
@@ -42,7 +43,7 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
 
     def start(path: Path, *, keep_superseded: bool = False) -> Dashboard:
         listener = socket.create_server(("127.0.0.1", 0))
-        live = make_live(path, keep_superseded, 0.2)
+        live = make_live(source_of(path), keep_superseded, 0.2)
         server = make_server(live, "localhost")
         live.start()
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

@@ -50,7 +50,7 @@ def test_missing_directory_is_waited_for(serve: Callable[..., Dashboard], page: 
 def test_only_tabs_that_have_data(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_runs(logdir, "a")
     page.goto(serve(logdir).url)
-    expect(page.get_by_role("tab")).to_have_text(["Scalars"])
+    expect(page.get_by_role("tab")).to_have_text(["Scalars", "Health"])
 
 
 def test_filter_narrows_list_and_charts_and_shows_a_bad_pattern(

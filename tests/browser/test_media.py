@@ -295,7 +295,7 @@ def test_without_such_data_there_is_no_tab(serve: Serve, page: Page, logdir: Pat
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_scalar("loss", 1.0, 0)
     page.goto(serve(logdir).url)
-    expect(page.get_by_role("tab")).to_have_text(["Scalars"])
+    expect(page.get_by_role("tab")).to_have_text(["Scalars", "Health"])
 
 
 def test_hidden_runs_leave_a_hint(serve: Serve, page: Page, logdir: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from dashboard.cli import main
-from dashboard.verbs.serve import check_logdir, listen, page_url
+from dashboard.verbs.reading import check_logdirs
+from dashboard.verbs.serve import listen, page_url
 from summary.errors import UserError
 
 
@@ -28,12 +29,24 @@ def test_log_directory_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:
     shown, out = console()
-    assert check_logdir(str(tmp_path / "later"), shown) == tmp_path / "later"
-    assert check_logdir(str(tmp_path), shown) == tmp_path
+    assert check_logdirs([str(tmp_path / "later")], shown).address == str(tmp_path / "later")
+    assert check_logdirs([str(tmp_path)], shown).address == str(tmp_path)
+    check_logdirs([f"name:{tmp_path}/lr_*"], shown)
     assert out.getvalue() == (
         f"{tmp_path / 'later'} does not exist yet; waiting for it. Is the path right?\n"
         f"{tmp_path} is empty; waiting for event files.\n"
+        f"nothing matches {tmp_path}/lr_* yet; waiting for it.\n"
     )
+
+
+def test_log_directories_that_cannot_be_told_apart_or_opened() -> None:
+    for given, message in (
+        (["a:/x", "a:/y"], "two log directories are called 'a'"),
+        (["nowhere://bucket"], "Protocol not known: nowhere"),
+        (["hdfs://host/logs"], "pip install 'stepscope\\[remote\\]'"),
+    ):
+        with pytest.raises(UserError, match=message):
+            check_logdirs(given, console()[0])
 
 
 def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -41,7 +54,7 @@ def test_names_with_brackets_are_shown_as_they_are(tmp_path: Path) -> None:
     shown, out = console()
     for name in ("lr[a]", "lr[/a]"):
         (tmp_path / name).mkdir(parents=True)
-        check_logdir(str(tmp_path / name), shown)
+        check_logdirs([str(tmp_path / name)], shown)
     assert out.getvalue() == "".join(
         f"{tmp_path / name} is empty; waiting for event files.\n" for name in ("lr[a]", "lr[/a]")
     )
@@ -52,7 +65,7 @@ def test_log_directory_that_cannot_be_listed(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (str(tmp_path / "pipe"), str(tmp_path / ("x" * 5000)), "~nobody-of-that-name/logs"):
         with pytest.raises(UserError, match=r"cannot be read: .*; expected a directory that holds runs"):
-            check_logdir(path, console()[0])
+            check_logdirs([path], console()[0])
 
 
 @pytest.mark.parametrize(

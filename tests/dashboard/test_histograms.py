@@ -14,7 +14,9 @@ from dashboard.colors import PALETTE
 from dashboard.panels.histograms.buckets import clean, join_narrow, outline, pick, rebin, span, typical_width
 from dashboard.panels.histograms.compressor import compress
 from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
+from dashboard.panels.histograms.panel import read
 from summary import SummaryWriter
+from summary.logdir import open_logdir
 from tests.dashboard.media import client_of
 
 ANY_BUCKETS = arrays(
@@ -129,6 +131,33 @@ def test_notes_say_what_is_not_as_written() -> None:
     )
     even = histogram_chart(moments[:1], 1, 100.0, PALETTE[0], ChartSettings(bins="even"), "light")
     assert even.note == "spread over 30 even bins"
+
+
+def test_notes_say_what_no_bin_holds() -> None:
+    moments = [
+        Moment(10, 100.0, rows((0, 1, 5)), {"NaN": 5}),
+        Moment(20, 101.0, rows((0, 1, 5))),
+        Moment(3000, 102.0, rows((0, 1, 900), (1, 2, 87)), {"NaN": 12, "+inf": 1}),
+    ]
+    chart = histogram_chart(moments, 3, 100.0, PALETTE[0], ChartSettings(), "light")
+    assert chart.note == "step 3,000: 12 NaN, 1 +inf of 1,000 values, some at 1 other step · 1 to 2 bins"
+    diverged = [Moment(7, 100.0, rows(), {"NaN": 1})]
+    chart = histogram_chart(diverged, 1, 100.0, PALETTE[0], ChartSettings(), "light")
+    assert chart.note == "step 7: 1 NaN of 1 value · empty at 1 step"
+
+
+def test_each_histogram_is_read_with_its_own_counts_of_what_no_bucket_holds(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path)) as writer:
+        writer.add_histogram("w", [1.0, 2.0], 0, walltime=100.0)
+        writer.add_histogram("w", [math.nan, math.inf, math.inf, -math.inf], 1, walltime=101.0)
+        writer.add_histogram("w", [-1.0, 0.5, 7.0, 8.0], 2, bins=[0.0, 1.0], walltime=102.0)
+    series = open_logdir(tmp_path).series(".", "w")
+    assert series is not None
+    assert [(moment.step, moment.wall_time, moment.left_out) for moment in (read(series, i) for i in range(3))] == [
+        (0, 100.0, {}),
+        (1, 101.0, {"NaN": 1, "+inf": 2, "-inf": 1}),
+        (2, 102.0, {"below the edges": 1, "above the edges": 2}),
+    ]
 
 
 def test_newest_histogram_has_the_runs_own_colour_and_lies_in_front() -> None:

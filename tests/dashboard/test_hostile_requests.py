@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
+from dashboard.api.bodies import LARGEST_BODY
 from dashboard.app import build_app
 from dashboard.live import Live
+from dashboard.panels import COMPANION_PATTERNS
 from summary.follow import Follower
 from summary.logdir import Logdir
 
@@ -34,12 +36,38 @@ VALUES = (
     "%",
     "a" * 5_000,
     "(a+)+$",
+    "{}",
+    "[[[[[[[[",
+    '[{"plugin": "scalars", "tag": "loss/train"}, {"plugin": "images", "tag": 1, "run": {}}]',
+    '{"sliceSize": -1, "startIndex": -9, "allowedStatuses": [0, 1, 2, 3], "colParams": [{"hparam": "lr", "order": 1}]}',
+    '{"sessionName": "../..", "metricName": {"group": "../../../etc", "tag": "passwd"}}',
+    "VERTEX",
+)
+BODIES = (
+    b"",
+    b"\x00\xff",
+    b"null",
+    b"[" * 100_000,
+    b'{"colParams": [{"hparam": "lr", "filterRegexp": "(a|aa)+$"}], "sliceSize": 9}',
+    b"tag=loss/train&runs=" + RUN.encode() + b"&runs=../..",
+    b"requests=" + b"%5B" * 1_000,
+    b'--b\r\nContent-Disposition: form-data; name="tag"\r\n\r\nloss\r\n--b--',
+    b"--b\r\n" * 5_000,
+    b"a" * (LARGEST_BODY + 1),
+)
+CONTENT_TYPES = (
+    "",
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=b",
+    'multipart/form-data; boundary="',
+    "multipart/form-data; boundary=" + "b" * 5_000,
 )
 
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    source = Logdir(SAMPLE_LOGS, companion_patterns=("*.trace.json.gz",))
+    source = Logdir(SAMPLE_LOGS, companion_patterns=COMPANION_PATTERNS)
     live = Live(str(SAMPLE_LOGS), lambda publish: Follower(source, publish))
     live.publish(source.update())
     return TestClient(build_app(live), base_url="http://localhost", raise_server_exceptions=False)
@@ -69,6 +97,16 @@ def test_every_route_answers_or_refuses_whatever_it_is_asked(client: TestClient)
             )
             assert "X-Header" not in answer.headers
             assert b"root:" not in answer.content
+
+
+def test_every_route_that_is_posted_to_answers_or_refuses(client: TestClient) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    # What Dash posts to its own routes is not in the list.
+    asked = [path for path, operations in paths.items() if "post" in operations and path.startswith("/data/")]
+    assert "/data/plugin/hparams/session_groups" in asked
+    for path, body, content_type in itertools.product(asked, BODIES, CONTENT_TYPES):
+        answer = client.post(path, content=body, headers={"content-type": content_type})
+        assert answer.status_code in (200, 400, 404, 413, 422), f"{path} {body[:80]!r} {content_type}: {answer.text}"
 
 
 @pytest.mark.parametrize("path", ["/assets/../cli.py", "/assets/%2e%2e/cli.py", "/assets//etc/passwd"])

@@ -107,11 +107,11 @@ def test_routes(tmp_path: Path) -> None:
     with SummaryWriter(str(tmp_path / "a")) as writer:
         writer.add_text("note", "*x* <b>", 1, walltime=100.0)
         writer.add_text("note", ["y"], 2, walltime=101.0)
-        writer.add_summary(Summary(value=[Summary.Value(tag="note", simple_value=1.0)]), 3, walltime=102.0)
+        writer.add_summary(Summary(value=[Summary.Value(tag="note/text_summary", simple_value=1.0)]), 3, walltime=102.0)
     client = client_of(tmp_path)
-    where: dict[str, Any] = {"run": "a", "tag": "note"}
+    where: dict[str, Any] = {"run": "a", "tag": "note/text_summary"}
     table = "<table>\n<tbody>\n<tr>\n<td><p>y</p></td>\n</tr>\n</tbody>\n</table>"
-    assert client.get("/data/plugin/text/tags").json() == {"a": ["note"]}
+    assert client.get("/data/plugin/text/tags").json() == {"a": ["note/text_summary"]}
     assert client.get("/data/plugin/text/text", params=where).json() == [
         {"wall_time": 100.0, "step": 1, "text": "<p><em>x</em> &lt;b&gt;</p>"},
         {"wall_time": 101.0, "step": 2, "text": table},

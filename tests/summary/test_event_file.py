@@ -55,7 +55,7 @@ def read(content: bytes) -> EventFile:
 
 def points(file: EventFile) -> dict[str, list[tuple[int, float]]]:
     return {
-        tag: list(zip(p.steps.view().tolist(), p.values.view().tolist(), strict=True))
+        tag: list(zip(p.part(file.path).steps.tolist(), p.part(file.path).values.tolist(), strict=True))
         for tag, p in file.points.items()
         if p.kind == "scalars"
     }
@@ -73,7 +73,7 @@ THREE_POINTS = {"loss": [(0, 0.0), (1, 0.5), (2, 1.0)], "acc": [(0, 1.0), (1, 0.
 def test_a_whole_file() -> None:
     file = read(file_of(VERSION, *THREE))
     assert points(file) == THREE_POINTS
-    assert file.points["loss"].wall_times.view().tolist() == [100.0, 101.0, 102.0]
+    assert file.points["loss"].part(file.path).wall_times.tolist() == [100.0, 101.0, 102.0]
     assert file.first_wall_time == 99.5
     assert (file.records, file.waiting, damages(file)) == (4, False, [])
 
@@ -110,14 +110,14 @@ def test_every_shape_of_a_number_is_read() -> None:
         tensor(dtype=DT_FLOAT, float_val=[float("nan")]),
     ]
     file = read(file_of(*(Event(step=i, summary=s) for i, s in enumerate(summaries))))
-    np.testing.assert_array_equal(file.points["x"].values.view(), [0.5, 1.5, 0.1, 0.2, 2.5, -7.0, np.nan])
+    np.testing.assert_array_equal(file.points["x"].part(file.path).values, [0.5, 1.5, 0.1, 0.2, 2.5, -7.0, np.nan])
     assert damages(file) == []
 
 
 def test_steps_of_every_length_and_sign() -> None:
     steps = [0, 1, 127, 128, 129, 2**14, 2**31, 2**62, -1, -(2**63), 5, 6]
     file = read(file_of(*(scalar_event(step, ("x", 1.0)) for step in steps)))
-    assert file.points["x"].steps.view().tolist() == steps
+    assert file.points["x"].part(file.path).steps.tolist() == steps
 
 
 def test_many_tags_outgrow_the_tables() -> None:
@@ -152,7 +152,7 @@ def test_records_larger_than_a_window(monkeypatch: pytest.MonkeyPatch) -> None:
     text = Summary.Value(tag="note", tensor=TensorProto(string_val=[b"x" * 100_000]))
     file = read(file_of(THREE[0], Event(summary=Summary(value=[text])), *THREE[1:]))
     assert points(file) == THREE_POINTS
-    assert (file.points["note"].lengths.view() > 100_000).all()
+    assert (file.points["note"].part(file.path).lengths > 100_000).all()
 
 
 def test_a_file_that_outgrew_its_listing_is_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

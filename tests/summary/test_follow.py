@@ -1,5 +1,5 @@
 import queue
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -48,17 +48,21 @@ def test_an_unexpected_error_does_not_end_the_following(tmp_path: Path, caplog: 
     class Failing(Logdir):
         failures = 2
 
-        def update(self, publish: Callable[[Snapshot], None] | None = None) -> Snapshot:
+        def update(
+            self,
+            publish: Callable[[Snapshot], None] | None = None,
+            changed: Collection[str] | None = None,
+        ) -> Snapshot:
             if self.failures:
                 self.failures -= 1
                 raise RuntimeError("unforeseen")
-            return super().update(publish)
+            return super().update(publish, changed)
 
     published: queue.Queue[Snapshot] = queue.Queue()
     follower = Follower(Failing(tmp_path), published.put, poll_seconds=0.01)
     follower.start()
     try:
-        assert published.get(timeout=PATIENCE).revision == 0
+        assert published.get(timeout=PATIENCE).revision == 1
     finally:
         follower.stop()
     assert [record.message for record in caplog.records] == [
@@ -71,7 +75,7 @@ def test_the_clock_alone_finds_a_directory_that_comes_later(tmp_path: Path) -> N
     follower = Follower(Logdir(tmp_path / "later"), published.put, poll_seconds=0.01)
     follower.start()
     try:
-        assert published.get(timeout=PATIENCE).revision == 0
+        assert published.get(timeout=PATIENCE).revision == 1
         file = tmp_path / "later" / "run" / "events.out.tfevents.1"
         file.parent.mkdir(parents=True)
         file.write_bytes(record(0))

@@ -9,8 +9,14 @@ from PIL import Image
 
 from summary.kinds import KINDS, Payload, PayloadError, decode, kind_of
 from summary.kinds.audio import Audio
-from summary.kinds.histogram import Histogram, histogram
-from summary.kinds.image import Images, images
+from summary.kinds.histogram import (
+    Histogram,
+    histogram,
+    histogram_of_equal_buckets,
+    prepared_histogram,
+    prepared_histogram_of_equal_buckets,
+)
+from summary.kinds.image import Images, images, prepared_images
 from summary.kinds.mesh import Mesh
 from summary.kinds.pr_curve import PrCurve
 from summary.kinds.run_metadata import tagged_run_metadata
@@ -232,16 +238,31 @@ def test_arrays_of_payloads_are_read_only() -> None:
 
 
 def test_histogram_with_given_edges() -> None:
-    with pytest.warns(UserWarning, match=r"leaves out 3 of 8 values \(2 not finite\)"):
-        value = histogram("t", [0.5, 1.5, 1.6, 2.0, 3.5, 9.0, np.nan, np.inf], bins=[0, 1, 2, 3, 4])
-    np.testing.assert_array_equal(decode("histograms", value).buckets, [[0.5, 1, 1], [1, 2, 2], [2, 3, 1], [3, 3.5, 1]])
+    value = histogram("t", [0.5, 1.5, 1.6, 2.0, 3.5, -1.0, 9.0, 8.0, np.nan, np.inf], bins=[0, 1, 2, 3, 4])
+    found = decode("histograms", value)
+    np.testing.assert_array_equal(found.buckets, [[0.5, 1, 1], [1, 2, 2], [2, 3, 1], [3, 3.5, 1]])
+    assert (found.nan, found.positive_infinite, found.negative_infinite) == (1, 1, 0)
+    assert (found.below, found.above, found.left_out, found.total) == (1, 2, 5, 10)
 
 
-def test_histogram_of_nothing_finite_is_empty() -> None:
-    for bins in ("tensorflow", "auto", [0.0, 1.0]):
-        with pytest.warns(UserWarning, match=r"1 of 1 values \(1 not finite\)"):
-            value = histogram("t", [np.nan], bins=bins)
-        assert decode("histograms", value).buckets.shape == (0, 3)
+@pytest.mark.parametrize("bins", ["tensorflow", "auto", 3, [0.0, 1.0]])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_histogram_of_nothing_finite_has_counts_only(bins: Any, dtype: Any) -> None:
+    value = histogram("t", np.array([np.nan, np.inf, -np.inf, np.nan], dtype), bins=bins)
+    found = decode("histograms", Summary.Value.FromString(value.SerializeToString()))
+    assert found.buckets.shape == (0, 3)
+    assert (found.nan, found.positive_infinite, found.negative_infinite, found.total) == (2, 1, 1, 4)
+
+
+def test_histograms_that_leave_nothing_out_have_empty_content() -> None:
+    assert histogram("t", [1.0, -0.0]).metadata.plugin_data.content == b""
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\x08\x00"])
+def test_histograms_of_other_writers_leave_nothing_out(content: bytes) -> None:
+    value = histogram("t", [1.0])
+    value.metadata.plugin_data.content = content
+    assert decode("histograms", value).left_out == 0
 
 
 @given(
@@ -262,13 +283,32 @@ def test_default_bins_keep_every_finite_value(values: list[float], max_bins: int
         ([], {}, ValueError, "needs at least one value"),
         (["a"], {}, TypeError, "must be real numbers, got list .* of dtype <U1"),
         ([1j], {}, TypeError, "dtype complex128"),
-        ([1], {"max_bins": 0}, ValueError, "max_bins must be at least 1, got 0"),
+        ([1], {"max_bins": 0}, ValueError, r"max_bins of the histogram 't' must be a whole number in 1\.\.\d+, got 0"),
+        ([1], {"max_bins": 2.5}, ValueError, "got 2.5"),
+        ([1], {"max_bins": "2"}, TypeError, "max_bins of the histogram 't' must be real numbers, got str"),
         ([1], {"bins": [2, 1]}, ValueError, "monotonically"),
+        ([1], {"bins": [0, float("nan")]}, ValueError, "ascend monotonically, got"),
+        ([1], {"bins": [1]}, ValueError, "at least two edges, got 1"),
+        ([1], {"bins": ["a", "b"]}, TypeError, "bins of the histogram 't' must be real numbers"),
+        ([np.nan], {"bins": "some"}, ValueError, "not a valid estimator"),
+        ([1], {"bins": 0}, ValueError, "must be positive"),
+        ([-1e308, 1e308], {"bins": 3}, ValueError, "data range"),
     ],
 )
 def test_histograms_refuse(values: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        histogram("t", values, **options)
+    for make in (histogram, prepared_histogram):
+        with pytest.raises(error, match=message):
+            make("t", values, **options)
+
+
+def test_prepared_histograms_are_of_the_values_at_the_call() -> None:
+    for dtype in (np.float32, np.float64, np.int64):
+        values = np.array([1, 2, 2, 5], dtype)
+        expected = histogram("t", values, [0, 2, 4]), histogram_of_equal_buckets("t", values, 4)
+        later = prepared_histogram("t", values, [0, 2, 4]), prepared_histogram_of_equal_buckets("t", values, 4)
+        values[:] = 9
+        assert tuple(prepared.encode() for prepared in later) == expected
+        assert later[0].held_bytes == 4 * (4 if dtype is np.float32 else 8)
 
 
 def pixels_of(value: Summary.Value) -> list[Any]:
@@ -313,8 +353,22 @@ def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[A
     ],
 )
 def test_images_refuse(array: Any, dataformats: str, error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        images("t", array, dataformats)
+    for make in (images, prepared_images):
+        with pytest.raises(error, match=message):
+            make("t", array, dataformats)
+
+
+@pytest.mark.parametrize(("dtype", "bytes_each"), [(np.uint8, 1), (bool, 1), (np.float16, 2), (">f4", 4), (float, 4)])
+def test_prepared_images_are_of_the_pixels_at_the_call(dtype: Any, bytes_each: int) -> None:
+    pixels = (np.arange(3 * 200 * 150) % 2).reshape(3, 200, 150).astype(dtype)
+    for array, letters in ((pixels, "CHW"), (pixels.transpose(2, 0, 1), "WCH"), (pixels[:, ::2], "CHW")):
+        prepared = prepared_images("t", array, letters)
+        assert prepared.held_bytes == array.size * bytes_each
+        assert prepared.encode() == images("t", array, letters)
+    later = prepared_images("t", pixels, "CHW")
+    expected = images("t", pixels, "CHW")
+    pixels[:] = 0
+    assert later.encode() == expected != images("t", pixels, "CHW")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from PIL import Image, ImageSequence
 from summary.kinds import decode, kind_of
 from summary.kinds.boxes import image_with_boxes
 from summary.kinds.figure import figures
-from summary.kinds.video import video
+from summary.kinds.video import prepared_video, video
 from summary.proto.summary_pb2 import Summary
 
 BLACK, WHITE, GREY = 0, 255, 128
@@ -65,12 +65,34 @@ def test_other_layouts_colours_and_rates_of_video() -> None:
         (np.zeros((1, 0, 3, 4, 4)), {}, ValueError, "must have pixels"),
         (np.zeros((1, 1, 3, 4, 4), np.int64), {}, TypeError, "got int64"),
         (np.zeros((1, 1, 3, 4, 4)), {"fps": 0}, ValueError, "above 0 and finite, got 0"),
+        (
+            np.broadcast_to(np.uint8(0), (1, 1, 1, 1, 65536)),
+            {},
+            ValueError,
+            "at most 65535 pixels a side, got 65536 x 1",
+        ),
+        (np.broadcast_to(np.uint8(0), (4, 1, 1, 33000, 1)), {}, ValueError, "got 2 x 66000 in a grid"),
         (np.zeros((1, 1, 3, 4, 4)), {"dataformats": "NCHW"}, ValueError, "letters NTCHW in any order, got 'NCHW'"),
     ],
 )
 def test_videos_refuse(frames: Any, options: dict[str, Any], error: type[Exception], message: str) -> None:
-    with pytest.raises(error, match=message):
-        video("v", frames, **{"fps": 4, **options})
+    for make in (video, prepared_video):
+        with pytest.raises(error, match=message):
+            make("v", frames, **{"fps": 4, **options})
+
+
+def test_prepared_videos_are_of_the_frames_at_the_call() -> None:
+    frames = flat_video((BLACK, WHITE, GREY)).copy()
+    expected = video("v", frames, 4)
+    later = prepared_video("v", frames, 4)
+    frames[:] = 7
+    assert later.encode() == expected
+    assert later.held_bytes == frames.nbytes
+
+
+def test_the_slowest_video_that_gif_can_say() -> None:
+    _, durations, _ = gif(video("v", flat_video((BLACK, WHITE)), 1e-9))
+    assert durations == [655_350, 655_350]
 
 
 def png(value: Summary.Value) -> Any:

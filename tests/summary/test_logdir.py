@@ -61,7 +61,7 @@ def test_runs_are_directories_in_order_of_their_first_event(tmp_path: Path) -> N
 
 def test_the_revision_grows_only_when_something_changed(tmp_path: Path) -> None:
     logdir = Logdir(tmp_path)
-    assert logdir.update().revision == 0
+    assert logdir.update().revision == 1
     file = tmp_path / "run" / "events.out.tfevents.1"
     write(file, scalar(0, 1.0))
     first = logdir.update()

@@ -60,8 +60,8 @@ def test_every_kind(tmp_path: Path) -> None:
         (13.0, 4, "weights", "histograms", [[1.0, 2.0, 2.0], [2.0, 3.0, 1.0]]),
         (14.0, 5, "digit", "images", [b"3", b"1", png]),
         (15.0, 6, "digits", "images", [b"3", b"1", png, png]),
-        (16.0, 7, "note", "text", b"# hello"),
-        (17.0, 8, "table", "text", [[b"a", b"b"]]),
+        (16.0, 7, "note/text_summary", "text", b"# hello"),
+        (17.0, 8, "table/text_summary", "text", [[b"a", b"b"]]),
     ]
 
 

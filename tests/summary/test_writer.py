@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from summary import writer as writer_module
 from summary.event_file_writer import EventFileWriter
 from summary.proto.event_pb2 import Event
 from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.summary_pb2 import Summary
+from summary.storage import Folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -120,6 +123,8 @@ def test_nan_is_kept(tmp_path: Path) -> None:
         (np.float32(7), 7),
         (np.array(7), 7),
         (Tensor(7), 7),
+        (Tensor(7.0), 7),
+        (np.array([7.0]), 7),
     ],
 )
 def test_steps_of_every_type(tmp_path: Path, step: Any, stored: int) -> None:
@@ -168,6 +173,71 @@ def test_bad_arguments_are_refused_before_anything_is_written(
     assert events(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda w: w.add_scalars("m", [1.0]), TypeError, "add_scalars takes numbers by name, got list"),
+        (lambda w: w.add_scalars("m", {"a": 1.0, "k" * 300: 1.0}), ValueError, "a folder of at most 255 bytes"),
+        (lambda w: w.add_hparams({}, {}, run_name="r" * 300), ValueError, "a folder of at most 255 bytes"),
+        (lambda w: w.add_summary(RunMetadata()), TypeError, "must be a Summary message or its bytes, got RunMetadata"),
+        (lambda w: w.add_summary("x"), TypeError, "must be a Summary message or its bytes, got str"),
+        (lambda w: w.add_summary(Summary(value=[Summary.Value(simple_value=1)])), ValueError, "must not be empty"),
+        (lambda w: w.add_run_metadata(Summary(), "t"), TypeError, "must be a RunMetadata message"),
+        (lambda w: w.add_embedding(np.eye(2), tensor_format="x"), ValueError, "'tsv' or 'float32', got 'x'"),
+    ],
+)
+def test_other_calls_are_refused_before_anything_is_written(
+    tmp_path: Path, call: Callable[[SummaryWriter], None], error: type[Exception], message: str
+) -> None:
+    with SummaryWriter(tmp_path) as writer, pytest.raises(error, match=message):
+        call(writer)
+    assert [path.name for path in tmp_path.iterdir()] == [path.name for path in event_files(tmp_path)]
+    assert events(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"log_dir": 3}, TypeError, "log_dir must be a path or an address, got int 3"),
+        ({"log_dir": b"run"}, TypeError, "log_dir must be a path or an address, got bytes"),
+        ({"filename_suffix": 3}, ValueError, "filename_suffix must be the end of a file's name, got 3"),
+        ({"filename_suffix": "/x"}, ValueError, "filename_suffix must be the end of a file's name, got '/x'"),
+    ],
+)
+def test_a_writer_that_makes_no_sense(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: dict[str, Any],
+    error: type[Exception],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=message):
+        SummaryWriter(**arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_masked_becomes_nan(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_scalar("t", np.ma.masked, 1)
+        writer.add_scalar_batch("b", np.ma.array([1, 2], mask=[True, False]), [1, 2])
+        writer.add_histogram("h", np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False]))
+    series = open_logdir(tmp_path).runs["."].series
+    assert np.isnan(series["t"].values).tolist() == [True]
+    assert np.isnan(series["b"].values).tolist() == [True, False]
+    histogram = series["h"].read(0)
+    assert (histogram.nan, histogram.buckets[:, 2].sum()) == (1, 2)
+
+
+def test_programs_that_reach_for_the_inner_writer(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    writer.file_writer.add_summary(Summary(value=[Summary.Value(tag="t", simple_value=1)]), 2)
+    writer._get_file_writer().flush()
+    assert writer.logdir == writer.get_logdir() == str(tmp_path)
+    writer.close()
+    assert scalars(tmp_path) == [("t", 2, 1.0)]
+
+
 def test_add_scalars_writes_a_run_per_key(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         writer.add_scalars("loss/all", {"train": 1.0, "test": 2.0}, 5, 10.0)
@@ -183,8 +253,8 @@ def test_threads_that_add_the_same_scalars_share_a_file(tmp_path: Path, monkeypa
     # Each of two threads opened a file for a new key; the first was then neither flushed nor closed by the writer.
     together = threading.Barrier(2)
 
-    def slow(folder: Path, **options: Any) -> EventFileWriter:
-        if folder != tmp_path:
+    def slow(folder: Folder, **options: Any) -> EventFileWriter:
+        if folder.address != str(tmp_path):
             with contextlib.suppress(threading.BrokenBarrierError):
                 together.wait(0.2)
         return EventFileWriter(folder, **options)
@@ -296,7 +366,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch
     monkeypatch.setattr("summary.event_file_writer.os.write", disk)
     for step in range(50):
         writer.add_scalar("t", step, step)
-    with pytest.raises(OSError, match="No space left on device; what is unwritten is kept") as failure:
+    with pytest.raises(OSError, match=r"No space left on device; 48 events \(1,848 bytes\) are not in") as failure:
         writer.flush()
     assert failure.value.errno == errno.ENOSPC
     assert Path(failure.value.filename).parent == tmp_path

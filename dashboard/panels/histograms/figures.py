@@ -1,7 +1,7 @@
 """Charts of one histogram tag of one run: pure functions from buckets and settings to plain figure dicts."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, assert_never
 
 import numpy as np
@@ -46,6 +46,8 @@ class Moment:
     wall_time: float
     buckets: NDArray[np.float64] | None
     """float64[k, 3] of left edge, right edge, count; None where the record is damaged."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many values are in no bucket, by what they are called: "NaN", "+inf"; what there is none of is absent."""
 
 
 @dataclass(frozen=True)
@@ -291,7 +293,7 @@ def _heatmap(
 
 
 def _note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, settings: ChartSettings) -> str:
-    parts: list[str] = []
+    parts = _left_out(moments, cleaned)
     if total > len(moments):
         parts.append(f"{count(len(moments))} of {count(total)} steps shown")
     sizes = sorted({len(c.buckets) for c in cleaned if len(c.buckets)})
@@ -312,3 +314,15 @@ def _note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, set
     if dropped:
         parts.append(f"{counted(dropped, 'bin')} not finite, not drawn")
     return " · ".join(parts)
+
+
+def _left_out(moments: Sequence[Moment], cleaned: Sequence[Cleaned]) -> list[str]:
+    """What the newest histogram with values in no bucket left out, and how many others did."""
+    found = [(m, c) for m, c in zip(moments, cleaned, strict=True) if m.left_out]
+    if not found:
+        return []
+    newest, buckets = found[-1]
+    what = ", ".join(f"{count(number)} {name}" for name, number in newest.left_out.items())
+    total = int(buckets.total) + sum(newest.left_out.values())
+    others = f", some at {counted(len(found) - 1, 'other step')}" if len(found) > 1 else ""
+    return [f"step {count(newest.step)}: {what} of {counted(total, 'value')}{others}"]

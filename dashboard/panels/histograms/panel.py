@@ -15,7 +15,7 @@ from dashboard.panels.histograms.buckets import pick
 from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
 from dashboard.state import Setting, View, choice
 from summary.kinds.base import PayloadError
-from summary.kinds.histogram import PLUGIN_NAME
+from summary.kinds.histogram import PLUGIN_NAME, Histogram
 from summary.snapshot import Series, Snapshot
 
 MODE = choice("histograms.mode", "offset", ("offset", "overlay", "heatmap"))
@@ -102,11 +102,24 @@ def series_chart(series: Series, color: RunColor, on: Draw) -> Chart:
 
 def read(series: Series, index: int) -> Moment:
     """One histogram; damage is a value."""
+    step, wall_time = int(series.steps[index]), float(series.wall_times[index])
     try:
-        buckets = series.read(index).buckets
+        histogram = series.read(index)
     except PayloadError:
-        buckets = None
-    return Moment(int(series.steps[index]), float(series.wall_times[index]), buckets)
+        return Moment(step, wall_time, None)
+    return Moment(step, wall_time, histogram.buckets, left_out(histogram))
+
+
+def left_out(histogram: Histogram) -> dict[str, int]:
+    """How many values are in no bucket, by what they are called."""
+    numbers = {
+        "NaN": histogram.nan,
+        "+inf": histogram.positive_infinite,
+        "-inf": histogram.negative_infinite,
+        "below the edges": histogram.below,
+        "above the edges": histogram.above,
+    }
+    return {name: number for name, number in numbers.items() if number}
 
 
 def series_of(key: str, snapshot: Snapshot) -> Series | None:

@@ -6,9 +6,9 @@ from typing import Any, Final
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
+from dashboard.api.downloads import attachment
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import Index, RunName, TagName
-from dashboard.api.scalars import attachment
 from dashboard.live import Live
 from dashboard.panels.images.pictures import EXTENSIONS, Picture, describe, picture
 from summary.kinds.base import PayloadError

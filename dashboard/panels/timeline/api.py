@@ -15,7 +15,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import FileResponse
 
-from dashboard.api.scalars import attachment
+from dashboard.api.downloads import attachment
 from dashboard.live import Live
 from dashboard.panels.timeline import payloads
 from dashboard.panels.timeline.sources import (
@@ -151,9 +151,14 @@ def make_router(live: Live, cache: TraceCache) -> APIRouter:
 
 def _download(source: TraceSource) -> Response:
     if isinstance(source.origin, Companion):
-        if not Path(source.origin.path).is_file():
-            raise HTTPException(404, f"{source.label} of run {source.run!r} no longer exists.")
-        return FileResponse(source.origin.path, filename=source.file_name, media_type="application/octet-stream")
+        if Path(source.origin.path).is_file():
+            return FileResponse(source.origin.path, filename=source.file_name, media_type="application/octet-stream")
+        try:
+            content = source.origin.read()
+        except OSError as error:
+            raise HTTPException(404, f"{source.label} of run {source.run!r} no longer exists.") from error
+        headers = attachment(f"{source.run}_{source.label}", "trace")
+        return Response(content, media_type="application/octet-stream", headers=headers)
     try:
         metadata = source.origin.read(int(source.id.rsplit("|", 1)[1]))
     except (PayloadError, IndexError, OSError) as error:

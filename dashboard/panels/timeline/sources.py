@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from threading import Lock
 from typing import Literal
 
@@ -151,7 +151,7 @@ def read_source(source: TraceSource) -> Trace:
     """
     try:
         if isinstance(source.origin, Companion):
-            return read_trace(Path(source.origin.path).read_bytes(), name=source.label)
+            return read_trace(source.origin.read(), name=source.label)
         index = int(source.id.rsplit("|", 1)[1])
         return trace_of_step_stats(source.origin.read(index).step_stats)
     except TraceError as error:

@@ -1,0 +1,49 @@
+"""What a graph goes through before it is sent: graphs of functions become one, and large attributes are left out."""
+
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.run_metadata_pb2 import RunMetadata
+
+
+def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
+    """The graphs of a run's functions as one, before they were optimised, as TensorBoard answers.
+
+    `summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes, and calls
+    of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and names of
+    functions ``graph_1_name``, so that graphs which have the same names stay apart (TensorBoard's
+    ``plugins/graph/graph_util.py``).
+    """
+    graphs = [found.pre_optimization_graph for found in run_metadata.function_graphs]
+    if len(graphs) == 1:
+        return graphs[0]
+    merged = GraphDef()
+    if graphs and graphs[0].versions.producer:
+        merged.versions.CopyFrom(graphs[0].versions)
+    for number, graph in enumerate(graphs, 1):
+        _rename(graph, f"graph_{number}")
+        merged.node.extend(graph.node)
+        merged.library.function.extend(graph.library.function)
+        merged.library.gradient.extend(graph.library.gradient)
+    return merged
+
+
+def _rename(graph: GraphDef, prefix: str) -> None:
+    for node in graph.node:
+        node.name = f"{prefix}/{node.name}"
+        node.input[:] = [f"{prefix}/{name}" for name in node.input]
+        if node.op == "PartitionedCall" and "f" in node.attr:
+            node.attr["f"].func.name = f"{prefix}_{node.attr['f'].func.name}"
+    for function in graph.library.function:
+        function.signature.name = f"{prefix}_{function.signature.name}"
+    for gradient in graph.library.gradient:
+        gradient.function_name = f"{prefix}_{gradient.function_name}"
+        gradient.gradient_func = f"{prefix}_{gradient.gradient_func}"
+
+
+def leave_out_large_attributes(graph: GraphDef, largest: int, key: str) -> None:
+    """Removes attributes of nodes that take more than ``largest`` bytes; their names go to the attribute ``key``."""
+    for node in graph.node:
+        large = [name for name, value in node.attr.items() if value.ByteSize() > largest]
+        for name in large:
+            del node.attr[name]
+        if large:
+            node.attr[key].list.s.extend(name.encode() for name in sorted(large))

@@ -1,0 +1,159 @@
+"""``/data/plugin/hparams``: TensorBoard's routes."""
+
+from collections.abc import Callable
+from typing import Annotated, Final, TypeVar
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from dashboard.api.bodies import LARGEST_BODY, Body
+from dashboard.api.downloads import attachment
+from dashboard.api.errors import find_series
+from dashboard.api.hparams.columns import HParamsRequestError
+from dashboard.api.hparams.download import MEDIA_TYPES, Format, encoded, table
+from dashboard.api.hparams.experiment import experiment, readable_json
+from dashboard.api.hparams.groups import session_groups
+from dashboard.api.hparams.sessions import run_of_metric
+from dashboard.api.messages import message_answer
+from dashboard.api.parameters import MAX_NAME
+from dashboard.api.scalars import points
+from dashboard.live import Live
+from summary.proto.hparams_pb2 import (
+    Experiment,
+    GetExperimentRequest,
+    ListMetricEvalsRequest,
+    ListSessionGroupsRequest,
+    ListSessionGroupsResponse,
+)
+from summary.snapshot import SCALARS, Snapshot
+
+T = TypeVar("T")
+M = TypeVar("M", bound=Message)
+
+MOST_COLUMNS: Final = 5_000
+
+RequestJson = Annotated[
+    str, Query(alias="request", max_length=LARGEST_BODY, description="The request message as JSON.")
+]
+
+
+def parsed(text: str | bytes, message: M) -> M:
+    """The message of a request.
+
+    Raises:
+        HTTPException: 400 where the text is no JSON of it.
+    """
+    try:
+        return json_format.Parse(text, message)
+    except (json_format.ParseError, ValueError, RecursionError) as error:
+        name = type(message).__name__
+        raise HTTPException(400, f"Expected a {name} as JSON: {str(error)[:300]}.") from error
+
+
+def asking(answer: Callable[[], T]) -> T:
+    """What ``answer`` gives.
+
+    Raises:
+        HTTPException: 400 where the request cannot be met.
+    """
+    try:
+        return answer()
+    except HParamsRequestError as error:
+        raise HTTPException(400, str(error)) from error
+
+
+def experiment_asked_for(snapshot: Snapshot, request: GetExperimentRequest) -> Experiment:
+    """The experiment with what the request includes."""
+    include = request.include_metrics or not request.HasField("include_metrics")
+    return readable_json(experiment(snapshot, include_metrics=include, limit=request.hparams_limit))
+
+
+def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Response:
+    """Every point of a metric of a session.
+
+    Raises:
+        HTTPException: 404 where the session has no such metric.
+    """
+    run = run_of_metric(request.session_name, request.metric_name.group)
+    found = points(find_series(snapshot, run, request.metric_name.tag, SCALARS))
+    return Response(orjson.dumps(found), media_type="application/json")
+
+
+def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
+    """The groups, or why there cannot be any."""
+    return asking(lambda: session_groups(snapshot, request))
+
+
+def visible_columns(text: str) -> list[bool]:
+    """Which columns a table has.
+
+    Raises:
+        HTTPException: 400 where the text is no JSON list of true and false.
+    """
+    try:
+        visible = orjson.loads(text)
+    except ValueError as error:
+        raise HTTPException(400, f"Expected columnsVisibility as JSON: {error}.") from error
+    if (
+        not isinstance(visible, list)
+        or not all(isinstance(one, bool) for one in visible)
+        or len(visible) > MOST_COLUMNS
+    ):
+        raise HTTPException(400, f"Expected columnsVisibility as a list of at most {MOST_COLUMNS} true and false.")
+    return visible
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["hparams"])
+
+    @routes.get("/data/plugin/hparams/experiment")
+    def get_experiment(request: RequestJson) -> Response:
+        """The hyperparameters and metrics there are; ``request`` is a GetExperimentRequest."""
+        return message_answer(experiment_asked_for(live.snapshot(), parsed(request, GetExperimentRequest())))
+
+    @routes.post("/data/plugin/hparams/experiment")
+    def post_experiment(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return message_answer(experiment_asked_for(live.snapshot(), parsed(body, GetExperimentRequest())))
+
+    @routes.get("/data/plugin/hparams/session_groups")
+    def get_session_groups(request: RequestJson) -> Response:
+        """A page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
+        return message_answer(groups_asked_for(live.snapshot(), parsed(request, ListSessionGroupsRequest())))
+
+    @routes.post("/data/plugin/hparams/session_groups")
+    def post_session_groups(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return message_answer(groups_asked_for(live.snapshot(), parsed(body, ListSessionGroupsRequest())))
+
+    @routes.get("/data/plugin/hparams/metric_evals")
+    def get_metric_evals(request: RequestJson) -> Response:
+        """Every point of one metric of one session; ``request`` is a ListMetricEvalsRequest."""
+        return metric_points(live.snapshot(), parsed(request, ListMetricEvalsRequest()))
+
+    @routes.post("/data/plugin/hparams/metric_evals")
+    def post_metric_evals(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return metric_points(live.snapshot(), parsed(body, ListMetricEvalsRequest()))
+
+    @routes.get("/data/plugin/hparams/download_data")
+    def download_data(
+        request: RequestJson,
+        columnsVisibility: Annotated[str, Query(max_length=16 * MAX_NAME)],  # noqa: N803 - TensorBoard's name
+        format: Format = "csv",
+    ) -> Response:
+        """The table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
+        snapshot = live.snapshot()
+        asked = parsed(request, ListSessionGroupsRequest())
+        visible = visible_columns(columnsVisibility)
+        include = asked.include_metrics or not asked.HasField("include_metrics")
+        columns = experiment(snapshot, include_metrics=include)
+        content = encoded(*table(columns, groups_asked_for(snapshot, asked).session_groups, visible), format)
+        extension = "tex" if format == "latex" else format
+        return Response(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
+
+    return routes

@@ -1,0 +1,146 @@
+"""The sessions of a log directory: runs that say what their hyperparameters are, and the metrics that they reach."""
+
+import math
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from google.protobuf.message import DecodeError
+from google.protobuf.struct_pb2 import Value
+
+from summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
+from summary.proto.hparams_pb2 import (
+    Experiment,
+    HParamsPluginData,
+    MetricInfo,
+    MetricName,
+    MetricValue,
+    Session,
+    SessionEndInfo,
+    SessionStartInfo,
+)
+from summary.snapshot import SCALARS, Run, Series, Snapshot
+
+
+@dataclass(frozen=True)
+class FoundSession:
+    """A run that a session began in."""
+
+    run: str
+    start: SessionStartInfo
+    end: SessionEndInfo | None
+
+
+def python_value(value: Value) -> HParamValue | None:
+    """The value as Python has it; None where there is none, or one that no hyperparameter has."""
+    match value.WhichOneof("kind"):
+        case "number_value":
+            return value.number_value
+        case "string_value":
+            return value.string_value
+        case "bool_value":
+            return value.bool_value
+        case _:
+            return None
+
+
+def fits_json(value: Value) -> bool:
+    """Whether JSON can hold the value: protobuf refuses numbers there that are not finite."""
+    return value.WhichOneof("kind") != "number_value" or math.isfinite(value.number_value)
+
+
+def experiments(snapshot: Snapshot) -> list[Experiment]:
+    """What runs say of their experiment, by name of the run."""
+    found = (_plugin_data(snapshot.runs[name], EXPERIMENT_TAG) for name in sorted(snapshot.runs))
+    return [data.experiment for data in found if data is not None and data.WhichOneof("data") == "experiment"]
+
+
+def sessions(snapshot: Snapshot) -> Iterator[FoundSession]:
+    """The sessions, by name of the run."""
+    for name in sorted(snapshot.runs):
+        run = snapshot.runs[name]
+        start = _plugin_data(run, SESSION_START_TAG)
+        if start is None or start.WhichOneof("data") != "session_start_info":
+            continue
+        end = _plugin_data(run, SESSION_END_TAG)
+        ended = end is not None and end.WhichOneof("data") == "session_end_info"
+        yield FoundSession(name, start.session_start_info, end.session_end_info if end is not None and ended else None)
+
+
+def run_of_metric(session: str, group: str) -> str:
+    """The run whose scalars are the metrics of a group: a folder below the session's own."""
+    return posixpath.normpath(posixpath.join(session, group))
+
+
+def metric_series(snapshot: Snapshot, session: str, metric: MetricName) -> Series | None:
+    """The scalars of a metric of a session; None where it has none."""
+    series = snapshot.series(run_of_metric(session, metric.group), metric.tag)
+    return series if series is not None and series.kind == SCALARS and len(series) else None
+
+
+def metric_names(snapshot: Snapshot, session_runs: Iterable[str]) -> list[MetricName]:
+    """The scalars of the sessions and of the runs below them, by tag and group.
+
+    A run belongs to the nearest session above it; its path from there is the group.
+    """
+    known = frozenset(session_runs)
+    names: set[tuple[str, str]] = set()
+    for run in snapshot.runs.values():
+        session = _session_above(run.name, known)
+        if session is not None:
+            group = posixpath.relpath(run.name, session)
+            names |= {(series.tag, "" if group == "." else group) for series in run.of_kind(SCALARS)}
+    return [MetricName(tag=tag, group=group) for tag, group in sorted(names)]
+
+
+def session_message(snapshot: Snapshot, found: FoundSession, metrics: Iterable[MetricInfo]) -> Session:
+    """The session with the last value of each metric that it has."""
+    message = Session(
+        name=found.run,
+        start_time_secs=found.start.start_time_secs,
+        model_uri=found.start.model_uri,
+        monitor_url=found.start.monitor_url,
+    )
+    if found.end is not None:
+        message.status = found.end.status
+        message.end_time_secs = found.end.end_time_secs
+    for metric in metrics:
+        series = metric_series(snapshot, found.run, metric.name)
+        if series is not None:
+            message.metric_values.append(
+                MetricValue(
+                    name=metric.name,
+                    value=float(series.values[-1]),
+                    training_step=_int32(int(series.steps[-1])),
+                    wall_time_secs=float(series.wall_times[-1]),
+                )
+            )
+    return message
+
+
+def hparams_of(start: SessionStartInfo) -> Mapping[str, Value]:
+    """The hyperparameters that have a value which JSON can hold."""
+    return {name: value for name, value in start.hparams.items() if fits_json(value)}
+
+
+def _plugin_data(run: Run, tag: str) -> HParamsPluginData | None:
+    series = run.series.get(tag)
+    if series is None or series.kind != PLUGIN_NAME:
+        return None
+    try:
+        data = HParamsPluginData.FromString(series.plugin_content)
+    except DecodeError:
+        return None
+    return data if data.version == 0 else None
+
+
+def _session_above(run: str, sessions: frozenset[str]) -> str | None:
+    at = run
+    while at and at not in sessions:
+        at = posixpath.dirname(at)
+    return at or ("." if "." in sessions else None)
+
+
+def _int32(step: int) -> int:
+    """The message has 32 bits for a step; one beyond becomes the nearest that fits."""
+    return max(-(1 << 31), min(step, (1 << 31) - 1))

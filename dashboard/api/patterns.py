@@ -1,0 +1,21 @@
+"""Regular expressions in requests, as TensorBoard takes them: upper and lower case differ."""
+
+from summary.patterns import LONGEST_PATTERN, Pattern, PatternError
+
+
+def exact_case(text: str, *, from_beginning: bool = False) -> Pattern:
+    """A pattern that distinguishes case.
+
+    Args:
+        text: a regular expression.
+        from_beginning: it must match at the beginning of a text, not anywhere in it.
+
+    Raises:
+        PatternError: ``text`` is no regular expression, or too long.
+    """
+    # On its own first: "a)|(b" would be one once it is put into a group.
+    Pattern(text)
+    before, after = (r"\A(?-i:", ")") if from_beginning else ("(?-i:", ")")
+    if len(before) + len(text) + len(after) > LONGEST_PATTERN:
+        raise PatternError(f"longer than {LONGEST_PATTERN - len(before) - len(after)} characters")
+    return Pattern(f"{before}{text}{after}")

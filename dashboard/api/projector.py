@@ -1,0 +1,126 @@
+"""``/data/plugin/projector``: TensorBoard's routes."""
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+from google.protobuf import json_format
+
+from dashboard.api.parameters import MAX_NAME, RunName
+from dashboard.live import Live
+from dashboard.panels.images.pictures import sniff
+from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
+from summary.kinds.base import PayloadError
+from summary.projector import (
+    ProjectorError,
+    ProjectorRun,
+    find_embedding,
+    projector_runs,
+    read_asset,
+    read_metadata,
+    read_tensor,
+)
+from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
+from summary.snapshot import Snapshot
+
+T = TypeVar("T")
+
+EmbeddingName = Annotated[str, Query(max_length=MAX_NAME, description="The tensor's name.")]
+Rows = Annotated[int | None, Query(ge=1, le=1 << 31, description="How many points; all where it is not given.")]
+
+
+def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
+    """The embeddings of a run.
+
+    Raises:
+        HTTPException: 404 where it has none, 422 where its configuration cannot be read.
+    """
+    found = projector_runs(snapshot).get(run)
+    if found is None:
+        raise HTTPException(404, f"No embeddings in run {run!r}. See /data/plugin/projector/runs.")
+    if found.problem:
+        raise HTTPException(422, found.problem)
+    return found
+
+
+def reading(read: Callable[[], T]) -> T:
+    """What ``read`` gives.
+
+    Raises:
+        HTTPException: 404 where an embedding or its file is not there, or cannot be read.
+    """
+    try:
+        return read()
+    except ProjectorError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+def with_shapes(found: ProjectorRun) -> ProjectorConfig:
+    """The configuration, in which every embedding that can be read has a shape."""
+    config = ProjectorConfig()
+    config.CopyFrom(found.config)
+    for info in config.embeddings:
+        if not info.tensor_shape:
+            try:
+                info.tensor_shape.extend(read_tensor(found, info).shape)
+            except ProjectorError:
+                continue
+    return config
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["projector"])
+
+    def find(run: str, name: str) -> tuple[ProjectorRun, EmbeddingInfo]:
+        found = find_run(live.snapshot(), run)
+        return found, reading(lambda: find_embedding(found, name))
+
+    @routes.get("/data/plugin/projector/runs")
+    def runs() -> list[str]:
+        """The runs that have embeddings with files."""
+        return [name for name, found in projector_runs(live.snapshot()).items() if found.config.embeddings]
+
+    @routes.get("/data/plugin/projector/info")
+    def info(run: RunName) -> Response:
+        """The projector configuration of a run as JSON, with the shapes of the embeddings."""
+        config = with_shapes(find_run(live.snapshot(), run))
+        return Response(json_format.MessageToJson(config), media_type="application/json")
+
+    @routes.get("/data/plugin/projector/tensor", response_class=Response)
+    def tensor(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
+        """The points of an embedding as raw little-endian float32, row by row."""
+        found, embedding = find(run, name)
+        points = reading(lambda: read_tensor(found, embedding, num_rows))
+        return Response(points.astype("<f4", copy=False).tobytes(), media_type="application/octet-stream")
+
+    @routes.get("/data/plugin/projector/metadata", response_class=Response)
+    def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
+        """The labels of an embedding's points, as its TSV file has them."""
+        found, embedding = find(run, name)
+        return Response(reading(lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
+
+    @routes.get("/data/plugin/projector/bookmarks", response_class=Response)
+    def bookmarks(run: RunName, name: EmbeddingName) -> Response:
+        """The bookmarks of an embedding, as its JSON file has them."""
+        found, embedding = find(run, name)
+        if not embedding.bookmarks_path:
+            raise HTTPException(404, f"The embedding {name!r} has no bookmarks.")
+        content = reading(lambda: read_asset(found, embedding.bookmarks_path))
+        return Response(content, media_type="application/json", headers=SAFE_HEADERS)
+
+    @routes.get("/data/plugin/projector/sprite_image", response_class=Response)
+    def sprite_image(run: RunName, name: EmbeddingName) -> Response:
+        """The picture that holds the pictures of all points of an embedding, row by row."""
+        found, embedding = find(run, name)
+        if not embedding.sprite.image_path:
+            raise HTTPException(404, f"The embedding {name!r} has no sprite image.")
+        content = reading(lambda: read_asset(found, embedding.sprite.image_path))
+        try:
+            media_type = sniff(content)
+        except PayloadError as error:
+            raise HTTPException(422, f"No picture: {error}.") from error
+        return Response(content, media_type=media_type, headers={**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN})
+
+    return routes

@@ -1,0 +1,168 @@
+"""What the health panel says of event files: pure functions from `FileHealth` to words, table rows and CSV rows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final, Literal
+
+from dashboard.health import is_bad, is_read
+from dashboard.numbers import count, counted, file_size
+from summary.snapshot import FileHealth
+
+Severity = Literal["bad", "open", "good"]
+"""What was lost for good or cannot be read; what is still to come; nothing to say."""
+
+FILE_COLUMNS: Final = (
+    "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",
+    "Skipped bytes are all", "Superseded points", "State",
+)  # fmt: skip
+DAMAGE_COLUMNS: Final = ("File", "Run", "Offset", "Length", "Reason")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A file's state in words, and how bad it is."""
+
+    severity: Severity
+    words: str
+
+
+def condition(file: FileHealth) -> Condition:
+    """The state of one file."""
+    if file.error:
+        return Condition("bad", f"cannot be opened: {file.error}")
+    rest = f"waiting for the rest of a record at byte {count(file.bytes_read)}" if file.waiting else ""
+    if file.damage_count:
+        return Condition("bad", f"damaged; {rest}" if rest else "damaged")
+    if rest:
+        return Condition("open", rest)
+    if not is_read(file):
+        return Condition("open", "not read yet")
+    return Condition("good", "complete" if file.size else "empty")
+
+
+def skipped_bytes(file: FileHealth) -> tuple[int, bool]:
+    """How many bytes of the file were skipped, and whether that counts all stretches or only those that are listed."""
+    return sum(damage.length for damage in file.damages), file.damage_count <= len(file.damages)
+
+
+def skipped_text(total: int, complete: bool) -> str:
+    """Skipped bytes for people; a lower bound where not every stretch is listed."""
+    return file_size(total) if complete else f"at least {file_size(total)}"
+
+
+def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
+    """The files in the order of the table: what cannot be read and what is damaged, then the others, each by path."""
+    return sorted(files, key=lambda file: (not is_bad(file), file.path))
+
+
+def table_row(file: FileHealth) -> dict[str, Any]:
+    """One row of the table; ``assets/health.js`` formats its numbers."""
+    skipped, complete = skipped_bytes(file)
+    state = condition(file)
+    return {
+        "path": file.path,
+        "file": PurePosixPath(file.path).name,
+        "run": file.run,
+        "records": file.records,
+        "size": max(file.size, file.bytes_read),
+        "read": file.bytes_read,
+        "stretches": file.damage_count,
+        "skipped": skipped,
+        "all": complete,
+        "superseded": file.superseded,
+        "state": state.words,
+        "severity": state.severity,
+    }
+
+
+def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
+    """The files as `FILE_COLUMNS`."""
+    for file in files:
+        skipped, complete = skipped_bytes(file)
+        yield (
+            file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
+            skipped, "yes" if complete else "no", file.superseded, condition(file).words,
+        )  # fmt: skip
+
+
+def damage_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
+    """Every listed damage of the files as `DAMAGE_COLUMNS`."""
+    for file in files:
+        for damage in file.damages:
+            yield file.path, file.run, damage.offset, damage.length, damage.reason
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All files in a sentence, and what there is to add."""
+
+    severity: Severity
+    sentence: str
+    facts: tuple[str, ...]
+
+
+def verdict(files: Sequence[FileHealth], superseded: int, *, loading: bool) -> Verdict:
+    """What was lost in the whole log directory.
+
+    Args:
+        files: all of its event files.
+        superseded: points that restarts overwrote.
+        loading: more is being read.
+    """
+    broken = sum(1 for file in files if file.error)
+    damaged = [file for file in files if file.damage_count and not file.error]
+    waiting = sum(file.waiting for file in files)
+    total = len(files)
+    facts = [f"{counted(sum(f.records for f in files), 'record')}, {file_size(sum(f.bytes_read for f in files))} read"]
+    if damaged:
+        amounts = [skipped_bytes(file) for file in damaged]
+        lost = skipped_text(sum(amount for amount, _ in amounts), all(complete for _, complete in amounts))
+        stretches = counted(sum(file.damage_count for file in damaged), "stretch", "stretches")
+        facts.append(f"{stretches} skipped as unreadable, {lost}; everything else is shown")
+    if waiting:
+        ends = "ends" if waiting == 1 else "end"
+        facts.append(
+            f"{counted(waiting, 'file')} {ends} in the middle of a record, which is read when the rest arrives"
+        )
+    if superseded:
+        facts.append(f"{counted(superseded, 'point')} superseded by a restart; start with --keep-superseded to see all")
+    if broken or damaged:
+        return Verdict("bad", _loss(len(damaged), broken, total), tuple(facts))
+    if loading:
+        return Verdict("open", "No loss so far; still reading", tuple(facts))
+    whole = "The only file was" if total == 1 else f"All {count(total)} files"
+    return Verdict("good", f"{whole} read without loss", tuple(facts))
+
+
+def _loss(damaged: int, broken: int, total: int) -> str:
+    of_all = f"of {counted(total, 'file')}"
+    if not damaged:
+        return f"{count(broken)} {of_all} cannot be opened"
+    is_damaged = f"{count(damaged)} {of_all} {'is' if damaged == 1 else 'are'} damaged"
+    return f"{is_damaged}, {count(broken)} cannot be opened" if broken else is_damaged
+
+
+def advice(file: FileHealth) -> list[str]:
+    """What the user can do about a file, or needs to know."""
+    sentences: list[str] = []
+    if file.error:
+        sentences.append(
+            "Check that the file is still there and that you may read it; it is tried again at every look."
+        )
+    if file.damage_count:
+        sentences.append(
+            "What is listed below was skipped, and reading went on behind it. Replace the file with an undamaged copy, "
+            "if there is one: it is then read anew."
+        )
+    if file.waiting:
+        sentences.append(
+            "The last record is shown when the rest of it is written. If the program that wrote the file has ended, "
+            "that record is lost; nothing else is."
+        )
+    if file.superseded:
+        sentences.append(
+            f"{counted(file.superseded, 'point')} of this file superseded, because the run was started again at an "
+            "earlier step. Start with --keep-superseded to see all."
+        )
+    return sentences

@@ -1,0 +1,55 @@
+"""``/api/health``: the table of files and the skipped stretches as CSV."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import StreamingResponse
+
+from dashboard.api.downloads import attachment, csv_lines
+from dashboard.api.parameters import MAX_NAME
+from dashboard.live import Live
+from dashboard.panels.health.report import (
+    DAMAGE_COLUMNS,
+    FILE_COLUMNS,
+    damage_csv_rows,
+    file_csv_rows,
+    worst_first,
+)
+from dashboard.panels.health.selection import chosen_files
+from dashboard.state import pattern_error
+
+Text = Annotated[str, Query(max_length=MAX_NAME)]
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+
+    @routes.get("/{table}.csv")
+    def table_as_csv(
+        table: Literal["files", "damages"],
+        show: Literal["all", "bad"] = "all",
+        filter: Text = "",
+        file: Text = "",
+    ) -> StreamingResponse:
+        """All event files, or the stretches that were skipped in them, as CSV.
+
+        ``show=bad`` leaves those with loss; ``filter`` is a regular expression that is searched for in their paths;
+        ``file`` is the path of one file.
+        """
+        snapshot = live.snapshot()
+        error = pattern_error(filter, [found.path for found in snapshot.health])
+        if error:
+            raise HTTPException(422, f"No regular expression: {error}.")
+        found = worst_first(chosen_files(snapshot, show, filter))
+        if file:
+            found = [health for health in found if health.path == file]
+            if not found:
+                raise HTTPException(404, f"There is no event file {file!r}.")
+        if table == "files":
+            lines = csv_lines(list(FILE_COLUMNS), file_csv_rows(found))
+        else:
+            lines = csv_lines(list(DAMAGE_COLUMNS), damage_csv_rows(found))
+        return StreamingResponse(lines, media_type="text/csv", headers=attachment(f"event_{table}", "csv"))
+
+    return routes

@@ -1,0 +1,35 @@
+"""Which files the health panel lists, and its settings in the URL."""
+
+from collections.abc import Sequence
+
+from dashboard.health import is_bad
+from dashboard.state import Setting, View, choice, matching
+from summary.snapshot import FileHealth, Snapshot
+
+
+def _last(raw: Sequence[str]) -> str:
+    return raw[-1]
+
+
+SHOW = choice("health.show", "all", ("all", "bad"))
+FILTER: Setting[str] = Setting("health.filter", "", _last, lambda value: (value,))
+"""A regular expression that is searched for in the files' paths."""
+FILE: Setting[str] = Setting("health.file", "", _last, lambda value: (value,))
+"""Path of the selected file."""
+
+
+def chosen_files(snapshot: Snapshot, show: str, pattern: str) -> list[FileHealth]:
+    """The files that pass, whichever runs are shown, in the snapshot's order.
+
+    Args:
+        snapshot: the log directory.
+        show: "all", or "bad" for those that lost something or cannot be opened.
+        pattern: a regular expression; one that cannot be searched with lets all pass.
+    """
+    passing = set(matching(pattern, [file.path for file in snapshot.health]))
+    return [file for file in snapshot.health if file.path in passing and (show == "all" or is_bad(file))]
+
+
+def files_of(snapshot: Snapshot, view: View) -> list[FileHealth]:
+    """The files that the view asks for."""
+    return chosen_files(snapshot, SHOW.of(view), FILTER.of(view))

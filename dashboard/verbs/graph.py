@@ -1,0 +1,86 @@
+"""``stepscope graph``: the graph of a model file, into an event file of a run."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path, PurePosixPath
+
+from rich.console import Console
+from rich.markup import escape
+
+from dashboard.numbers import counted
+from summary.errors import UserError
+from summary.event_file_writer import EventFileWriter
+from summary.graphs.dispatch import graph_of_file, keras_json_of_file
+from summary.graphs.from_keras import graph_from_keras
+from summary.kinds.graph import graph, keras_model
+from summary.proto.event_pb2 import Event
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.summary_pb2 import Summary
+from summary.storage import Folder, folder_at, is_address
+
+KERAS_TAG = "keras"
+"""The tag that Keras's own callback uses."""
+
+
+class GraphVerb:
+    """Writes a model's graph to where runs are browsed."""
+
+    name = "graph"
+    help = "write the graph of a model file into a run of a log directory"
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the model, and the run that gets its graph."""
+        parser.add_argument(
+            "model",
+            metavar="MODEL",
+            help="an ONNX model, an OpenVINO .xml file, a Keras model's JSON or .keras file, a SavedModel's directory, "
+            "or a GraphDef, MetaGraphDef or SavedModel as binary or text protobuf",
+        )
+        parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory that holds the runs")
+        parser.add_argument(
+            "--run", metavar="NAME", help="the run to write to, a path below DIR (the name of MODEL without its ending)"
+        )
+
+    def run(self, arguments: Namespace) -> int:
+        """Writes the graph and says where, and how to look at it.
+
+        Raises:
+            UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
+        """
+        name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
+        event, shown = _event(arguments.model)
+        console = Console(highlight=False, soft_wrap=True)
+        try:
+            folder = _run_folder(arguments.logdir, name)
+            writer = EventFileWriter(folder)
+            writer.add_event(event)
+            writer.close()
+        except (OSError, ValueError, ImportError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(
+                f"--logdir {arguments.logdir} cannot be written: {reason}. Expected a log directory that may be "
+                "written to."
+            ) from error
+        console.print(
+            f"Wrote a graph of {counted(len(shown.node), 'node')} to {escape(folder.address)}\n"
+            f"Look at it: stepscope --logdir {escape(arguments.logdir)}"
+        )
+        return 0
+
+
+def _event(model: str) -> tuple[Event, GraphDef]:
+    """What is written: a Keras model as its layers, anything else as a graph of operations."""
+    try:
+        model_json = keras_json_of_file(model)
+        if model_json is not None:
+            shown = graph_from_keras(model_json)
+            return Event(summary=Summary(value=[keras_model(KERAS_TAG, model_json)])), shown
+        found = graph_of_file(model)
+    except (ImportError, ValueError) as error:
+        raise UserError(f"{model} cannot be shown: {error}") from error
+    return graph(found), found
+
+
+def _run_folder(logdir: str, name: str) -> Folder:
+    if not name or name.startswith("/") or ".." in PurePosixPath(name).parts or "\0" in name:
+        raise UserError(f"--run is {name!r}; expected a path below the log directory, such as resnet/onnx")
+    return folder_at(logdir if is_address(logdir) else Path(logdir).expanduser()).child(name)

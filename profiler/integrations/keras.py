@@ -1,0 +1,378 @@
+"""`StepscopeCallback`: Keras 3's ``TensorBoard`` callback without TensorFlow, on every backend.
+
+    import keras  # type: ignore[import-untyped]
+    from profiler.integrations.keras import StepscopeCallback
+
+    model.fit(images, labels, validation_split=0.1, callbacks=[StepscopeCallback("logs", profile_batch=(10, 15))])
+
+Arguments, runs, tags and steps are those of ``keras.callbacks.TensorBoard``.
+"""
+
+import logging
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from google.protobuf import text_format
+from numpy.typing import NDArray
+
+from profiler.session import annotate, start, step, stop
+from summary.errors import UserError
+from summary.proto.projector_pb2 import ProjectorConfig
+from summary.writer import SummaryWriter
+
+try:
+    import keras  # type: ignore[import-untyped]
+except ImportError as error:
+    raise ImportError(
+        "profiler.integrations.keras needs Keras 3 and one of its backends: pip install 'keras>=3' and torch, jax or "
+        f"tensorflow, and name the backend in the environment variable KERAS_BACKEND ({error})"
+    ) from error
+if int(keras.__version__.split(".")[0]) < 3:
+    raise ImportError(f"profiler.integrations.keras needs Keras 3, got {keras.__version__}: pip install 'keras>=3'")
+
+_logger: Final = logging.getLogger(__name__)
+
+_HISTOGRAM_BUCKETS: Final = 30
+_MOST_PICTURES: Final = 3
+"""Of a weight that is a stack of pictures, as in TensorFlow's image summaries."""
+_MOST_NUMBERS_AS_TEXT: Final = 1_000_000
+"""Larger embeddings are written as raw numbers, which TensorBoard tells from text by its bytes alone."""
+_CHECKPOINT_TENSOR: Final = "layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"
+
+Run = Literal["train", "validation"]
+
+
+class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
+    """Writes what a Keras model does while it trains into the runs ``train`` and ``validation`` of ``log_dir``.
+
+    Epochs are counted from 0. Batches are counted from 1, through all epochs of a `fit`.
+
+    Args:
+        log_dir: the folder of the runs, made if absent.
+        histogram_freq: writes a histogram of each weight every so many epochs, under ``<layer>/<weight>/histogram``;
+            0 for never.
+        write_graph: writes the layers of a Functional or Sequential model, under ``keras``.
+        write_images: writes each weight of up to three dimensions as a picture, too, when there are histograms, under
+            ``<layer>/<weight>/image``; of a stack the first three.
+        write_steps_per_second: writes how many batches a second are trained, under ``epoch_steps_per_second`` and
+            ``batch_steps_per_second``.
+        update_freq: "batch", or how many batches are between two points of ``batch_<metric>``; "epoch" for none.
+        profile_batch: the batch that is recorded by `profiler`, or the first and the last one, as a pair or as the
+            string "first,last"; 0 for none.
+        embeddings_freq: writes the weights of the model's Embedding layers every so many epochs; 0 for never.
+        embeddings_metadata: the path of a file of labels, relative to ``log_dir``, of all Embedding layers or by the
+            layer's name.
+        clock: seconds; another one is for tests.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be; the message says what was expected.
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] = "logs",
+        histogram_freq: int = 0,
+        write_graph: bool = True,
+        write_images: bool = False,
+        write_steps_per_second: bool = False,
+        update_freq: int | Literal["batch", "epoch"] = "epoch",
+        profile_batch: int | str | Sequence[int] = 0,
+        embeddings_freq: int = 0,
+        embeddings_metadata: str | Mapping[str, str] | None = None,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        super().__init__()
+        if embeddings_metadata is not None and not isinstance(embeddings_metadata, str | Mapping):
+            raise TypeError(
+                "embeddings_metadata must be a path, or paths by layer name, got "
+                f"{type(embeddings_metadata).__name__} {embeddings_metadata!r}"
+            )
+        self.log_dir: Final = os.fspath(log_dir)
+        self._histogram_freq: Final = _checked_frequency("histogram_freq", histogram_freq)
+        self._embeddings_freq: Final = _checked_frequency("embeddings_freq", embeddings_freq)
+        self._update_freq: Final = _batches_between_points(update_freq)
+        self._profiled: Final = profiled_batches(profile_batch)
+        self._embeddings_metadata: Final = embeddings_metadata
+        self._write_graph: Final = write_graph
+        self._write_images: Final = write_images
+        self._write_steps_per_second: Final = write_steps_per_second
+        self._clock: Final = clock
+        self._writers: Final[dict[Run, SummaryWriter]] = {}
+        self._batch = 0
+        self._fitting = False
+        self._recording = False
+        self._batch_scope: annotate | None = None
+        self._batch_began = self._epoch_began = 0.0
+        self._iterations_before_epoch = 0
+
+    def on_train_begin(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Writes the graph and the projector's configuration."""
+        self._batch = 0
+        self._fitting = True
+        if self._embeddings_freq:
+            self._write_projector_config()
+        if self._write_graph:
+            self._add_graph()
+
+    def on_train_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Closes the event files, and stops a recording that the last batch did not reach the end of."""
+        self._fitting = False
+        self._stop_recording()
+        for writer in self._writers.values():
+            writer.close()
+
+    def on_test_end(self, logs: Mapping[str, Any] | None = None) -> None:
+        """Writes ``evaluation_<metric>_vs_iterations`` at the optimizer's step."""
+        iterations = _iterations(self.model)
+        if iterations is not None and logs:
+            values = {f"evaluation_{name}_vs_iterations": value for name, value in logs.items()}
+            self._add_scalars("validation", values, iterations)
+        if not self._fitting:
+            for writer in self._writers.values():
+                writer.close()
+
+    def on_epoch_begin(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Begins to measure the epoch."""
+        if self._write_steps_per_second:
+            self._iterations_before_epoch = _iterations(self.model) or 0
+            self._epoch_began = self._clock()
+
+    def on_epoch_end(self, epoch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Writes metrics and learning rates, and weights and embeddings when they are due."""
+        if logs:
+            self._add_epoch_metrics(epoch, logs)
+        if self._histogram_freq and epoch % self._histogram_freq == 0:
+            self._add_weights(epoch)
+        if self._embeddings_freq and epoch % self._embeddings_freq == 0:
+            self._add_embeddings(epoch)
+
+    def on_train_batch_begin(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Starts a recording when it is due, and a step of a recording."""
+        self._batch += 1
+        if self._profiled is not None and self._batch == self._profiled[0]:
+            self._start_recording()
+        elif self._recording:
+            step(self._batch)
+        if self._recording:
+            self._batch_scope = annotate("train batch", batch=self._batch)
+            self._batch_scope.__enter__()
+        self._batch_began = self._clock()
+
+    def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:
+        """Writes the batch's metrics when they are due, and ends a recording after its last batch."""
+        seconds = self._clock() - self._batch_began
+        if self._batch_scope is not None:
+            self._batch_scope.__exit__(None, None, None)
+            self._batch_scope = None
+        if self._recording and self._profiled is not None and self._batch >= self._profiled[1]:
+            self._stop_recording()
+        if self._update_freq is None or self._batch % self._update_freq:
+            return
+        values = {f"batch_{name}": value for name, value in logs.items()} if isinstance(logs, Mapping) else {}
+        if self._write_steps_per_second and seconds > 0:
+            values["batch_steps_per_second"] = 1 / seconds
+        self._add_scalars("train", values, self._batch)
+
+    def _writer(self, run: Run) -> SummaryWriter:
+        if run not in self._writers:
+            self._writers[run] = SummaryWriter(os.path.join(self.log_dir, run))
+        return self._writers[run]
+
+    def _add_scalars(self, run: Run, values: Mapping[str, Any], at_step: int) -> None:
+        for tag, value in values.items():
+            array = np.asarray(keras.ops.convert_to_numpy(value))
+            if array.size == 1:
+                self._writer(run).add_scalar(tag, array, at_step)
+                continue
+            for index, element in enumerate(array.reshape(-1)):  # a metric with a number per class
+                self._writer(run).add_scalar(f"{tag}/{index}", element, at_step)
+
+    def _add_epoch_metrics(self, epoch: int, logs: Mapping[str, Any]) -> None:
+        train = {name: value for name, value in logs.items() if not name.startswith("val_")}
+        train.update(_learning_rates(self.model.optimizer))
+        if self._write_steps_per_second:
+            seconds = self._clock() - self._epoch_began
+            steps = (_iterations(self.model) or 0) - self._iterations_before_epoch
+            if seconds > 0:
+                train["steps_per_second"] = steps / seconds
+        validation = {name[len("val_") :]: value for name, value in logs.items() if name.startswith("val_")}
+        self._add_scalars("train", {f"epoch_{name}": value for name, value in train.items()}, epoch)
+        self._add_scalars("validation", {f"epoch_{name}": value for name, value in validation.items()}, epoch)
+
+    def _add_graph(self) -> None:
+        if type(self.model).__name__ not in ("Functional", "Sequential"):
+            return
+        try:
+            self._writer("train").add_graph(self.model)
+        except Exception as error:  # the layers' own code makes the configuration, and may raise anything
+            warnings.warn(f"the graph of the model {self.model.name!r} is left out: {error}", stacklevel=2)
+
+    def _add_weights(self, epoch: int) -> None:
+        writer = self._writer("train")
+        for layer in self.model.layers:
+            for weight in layer.weights:
+                array = keras.ops.convert_to_numpy(weight)
+                name = weight.path.replace(":", "_")
+                if array.size:
+                    writer.add_histogram(f"{name}/histogram", array, epoch, bins=_HISTOGRAM_BUCKETS)
+                if self._write_images:
+                    pictures = weight_pictures(array, channels_last=keras.config.image_data_format() == "channels_last")
+                    if pictures is not None:
+                        writer.add_images(f"{name}/image", pictures, epoch, dataformats="NHWC")
+        writer.flush()
+
+    def _embedding_layers(self) -> list[Any]:
+        return [layer for layer in self.model.layers if isinstance(layer, keras.layers.Embedding)]
+
+    def _metadata_path(self, layer: Any) -> str | None:
+        if isinstance(self._embeddings_metadata, Mapping):
+            return self._embeddings_metadata.get(layer.name)
+        return self._embeddings_metadata
+
+    def _write_projector_config(self) -> None:
+        """Writes the configuration that Keras writes, of the checkpoints beside the tensors."""
+        layers = self._embedding_layers()
+        if isinstance(self._embeddings_metadata, Mapping):
+            names = [layer.name for layer in layers]
+            unknown = sorted(self._embeddings_metadata.keys() - set(names))
+            if unknown:
+                raise ValueError(f"embeddings_metadata must be of the Embedding layers {names}, got {unknown}")
+        config = ProjectorConfig()
+        for layer in layers:
+            config.embeddings.add(tensor_name=_CHECKPOINT_TENSOR, metadata_path=self._metadata_path(layer))
+        folder = Path(self.log_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "projector_config.pbtxt").write_text(text_format.MessageToString(config), encoding="utf-8")
+
+    def _add_embeddings(self, epoch: int) -> None:
+        writer = self._writer("train")
+        self.model.save_weights(Path(self.log_dir) / "train" / f"keras_embedding.ckpt-{epoch}.weights.h5")
+        for layer in self._embedding_layers():
+            rows = keras.ops.convert_to_numpy(layer.embeddings)
+            path = self._metadata_path(layer)
+            header, labels = (None, None) if path is None else _labels(Path(self.log_dir) / path, len(rows))
+            tensor_format: Literal["tsv", "float32"] = "tsv" if rows.size <= _MOST_NUMBERS_AS_TEXT else "float32"
+            writer.add_embedding(
+                rows, labels, global_step=epoch, tag=layer.name, metadata_header=header, tensor_format=tensor_format
+            )
+
+    def _start_recording(self) -> None:
+        try:
+            start(os.path.join(self.log_dir, "train"), first_step=self._batch)
+            self._recording = True
+        except (UserError, OSError) as error:
+            _logger.error("batch %d is not recorded: %s", self._batch, error)
+
+    def _stop_recording(self) -> None:
+        if not self._recording:
+            return
+        self._recording = False
+        try:
+            stop()
+        except (UserError, OSError) as error:
+            _logger.error("the recording that ended with batch %d is lost: %s", self._batch, error)
+
+
+def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int] | None:
+    """The first and the last batch to record, or None; see `StepscopeCallback`.
+
+    Raises:
+        ValueError: it is no batch and no pair of batches.
+    """
+    parts: Sequence[Any] = profile_batch.split(",") if isinstance(profile_batch, str) else _as_sequence(profile_batch)
+    try:
+        batches = [int(part) if isinstance(profile_batch, str) else part for part in parts]
+    except ValueError:
+        batches = []
+    whole = all(isinstance(batch, int) for batch in batches)
+    if not whole or not 1 <= len(batches) <= 2 or not 0 <= batches[0] <= batches[-1]:
+        raise ValueError(
+            "profile_batch must be a batch counted from 1, or the first and the last of several, or 0, "
+            f"got {profile_batch!r}"
+        )
+    return None if batches[-1] == 0 else (batches[0], batches[-1])
+
+
+def weight_pictures(weight: NDArray[Any], *, channels_last: bool) -> NDArray[Any] | None:
+    """A weight as grey or coloured pictures [n, height, width, channels], or None if it has too many dimensions.
+
+    Dimensions of 1 do not count. A vector is one column, and a matrix one picture, wider than high. Of three
+    dimensions, the last tells several pictures apart if ``channels_last``, otherwise the first.
+    """
+    array = np.squeeze(weight)
+    if array.dtype.kind in "iub" or array.size == 0:
+        return None
+    match array.ndim:
+        case 1:
+            pictures = array[None, :, None, None]
+        case 2:
+            pictures = (array.T if array.shape[0] > array.shape[1] else array)[None, :, :, None]
+        case 3:
+            pictures = (array.transpose(2, 0, 1) if channels_last else array)[..., None]
+        case 4:
+            pictures = array
+        case _:
+            return None
+    return pictures[:_MOST_PICTURES] if pictures.shape[-1] in (1, 3, 4) else None
+
+
+def _as_sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _checked_frequency(name: str, epochs: object) -> int:
+    if not isinstance(epochs, int) or epochs < 0:
+        raise ValueError(f"{name} must be a number of epochs, or 0 for never, got {epochs!r}")
+    return int(epochs)
+
+
+def _batches_between_points(update_freq: object) -> int | None:
+    match update_freq:
+        case "epoch":
+            return None
+        case "batch":
+            return 1
+        case int() if update_freq > 0:
+            return update_freq
+        case _:
+            raise ValueError(f"update_freq must be 'batch', 'epoch' or a number of batches, got {update_freq!r}")
+
+
+def _iterations(model: Any) -> int | None:
+    iterations = getattr(model.optimizer, "iterations", None)
+    return None if iterations is None else int(keras.ops.convert_to_numpy(iterations))
+
+
+def _learning_rates(optimizer: Any) -> dict[str, Any]:
+    """By the name in Keras's tags: one, or one per part of a MultiOptimizer."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)  # a LossScaleOptimizer has one
+    if hasattr(inner, "optimizers"):
+        return {f"learning_rate_{part.name}": part.learning_rate for part in inner.optimizers}
+    return {"learning_rate": inner.learning_rate} if isinstance(inner, keras.optimizers.Optimizer) else {}
+
+
+def _labels(path: Path, rows: int) -> tuple[list[str] | None, list[Any] | None]:
+    """The header and the labels of a file: one line per row, or a line more, the names of columns apart by tabs."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        warnings.warn(f"the labels of the embedding are left out: {path} cannot be read: {error}", stacklevel=2)
+        return None, None
+    if len(lines) == rows:
+        return None, lines
+    if len(lines) == rows + 1 and "\t" in lines[0]:
+        header, *table = [line.split("\t") for line in lines]
+        if all(len(line) == len(header) for line in table):
+            return header, table
+    warnings.warn(
+        f"the labels of the embedding are left out: {path} must have {rows} lines of one label each, or a "
+        f"line of column names and {rows} lines of as many labels, apart by tabs; it has {len(lines)} lines",
+        stacklevel=2,
+    )
+    return None, None

@@ -1,0 +1,62 @@
+"""Records on their way into a file, of which none is lost while the file refuses."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from summary.records import length_of_record
+from summary.storage import AppendFile
+
+_SMALL_PIECE: Final = 1 << 16
+
+
+@dataclass
+class Backlog:
+    """Whole records that readers cannot see yet."""
+
+    size: int = 0
+    """Bytes."""
+    _pieces: list[bytes | memoryview] = field(default_factory=list)
+    _taken: int = 0
+    """How many bytes the file has taken."""
+
+    def extend(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
+        """Adds whole records; small pieces are joined, so that few calls write them."""
+        small: list[bytes | bytearray | memoryview] = []
+        for piece in pieces:
+            if len(piece) < _SMALL_PIECE:
+                small.append(piece)
+                continue
+            self._add(b"".join(small))
+            small.clear()
+            self._add(piece if isinstance(piece, memoryview) else memoryview(piece))
+        self._add(b"".join(small))
+
+    def write_to(self, file: AppendFile, *, to_disk: bool) -> None:
+        """Returns when readers, or a disk, have it all, and forgets it; raises OSError, and then keeps it."""
+        begin = 0
+        for piece in self._pieces:
+            view = memoryview(piece)
+            while self._taken < begin + len(view):
+                self._taken += file.write(view[self._taken - begin :])
+            begin += len(view)
+        file.flush(to_disk=to_disk)
+        self._pieces.clear()
+        self.size = self._taken = 0
+
+    def unseen(self, file: AppendFile | None) -> str:
+        """How much of it readers cannot see, for people."""
+        seen = self._taken - (0 if file is None else file.unflushed)
+        events = end = 0
+        for piece in self._pieces:
+            begin = 0
+            while begin < len(piece):
+                length = length_of_record(piece, begin)
+                begin, end = begin + length, end + length
+                events += end > seen
+        return f"{events:,} events ({self.size - seen:,} bytes)"
+
+    def _add(self, piece: bytes | memoryview) -> None:
+        if piece:
+            self._pieces.append(piece)
+            self.size += len(piece)

@@ -1,0 +1,26 @@
+"""A snapshot's data as Polars tables; the methods of `summary.snapshot.Snapshot` are the way in.
+
+Importing this package imports Polars, so nothing that training code imports may import it.
+"""
+
+from summary.frames.overview import health_frame, runs_frame, summaries
+from summary.frames.payloads import audio, histograms, images, tensors, texts, to_arrays
+from summary.frames.scalars import scalars
+from summary.frames.selection import Names, SelectionError
+from summary.frames.sessions import hparams
+
+__all__ = [
+    "Names",
+    "SelectionError",
+    "audio",
+    "health_frame",
+    "histograms",
+    "hparams",
+    "images",
+    "runs_frame",
+    "scalars",
+    "summaries",
+    "tensors",
+    "texts",
+    "to_arrays",
+]

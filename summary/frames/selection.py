@@ -1,0 +1,69 @@
+"""Which runs and tags a table is about."""
+
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
+
+from summary.errors import UserError
+from summary.patterns import Pattern, PatternError
+from summary.snapshot import Run, Series, Snapshot
+
+Names: TypeAlias = str | Collection[str] | None
+"""A regular expression that is searched for anywhere in a name, ignoring case; or whole names; or None for all."""
+
+_MOST_NAMES_SHOWN = 10
+
+
+class SelectionError(UserError, ValueError):
+    """What was asked for does not exist, or is more than was allowed."""
+
+
+def selected_series(snapshot: Snapshot, kinds: Collection[str] | None, runs: Names, tags: Names) -> list[Series]:
+    """The series of some kinds (None for all), runs and tags: in the order of runs, then of first appearance.
+
+    Raises:
+        TypeError: ``runs`` or ``tags`` are neither a string nor a collection of strings.
+        SelectionError: an expression is invalid or takes too long, or a name given as such does not exist.
+    """
+    candidates = [
+        series
+        for run in selected_runs(snapshot, runs)
+        for series in run.series.values()
+        if kinds is None or series.kind in kinds
+    ]
+    # A tag that exists, but not in the chosen runs, is no mistake.
+    existing = {series.tag for run in snapshot.runs.values() for series in run.series.values()}
+    wanted = _selected_names(existing, tags, "tag")
+    return [series for series in candidates if series.tag in wanted]
+
+
+def selected_runs(snapshot: Snapshot, runs: Names) -> list[Run]:
+    """The runs that ``runs`` selects; raises as `selected_series`."""
+    wanted = _selected_names(snapshot.runs, runs, "run")
+    return [run for run in snapshot.runs.values() if run.name in wanted]
+
+
+def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozenset[str]:
+    names = list(existing)
+    if wanted is None:
+        return frozenset(names)
+    if isinstance(wanted, str):
+        try:
+            matches = Pattern(wanted).matches(names)
+        except PatternError as error:
+            raise SelectionError(
+                f"{noun}s must be a regular expression or a collection of names, got {wanted!r}: {error}"
+            ) from None
+        return frozenset(name for name, match in zip(names, matches, strict=True) if match)
+    if not isinstance(wanted, Collection):
+        raise TypeError(
+            f"{noun}s must be a regular expression or a collection of names, got {type(wanted).__name__} {wanted!r}"
+        )
+    for name in wanted:
+        if not isinstance(name, str):
+            raise TypeError(f"{noun}s must be strings, got {type(name).__name__} {name!r}")
+    unknown = sorted(set(wanted) - set(names))
+    if unknown:
+        shown = ", ".join(map(repr, names[:_MOST_NAMES_SHOWN])) or "none"
+        more = f" and {len(names) - _MOST_NAMES_SHOWN} more" if len(names) > _MOST_NAMES_SHOWN else ""
+        raise SelectionError(f"there is no {noun} {unknown[0]!r}; expected names among {shown}{more}")
+    return frozenset(wanted)

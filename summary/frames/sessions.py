@@ -1,0 +1,177 @@
+"""Hyperparameters as a table: one row per session."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final, TypeAlias
+
+import polars as pl
+from google.protobuf.message import DecodeError
+from google.protobuf.struct_pb2 import Value as StructValue
+
+from summary.frames.scalars import column_names
+from summary.frames.selection import Names, selected_runs
+from summary.kinds.base import PayloadError
+from summary.kinds.hparams import EXPERIMENT_TAG, SESSION_END_TAG, SESSION_START_TAG, HParamValue
+from summary.proto.hparams_pb2 import (
+    STATUS_FAILURE,
+    STATUS_RUNNING,
+    STATUS_SUCCESS,
+    STATUS_UNKNOWN,
+    Experiment,
+    HParamsPluginData,
+    SessionEndInfo,
+    SessionStartInfo,
+)
+from summary.snapshot import SCALARS, Run, Snapshot
+
+_STATUSES: Final = {
+    STATUS_UNKNOWN: "unknown",
+    STATUS_SUCCESS: "success",
+    STATUS_FAILURE: "failure",
+    STATUS_RUNNING: "running",
+}
+_Metric: TypeAlias = tuple[str, str]
+"""The folder below a session's run, "" for the run itself, and the tag."""
+
+
+@dataclass(frozen=True)
+class _Session:
+    run: str
+    start: SessionStartInfo
+    end: SessionEndInfo | None
+
+    @property
+    def hparams(self) -> dict[str, HParamValue | None]:
+        return {name: _number_or_text(value) for name, value in self.start.hparams.items()}
+
+
+def hparams(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
+    """See `summary.snapshot.Snapshot.hparams`."""
+    sessions = [session for run in selected_runs(snapshot, runs) if (session := _session(run)) is not None]
+    columns: dict[str, pl.Series] = {
+        "run": pl.Series([session.run for session in sessions], dtype=pl.Categorical()),
+        "group": pl.Series([session.start.group_name or session.run for session in sessions], dtype=pl.String()),
+        "status": pl.Series([_status(session) for session in sessions], dtype=pl.Categorical()),
+        "start_time": _times(session.start.start_time_secs for session in sessions),
+        "end_time": _times(session.end.end_time_secs if session.end else 0.0 for session in sessions),
+    }
+    given = [session.hparams for session in sessions]
+    names = dict.fromkeys(name for hparams in given for name in hparams)
+    for name, column in column_names(names, columns, "hyperparameter").items():
+        columns[column] = _typed([hparams.get(name) for hparams in given])
+    metrics = {_metric_name(metric): metric for metric in _metrics(snapshot, sessions)}
+    for name, column in column_names(metrics, columns, "metric").items():
+        columns[column] = pl.Series(
+            [_last_value(snapshot, s.run, *metrics[name]) for s in sessions], dtype=pl.Float64()
+        )
+    return pl.DataFrame([values.alias(column) for column, values in columns.items()])
+
+
+def _session(run: Run) -> _Session | None:
+    start = _latest(run, SESSION_START_TAG)
+    if start is None or not start.HasField("session_start_info"):
+        return None
+    end = _latest(run, SESSION_END_TAG)
+    ended = end is not None and end.HasField("session_end_info")
+    return _Session(run.name, start.session_start_info, end.session_end_info if end is not None and ended else None)
+
+
+def _latest(run: Run, tag: str) -> HParamsPluginData | None:
+    """What was written last under a tag, as a run that was resumed wrote it again; else what describes the series."""
+    series = run.series.get(tag)
+    if series is None:
+        return None
+    for index in reversed(range(len(series))):
+        try:
+            data = series.read(index)
+        except PayloadError:
+            continue
+        if isinstance(data, HParamsPluginData):
+            return data
+    try:
+        return HParamsPluginData.FromString(series.plugin_content)
+    except DecodeError:
+        return None
+
+
+def _status(session: _Session) -> str:
+    return "running" if session.end is None else _STATUSES.get(session.end.status, "unknown")
+
+
+def _times(seconds: Iterable[float]) -> pl.Series:
+    """Seconds since the epoch; 0 is how the messages say "not given"."""
+    return pl.Series([second or None for second in seconds], dtype=pl.Float64())
+
+
+def _number_or_text(value: StructValue) -> HParamValue | None:
+    match value.WhichOneof("kind"):
+        case "bool_value":
+            return value.bool_value
+        case "number_value":
+            return value.number_value
+        case "string_value":
+            return value.string_value
+        case _:
+            return None
+
+
+def _typed(values: Sequence[HParamValue | None]) -> pl.Series:
+    """Booleans, floats or strings; where sessions disagree on the type, all as strings."""
+    types = {type(value) for value in values if value is not None}
+    if types == {bool}:
+        return pl.Series(values, dtype=pl.Boolean())
+    if types == {float}:
+        return pl.Series(values, dtype=pl.Float64())
+    return pl.Series([_text(value) for value in values], dtype=pl.String())
+
+
+def _text(value: HParamValue | None) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _metrics(snapshot: Snapshot, sessions: Sequence[_Session]) -> list[_Metric]:
+    """What experiments declare; where none declares a metric, every scalar of a session's run and the runs below it."""
+    declared: dict[_Metric, None] = {}
+    for run in snapshot.runs.values():
+        for info in _experiment(run).metric_infos:
+            declared[info.name.group, info.name.tag] = None
+    if declared:
+        return list(declared)
+    return list(dict.fromkeys(metric for session in sessions for metric in _scalars_below(snapshot.runs, session.run)))
+
+
+def _experiment(run: Run) -> Experiment:
+    data = _latest(run, EXPERIMENT_TAG)
+    return data.experiment if data is not None else Experiment()
+
+
+def _scalars_below(runs: Mapping[str, Run], session: str) -> Iterable[_Metric]:
+    for run in runs.values():
+        group = _folder_below(session, run.name)
+        if group is not None:
+            for series in run.of_kind(SCALARS):
+                yield group, series.tag
+
+
+def _folder_below(session: str, run: str) -> str | None:
+    path, above = PurePosixPath(run), PurePosixPath(session)
+    if not path.is_relative_to(above):
+        return None
+    group = path.relative_to(above).as_posix()
+    return "" if group == "." else group
+
+
+def _metric_name(metric: _Metric) -> str:
+    group, tag = metric
+    return f"{group}/{tag}" if group else tag
+
+
+def _last_value(snapshot: Snapshot, session: str, group: str, tag: str) -> float | None:
+    series = snapshot.series((PurePosixPath(session) / group).as_posix(), tag)
+    if series is None or series.kind != SCALARS or len(series) == 0:
+        return None
+    return float(series.values[-1])

@@ -1,0 +1,168 @@
+"""Files with GraphDef, MetaGraphDef or SavedModel, as binary or text protobuf, told apart by content."""
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from google.protobuf import text_format
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError, EncodeError, Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from summary.errors import UserError
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+
+GraphMessage: TypeAlias = GraphDef | MetaGraphDef | SavedModel
+
+EXPECTED: Final = "a GraphDef, MetaGraphDef or SavedModel, as binary or text protobuf (.pb or .pbtxt)"
+_SAVED_MODEL_NAMES: Final = ("saved_model.pb", "saved_model.pbtxt")
+_TYPES: Final[tuple[type[GraphMessage], ...]] = (SavedModel, MetaGraphDef, GraphDef)
+
+
+def load_graph_file(path: str | os.PathLike[str]) -> GraphMessage:
+    """Reads a file as `parse_graph_file` does; of a SavedModel's directory, its ``saved_model.pb`` or ``.pbtxt``.
+
+    Raises:
+        UserError: it cannot be read, or holds none of the three messages.
+    """
+    file, content = read_model_file(path)
+    return parse_graph_file(content, name=str(file))
+
+
+def read_model_file(path: str | os.PathLike[str], at_most: int = -1) -> tuple[Path, bytes]:
+    """The bytes of a file, or of the ``saved_model.pb`` or ``.pbtxt`` in a directory, and which file that is.
+
+    Args:
+        path: the file or directory.
+        at_most: how many bytes to read; all if it is negative.
+
+    Raises:
+        UserError: it cannot be read, or the directory has neither.
+    """
+    file = Path(path)
+    try:
+        if file.is_dir():
+            found = [file / name for name in _SAVED_MODEL_NAMES if (file / name).is_file()]
+            if not found:
+                raise UserError(
+                    f"{path} is a directory without {' or '.join(_SAVED_MODEL_NAMES)}. "
+                    "Expected a file with a graph, or the directory of a SavedModel."
+                )
+            file = found[0]
+        with file.open("rb") as stream:
+            return file, stream.read(at_most)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"{path} cannot be read: {reason}. Expected a file with a graph.") from error
+
+
+def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> GraphMessage:
+    """The message in the bytes of a file.
+
+    Which of the three it is, and in which form, is told by what parses into nodes that have names and operations,
+    since neither form says it.
+
+    Raises:
+        UserError: it is none of the three, or has no node; the message calls it ``name``.
+    """
+    errors: list[tuple[int, str]] = []
+    empty = False
+    for message in chain(_binary_readings(content, errors), _text_readings(content, errors)):
+        if _has_graph(message):
+            return message
+        empty |= bool(content.strip()) and not len(UnknownFieldSet(message))
+    if empty:
+        raise UserError(f"{name} has no node, so there is nothing to show. Expected {expected}, with nodes.")
+    # The reading that came furthest knows best what is wrong.
+    reason = f"\n{max(errors)[1]}" if errors else ""
+    raise UserError(f"{name} is not, or not wholly, {expected}.{reason}")
+
+
+def graph_def_of(message: GraphMessage) -> GraphDef:
+    """The graph in the message: of a SavedModel, that of its first graph tagged "serve", else of its first.
+
+    Raises:
+        ValueError: a SavedModel without graphs.
+    """
+    match message:
+        case SavedModel():
+            if not message.meta_graphs:
+                raise ValueError("expected a SavedModel with graphs, got one without")
+            served = [graph for graph in message.meta_graphs if "serve" in graph.meta_info_def.tags]
+            return (served or message.meta_graphs)[0].graph_def
+        case MetaGraphDef():
+            return message.graph_def
+        case GraphDef():
+            return message
+        case _:
+            raise TypeError(f"expected {EXPECTED}, got {type(message).__name__}")
+
+
+def text_of(message: Message) -> str:
+    """The message as text protobuf, without fields that it has but nobody knows; `unknown_fields` counts them.
+
+    Messages in ``Any`` stay bytes, since which of their types are known differs between programs.
+    """
+    return text_format.MessageToString(message, descriptor_pool=DescriptorPool())
+
+
+def binary_of(message: Message) -> bytes:
+    """The message as binary protobuf; equal messages give equal bytes, as maps are sorted by key.
+
+    Raises:
+        UserError: it is larger than protobuf allows, 2 GiB.
+    """
+    try:
+        return message.SerializeToString(deterministic=True)
+    except (EncodeError, ValueError) as error:
+        raise UserError(f"the graph cannot be written as binary protobuf: {error}") from error
+
+
+def unknown_fields(message: Message) -> int:
+    """How many fields of the message, at any depth, these definitions do not know; text cannot hold them."""
+    count = len(UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        if field.message_type.GetOptions().map_entry:
+            values = value.values() if field.message_type.fields_by_name["value"].message_type is not None else ()
+        else:
+            values = value if field.is_repeated else (value,)
+        count += sum(unknown_fields(inner) for inner in values)
+    return count
+
+
+def _binary_readings(content: bytes, errors: list[tuple[int, str]]) -> Iterator[GraphMessage]:
+    for kind in _TYPES:
+        try:
+            yield kind.FromString(content)
+        except DecodeError as error:
+            errors.append((0, f"As binary {kind.__name__}: {error}"))
+
+
+def _text_readings(content: bytes, errors: list[tuple[int, str]]) -> Iterator[GraphMessage]:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return
+    for kind in _TYPES:
+        message = kind()
+        try:
+            text_format.Parse(text, message)
+            yield message
+        except text_format.ParseError as error:
+            errors.append((error.GetLine() or 0, f"As text, {kind.__name__}: {str(error)[:200]}"))
+        except (RecursionError, ValueError, TypeError) as error:
+            errors.append((0, f"As text, {kind.__name__}: {str(error)[:200] or type(error).__name__}"))
+
+
+def _has_graph(message: GraphMessage) -> bool:
+    """Whether it makes sense as what it was read as: bytes of another message often parse, into nodes without names."""
+    if isinstance(message, SavedModel):
+        return bool(message.meta_graphs) and any(_has_graph(meta) for meta in message.meta_graphs)
+    graph = message.graph_def if isinstance(message, MetaGraphDef) else message
+    nodes = graph.node
+    return bool(nodes) and all(node.name and node.op and node.op.isprintable() for node in nodes)

@@ -1,0 +1,165 @@
+"""Graphs of PyTorch modules, scripts and exported programs."""
+
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from summary.graphs.torch_export import graph_of_exported
+from summary.graphs.torch_jit import graph_of_script
+from summary.proto.graph_pb2 import GraphDef
+
+
+def graph_from_torch(
+    model: Any, input_to_model: Any = None, *, verbose: bool = False, use_strict_trace: bool = True
+) -> GraphDef:
+    """The operations that a PyTorch model does, as ``torch.utils.tensorboard`` shows them: traced, in evaluation mode.
+
+    Nodes lie in the scopes of their modules (``Net/Sequential[body]/Linear[0]/linear``). Inputs are ``input/*`` and
+    outputs ``output/*`` of kind "IO Node"; parameters and buffers are nodes with shape and element type. Constant
+    arguments are nodes, and also attributes of the operation under the names of its schema.
+
+    The model is left as it was: its modes, buffers and gradients, and the random state of the host and of the devices
+    that it lies on. Only what ``forward`` and its hooks do beyond that happens once or twice more.
+
+    A module that ``torch.jit.trace`` refuses, although it can be called, is exported by ``torch.export`` instead.
+
+    Args:
+        model: ``torch.nn.Module``, compiled or not; ``ScriptModule``, ``ScriptFunction``, or
+            ``torch.export.ExportedProgram``.
+        input_to_model: a tensor; a tuple or list of arguments; or a dict, whose keys are keywords if the model has
+            parameters of all these names, else it is the only argument. Scripts and exported programs need none;
+            without inputs a script's graph has no shapes but those of its parameters.
+        verbose: print the traced graph.
+        use_strict_trace: as ``strict`` of ``torch.jit.trace``; False lets a module return lists and dicts.
+
+    Raises:
+        TypeError: the model is none of these, or a module without inputs.
+        ValueError: the model cannot be called with these inputs, or neither traced nor exported, where the cause is
+            chained; or it has lazy modules that were never called.
+    """
+    import torch
+
+    # What torch.compile returns wraps the module, and cannot be traced itself.
+    model = getattr(model, "_orig_mod", model)
+    if isinstance(model, torch.export.ExportedProgram):
+        return _exported(model, verbose)
+    if not isinstance(model, torch.nn.Module | torch.jit.ScriptFunction):
+        raise TypeError(f"expected a PyTorch module, script or exported program, got {type(model).__name__}")
+    if isinstance(model, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        if verbose:
+            print(model.inlined_graph if isinstance(model, torch.jit.ScriptModule) else model.graph)
+        return graph_of_script(model, _arguments(model, input_to_model))
+    if input_to_model is None:
+        raise TypeError(
+            f"input_to_model must be what {type(model).__name__} is called with, such as a tensor or a tuple of "
+            "arguments, since a PyTorch module says what it does only when it is called; got None"
+        )
+    if any(torch.nn.parameter.is_lazy(tensor) for tensor in (*model.parameters(), *model.buffers())):
+        raise ValueError(
+            f"{type(model).__name__} has lazy modules, whose parameters get their shapes when the model is first "
+            "called; call it once before its graph is written"
+        )
+    positional, keywords = _arguments(model, input_to_model)
+    with _left_as_it_was(model), warnings.catch_warnings():
+        warnings.simplefilter("ignore", torch.jit.TracerWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            traced = _trace(model, positional, keywords, use_strict_trace)
+        except Exception as error:
+            return _exported(_export(model, positional, keywords, error), verbose)
+        if verbose:
+            print(traced.inlined_graph)
+        return graph_of_script(traced, (positional, keywords))
+
+
+def _trace(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], strict: bool) -> Any:
+    import torch
+
+    # Comparing with a second trace would run the model three times, and tell nothing that a graph shows.
+    if keywords:
+        return torch.jit.trace(model, example_kwarg_inputs=keywords, strict=strict, check_trace=False)
+    return torch.jit.trace(model, positional, strict=strict, check_trace=False)
+
+
+def _export(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], trace_error: Exception) -> Any:
+    import torch
+
+    name = type(model).__name__
+    try:
+        model(*positional, **keywords)
+    except Exception as error:
+        raise ValueError(f"{name} cannot be called with the given input_to_model: {error}") from error
+    try:
+        return torch.export.export(model, positional, keywords, strict=False)
+    except Exception as error:
+        raise ValueError(
+            f"{name} can be called, but not traced: torch.jit.trace says: {trace_error}\n"
+            f"torch.export says: {error}\n"
+            "A module that returns lists or dicts may be traced with use_strict_trace=False."
+        ) from trace_error
+
+
+def _exported(program: Any, verbose: bool) -> GraphDef:
+    if verbose:
+        print(program)
+    return graph_of_exported(program)
+
+
+def _arguments(model: Any, given: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if given is None:
+        return (), {}
+    if isinstance(given, tuple | list):
+        return tuple(given), {}
+    if isinstance(given, Mapping) and given and set(given) <= _parameter_names(model):
+        return (), dict(given)
+    return (given,), {}
+
+
+def _parameter_names(model: Any) -> set[str]:
+    kinds = inspect.Parameter
+    try:
+        parameters = inspect.signature(model.forward).parameters.values()
+    except (AttributeError, TypeError, ValueError):
+        # Functions and compiled methods do not say; their arguments are given by position.
+        return set()
+    return {p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
+
+
+@contextmanager
+def _left_as_it_was(model: Any) -> Iterator[None]:
+    """Evaluation mode inside; afterwards each module's own mode, the buffers and the random state are as before."""
+    import torch
+
+    modes = [(module, module.training) for module in model.modules()]
+    buffers = [
+        (module, name, buffer, _saved(buffer)) for module in model.modules() for name, buffer in module._buffers.items()
+    ]
+    devices = {tensor.device for tensor in (*model.parameters(), *model.buffers())}
+    cuda = sorted({device.index or 0 for device in devices if device.type == "cuda"})
+    fast_path = torch.backends.mha.get_fastpath_enabled()
+    try:
+        # The fast path of attention hides a whole layer in one operation, and only where no gradient is wanted.
+        torch.backends.mha.set_fastpath_enabled(False)
+        with torch.random.fork_rng(cuda):
+            # Not model.eval(), which modules override to do more, such as merging weights.
+            for module, _ in modes:
+                module.training = False
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast_path)
+        for module, training in modes:
+            module.training = training
+        for module, name, buffer, saved in buffers:
+            module._buffers[name] = buffer
+            if saved is not None and buffer._version != saved[0]:
+                with torch.no_grad():
+                    buffer.copy_(saved[1])
+
+
+def _saved(buffer: Any) -> tuple[int, Any] | None:
+    """The buffer's version and a copy; None for what has no version."""
+    if buffer is None or buffer.is_inference():
+        return None
+    return buffer._version, buffer.detach().clone()

@@ -1,0 +1,439 @@
+"""Hooks: what a training loop does besides training, every so many steps or seconds; for any loop, of any framework.
+
+    from summary import SummaryWriter
+    from summary.hooks import Hooks, LogValues, StepCounter, StopOnNan, SummarySaver
+
+    with SummaryWriter("runs/first") as writer:
+        hooks = Hooks(SummarySaver(writer, save_steps=10), StepCounter(writer), LogValues(), StopOnNan())
+        for step, batch in hooks.loop(batches):
+            loss = train(batch)
+            hooks.log(loss=loss)
+
+What the loop logs stays as it is until a hook needs its number: a tensor on a device is copied only in steps that are
+saved or shown. The names and intervals are those of TensorFlow 1's session hooks.
+"""
+
+import logging
+import math
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from types import MappingProxyType
+from typing import Any, Final, TextIO, TypeVar
+
+import numpy as np
+
+from summary.arguments import checked_number, checked_step, checked_tag
+from summary.writer import SummaryWriter
+
+T = TypeVar("T")
+Clock = Callable[[], float]
+"""Seconds since any moment; never goes back."""
+
+STEPS_PER_SECOND_TAG: Final = "global_step/sec"
+
+_logger: Final = logging.getLogger(__name__)
+
+
+class NanLossError(RuntimeError):
+    """The loss is NaN."""
+
+
+class Every:
+    """Says when something that happens every ``steps`` steps, or every ``secs`` seconds, is due; made by `every`."""
+
+    def __init__(self, steps: int | None, secs: float | None, clock: Clock) -> None:
+        self._steps: Final = steps
+        self._secs: Final = secs
+        self._clock: Final = clock
+        self._last: tuple[int, float] | None = None
+
+    def is_due(self, step: int) -> bool:
+        """Whether it should happen at ``step``: the first time, and whenever the interval since the last time is over.
+
+        The step of the last time is not due again; one before it is, for the loop was restarted.
+        """
+        if self._last is None:
+            return True
+        last_step, last_time = self._last
+        if self._steps is not None:
+            return not last_step <= step < last_step + self._steps
+        assert self._secs is not None
+        return step != last_step and self._clock() >= last_time + self._secs
+
+    def happened(self, step: int) -> tuple[int, float] | None:
+        """Starts the next interval; returns the steps and the seconds since the last one, None the first time."""
+        now = self._clock()
+        last, self._last = self._last, (step, now)
+        return None if last is None else (step - last[0], now - last[1])
+
+
+def every(steps: int | None = None, secs: float | None = None, *, clock: Clock = time.monotonic) -> Every:
+    """An interval in steps or in seconds.
+
+    Raises:
+        TypeError: ``steps`` is no whole number, or ``secs`` no number.
+        ValueError: both or neither are given, ``steps`` is below 1, or ``secs`` is not positive and finite.
+    """
+    if (steps is None) == (secs is None):
+        raise ValueError(f"exactly one of steps and seconds must be given, got {steps!r} and {secs!r}")
+    if steps is not None:
+        steps = checked_step(steps)
+        if steps < 1:
+            raise ValueError(f"an interval must be at least 1 step, got {steps}")
+    if secs is not None:
+        secs = checked_number(secs, "an interval in seconds")
+        if not 0 < secs < math.inf:
+            raise ValueError(f"an interval in seconds must be positive and finite, got {secs}")
+    return Every(steps, secs, clock)
+
+
+class Hook:
+    """Something that goes along with a loop; a subclass overrides what it needs."""
+
+    should_stop = False
+    """Set it to end the loop after the running step."""
+
+    def begin(self) -> None:
+        """The loop begins."""
+
+    def before_step(self, step: int) -> None:
+        """A step begins."""
+
+    def after_step(self, step: int, values: Mapping[str, Any]) -> None:
+        """A step is over; ``values`` are what the loop logged in it, by tag."""
+
+    def end(self, step: int, values: Mapping[str, Any]) -> None:
+        """The loop is over, for whatever reason; ``step`` is its last step, which may be unfinished."""
+
+
+class SummarySaver(Hook):
+    """Writes scalars at the first step and then every ``save_steps`` steps or ``save_secs`` seconds.
+
+    Args:
+        writer: where to.
+        save_steps: interval in steps.
+        save_secs: interval in seconds; give one of the two.
+        values: what is written beside what the loop logs, by tag: numbers, arrays or tensors of one element that the
+            loop changes in place, or functions that are called with nothing when it is due.
+        save: called with the writer and the step when it is due, for what is no number: images, histograms, text.
+        clock: seconds; another one is for tests.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be; when due, a value is no number, and then nothing of
+            that step is written.
+    """
+
+    def __init__(
+        self,
+        writer: SummaryWriter,
+        save_steps: int | None = None,
+        save_secs: float | None = None,
+        values: Mapping[str, Any] = MappingProxyType({}),
+        save: Callable[[SummaryWriter, int], object] | None = None,
+        *,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        if not isinstance(values, Mapping):
+            raise TypeError(f"values must map tags to numbers, got {type(values).__name__}")
+        if save is not None and not callable(save):
+            raise TypeError(f"save must be a function of the writer and the step, got {type(save).__name__}")
+        self._interval: Final = every(save_steps, save_secs, clock=clock)
+        self._writer: Final = _checked_writer(writer)
+        self._values: Final = {checked_tag(tag): value for tag, value in values.items()}
+        self._save: Final = save
+
+    def after_step(self, step: int, values: Mapping[str, Any]) -> None:
+        """Writes, if it is due."""
+        if not self._interval.is_due(step):
+            return
+        self._interval.happened(step)
+        current = {tag: value() if callable(value) else value for tag, value in self._values.items()}
+        numbers = {tag: checked_number(value, f"the scalar {tag!r}") for tag, value in {**current, **values}.items()}
+        for tag, number in numbers.items():
+            self._writer.add_scalar(tag, number, step)
+        if self._save is not None:
+            self._save(self._writer, step)
+
+
+class StepCounter(Hook):
+    """Writes how many steps a second the loop makes, under TensorFlow's tag ``global_step/sec``.
+
+    The time between two loops, such as that of an evaluation after each epoch, does not count.
+
+    Args:
+        writer: where to.
+        every_n_steps: interval in steps; 100 if neither is given.
+        every_n_secs: interval in seconds.
+        clock: seconds; another one is for tests.
+
+    Raises:
+        TypeError, ValueError: an interval is not what it must be.
+    """
+
+    def __init__(
+        self,
+        writer: SummaryWriter,
+        every_n_steps: int | None = None,
+        every_n_secs: float | None = None,
+        *,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        if every_n_steps is None and every_n_secs is None:
+            every_n_steps = 100
+        self._clock: Final = clock
+        self._between_loops = 0.0
+        self._ended: float | None = None
+        self._interval: Final = every(every_n_steps, every_n_secs, clock=self._time_in_loops)
+        self._writer: Final = _checked_writer(writer)
+
+    def begin(self) -> None:
+        """Goes on counting where the last loop ended."""
+        if self._ended is not None:
+            self._between_loops += self._clock() - self._ended
+
+    def after_step(self, step: int, values: Mapping[str, Any]) -> None:
+        """Writes, if it is due."""
+        if not self._interval.is_due(step):
+            return
+        elapsed = self._interval.happened(step)
+        if elapsed is None:
+            return
+        steps, seconds = elapsed
+        if steps > 0 and seconds > 0:
+            self._writer.add_scalar(STEPS_PER_SECOND_TAG, steps / seconds, step)
+
+    def end(self, step: int, values: Mapping[str, Any]) -> None:
+        """Stops counting until the next loop."""
+        self._ended = self._clock()
+
+    def _time_in_loops(self) -> float:
+        return self._clock() - self._between_loops
+
+
+class LogValues(Hook):
+    """Shows what the loop logs on the terminal: ``loss = 0.25, step = 100 (1.234 sec)``.
+
+    The time is what passed since the line before. Numbers are shown as briefly as their precision allows.
+
+    Args:
+        every_n_iter: interval in steps, from the loop's first on; 100 if nothing else is given.
+        every_n_secs: interval in seconds.
+        at_end: shows the loop's last values at its end, too; alone, shows nothing else.
+        tags: which values, in this order; all if absent. One that a step does not log is left out.
+        formatter: makes the line of the values, with ``step`` among them, instead.
+        to: a logger, which gets the line at level INFO, or a text stream; by default the standard error stream.
+        clock: seconds; another one is for tests.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be.
+    """
+
+    def __init__(
+        self,
+        every_n_iter: int | None = None,
+        every_n_secs: float | None = None,
+        at_end: bool = False,
+        tags: Iterable[str] | None = None,
+        formatter: Callable[[Mapping[str, Any]], str] | None = None,
+        to: logging.Logger | TextIO | None = None,
+        *,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        if every_n_iter is None and every_n_secs is None and not at_end:
+            every_n_iter = 100
+        if isinstance(tags, str):
+            raise TypeError(f"tags must be several tags, got the string {tags!r}")
+        if to is not None and not isinstance(to, logging.Logger) and not hasattr(to, "write"):
+            raise TypeError(f"to must be a logger or a stream, got {type(to).__name__}")
+        only_at_end = every_n_iter is None and every_n_secs is None
+        self._shows_steps: Final = not only_at_end
+        self._interval: Final = every(1 if only_at_end else every_n_iter, every_n_secs, clock=clock)
+        self._at_end: Final = at_end
+        self._tags: Final = None if tags is None else tuple(map(checked_tag, tags))
+        self._formatter: Final = formatter or _line
+        self._to: Final = to
+        self._last_shown: int | None = None
+
+    def begin(self) -> None:
+        """Forgets which step of an earlier loop was shown last."""
+        self._last_shown = None
+
+    def after_step(self, step: int, values: Mapping[str, Any]) -> None:
+        """Shows the values, if they are due."""
+        if self._shows_steps and self._interval.is_due(step):
+            self._show(step, values)
+
+    def end(self, step: int, values: Mapping[str, Any]) -> None:
+        """Shows the last values, if asked to, and if they were not shown already."""
+        if self._at_end and self._last_shown != step:
+            self._show(step, values)
+
+    def _show(self, step: int, values: Mapping[str, Any]) -> None:
+        tags = tuple(values) if self._tags is None else [tag for tag in self._tags if tag in values]
+        line = self._formatter({**{tag: values[tag] for tag in tags}, "step": step})
+        elapsed = self._interval.happened(step)
+        self._last_shown = step
+        if elapsed is not None:
+            line += f" ({elapsed[1]:.3f} sec)"
+        if isinstance(self._to, logging.Logger):
+            self._to.info("%s", line)
+        else:
+            print(line, file=self._to or sys.stderr, flush=True)
+
+
+class StopOnNan(Hook):
+    """Ends the loop when its loss is NaN.
+
+    Args:
+        fail_on_nan_loss: raise `NanLossError`; otherwise log a warning and ask the loop to stop.
+        tag: the loss among the values that the loop logs.
+        every_n_steps: how often to look; each look waits for the device that computes the loss.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be; when looking, the step did not log the loss, or it is
+            no number.
+    """
+
+    def __init__(self, fail_on_nan_loss: bool = True, tag: str = "loss", every_n_steps: int = 1) -> None:
+        self._fails: Final = fail_on_nan_loss
+        self._tag: Final = checked_tag(tag)
+        self._interval: Final = every(every_n_steps)
+
+    def begin(self) -> None:
+        """Takes back an earlier loop's request to stop."""
+        self.should_stop = False
+
+    def after_step(self, step: int, values: Mapping[str, Any]) -> None:
+        """Looks, if it is due."""
+        if not self._interval.is_due(step):
+            return
+        self._interval.happened(step)
+        if self._tag not in values:
+            raise ValueError(f"each step must log {self._tag!r} for StopOnNan, but step {step} logged {sorted(values)}")
+        if not math.isnan(checked_number(values[self._tag], f"the loss {self._tag!r}")):
+            return
+        message = f"{self._tag} is NaN at step {step}"
+        if self._fails:
+            raise NanLossError(message)
+        _logger.warning("%s: the loop stops", message)
+        self.should_stop = True
+
+
+class Hooks:
+    """Several hooks and the loop that they go along with.
+
+    `loop` does all that is needed. Where it does not fit, call `begin`, then for each step `before_step`, `log` and
+    `after_step`, look at `should_stop`, and call `end` at last.
+
+    Raises:
+        TypeError: an argument is no `Hook`.
+    """
+
+    def __init__(self, *hooks: Hook) -> None:
+        for hook in hooks:
+            if not isinstance(hook, Hook):
+                raise TypeError(f"each argument must be a summary.hooks.Hook, got {type(hook).__name__}")
+        self._hooks: Final = hooks
+        self._values: dict[str, Any] = {}
+        self._step: int | None = None
+        self._stop_requested = False
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a hook, or `request_stop`, asked to end the loop."""
+        return self._stop_requested or any(hook.should_stop for hook in self._hooks)
+
+    def request_stop(self) -> None:
+        """Asks the loop to end after the running step."""
+        self._stop_requested = True
+
+    def log(self, values: Mapping[str, Any] = MappingProxyType({}), /, **more_values: Any) -> None:
+        """Gives values of the running step to the hooks, by tag; a later value of the same tag counts.
+
+        ``hooks.log(loss=loss)`` and ``hooks.log({"loss/train": loss})`` are the same but for the tag.
+
+        Raises:
+            TypeError, ValueError: a name is no tag.
+        """
+        self._values.update({checked_tag(tag): value for tag, value in {**values, **more_values}.items()})
+
+    def loop(self, batches: Iterable[T], first_step: int = 0) -> Iterator[tuple[int, T]]:
+        """Yields the number of each step and its batch, and runs the hooks around it.
+
+        The step that ``break`` or an exception leaves is unfinished: its hooks' `Hook.after_step` is not called, but
+        `Hook.end` always is.
+
+        Raises:
+            TypeError, ValueError: ``first_step`` is no int64.
+        """
+        return self._steps(batches, checked_step(first_step))
+
+    def _steps(self, batches: Iterable[T], first_step: int) -> Iterator[tuple[int, T]]:
+        try:
+            self.begin()
+            for step, batch in enumerate(batches, first_step):
+                self.before_step(step)
+                yield step, batch
+                self.after_step(step)
+                if self.should_stop:
+                    return
+        finally:
+            self.end()
+
+    def begin(self) -> None:
+        """Begins a loop."""
+        self._values = {}
+        self._step = None
+        self._stop_requested = False
+        for hook in self._hooks:
+            hook.begin()
+
+    def before_step(self, step: int) -> None:
+        """Begins a step."""
+        self._step = step
+        self._values = {}
+        for hook in self._hooks:
+            hook.before_step(step)
+
+    def after_step(self, step: int, values: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """Ends a step; ``values`` are logged as by `log`."""
+        self.log(values)
+        for hook in self._hooks:
+            hook.after_step(step, MappingProxyType(self._values))
+
+    def end(self) -> None:
+        """Ends the loop: every hook gets to know, also when one of them fails; without a step none does."""
+        if self._step is None:
+            return
+        with ExitStack() as ends:
+            for hook in reversed(self._hooks):
+                ends.callback(hook.end, self._step, MappingProxyType(self._values))
+
+
+def _line(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{tag} = {_shortest(tag, value)}" for tag, value in values.items())
+
+
+def _shortest(tag: str, value: Any) -> str:
+    """A number with no more digits than tell it from its neighbours of the same precision."""
+    if isinstance(value, str | int):
+        return str(value)
+    number = checked_number(value, f"the value {tag!r}")
+    # PyTorch's dtypes have the names of NumPy's after a dot.
+    match str(getattr(value, "dtype", "")).rpartition(".")[2]:
+        case "float16":
+            return str(np.float16(number))
+        case "float32" | "bfloat16":
+            return str(np.float32(number))
+        case dtype if "int" in dtype:
+            return str(int(number))
+        case _:
+            return str(number)
+
+
+def _checked_writer(writer: SummaryWriter) -> SummaryWriter:
+    if not callable(getattr(writer, "add_scalar", None)):
+        raise TypeError(f"writer must be a SummaryWriter, got {type(writer).__name__}")
+    return writer

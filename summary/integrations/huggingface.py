@@ -1,0 +1,122 @@
+"""`StepscopeCallback`: a callback for the Trainer of Hugging Face's Transformers, in place of TensorBoard's.
+
+from transformers import Trainer, TrainingArguments
+from summary.integrations.huggingface import StepscopeCallback
+
+arguments = TrainingArguments("output", report_to="none")
+Trainer(model, arguments, train_dataset=dataset, callbacks=[StepscopeCallback()]).train()
+"""
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from summary.arguments import checked_number
+from summary.kinds.hparams import checked_hparams, session_end, session_start, start_info
+from summary.proto import hparams_pb2
+from summary.proto.hparams_pb2 import SessionEndInfo
+from summary.proto.summary_pb2 import Summary
+from summary.writer import SummaryWriter, default_log_dir
+
+try:
+    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+except ImportError as error:
+    raise ImportError(
+        f"summary.integrations.huggingface needs Transformers: pip install 'transformers[torch]' ({error})"
+    ) from error
+
+_logger: Final = logging.getLogger(__name__)
+
+_DIRECTORY_VARIABLE: Final = "TENSORBOARD_LOGGING_DIR"
+
+
+class StepscopeCallback(TrainerCallback):  # type: ignore[misc]
+    """Writes what a Trainer logs, its arguments, the model's configuration, and the hyperparameters of the session.
+
+    Tags are those of ``transformers.integrations.TensorBoardCallback``: ``eval_loss`` is written as ``eval/loss``,
+    ``test_loss`` as ``test/loss``, and all else as ``train/...``. Only the process of rank 0 writes. A training that
+    goes on from a checkpoint supersedes the points after it.
+
+    Args:
+        writer: where to; made at the beginning of the training if absent.
+        log_dir: the folder of the writer that is made; by default that of the environment variable
+            TENSORBOARD_LOGGING_DIR, else the arguments' ``logging_dir``, else ``<output_dir>/runs/<date>_<host>``. In a
+            search of hyperparameters, each trial has a folder of its own below the last.
+
+    Raises:
+        TypeError: both are given.
+    """
+
+    def __init__(self, writer: SummaryWriter | None = None, *, log_dir: str | os.PathLike[str] | None = None) -> None:
+        if writer is not None and log_dir is not None:
+            raise TypeError(f"log_dir is of the writer that is made, so give one of the two, got {log_dir!r} as well")
+        self._writer = writer
+        self._log_dir: Final = log_dir
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Writes the arguments and the configuration as text and the hyperparameters."""
+        if not state.is_world_process_zero:
+            return
+        if state.is_hyper_param_search and state.trial_name is not None:
+            self._writer = self._new_writer(os.path.join(args.output_dir, default_log_dir(""), state.trial_name), 0)
+        writer = self._writer_for(args, state)
+        writer.add_text("args", args.to_json_string())
+        config = getattr(kwargs.get("model"), "config", None)
+        if config is not None:
+            writer.add_text("model_config", config.to_json_string())
+        hparams = checked_hparams(args.to_sanitized_dict())
+        writer.add_summary(Summary(value=[session_start(start_info(hparams))]))
+
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Writes numbers as scalars and strings as text; warns of what is neither."""
+        if not state.is_world_process_zero or not logs:
+            return
+        writer = self._writer_for(args, state)
+        for name, value in logs.items():
+            tag = tag_of(name)
+            if isinstance(value, str):
+                writer.add_text(tag, value, state.global_step)
+                continue
+            try:
+                writer.add_scalar(tag, checked_number(value, f"the metric {name!r}"), state.global_step)
+            except (TypeError, ValueError) as error:
+                _logger.warning("left out of the log: %s", error)
+        writer.flush()
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """Writes that the session ended, and closes the file; what is logged later opens another one."""
+        if not state.is_world_process_zero or self._writer is None:
+            return
+        end = session_end(SessionEndInfo(status=hparams_pb2.STATUS_SUCCESS))
+        self._writer.add_summary(Summary(value=[end]), state.global_step)
+        self._writer.close()
+
+    def _writer_for(self, args: TrainingArguments, state: TrainerState) -> SummaryWriter:
+        if self._writer is None:
+            log_dir = self._log_dir or os.environ.get(_DIRECTORY_VARIABLE) or getattr(args, "logging_dir", None)
+            folder = os.path.expanduser(log_dir) if log_dir else os.path.join(args.output_dir, default_log_dir(""))
+            self._writer = self._new_writer(folder, state.global_step)
+        return self._writer
+
+    def _new_writer(self, folder: str, global_step: int) -> SummaryWriter:
+        return SummaryWriter(folder, purge_step=global_step + 1 if global_step else None)
+
+
+def tag_of(name: str) -> str:
+    """The tag of what a Trainer logs under ``name``."""
+    for start in ("eval", "test"):
+        if name.startswith(f"{start}_"):
+            return f"{start}/{name[len(start) + 1 :]}"
+    return f"train/{name}"

@@ -1,0 +1,159 @@
+"""Graphs of models: of operations, as GraphDef; of layers, as Keras writes them; and of functions, in RunMetadata."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from google.protobuf.message import DecodeError
+
+from summary.kinds.base import Kind, PayloadError
+from summary.kinds.run_metadata import decode_run_metadata
+from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.proto import summary_pb2
+from summary.proto.event_pb2 import Event
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.meta_graph_pb2 import MetaGraphDef
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.summary_pb2 import Summary, SummaryMetadata
+
+PLUGIN_NAME: Final = "graphs"
+KERAS_PLUGIN_NAME: Final = "graph_keras_model"
+FUNCTIONS_PLUGIN_NAME: Final = "graph_run_metadata_graph"
+
+_VERSION: Final = b"1"
+"""The plugin content without which TensorBoard passes a Keras model or a function graph over."""
+
+
+@dataclass(frozen=True)
+class KerasModel:
+    """A Keras model as its layers."""
+
+    json: str
+    """What ``model.to_json()`` gave."""
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The parsed JSON: ``class_name``, ``config`` and more, as Keras 2 or Keras 3 lays it out."""
+        config: dict[str, Any] = json.loads(self.json)
+        return config
+
+
+def graph(graph_def: GraphDef) -> Event:
+    """The event that holds a run's graph, under the tag ``__run_graph__``; no summary holds one."""
+    return Event(graph_def=graph_def.SerializeToString())
+
+
+def keras_model(tag: str, model_json: str) -> Summary.Value:
+    """A value with a Keras model's JSON; Keras's own callback uses the tag "keras".
+
+    Raises:
+        ValueError: the text is no JSON object with a ``config``.
+    """
+    parse_keras_json(model_json)
+    metadata = _metadata(KERAS_PLUGIN_NAME)
+    return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([model_json.encode()], ()))
+
+
+def function_graphs(tag: str, run_metadata: RunMetadata) -> Summary.Value:
+    """A value with RunMetadata whose ``function_graphs`` are the graph, as TensorFlow's ``trace_export`` writes it."""
+    metadata = _metadata(FUNCTIONS_PLUGIN_NAME)
+    encoded = run_metadata.SerializeToString()
+    return Summary.Value(tag=tag, metadata=metadata, tensor=strings_tensor([encoded], ()))
+
+
+def parse_keras_json(text: str) -> dict[str, Any]:
+    """The object in a Keras model's JSON.
+
+    Raises:
+        ValueError: it is no JSON object with a ``config``, or it cannot be encoded as UTF-8.
+    """
+    try:
+        text.encode()
+        parsed = json.loads(text)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"the JSON of a Keras model must be text that UTF-8 can encode: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected the JSON of a Keras model, as model.to_json() gives it: {error}") from error
+    if not isinstance(parsed, dict) or not isinstance(parsed.get("config"), Mapping):
+        raise ValueError(
+            'expected the JSON of a Keras model, an object with a "config", as model.to_json() gives it, '
+            f"got {text[:60]!r}"
+        )
+    return parsed
+
+
+def decode_graph(value: Summary.Value) -> GraphDef:
+    """The GraphDef in a string tensor of one element.
+
+    Raises:
+        PayloadError: it is no such tensor, or its bytes are no GraphDef.
+    """
+    encoded = _only_string(value, "a graph")
+    try:
+        return GraphDef.FromString(encoded)
+    except DecodeError as error:
+        raise PayloadError(f"expected a GraphDef message, got {encoded[:20]!r}...: {error}") from error
+
+
+def decode_keras_model(value: Summary.Value) -> KerasModel:
+    """The JSON in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+
+    Raises:
+        PayloadError: it is no such tensor, or holds no JSON object with a ``config``.
+    """
+    _check_version(value, KERAS_PLUGIN_NAME)
+    try:
+        text = _only_string(value, "a Keras model").decode()
+        parse_keras_json(text)
+    except ValueError as error:
+        raise PayloadError(str(error)) from error
+    return KerasModel(text)
+
+
+def decode_function_graphs(value: Summary.Value) -> RunMetadata:
+    """The RunMetadata in a string tensor of one element; metadata, if any, must have the content ``b"1"``.
+
+    Raises:
+        PayloadError: it is no such tensor, or its bytes are no RunMetadata.
+    """
+    _check_version(value, FUNCTIONS_PLUGIN_NAME)
+    return decode_run_metadata(value)
+
+
+def graph_in_meta_graph(encoded: bytes) -> bytes:
+    """The serialised ``graph_def`` of a serialised MetaGraphDef; empty if it has none.
+
+    Raises:
+        PayloadError: the bytes are no MetaGraphDef.
+    """
+    try:
+        return MetaGraphDef.FromString(encoded).graph_def.SerializeToString()
+    except DecodeError as error:
+        raise PayloadError(f"expected a MetaGraphDef message, got {encoded[:20]!r}...: {error}") from error
+
+
+def _metadata(plugin_name: str) -> SummaryMetadata:
+    # No data class, as from TensorFlow: TensorBoard makes one string a sequence of blobs only where none is stated.
+    return plugin_metadata(plugin_name, summary_pb2.DATA_CLASS_UNKNOWN, _VERSION)
+
+
+def _check_version(value: Summary.Value, plugin_name: str) -> None:
+    plugin = value.metadata.plugin_data
+    if plugin.plugin_name == plugin_name and plugin.content != _VERSION:
+        raise PayloadError(f"expected {plugin_name} of version {_VERSION!r}, got {plugin.content[:20]!r}")
+
+
+def _only_string(value: Summary.Value, name: str) -> bytes:
+    if value.WhichOneof("value") != "tensor":
+        raise PayloadError(f"expected {name} as a tensor, got {value.WhichOneof('value') or 'no value'}")
+    parts = strings(value.tensor)
+    if parts.size != 1:
+        raise PayloadError(f"expected one string for {name}, got shape {list(parts.shape)}")
+    encoded: bytes = parts.item()
+    return encoded
+
+
+KIND: Final = Kind(PLUGIN_NAME, None, decode_graph)
+KERAS_KIND: Final = Kind(KERAS_PLUGIN_NAME, None, decode_keras_model)
+FUNCTIONS_KIND: Final = Kind(FUNCTIONS_PLUGIN_NAME, None, decode_function_graphs)

@@ -1,0 +1,37 @@
+"""Protobuf messages of anybody's class, brought to ours."""
+
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+M = TypeVar("M", bound=Message)
+
+
+def own_message(kind: type[M], message: object, name: str) -> M:
+    """A copy of ``message`` in our class ``kind``: from any class of that name, or serialised.
+
+    Raises:
+        TypeError: it is another message, or none.
+        ValueError: the bytes are no such message.
+    """
+    wanted = kind.DESCRIPTOR.name
+    if isinstance(message, bytes):
+        serialized = message
+    elif is_message(message, wanted):
+        serialized = message.SerializeToString()  # type: ignore[attr-defined]
+    else:
+        raise TypeError(f"{name} must be a {wanted} message or its bytes, got {type_name(message)}")
+    try:
+        return kind.FromString(serialized)
+    except DecodeError as error:
+        raise ValueError(f"{name} must be a {wanted} message, got bytes that are none: {error}") from error
+
+
+def is_message(value: object, kind: str) -> bool:
+    """Whether ``value`` is a protobuf message of a class of that name: ours, TensorFlow's or TensorBoard's."""
+    descriptor = getattr(value, "DESCRIPTOR", None)
+    return getattr(descriptor, "name", None) == kind and hasattr(value, "SerializeToString")
+
+
+def type_name(value: object) -> str:
+    return type(value).__name__

@@ -1,0 +1,120 @@
+"""Files below an address that `fsspec` knows."""
+
+import io
+import os
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, Final, cast
+
+from summary.source import FoundFile
+
+_TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
+"""What file systems call the time of a file's last change."""
+
+
+class RemoteSource:
+    """Files of a file system of `fsspec`, listed at every look and read by ranges.
+
+    Args:
+        address: such as ``s3://bucket/logs``.
+
+    Raises:
+        ValueError: nobody knows the protocol.
+        ImportError: the protocol needs a package that is not installed; the message names it.
+    """
+
+    def __init__(self, address: str) -> None:
+        from fsspec.core import url_to_fs
+
+        self._file_system, self._root = url_to_fs(address.rstrip("/"), use_listings_cache=False)
+        self.address: Final = address
+
+    @property
+    def watchable_folders(self) -> Sequence[Path]:
+        return ()
+
+    def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        self._file_system.invalidate_cache()
+        try:
+            found: dict[str, dict[str, Any]] = self._file_system.find(self._root, detail=True)
+        except FileNotFoundError:
+            return
+        untold = [name for name, info in found.items() if info.get("size") is None]
+        sizes = dict(zip(untold, self._file_system.sizes(untold), strict=True)) if untold else {}
+        for name, info in found.items():
+            relative = PurePosixPath(name.removeprefix(self._root).lstrip("/"))
+            size = sizes.get(name, info.get("size"))
+            if relative.parts and ".." not in relative.parts and size is not None:
+                yield FoundFile(relative, int(size), _modified_ns(info), (0, 0))
+
+    def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
+        reader = _RangeReader(self._file_system, f"{self._root}/{path}")
+        reader.seek(offset)
+        return cast(BinaryIO, reader)
+
+    def locate(self, path: PurePosixPath) -> str:
+        return f"{self.address.rstrip('/')}/{path}"
+
+
+class _RangeReader(io.RawIOBase):
+    """A remote file of which each `read` asks for one range; errors of any library are OSError."""
+
+    def __init__(self, file_system: Any, path: str) -> None:
+        self._file_system = file_system
+        self._path = path
+        self._position = 0
+        self._size = self._current_size()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END:
+            self._size = self._current_size()
+            offset += self._size
+        elif whence == os.SEEK_CUR:
+            offset += self._position
+        self._position = offset
+        return offset
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        end = min(self._position + len(view), self._size)
+        if end <= self._position:
+            return 0
+        content = self._range(self._position, end)
+        view[: len(content)] = content
+        self._position += len(content)
+        return len(content)
+
+    def _range(self, begin: int, end: int) -> bytes:
+        try:
+            content = bytes(self._file_system.cat_file(self._path, start=begin, end=end))
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(f"{type(error).__name__}: {error}") from error
+        # A server that knows no ranges answers with the whole file.
+        return content if len(content) <= end - begin else content[begin:end]
+
+    def _current_size(self) -> int:
+        try:
+            return int(self._file_system.size(self._path) or 0)
+        except OSError:
+            raise
+        except Exception as error:
+            raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _modified_ns(info: dict[str, Any]) -> int:
+    for name in _TIMES:
+        time = info.get(name)
+        if isinstance(time, datetime):
+            return int(time.timestamp() * 1e9)
+        if isinstance(time, int | float):
+            return int(time * 1e9)
+    return 0

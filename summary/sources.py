@@ -1,0 +1,105 @@
+"""From what a user calls a log directory to the source of its files."""
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Final
+
+from summary.local_source import LocalSource
+from summary.remote_source import RemoteSource
+from summary.source import FoundFile, Source
+from summary.storage import is_address
+
+_NAMED: Final = re.compile(r"([^/\\:]+):(?!//)(.+)", re.DOTALL)
+
+
+class SeveralSources:
+    """Several trees as one, each below a folder of its own name."""
+
+    def __init__(self, sources: Mapping[str, Source]) -> None:
+        self._sources: Final = dict(sources)
+
+    @property
+    def address(self) -> str:
+        return ", ".join(source.address for source in self._sources.values())
+
+    @property
+    def watchable_folders(self) -> Sequence[Path]:
+        return [folder for source in self._sources.values() for folder in source.watchable_folders]
+
+    def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        for name, source in self._sources.items():
+            for found in source.list(changed):
+                yield replace(found, path=PurePosixPath(name) / found.path)
+
+    def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
+        return self._sources[path.parts[0]].open(PurePosixPath(*path.parts[1:]), offset)
+
+    def locate(self, path: PurePosixPath) -> str:
+        return self._sources[path.parts[0]].locate(PurePosixPath(*path.parts[1:]))
+
+
+def source_of(logdir: str | os.PathLike[str]) -> Source:
+    """The files of one log directory: a path, a path with wildcards, or an address such as ``s3://bucket/logs``.
+
+    Wildcards choose folders, those that come later too; a folder of that very name is meant itself.
+
+    Raises:
+        ValueError: nobody knows the address's protocol.
+        ImportError: the protocol needs a package that is not installed; the message names it.
+    """
+    given = os.fspath(logdir)
+    if is_address(given):
+        return RemoteSource(given)
+    path = Path(given).expanduser().absolute()
+    if not glob.has_magic(given) or path.exists():
+        return LocalSource(path)
+    parts = path.parts
+    first = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    return LocalSource(Path(*parts[:first]), only=parts[first:])
+
+
+def sources_of(logdirs: Sequence[str]) -> Source:
+    """The files of one or several log directories, each a `source_of`, or ``NAME:`` before one.
+
+    The runs of several are prefixed by NAME, or else by as many of the path's last folders as tell it from the
+    others. One without a name has its runs as they are.
+
+    Raises:
+        ValueError: two have the same name, or an address's protocol is unknown.
+        ImportError: a protocol's package is missing.
+    """
+    named = [named_logdir(given) for given in logdirs]
+    if len(named) == 1 and named[0][0] is None:
+        return source_of(named[0][1])
+    unnamed = [logdir for name, logdir in named if name is None]
+    names = [name if name is not None else _telling_name(logdir, unnamed) for name, logdir in named]
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ValueError(f"two log directories are called {name!r}; give them names, as in NAME:DIR")
+    return SeveralSources({name: source_of(logdir) for name, (_, logdir) in zip(names, named, strict=True)})
+
+
+def named_logdir(given: str) -> tuple[str | None, str]:
+    """``NAME:DIR`` in its parts; a path or an address that merely holds a colon has no name."""
+    match = _NAMED.fullmatch(given)
+    if match is None or is_address(given) or os.path.exists(given):
+        return None, given
+    return match[1], match[2]
+
+
+def _telling_name(logdir: str, others: Sequence[str]) -> str:
+    parts = _parts(logdir)
+    for length in range(1, len(parts) + 1):
+        if sum(_parts(other)[-length:] == parts[-length:] for other in others) == 1:
+            return "_".join(parts[-length:])
+    return "_".join(parts)
+
+
+def _parts(logdir: str) -> list[str]:
+    path = logdir if is_address(logdir) else os.path.abspath(os.path.expanduser(logdir))
+    return [part for part in re.split(r"[/\\]+", path) if part]

@@ -1,0 +1,398 @@
+"""Where a run's files are written: a local folder, or one that `fsspec` reaches by its address."""
+
+import contextlib
+import errno
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Protocol
+
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
+"""``s3://bucket/run``, ``memory://run`` or a chain such as ``simplecache::s3://...``; but no drive of Windows."""
+_APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "ssh"})
+"""Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced whole."""
+_LARGEST_REPLACED: Final = 8 << 20
+"""Bytes after which a file that is replaced at each flush gives way to another one."""
+
+
+class AppendFile(Protocol):
+    """A file that grows at its end; used by one thread at a time."""
+
+    @property
+    def name(self) -> str:
+        """Its path or address."""
+        ...
+
+    def write(self, data: memoryview) -> int:
+        """Takes some of ``data``, at least a byte, and returns how many; raises OSError where it takes none."""
+        ...
+
+    def flush(self, *, to_disk: bool) -> None:
+        """Returns when readers can see what was taken, or when a disk holds it; raises OSError.
+
+        After an error nothing is lost: the next call tries again.
+        """
+        ...
+
+    @property
+    def unflushed(self) -> int:
+        """Bytes that were taken and that readers cannot see yet."""
+        ...
+
+    @property
+    def full(self) -> bool:
+        """Whether what comes next belongs into another file."""
+        ...
+
+    def close(self) -> None:
+        """Releases the file; what is not flushed is lost."""
+        ...
+
+    def remove(self) -> None:
+        """Deletes the closed file, if that can be done."""
+        ...
+
+
+class Folder(Protocol):
+    """A folder to write into; it is made when something is written."""
+
+    @property
+    def address(self) -> str:
+        """Its path or address."""
+        ...
+
+    def child(self, relative: str) -> "Folder":
+        """The folder at a path below this one."""
+        ...
+
+    def make(self) -> None:
+        """Makes the folder, if it is not there; raises OSError."""
+        ...
+
+    def create(self, name: str) -> AppendFile:
+        """A new, empty file in the folder; raises FileExistsError if there is one, or another OSError."""
+        ...
+
+    def read(self, relative: str) -> bytes:
+        """The content of a file; raises FileNotFoundError or another OSError."""
+        ...
+
+    def replace(self, relative: str, content: bytes) -> None:
+        """Writes a whole file in place of any other, so that a local reader never sees half; raises OSError."""
+        ...
+
+    def locked(self) -> AbstractContextManager[None]:
+        """Keeps out other threads and processes that ask for the same, where the system can."""
+        ...
+
+
+def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
+    """The folder that ``log_dir`` names: a path, or an address such as ``s3://bucket/run``.
+
+    Raises:
+        ValueError: nobody knows the address's protocol.
+        ImportError: the protocol needs a package that is not installed; the message names it.
+    """
+    address = os.fspath(log_dir)
+    if not _ADDRESS.match(address):
+        return LocalFolder(Path(log_dir))
+    from fsspec.implementations.local import LocalFileSystem
+
+    folder = RemoteFolder(address.rstrip("/"))
+    file_system, path = folder.file_system_and_path()
+    return LocalFolder(Path(path)) if isinstance(file_system, LocalFileSystem) else folder
+
+
+def is_address(log_dir: str | os.PathLike[str]) -> bool:
+    """Whether ``log_dir`` is an address for `fsspec` rather than a local path."""
+    return _ADDRESS.match(os.fspath(log_dir)) is not None
+
+
+def read_at(address: str) -> bytes:
+    """The content of the file at a local path or an address; raises OSError."""
+    if not is_address(address):
+        return Path(address).read_bytes()
+    folder, _, name = address.rpartition("/")
+    return RemoteFolder(folder).read(name)
+
+
+class LocalFolder:
+    """A folder of this machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path: Final = path
+        self.address = str(path)
+
+    def child(self, relative: str) -> "LocalFolder":
+        return LocalFolder(self.path / relative)
+
+    def make(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def create(self, name: str) -> "LocalFile":
+        return LocalFile(self.path / name)
+
+    def read(self, relative: str) -> bytes:
+        return (self.path / relative).read_bytes()
+
+    def replace(self, relative: str, content: bytes) -> None:
+        path = self.path / relative
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            unfinished.write_bytes(content)
+            unfinished.replace(path)
+        except OSError:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        if sys.platform == "win32":
+            yield
+            return
+        import fcntl
+
+        self.make()
+        fd = os.open(self.path, os.O_RDONLY)
+        try:
+            # Network file systems may know no locks.
+            with contextlib.suppress(OSError):
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            # A child that was forked meanwhile has the file open too, so closing alone would not free the lock.
+            with contextlib.suppress(OSError):
+                fcntl.flock(fd, fcntl.LOCK_UN)
+            os.close(fd)
+
+
+class LocalFile:
+    """A file of this machine; what was written is the operating system's at once."""
+
+    unflushed = 0
+    full = False
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path)
+        self._path: Final = path
+        self._entry_on_disk = False
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._fd: Final = os.open(path, flags, 0o666)
+
+    def write(self, data: memoryview) -> int:
+        return os.write(self._fd, data)
+
+    def flush(self, *, to_disk: bool) -> None:
+        if not to_disk:
+            return
+        os.fsync(self._fd)
+        if not self._entry_on_disk:
+            _sync_folder(self._path.parent)
+            self._entry_on_disk = True
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)
+
+
+class Nowhere:
+    """A folder that takes everything and keeps nothing."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def child(self, relative: str) -> "Nowhere":
+        return Nowhere(f"{self.address}/{relative}")
+
+    def make(self) -> None:
+        pass
+
+    def create(self, name: str) -> "NoFile":
+        return NoFile(f"{self.address}/{name}")
+
+    def read(self, relative: str) -> bytes:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{self.address}/{relative}")
+
+    def replace(self, relative: str, content: bytes) -> None:
+        pass
+
+    def locked(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+
+class NoFile:
+    """A file in `Nowhere`."""
+
+    unflushed = 0
+    full = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def write(self, data: memoryview) -> int:
+        return len(data)
+
+    def flush(self, *, to_disk: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def remove(self) -> None:
+        pass
+
+
+class RemoteFolder:
+    """A folder on any file system of `fsspec`."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def file_system_and_path(self) -> tuple[Any, str]:
+        """The file system and the folder's path on it; looked up anew each time, as a forked child needs its own."""
+        from fsspec.core import url_to_fs
+
+        file_system, path = url_to_fs(self.address)
+        return file_system, path
+
+    def child(self, relative: str) -> "RemoteFolder":
+        return RemoteFolder(f"{self.address}/{relative}")
+
+    def make(self) -> None:
+        # Object stores have no folders, and may forbid to ask for them; others get theirs with the first file.
+        pass
+
+    def create(self, name: str) -> "GrowingRemoteFile | ReplacedRemoteFile":
+        file_system, path = self.file_system_and_path()
+        if _as_os_error(file_system.exists, f"{path}/{name}"):
+            raise FileExistsError(f"{self.address}/{name} exists")
+        protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
+        kind = GrowingRemoteFile if protocols & _APPENDING else ReplacedRemoteFile
+        return kind(self, name)
+
+    def read(self, relative: str) -> bytes:
+        file_system, path = self.file_system_and_path()
+        return bytes(_as_os_error(file_system.cat_file, f"{path}/{relative}"))
+
+    def replace(self, relative: str, content: bytes) -> None:
+        file_system, path = self.file_system_and_path()
+        target = f"{path}/{relative}"
+        try:
+            _as_os_error(file_system.pipe_file, target, content)
+        except OSError:
+            with contextlib.suppress(Exception):
+                file_system.makedirs(str(PurePosixPath(target).parent), exist_ok=True)
+            _as_os_error(file_system.pipe_file, target, content)
+
+    def locked(self) -> AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def remove(self, relative: str) -> None:
+        """Deletes a file, if that can be done."""
+        file_system, path = self.file_system_and_path()
+        with contextlib.suppress(Exception):
+            file_system.rm_file(f"{path}/{relative}")
+
+
+class GrowingRemoteFile:
+    """A remote file that is appended to."""
+
+    unflushed = 0
+    full = False
+
+    def __init__(self, folder: RemoteFolder, name: str) -> None:
+        self.name = f"{folder.address}/{name}"
+        self._folder: Final = folder
+        self._file_name: Final = name
+        self._size = 0
+        self._size_known = True
+        folder.replace(name, b"")
+
+    def write(self, data: memoryview) -> int:
+        file_system, folder = self._folder.file_system_and_path()
+        path = f"{folder}/{self._file_name}"
+        if not self._size_known:
+            before, self._size = self._size, int(_as_os_error(file_system.size, path))
+            self._size_known = True
+            if self._size > before:
+                return self._size - before
+        self._size_known = False
+        _as_os_error(_append, file_system, path, bytes(data))
+        self._size_known = True
+        self._size += len(data)
+        return len(data)
+
+    def flush(self, *, to_disk: bool) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def remove(self) -> None:
+        self._folder.remove(self._file_name)
+
+
+class ReplacedRemoteFile:
+    """A remote file that is written whole at each flush."""
+
+    def __init__(self, folder: RemoteFolder, name: str) -> None:
+        self.name = f"{folder.address}/{name}"
+        self._folder: Final = folder
+        self._file_name: Final = name
+        self._content = bytearray()
+        self._flushed = 0
+
+    @property
+    def unflushed(self) -> int:
+        return len(self._content) - self._flushed
+
+    @property
+    def full(self) -> bool:
+        return self._flushed >= _LARGEST_REPLACED
+
+    def write(self, data: memoryview) -> int:
+        self._content += data
+        return len(data)
+
+    def flush(self, *, to_disk: bool) -> None:
+        if self.unflushed:
+            self._folder.replace(self._file_name, bytes(self._content))
+            self._flushed = len(self._content)
+
+    def close(self) -> None:
+        self._content.clear()
+
+    def remove(self) -> None:
+        self._folder.remove(self._file_name)
+
+
+def _append(file_system: Any, path: str, data: bytes) -> None:
+    with file_system.open(path, "ab") as stream:
+        stream.write(data)
+
+
+def _as_os_error(operation: Any, *arguments: Any) -> Any:
+    """Calls a function of `fsspec`, whose implementations raise errors of the libraries below them."""
+    try:
+        return operation(*arguments)
+    except OSError:
+        raise
+    except Exception as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Brings the folder's entries to the disk, where the system can."""
+    if os.name == "nt":
+        return
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

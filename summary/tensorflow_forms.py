@@ -1,0 +1,203 @@
+"""What callers of TensorFlow's summary functions pass, brought to one form; `summary.v1` and `summary.v2` share it."""
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summary.arguments import as_array, checked_number
+from summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
+from summary.kinds.tensors import numbers_tensor, strings_tensor
+from summary.messages import is_message, own_message, type_name
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.tensor_pb2 import TensorProto
+from summary.storage import is_address
+
+_FULL_SCALE: Final = 1 << 15
+
+
+def graph_def_of(graph: Any) -> GraphDef:
+    """A graph as a message.
+
+    Args:
+        graph: a GraphDef of any class, its bytes, a ``tf.Graph`` or what else has ``as_graph_def``, or a model that
+            `summary.graphs.graph_of` takes.
+
+    Raises:
+        TypeError: it is none of these.
+        ValueError: the bytes are no GraphDef.
+    """
+    if isinstance(graph, bytes) or is_message(graph, "GraphDef"):
+        return own_message(GraphDef, graph, "a graph")
+    if hasattr(graph, "as_graph_def"):
+        return own_message(GraphDef, graph.as_graph_def(add_shapes=True), "what as_graph_def gives")
+    # Models need what reads them; callers with a graph at hand do not.
+    from summary.graphs import graph_of
+
+    return graph_of(graph)
+
+
+def array_of(values: Any, name: str) -> NDArray[Any]:
+    """``values`` as TensorFlow converts them: Python's floats are float32; lists may hold tensors.
+
+    Raises:
+        TypeError: they are no rectangular array of real numbers.
+    """
+    if not isinstance(values, list | tuple):
+        array = as_array(values, name)
+        return array.astype(np.float32) if isinstance(values, float) else array
+    if not any(hasattr(element, "__array__") or hasattr(element, "detach") for element in values):
+        array = as_array(values, name)
+        return array.astype(np.float32) if array.dtype == np.float64 else array
+    return as_array([as_array(element, name) for element in values], name)
+
+
+def strings_of(content: Any, name: str) -> NDArray[np.object_]:
+    """`str` objects of any shape, of strings, UTF-8 bytes, nested lists or arrays of them, or tensors with ``numpy()``.
+
+    Raises:
+        TypeError: an element is neither, or the rows differ in length.
+        ValueError: bytes are no UTF-8.
+    """
+    if hasattr(content, "numpy"):
+        content = content.numpy()
+    try:
+        array = np.asarray(content, dtype=object)
+    except ValueError as error:
+        raise TypeError(f"{name} must be rectangular: {error}") from None
+    texts = np.empty(array.size, dtype=object)
+    texts[:] = [_text(element, name) for element in array.reshape(-1)]
+    return texts.reshape(array.shape)
+
+
+def tensor_proto_of(values: Any, name: str) -> TensorProto:
+    """Numbers, booleans or strings of any shape as a tensor of their dtype.
+
+    Raises:
+        TypeError: they are none of these.
+        ValueError: strings are no UTF-8.
+    """
+    plain = values.numpy() if hasattr(values, "numpy") and not hasattr(values, "detach") else values
+    if _is_text(plain):
+        array = np.asarray(plain, dtype=object)
+        return strings_tensor([_encoded(element, name) for element in array.reshape(-1)], array.shape)
+    if isinstance(plain, float | list | tuple):
+        return numbers_tensor(array_of(plain, name))
+    return numbers_tensor(as_array(plain, name, allow_complex=True))
+
+
+def pcm16(samples: Any, ranks: Sequence[int], name: str, stacklevel: int) -> NDArray[np.int16]:
+    """Floats in -1..1 as 16-bit sound: times 32768, rounded halves away from zero, clipped with a warning.
+
+    The rule of TensorFlow's ``core/lib/wav/wav_io.cc``. Shape [clips, frames, channels]; where ``ranks`` has 2, a
+    missing last axis is one channel. ``stacklevel`` is that of `warnings.warn`.
+
+    Raises:
+        TypeError: the samples are no floats.
+        ValueError: another rank, no sample, or NaN.
+    """
+    array = array_of(samples, name)
+    if array.dtype.kind != "f":
+        raise TypeError(f"{name} must be floats (-1..1), got {array.dtype}")
+    if array.ndim not in ranks or array.size == 0:
+        shapes = " or ".join(str(["clips", "frames", "channels"][:rank]).replace("'", "") for rank in ranks)
+        raise ValueError(f"{name} must have samples of shape {shapes}, got shape {array.shape}")
+    if np.isnan(array).any():
+        raise ValueError(f"{name} must have numbers only, got {int(np.isnan(array).sum())} NaN")
+    outside = int((np.abs(array) > 1).sum())
+    if outside:
+        warnings.warn(f"{name} clips {outside} of {array.size} samples to -1..1", stacklevel=stacklevel)
+    # A double holds the product and the half exactly, for any float32.
+    scaled = array.astype(np.float64).clip(-1, 1) * _FULL_SCALE
+    rounded = np.trunc(scaled + np.copysign(0.5, scaled)).clip(-_FULL_SCALE, _FULL_SCALE - 1)
+    whole: NDArray[np.int16] = rounded.astype(np.int16)
+    return whole if whole.ndim == 3 else whole[:, :, np.newaxis]
+
+
+def whole_number(value: Any, name: str, *, least: int) -> int:
+    """``value`` as an int.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is a fraction, or below ``least``.
+    """
+    number = checked_number(value, name)
+    if not (number.is_integer() and number >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(number)
+
+
+def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
+    """A log directory's path.
+
+    Raises:
+        TypeError: it is no path.
+        ValueError: it is None or empty.
+    """
+    if logdir is None:
+        raise ValueError("logdir must be the path of a folder, got None")
+    if not isinstance(logdir, str | bytes | os.PathLike):
+        raise TypeError(f"logdir must be the path of a folder, got {type_name(logdir)}")
+    path: str = os.fsdecode(logdir)
+    if not path:
+        raise ValueError("logdir must be the path of a folder, got an empty string")
+    return path
+
+
+def checked_suffix(suffix: str | None, default: str) -> str:
+    """The end of an event file's name.
+
+    Raises:
+        TypeError: it is no string.
+        ValueError: it names another folder.
+    """
+    if suffix is None:
+        return default
+    if not isinstance(suffix, str):
+        raise TypeError(f"filename_suffix must be a string, got {type_name(suffix)}")
+    if any(separator in suffix for separator in "/\\\0"):
+        raise ValueError(f"filename_suffix must be part of a file's name, got {suffix!r}")
+    return suffix
+
+
+def longest_wait(seconds: float, name: str, logdir: str) -> float:
+    """Seconds that an event may wait for others: ``seconds``, but no longer than it would wait anyway.
+
+    Raises:
+        ValueError: ``seconds`` is negative or NaN.
+    """
+    if not seconds >= 0:
+        raise ValueError(f"{name} must not be negative, got {seconds:g}")
+    return min(seconds, REMOTE_LINGER if is_address(logdir) else LOCAL_LINGER)
+
+
+def _text(element: object, name: str) -> str:
+    if isinstance(element, str):
+        return element
+    if not isinstance(element, bytes):
+        raise TypeError(f"{name} must be a string or an array of strings, got {type_name(element)}")
+    try:
+        return element.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} must be UTF-8: {error}") from error
+
+
+def _encoded(element: object, name: str) -> bytes:
+    if isinstance(element, bytes):
+        return element
+    if not isinstance(element, str):
+        raise TypeError(f"{name} must be numbers, or strings only, got {type_name(element)} among strings")
+    try:
+        return element.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{name} must be text that UTF-8 can encode: {error}") from error
+
+
+def _is_text(values: Any) -> bool:
+    """Whether they are strings, as the first of them tells."""
+    while isinstance(values, list | tuple) and values:
+        values = values[0]
+    return isinstance(values, str | bytes) or (isinstance(values, np.ndarray) and values.dtype.kind in "USO")

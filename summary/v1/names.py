@@ -1,0 +1,44 @@
+"""From the name of a summary to its tag, by TensorFlow 1's rule."""
+
+import re
+import warnings
+from typing import Final
+
+from summary.arguments import checked_tag
+
+_ILLEGAL: Final = re.compile(r"[^-/\w.]")
+
+
+def tag_of(name: str, family: str | None = None) -> str:
+    """The tag: the clean name, or ``<family>/<family>/<name>``, so that the family is always the first part.
+
+    In names and families, what is no letter, digit, "_", ".", "-" or "/" becomes "_", and leading slashes go, with a
+    warning (TensorFlow's ``summary_op_util.py``).
+
+    Raises:
+        TypeError: a name or a family is no string.
+        ValueError: nothing is left of it.
+    """
+    clean = _clean(name, "name")
+    if family is None:
+        return clean
+    prefix = _clean(family, "family")
+    return f"{prefix}/{prefix}/{clean}"
+
+
+def _clean(name: str, role: str) -> str:
+    clean = _ILLEGAL.sub("_", checked_tag(name)).lstrip("/")
+    if clean != name:
+        warnings.warn(f"the summary's {role} {name!r} has illegal characters; it is written as {clean!r}", stacklevel=4)
+    # A trailing slash means nothing more than the scope that it ends.
+    clean = clean.rstrip("/")
+    if not clean:
+        raise ValueError(f"a summary's {role} must be more than slashes, got {name!r}")
+    return clean
+
+
+def tags_of_outputs(tag: str, kind: str, count: int, max_outputs: int) -> list[str]:
+    """One tag for each of ``count`` outputs: ``<tag>/<kind>/<i>``, or ``<tag>/<kind>`` where only one may come."""
+    if max_outputs == 1:
+        return [f"{tag}/{kind}"][:count]
+    return [f"{tag}/{kind}/{index}" for index in range(count)]

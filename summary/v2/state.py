@@ -1,0 +1,155 @@
+"""What holds for a thread or an asyncio task: the default writer and step, whether to record, the scope of names."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from summary.arguments import checked_number, checked_step, checked_tag
+
+if TYPE_CHECKING:
+    from summary.v2.writers import SummaryWriter
+
+DEFAULT_WRITER: Final[ContextVar["SummaryWriter | None"]] = ContextVar("default_writer", default=None)
+DEFAULT_STEP: Final[ContextVar[Any]] = ContextVar("default_step", default=None)
+_RECORDS: Final[ContextVar[Any]] = ContextVar("records", default=True)
+_SCOPE: Final[ContextVar[str]] = ContextVar("scope", default="")
+"""Ends with a slash, unless it is empty."""
+
+_ILLEGAL_IN_SCOPES: Final = re.compile(r"[^-_/.A-Za-z0-9]")
+
+
+@contextmanager
+def record_if(condition: bool | Callable[[], Any] | Any) -> Iterator[None]:
+    """Switches recording on or off inside the block; the innermost one counts.
+
+    Args:
+        condition: a boolean, or an array or tensor with one; or a function that gives one, which is called whenever
+            something is about to be written.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not callable(condition):
+        _is_true(condition)
+    before = _RECORDS.get()
+    _RECORDS.set(condition)
+    try:
+        yield
+    finally:
+        _RECORDS.set(before)
+
+
+def should_record_summaries() -> bool:
+    """Whether there is a default writer, and `record_if` does not say otherwise."""
+    if DEFAULT_WRITER.get() is None:
+        return False
+    condition = _RECORDS.get()
+    return condition is True or _is_true(condition() if callable(condition) else condition)
+
+
+def get_step() -> Any:
+    """The default step as it was set, or None."""
+    return DEFAULT_STEP.get()
+
+
+def set_step(step: Any) -> None:
+    """Sets the default step.
+
+    Args:
+        step: a whole number; an array, tensor or variable of one, which is read whenever something is written; or None,
+            so that there is no default step.
+
+    Raises:
+        TypeError, ValueError: it is none of these.
+    """
+    if step is not None:
+        step_of(step)
+    DEFAULT_STEP.set(step)
+
+
+def step_of(step: Any) -> int:
+    """``step`` or else the default step, as an int64.
+
+    Raises:
+        TypeError: it is no whole number.
+        ValueError: there is neither, or it is a fraction or does not fit 64 bits.
+    """
+    if step is None:
+        step = DEFAULT_STEP.get()
+    if step is None:
+        raise ValueError("a step is needed: pass step=..., or set a default by as_default(step) or set_step(step)")
+    if not hasattr(step, "__array__") and hasattr(step, "numpy"):
+        step = step.numpy()
+    return checked_step(step)
+
+
+@contextmanager
+def name_scope(name: str) -> Iterator[str]:
+    """Puts ``<name>/`` before the names of the summaries inside the block, after the scopes around it.
+
+    A name that ends with a slash replaces the scopes around it, and an empty one removes them, as in TensorFlow.
+
+    Args:
+        name: one or more parts with slashes between.
+
+    Returns:
+        The whole scope, with a slash at its end.
+
+    Raises:
+        TypeError: the name is no string.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a scope must be a string, got {type(name).__name__}")
+    before = _SCOPE.get()
+    scope = name if not name or name.endswith("/") else f"{before}{name}/"
+    _SCOPE.set(scope)
+    try:
+        yield scope
+    finally:
+        _SCOPE.set(before)
+
+
+@contextmanager
+def summary_scope(
+    name: str | None, default_name: str = "summary", values: Sequence[Any] | None = None
+) -> Iterator[tuple[str, str]]:
+    """For functions that write a kind of summary of their own: the tag of a name, and a scope of that name.
+
+    Args:
+        name: the summary's name.
+        default_name: its name where ``name`` is None or empty.
+        values: no effect.
+
+    Returns:
+        The tag, which is the name after the scopes around it; and the whole scope, which has only letters, digits and
+        ``_.-/`` of the name.
+
+    Raises:
+        TypeError, ValueError: the name cannot be a tag.
+    """
+    tag = tag_of(name or default_name)
+    with name_scope(_ILLEGAL_IN_SCOPES.sub("", name or default_name) or default_name) as scope:
+        yield tag, scope
+
+
+def tag_of(name: str) -> str:
+    """The name after the scopes around it.
+
+    Raises:
+        TypeError, ValueError: the name cannot be a tag.
+    """
+    tag = checked_tag(name)
+    scope = _SCOPE.get().rstrip("/")
+    return f"{scope}/{tag}" if scope else tag
+
+
+def _is_true(condition: Any) -> bool:
+    try:
+        return bool(checked_number(condition, "the condition"))
+    except TypeError:
+        got = type(condition).__name__
+        raise TypeError(
+            f"the condition of record_if must be a boolean, or a function that gives one, got {got}"
+        ) from None

@@ -1,0 +1,177 @@
+"""The kinds of summaries that TensorFlow 2 writes to the default writer.
+
+All take ``step``, by default the default step, and return whether something was written. They raise TypeError and
+ValueError before anything is written, and RuntimeError where the default writer is closed.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summary.arguments import checked_number
+from summary.kinds.audio import audio as audio_value
+from summary.kinds.base import Prepared
+from summary.kinds.histogram import prepared_histogram_of_equal_buckets
+from summary.kinds.image import encoded_images
+from summary.kinds.pixels import arranged, to_png
+from summary.kinds.scalar import scalar as scalar_value
+from summary.kinds.text import text as text_value
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.tensorflow_forms import array_of, graph_def_of, pcm16, strings_of, whole_number
+from summary.v2.state import DEFAULT_WRITER, tag_of
+from summary.v2.writing import destination, write_value
+
+_BUCKETS: Final = 30
+_GREY_ALPHA: Final = 2
+
+
+def scalar(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
+    """Writes one number, as a float32 tensor.
+
+    Args:
+        name: the tag, after the scopes around it.
+        data: one real number, or an array or tensor of one element.
+        step: by default the default step.
+        description: Markdown that says what the tag is.
+    """
+    if description is not None:
+        return write_value(
+            name,
+            lambda tag: scalar_value(tag, checked_number(data, f"the scalar {tag!r}"), "float32"),
+            step,
+            description,
+        )
+    place = destination(step)
+    if place is None:
+        return False
+    file, whole = place
+    tag = tag_of(name)
+    file.add_scalar(tag, checked_number(data, f"the scalar {tag!r}"), whole, form="float32")
+    return True
+
+
+def image(name: str, data: Any, step: Any = None, max_outputs: int = 3, description: str | None = None) -> bool:
+    """Writes up to ``max_outputs`` pictures, as PNG.
+
+    Args:
+        name: the tag, after the scopes around it.
+        data: shape [pictures, height, width, channels] with 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGBA) channels.
+            Floats in 0..1, times 255.5 and cut off; uint8 as it is; other whole numbers are divided so that the dtype's
+            range becomes that of uint8, whatever is in them. What lies outside is clipped, and NaN becomes 0
+            (``tf.image.convert_image_dtype``).
+        step: by default the default step.
+        max_outputs: how many pictures to keep, from the first.
+        description: Markdown that says what the tag is.
+    """
+
+    def prepared(tag: str) -> Prepared:
+        what = f"the image {tag!r}"
+        most = whole_number(max_outputs, f"max_outputs of {what}", least=0)
+        pictures = _with_known_channels(array_of(data, what))
+        if pictures.ndim == 4 and len(pictures) == 0:
+            return Prepared(lambda: encoded_images(tag, pictures.shape[2], pictures.shape[1], []), 0)
+        _, height, width, _ = arranged(pictures, "NHWC", "NHWC", what).shape
+        pixels = [np.array(_bytes(picture)) for picture in pictures[:most]]
+        held_bytes = sum(picture.nbytes for picture in pixels)
+        return Prepared(lambda: encoded_images(tag, width, height, [to_png(each) for each in pixels]), held_bytes)
+
+    return write_value(name, prepared, step, description)
+
+
+def audio(
+    name: str,
+    data: Any,
+    sample_rate: int,
+    step: Any = None,
+    max_outputs: int = 3,
+    encoding: str | None = None,
+    description: str | None = None,
+) -> bool:
+    """Writes up to ``max_outputs`` clips, as 16-bit WAV.
+
+    Args:
+        name: the tag, after the scopes around it.
+        data: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels; what lies outside is clipped with a
+            warning.
+        sample_rate: frames a second.
+        step: by default the default step.
+        max_outputs: how many clips to keep, from the first.
+        encoding: "wav" or None.
+        description: Markdown that says what the tag is.
+    """
+    if encoding not in (None, "wav"):
+        raise ValueError(f"encoding must be 'wav' or None, got {encoding!r}")
+
+    def value(tag: str) -> Summary.Value:
+        what = f"the audio {tag!r}"
+        most = whole_number(max_outputs, f"max_outputs of {what}", least=1)
+        return audio_value(tag, pcm16(data, (3,), what, stacklevel=5)[:most], sample_rate)
+
+    return write_value(name, value, step, description)
+
+
+def histogram(
+    name: str, data: Any, step: Any = None, buckets: int | None = None, description: str | None = None
+) -> bool:
+    """Writes the distribution of ``data`` in buckets of equal width.
+
+    Args:
+        name: the tag, after the scopes around it.
+        data: real numbers of any shape; there may be none.
+        step: by default the default step.
+        buckets: how many, by default 30; see `summary.kinds.histogram.histogram_of_equal_buckets`.
+        description: Markdown that says what the tag is.
+    """
+    count = _BUCKETS if buckets is None else buckets
+    return write_value(name, lambda tag: prepared_histogram_of_equal_buckets(tag, data, count), step, description)
+
+
+def text(name: str, data: Any, step: Any = None, description: str | None = None) -> bool:
+    """Writes Markdown.
+
+    Args:
+        name: the tag, after the scopes around it.
+        data: a string, or an array of strings, which is shown as a table; `str` or UTF-8 bytes.
+        step: by default the default step.
+        description: Markdown that says what the tag is.
+    """
+    return write_value(name, lambda tag: text_value(tag, strings_of(data, f"the text {tag!r}")), step, description)
+
+
+def graph(graph_data: Any) -> bool:
+    """Writes a graph, at step 0.
+
+    Args:
+        graph_data: a GraphDef, its bytes, a ``tf.Graph``, or a model that `summary.graphs.graph_of` takes.
+    """
+    if DEFAULT_WRITER.get() is None:
+        return False
+    place = destination(0)
+    if place is None:
+        return False
+    file, step = place
+    file.add_event(Event(step=step, graph_def=graph_def_of(graph_data).SerializeToString()))
+    return True
+
+
+def _with_known_channels(pictures: NDArray[Any]) -> NDArray[Any]:
+    """Grey with alpha, which few programs read, as RGBA."""
+    if pictures.ndim == 4 and pictures.shape[-1] == _GREY_ALPHA:
+        return pictures[..., [0, 0, 0, 1]]
+    return pictures
+
+
+def _bytes(picture: NDArray[Any]) -> NDArray[np.uint8]:
+    match picture.dtype.kind:
+        case "b":
+            return picture.astype(np.uint8) * np.uint8(255)
+        case "f":
+            scaled = np.nan_to_num(picture * picture.dtype.type(255.5), nan=0, posinf=255, neginf=0)
+            return np.asarray(scaled.clip(0, 255), dtype=np.uint8)
+        case _:
+            largest, byte = int(np.iinfo(picture.dtype).max), 255
+            if largest >= byte:
+                return np.asarray((picture // ((largest + 1) // (byte + 1))).clip(0, byte), dtype=np.uint8)
+            return picture.clip(0).astype(np.uint8) * np.uint8((byte + 1) // (largest + 1))

@@ -1,0 +1,206 @@
+"""Writers in TensorFlow 2's manner."""
+
+import os
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any, Final
+
+from summary.arguments import checked_number
+from summary.event_file_writer import EventFileWriter
+from summary.tensorflow_forms import checked_log_dir, checked_suffix, longest_wait, whole_number
+from summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
+
+
+class SummaryWriter(ABC):
+    """What `create_file_writer` and `create_noop_writer` return."""
+
+    @abstractmethod
+    def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:
+        """Makes this the default writer inside a block, and ``step``, unless it is None, the default step.
+
+        At the block's end, what was written is in the file, and the former defaults are back.
+
+        Raises:
+            RuntimeError: the writer is closed.
+            TypeError, ValueError: ``step`` is no whole number.
+        """
+
+    @abstractmethod
+    def set_as_default(self, step: Any = None) -> None:
+        """Makes this the default writer from here on, and ``step``, unless it is None, the default step.
+
+        Raises:
+            RuntimeError: the writer is closed.
+            TypeError, ValueError: ``step`` is no whole number.
+        """
+
+    @abstractmethod
+    def init(self) -> None:
+        """Does nothing, as the file is there already; RuntimeError where the writer is closed."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Returns when all that was written is in the file."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Writes what is queued and closes the file, for good."""
+
+
+class FileSummaryWriter(SummaryWriter):
+    """A writer with an event file of its own; `create_file_writer` says more."""
+
+    def __init__(self, file: EventFileWriter) -> None:
+        self._file: Final = file
+        self._closed = False
+
+    def as_default(self, step: Any = None) -> AbstractContextManager[SummaryWriter]:
+        self.open_file()
+        return _Defaults(self, step)
+
+    def set_as_default(self, step: Any = None) -> None:
+        self.as_default(step).__enter__()
+
+    def init(self) -> None:
+        self.open_file()
+
+    def flush(self) -> None:
+        if not self._closed:
+            self._file.flush()
+
+    def close(self) -> None:
+        if not self._closed:
+            self._file.close()
+            self._closed = True
+
+    def open_file(self) -> EventFileWriter:
+        """The file to write to.
+
+        Raises:
+            RuntimeError: the writer is closed.
+        """
+        if self._closed:
+            raise RuntimeError("the summary writer is closed already; make another with create_file_writer")
+        return self._file
+
+
+class _NoopWriter(SummaryWriter):
+    def as_default(self, step: Any = None) -> AbstractContextManager[SummaryWriter]:
+        return _Unchanged(self)
+
+    def set_as_default(self, step: Any = None) -> None:
+        pass
+
+    def init(self) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def create_file_writer(
+    logdir: str | os.PathLike[str],
+    max_queue: int | None = None,
+    flush_millis: float | None = None,
+    filename_suffix: str | None = None,
+    name: str | None = None,
+    experimental_trackable: bool = False,
+    experimental_mesh: None = None,
+) -> SummaryWriter:
+    """A writer with an event file in ``logdir``, which is made at once.
+
+    A thread writes, at most a second after a call, and loses nothing (`summary.event_file_writer.EventFileWriter`). It
+    may be used from several threads.
+
+    Args:
+        logdir: the run's folder, created if absent.
+        max_queue: accepted for TensorFlow's sake; the queue has no such limit.
+        flush_millis: milliseconds until a summary is in the file, if that is sooner than it would be anyway.
+        filename_suffix: end of the event file's name, by default ``.v2``.
+        name: no effect.
+        experimental_trackable: no effect.
+        experimental_mesh: must be None.
+
+    Raises:
+        TypeError, ValueError: an argument is not what it must be.
+        OSError: the folder or the file cannot be made.
+    """
+    path = checked_log_dir(logdir)
+    if max_queue is not None:
+        whole_number(max_queue, "max_queue", least=0)
+    if experimental_mesh is not None:
+        raise ValueError("experimental_mesh must be None: only TensorFlow itself can write for its device meshes")
+    milliseconds = 120_000.0 if flush_millis is None else checked_number(flush_millis, "flush_millis")
+    linger = longest_wait(milliseconds / 1000, "flush_millis", path)
+    return FileSummaryWriter(
+        EventFileWriter(path, linger=linger, filename_suffix=checked_suffix(filename_suffix, ".v2"))
+    )
+
+
+def create_noop_writer() -> SummaryWriter:
+    """A writer that does nothing; as a default it leaves the default writer as it is."""
+    return _NoopWriter()
+
+
+def flush(writer: SummaryWriter | None = None, name: str | None = None) -> None:
+    """Returns when all that was written is in the file.
+
+    Args:
+        writer: by default the default writer, if there is one.
+        name: no effect.
+
+    Raises:
+        TypeError: ``writer`` is none.
+    """
+    if writer is None:
+        writer = DEFAULT_WRITER.get()
+    if not isinstance(writer, SummaryWriter | None):
+        raise TypeError(f"flush takes a SummaryWriter or None, got {type(writer).__name__}")
+    if writer is not None:
+        writer.flush()
+
+
+class _Defaults(AbstractContextManager[SummaryWriter]):
+    def __init__(self, writer: SummaryWriter, step: Any) -> None:
+        self._writer: Final = writer
+        self._step: Final = step
+        self._writer_before: SummaryWriter | None = None
+        self._step_before: Any = None
+
+    def __enter__(self) -> SummaryWriter:
+        self._writer_before, self._step_before = DEFAULT_WRITER.get(), DEFAULT_STEP.get()
+        if self._step is not None:
+            set_step(self._step)
+        DEFAULT_WRITER.set(self._writer)
+        return self._writer
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        DEFAULT_WRITER.set(self._writer_before)
+        if self._step is not None:
+            DEFAULT_STEP.set(self._step_before)
+        self._writer.flush()
+
+
+class _Unchanged(AbstractContextManager[SummaryWriter]):
+    def __init__(self, writer: SummaryWriter) -> None:
+        self._writer: Final = writer
+
+    def __enter__(self) -> SummaryWriter:
+        return self._writer
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        pass

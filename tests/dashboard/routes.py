@@ -1,0 +1,17 @@
+"""A dashboard in this process, with the files beside the event files that a server lists too."""
+
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+
+from dashboard.app import build_app
+from dashboard.live import Live
+from dashboard.panels import COMPANION_PATTERNS
+from summary.logdir import Logdir
+from tests.dashboard.media import NoFollower
+
+
+def client_with_companions(path: Path) -> TestClient:
+    live = Live(str(path), lambda publish: NoFollower())
+    live.publish(Logdir(path, companion_patterns=COMPANION_PATTERNS).update())
+    return TestClient(build_app(live), base_url="http://localhost:6006")

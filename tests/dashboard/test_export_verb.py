@@ -1,0 +1,286 @@
+import base64
+import csv
+import io
+import json
+import math
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dashboard.cli import main
+from dashboard.media_files import safe_name
+from dashboard.tables import csv_pieces, json_pieces
+from summary import SummaryWriter, open_logdir
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.records import frame
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    folder = tmp_path / "logs"
+    with SummaryWriter(folder / "a") as writer:
+        for step, value in enumerate([0.5, math.nan, math.inf, -math.inf]):
+            writer.add_scalar("loss", value, step, walltime=100.0 + step)
+    with SummaryWriter(folder / "b") as writer:
+        writer.add_scalar("acc", 0.25, 7, walltime=0.1)
+        writer.add_histogram("w", np.array([1.0, 2.0]), 0, bins=[1.0, 2.0], walltime=5.0)
+        writer.add_text("note", 'a "b"', 0)
+        writer.add_hparams({"lr": 0.1}, {"m": 1.0}, run_name="hp")
+    return folder
+
+
+def export(logdir: Path, *arguments: str | Path) -> int:
+    return main(["export", "--logdir", str(logdir), *map(str, arguments)])
+
+
+def test_scalars_as_csv_to_standard_output(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert export(logdir, "--run", "^[ab]$", "--tag", "loss|acc") == 0
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert rows[0] == ["run", "tag", "step", "wall_time", "value"]
+    assert sorted(rows[1:]) == [
+        ["a", "loss", "0", "100.0", "0.5"],
+        ["a", "loss", "1", "101.0", "NaN"],
+        ["a", "loss", "2", "102.0", "inf"],
+        ["a", "loss", "3", "103.0", "-inf"],
+        ["b", "acc", "7", "0.1", "0.25"],
+    ]
+
+
+def test_scalars_as_json(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(logdir, "--run", "^a$", "--format", "json")
+    assert capsys.readouterr().out == (
+        "[\n"
+        '{"run":"a","tag":"loss","step":0,"wall_time":100.0,"value":0.5},\n'
+        '{"run":"a","tag":"loss","step":1,"wall_time":101.0,"value":"NaN"},\n'
+        '{"run":"a","tag":"loss","step":2,"wall_time":102.0,"value":"Infinity"},\n'
+        '{"run":"a","tag":"loss","step":3,"wall_time":103.0,"value":"-Infinity"}\n'
+        "]\n"
+    )
+
+
+def test_scalars_as_parquet_are_the_table_itself(logdir: Path, tmp_path: Path) -> None:
+    output = tmp_path / "scalars.parquet"
+    assert export(logdir, "-o", output) == 0
+    assert pl.read_parquet(output).equals(open_logdir(logdir).scalars())
+
+
+def test_the_pivot_form(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    export(logdir, "--run", "^[ab]$", "--tag", "loss|acc", "--pivot")
+    assert set(capsys.readouterr().out.splitlines()) == {
+        "run,step,loss,acc",
+        "a,0,0.5,",
+        "a,1,NaN,",
+        "a,2,inf,",
+        "a,3,-inf,",
+        "b,7,,0.25",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        ("histograms", {"tag": "w", "left": "[1.0]", "right": "[2.0]", "count": "[2.0]", "nan": "0", "error": ""}),
+        ("text", {"tag": "note/text_summary", "shape": "[]", "text": '["a \\"b\\""]'}),
+        ("hparams", {"run": "b/hp", "lr": "0.1", "m": "1.0", "status": "success"}),
+        ("summaries", {"tag": "acc", "kind": "scalars", "points": "1", "last_step": "7"}),
+        ("runs", {"run": "a", "points": "4", "last_step": "3"}),
+        ("files", {"run": "a", "damage_count": "0", "damages": "[]", "waiting": "false"}),
+    ],
+)
+def test_kinds(logdir: Path, kind: str, row: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert export(logdir, "--kind", kind) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert row in [{column: found[column] for column in row} for found in rows]
+
+
+def test_bytes_are_base64_and_numbers_in_lists_survive(tmp_path: Path) -> None:
+    table = pl.DataFrame({"content": [b"\x00\xff", None], "left": [[1.5, math.nan], None], "x": [2**63 - 1, None]})
+    encoded = base64.b64encode(b"\x00\xff").decode()
+    assert json.loads(b"".join(json_pieces(table))) == [
+        {"content": encoded, "left": [1.5, "NaN"], "x": 2**63 - 1},
+        {"content": None, "left": None, "x": None},
+    ]
+    assert list(csv.reader(io.StringIO(b"".join(csv_pieces(table)).decode()))) == [
+        ["content", "left", "x"],
+        [encoded, '[1.5,"NaN"]', str(2**63 - 1)],
+        ["", "", ""],
+    ]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1 << 16, (1 << 16) + 1])
+def test_tables_are_whole_whatever_the_pieces(rows: int) -> None:
+    table = pl.DataFrame({"tag": ['a\n,"é'] * rows, "value": np.arange(rows) / 7})
+    if rows:
+        table[rows - 1, "value"] = math.inf
+    expected = [["tag", "value"], *([tag, value] for tag, value in table.rows())]
+    found = list(csv.reader(io.StringIO(b"".join(csv_pieces(table)).decode(), newline="")))
+    assert [found[0], *([tag, float(value)] for tag, value in found[1:])] == expected
+    objects = json.loads(b"".join(json_pieces(table)))
+    assert [[row["tag"], float(row["value"])] for row in objects] == expected[1:]
+
+
+@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e22, 5e-324, -0.0, 1.7976931348623157e308, 1795225609.1234567])
+def test_numbers_come_back_as_they_were(value: float) -> None:
+    table = pl.DataFrame({"value": [value]})
+    from_csv = float(b"".join(csv_pieces(table)).decode().splitlines()[1])
+    from_json = json.loads(b"".join(json_pieces(table)))[0]["value"]
+    assert [struct.pack("d", found) for found in (from_csv, from_json)] == [struct.pack("d", value)] * 2
+
+
+def test_an_existing_file_is_kept_unless_forced(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "scalars.csv"
+    output.write_text("precious")
+    assert export(logdir, "-o", output) == 2
+    assert capsys.readouterr().err == (
+        f"stepscope: -o {output} exists already; choose another name, or overwrite it with --force\n"
+    )
+    assert output.read_text() == "precious"
+    assert export(logdir, "-o", output, "--force") == 0
+    assert output.read_text().startswith("run,tag,step")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "scalars.csv"]
+
+
+def test_an_event_file_is_not_overwritten_even_by_force(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (file,) = (logdir / "a").iterdir()
+    content = file.read_bytes()
+    assert export(logdir, "-o", file, "--force") == 2
+    assert "has the name of an event file" in capsys.readouterr().err
+    assert file.read_bytes() == content
+
+
+def test_what_was_written_and_what_was_left_out_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    logdir, output = tmp_path / "logs", tmp_path / "x.csv"
+    logdir.mkdir()
+    events = [
+        Event(step=step, summary=Summary(value=[Summary.Value(tag="x", simple_value=1.0)])) for step in (1, 2, 3, 2)
+    ]
+    content = bytearray(b"".join(frame(event.SerializeToString()) for event in events))
+    content[20] ^= 1
+    (logdir / "events.out.tfevents.1").write_bytes(content)
+    export(logdir, "-o", output)
+    assert capsys.readouterr().err == (
+        f"Wrote {output}: 1 row of scalars.\n"
+        "Left out of the log directory: 1 damaged stretch skipped, 2 points superseded by a restart. "
+        "stepscope inspect says where.\n"
+    )
+    export(logdir, "-o", output, "--force", "--keep-superseded")
+    assert "3 rows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--format", "parquet"], "--format parquet needs a file to write to"),
+        (["--kind", "images"], "--kind images needs a folder to write to, as in -o FOLDER, or a --format"),
+        (["--kind", "summaries", "--pivot"], "--pivot goes with --kind scalars; it is summaries"),
+        (["--kind", "hparams", "--tag", "x"], "--tag goes with --kind audio, histograms"),
+        (["--last", "1"], "--last goes with --kind audio, histograms, images, tensors, text; it is scalars"),
+        (["--kind", "text", "--last", "-1"], "--last is -1; expected a number above 0"),
+        (["--run", "("], "runs must be a regular expression or a collection of names, got '(': missing )"),
+        (["--kind", "histograms", "--max-bytes", "3"], "the payloads of histograms need more than 3 bytes"),
+        (["-o", "."], "is a directory; expected a file"),
+        (["-o", "absent/x.csv"], "absent/x.csv cannot be written: No such file or directory"),
+    ],
+)
+def test_options_that_cannot_be_followed(
+    logdir: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(logdir)
+    assert export(logdir, *arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def pictures(logdir: Path, run: str, tag: str, *steps: int) -> None:
+    with SummaryWriter(logdir / run) as writer:
+        for step in steps:
+            writer.add_images(tag, np.zeros((2, 3, 4, 5)), step)
+
+
+def test_images_become_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pictures(tmp_path / "logs", "a/b", "in/put", 1, 10, 10)
+    with SummaryWriter(tmp_path / "logs" / "c") as writer:
+        writer.add_audio("a:b", np.zeros(10, np.float32), 3, sample_rate=100)
+    out = tmp_path / "out"
+    assert export(tmp_path / "logs", "--kind", "images", "-o", out) == 0
+    assert capsys.readouterr().err == f"Wrote 6 files of images to {out}.\n"
+    assert export(tmp_path / "logs", "--kind", "audio", "-o", out, "--force") == 0
+    assert sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()) == [
+        "a/b/in%2Fput/10_again1_sample0.png",
+        "a/b/in%2Fput/10_again1_sample1.png",
+        "a/b/in%2Fput/10_sample0.png",
+        "a/b/in%2Fput/10_sample1.png",
+        "a/b/in%2Fput/1_sample0.png",
+        "a/b/in%2Fput/1_sample1.png",
+        "c/a%3Ab/3.wav",
+    ]
+
+
+def test_the_last_images_only(tmp_path: Path) -> None:
+    pictures(tmp_path / "logs", ".", "i", 1, 2, 3)
+    export(tmp_path / "logs", "--kind", "images", "-o", tmp_path / "out", "--last", "1")
+    assert {path.name for path in (tmp_path / "out" / "i").iterdir()} == {"3_sample0.png", "3_sample1.png"}
+
+
+def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pictures(tmp_path / "logs", "a", "i", 1)
+    assert export(tmp_path / "logs", "--kind", "images", "-o", tmp_path) == 2
+    assert "exists already; expected a new or an empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]
+
+
+def test_tags_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
+    pictures(tmp_path / "logs", "a", "../../x", 1)
+    export(tmp_path / "logs", "--kind", "images", "-o", tmp_path / "out")
+    assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.png")} == {
+        "out/a/..%2F..%2Fx/1_sample0.png",
+        "out/a/..%2F..%2Fx/1_sample1.png",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "safe"),
+    [
+        ("plain-name_1.2", "plain-name_1.2"),
+        ("größe", "größe"),
+        ("a/b\\c", "a%2Fb%5Cc"),
+        ("..", "%2E%2E"),
+        ("", "%"),
+        ("a%2Fb", "a%252Fb"),
+        ("line\nfeed\x00", "line%0Afeed%00"),
+        ("dot.", "dot%2E"),
+        ("x" * 300, "x" * 100 + "%1b432d13"),
+    ],
+)
+def test_names_that_every_system_takes(name: str, safe: str) -> None:
+    assert safe_name(name) == safe
+
+
+def test_a_reader_that_has_enough_ends_the_output_quietly(tmp_path: Path) -> None:
+    events = [
+        Event(step=step, summary=Summary(value=[Summary.Value(tag="x", simple_value=1.0)])) for step in range(20_000)
+    ]
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"".join(frame(e.SerializeToString()) for e in events))
+    command = [sys.executable, "-m", "dashboard", "export", "--logdir", str(tmp_path)]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=Path(__file__).parents[2], **pipes) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == b"run,tag,step,wall_time,value\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0

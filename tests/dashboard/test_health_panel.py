@@ -1,0 +1,188 @@
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from dashboard.health import Progress, progress
+from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
+from dashboard.panels.health.report import Condition, Verdict, condition, table_row, verdict, worst_first
+from dashboard.state import View, decode
+from summary import SummaryWriter
+from summary.logdir import open_logdir
+from summary.snapshot import EMPTY_SNAPSHOT, Damage, FileHealth, Snapshot
+from tests.dashboard.media import client_of
+
+WHOLE = FileHealth("a/events", "a", 1000, 1000, 20, (), 0, False)
+DAMAGED = replace(
+    WHOLE, path="b/events", run="b", damages=(Damage(40, 12, "bad"), Damage(90, 8, "bad")), damage_count=2
+)
+CUT = replace(WHOLE, path="c/events", run="c", bytes_read=960, waiting=True)
+CLOSED = FileHealth("d/events", "d", 0, 500, 0, (), 0, False, "Permission denied")
+UNREAD = FileHealth("e/events", "e", 0, 300, 0, (), 0, False)
+
+
+def snapshot(*health: FileHealth, loading: bool = False) -> Snapshot:
+    return Snapshot(1, MappingProxyType({}), health=health, loading=loading)
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        (WHOLE, Condition("good", "complete")),
+        (replace(WHOLE, size=0, bytes_read=0), Condition("good", "empty")),
+        (DAMAGED, Condition("bad", "damaged")),
+        (CUT, Condition("open", "waiting for the rest of a record at byte 960")),
+        (
+            replace(DAMAGED, bytes_read=12_345, size=12_400, waiting=True),
+            Condition("bad", "damaged; waiting for the rest of a record at byte 12,345"),
+        ),
+        (CLOSED, Condition("bad", "cannot be opened: Permission denied")),
+        (UNREAD, Condition("open", "not read yet")),
+    ],
+)
+def test_state_in_words(file: FileHealth, expected: Condition) -> None:
+    assert condition(file) == expected
+
+
+def test_row_of_a_damaged_file() -> None:
+    assert table_row(replace(DAMAGED, path="b/c/events.7", damage_count=5, superseded=3)) == {
+        "path": "b/c/events.7",
+        "file": "events.7",
+        "run": "b",
+        "records": 20,
+        "size": 1000,
+        "read": 1000,
+        "stretches": 5,
+        "skipped": 20,
+        "all": False,
+        "superseded": 3,
+        "state": "damaged",
+        "severity": "bad",
+    }
+
+
+def test_files_with_loss_come_first() -> None:
+    assert [file.run for file in worst_first([CUT, CLOSED, WHOLE, DAMAGED])] == ["b", "d", "a", "c"]
+
+
+def test_verdict_without_loss_is_good_news() -> None:
+    assert verdict([WHOLE], 0, loading=False) == Verdict(
+        "good", "The only file was read without loss", ("20 records, 1 kB read",)
+    )
+    assert verdict([WHOLE, CUT], 0, loading=False) == Verdict(
+        "good",
+        "All 2 files read without loss",
+        ("40 records, 1.96 kB read", "1 file ends in the middle of a record, which is read when the rest arrives"),
+    )
+
+
+def test_verdict_counts_every_kind_of_loss() -> None:
+    more = replace(DAMAGED, damage_count=200)
+    assert verdict([WHOLE, DAMAGED, more, CLOSED], 7, loading=True) == Verdict(
+        "bad",
+        "2 of 4 files are damaged, 1 cannot be opened",
+        (
+            "60 records, 3 kB read",
+            "202 stretches skipped as unreadable, at least 40 B; everything else is shown",
+            "7 points superseded by a restart; start with --keep-superseded to see all",
+        ),
+    )
+    assert verdict([DAMAGED], 0, loading=False).sentence == "1 of 1 file is damaged"
+    assert verdict([WHOLE, CLOSED], 0, loading=False).sentence == "1 of 2 files cannot be opened"
+
+
+def test_verdict_claims_nothing_while_files_are_still_read() -> None:
+    assert verdict([WHOLE, UNREAD], 0, loading=True).sentence == "No loss so far; still reading"
+
+
+def test_progress_counts_what_was_gone_through_in_full() -> None:
+    loading = snapshot(WHOLE, DAMAGED, CUT, CLOSED, UNREAD, loading=True)
+    assert progress(loading) == Progress(files_read=4, files=5, bytes_read=3500, bytes=3800)
+    assert progress(replace(loading, loading=False)) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "percent"), [(Progress(1, 4, 0, 0), 25.0), (Progress(1, 4, 30, 40), 75.0), (Progress(0, 0, 0, 0), 0.0)]
+)
+def test_progress_in_percent(at: Progress, percent: float) -> None:
+    assert at.percent == percent
+
+
+@pytest.mark.parametrize(
+    ("query", "runs"),
+    [
+        ("", ["b", "d", "a", "c"]),
+        ("health.show=bad", ["b", "d"]),
+        ("health.filter=%5E[ab]/", ["b", "a"]),
+        ("health.filter=%5E[ab]/&health.show=bad", ["b"]),
+        ("health.filter=[&health.show=odd", ["b", "d", "a", "c"]),
+        ("run_filter=nothing&runs=none", ["b", "d", "a", "c"]),
+    ],
+)
+def test_files_are_chosen_whichever_runs_are_shown(query: str, runs: list[str]) -> None:
+    rows = panel_parts(snapshot(CUT, CLOSED, WHOLE, DAMAGED), decode(query))["rows"]
+    assert [row["run"] for row in rows] == runs
+
+
+def test_table_lists_so_many_files_and_says_so() -> None:
+    files = [replace(WHOLE, path=f"{number:05}") for number in range(MOST_ROWS + 1)] + [DAMAGED]
+    parts = panel_parts(snapshot(*files), View())
+    assert [row["path"] for row in parts["rows"]] == ["b/events", *(file.path for file in files[: MOST_ROWS - 1])]
+    assert parts["count"] == "the first 5,000 of 5,002 files, those with loss first; filter for others"
+    assert count_text(3, 3) == "3 files"
+    assert count_text(1, 3) == "1 of 3 files"
+
+
+def test_tab_waits_for_something_to_say() -> None:
+    panel = HealthPanel()
+    assert not panel.has_data(EMPTY_SNAPSHOT)
+    assert panel.has_data(snapshot(WHOLE))
+    assert not panel.has_data(snapshot(UNREAD, loading=True))
+
+
+def damaged_run(path: Path) -> str:
+    """A run of five points with a flipped bit in the data of the last record; the file's path in the log directory."""
+    with SummaryWriter(str(path / "a, b")) as writer:
+        for step in range(5):
+            writer.add_scalar("loss", step, step)
+    (file,) = (path / "a, b").iterdir()
+    content = bytearray(file.read_bytes())
+    content[-6] ^= 1
+    file.write_bytes(content)
+    return f"a, b/{file.name}"
+
+
+def test_tables_as_csv(tmp_path: Path) -> None:
+    path = damaged_run(tmp_path)
+    (file,) = open_logdir(tmp_path).health
+    (damage,) = file.damages
+    client = client_of(tmp_path)
+    files = client.get("/api/health/files.csv")
+    assert files.headers["content-disposition"] == 'attachment; filename="event_files.csv"'
+    assert files.text.splitlines() == [
+        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Skipped bytes are all,"
+        "Superseded points,State",
+        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},yes,0,damaged',
+    ]
+    damages = client.get("/api/health/damages.csv", params={"file": path})
+    assert damages.text.splitlines() == [
+        "File,Run,Offset,Length,Reason",
+        f'"{path}","a, b",{damage.offset},{damage.length},{damage.reason}',
+    ]
+    assert damage.offset + damage.length == file.size
+
+
+@pytest.mark.parametrize(
+    ("route", "status"),
+    [
+        ("/api/health/files.csv?file=none", 404),
+        ("/api/health/files.csv?filter=[", 422),
+        ("/api/health/files.csv?show=odd", 422),
+        ("/api/health/others.csv", 422),
+        ("/api/health/damages.csv?filter=none", 200),
+    ],
+)
+def test_wrong_requests_for_csv(tmp_path: Path, route: str, status: int) -> None:
+    damaged_run(tmp_path)
+    assert client_of(tmp_path).get(route).status_code == status

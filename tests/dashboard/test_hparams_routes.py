@@ -1,0 +1,108 @@
+"""Where TensorBoard has no answer, or another one with every start."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.dashboard.hparams_logs import write_experiment, write_sessions
+from tests.dashboard.routes import client_with_companions
+
+ALL = {"allowedStatuses": ["STATUS_UNKNOWN", "STATUS_SUCCESS", "STATUS_FAILURE"], "sliceSize": 100}
+
+
+def ask(client: TestClient, route: str, request: dict[str, Any]) -> Any:
+    answer = client.get(f"/data/plugin/hparams/{route}", params={"request": json.dumps(request)})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def groups(client: TestClient, **request: Any) -> list[str]:
+    return [group["name"] for group in ask(client, "session_groups", {**ALL, **request})["sessionGroups"]]
+
+
+def columns(client: TestClient) -> dict[str, Any]:
+    return {info["name"]: info["type"] for info in ask(client, "experiment", {})["hparamInfos"]}
+
+
+def test_several_experiments_are_joined(tmp_path: Path) -> None:
+    write_experiment(tmp_path, "z", {"lr": 0.1, "opt": "sgd"}, ["loss"], "the later by name")
+    write_experiment(tmp_path, "a", {"lr": "auto", "depth": 3}, ["loss", "accuracy"], "the first by name")
+    found = ask(client_with_companions(tmp_path), "experiment", {})
+    assert found["description"] == "the first by name"
+    assert {info["name"]: info["type"] for info in found["hparamInfos"]} == {
+        "depth": "DATA_TYPE_FLOAT64",
+        "lr": "DATA_TYPE_STRING",
+        "opt": "DATA_TYPE_STRING",
+    }
+    assert [info["name"]["tag"] for info in found["metricInfos"]] == ["loss", "accuracy"]
+
+
+def test_rates_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
+    client = client_with_companions(write_sessions(tmp_path, lone_rate=math.nan))
+    rate = ask(client, "experiment", {})["hparamInfos"][0]
+    assert (rate["name"], rate["domainInterval"]) == ("lr", {"minValue": 1e-5, "maxValue": 0.1})
+    order = [{"hparam": "lr", "order": "ORDER_ASC"}]
+    assert groups(client, colParams=order) == ["failed", "large", "small", "alone"]
+
+
+def test_values_of_two_types_are_sorted_numbers_first(tmp_path: Path) -> None:
+    client = client_with_companions(write_sessions(tmp_path))
+    order = {"hparam": "mixed", "order": "ORDER_ASC"}
+    assert groups(client, colParams=[order]) == ["small", "large", "alone", "failed"]
+    order = {"hparam": "mixed", "order": "ORDER_DESC"}
+    assert groups(client, colParams=[order]) == ["large", "small", "alone", "failed"]
+
+
+def test_the_best_session_by_a_metric_that_none_has(tmp_path: Path) -> None:
+    client = client_with_companions(write_sessions(tmp_path))
+    request = {**ALL, "aggregationType": "AGGREGATION_MIN", "aggregationMetric": {"tag": "gone"}}
+    found = ask(client, "session_groups", request)["sessionGroups"]
+    assert [group["metricValues"] for group in found] == [[]] * 4
+
+
+def test_a_session_in_the_log_directory_itself(tmp_path: Path) -> None:
+    write_sessions(tmp_path / "below")
+    # The run "a0" becomes the log directory itself, and "a0/val" a run below it.
+    client = client_with_companions(tmp_path / "below" / "a0")
+    metrics = ask(client, "experiment", {})["metricInfos"]
+    assert [info["name"] for info in metrics] == [{"group": "", "tag": "accuracy"}, {"group": "val", "tag": "loss"}]
+    found = ask(client, "session_groups", ALL)["sessionGroups"]
+    assert [(group["name"], [value["value"] for value in group["metricValues"]]) for group in found] == [
+        ("small", [0.5, 1.0])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "reason"),
+    [
+        ({"startIndex": -1}, "Expected startIndex and sliceSize of at least 0"),
+        ({"colParams": [{"hparam": "opt", "filterRegexp": "("}]}, "is no regular expression"),
+        ({"colParams": [{"hparam": "opt", "filterRegexp": "x" * 1000}]}, "is no regular expression: longer than"),
+        ({"colParams": [{"hparam": "opt", "order": 7}]}, "must be ORDER_ASC or ORDER_DESC, got 7"),
+        ({"aggregationType": 9}, "got number 9"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_done_is_said(tmp_path: Path, request_: dict[str, Any], reason: str) -> None:
+    client = client_with_companions(write_sessions(tmp_path))
+    query = {"request": json.dumps({**ALL, **request_})}
+    answer = client.get("/data/plugin/hparams/session_groups", params=query)
+    assert answer.status_code == 400
+    assert reason in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("visible", ["", "1", "[1]", "[", json.dumps([True] * 5_001)], ids=len)
+def test_which_columns_must_be_said(tmp_path: Path, visible: str) -> None:
+    client = client_with_companions(write_sessions(tmp_path))
+    query = {"request": json.dumps(ALL), "columnsVisibility": visible}
+    assert client.get("/data/plugin/hparams/download_data", params=query).status_code == 400
+
+
+def test_a_log_directory_without_sessions(tmp_path: Path) -> None:
+    client = client_with_companions(tmp_path)
+    assert columns(client) == {}
+    assert groups(client) == []

@@ -1,0 +1,135 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from dashboard.cli import main
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.records import frame
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    events = [
+        Event(step=step, summary=Summary(value=[Summary.Value(tag="loss", simple_value=1.0)])) for step in (1, 3, 2)
+    ]
+    content = b"".join(frame(event.SerializeToString()) for event in events)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "events.out.tfevents.1").write_bytes(content + content[:5])
+    return tmp_path
+
+
+def test_the_text(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--logdir", str(logdir), "--tag", "loss"]) == 0
+    rule = "=" * 70
+    assert capsys.readouterr().out == (
+        f"{rule}\nProcessing event files... (this can take a few minutes)\n{rule}\n\n"
+        f"Found event files in:\n{logdir}/run\n\n"
+        f"Event statistics for tag loss in {logdir}/run:\n"
+        "scalars\n"
+        "   first_step           1\n"
+        "   last_step            2\n"
+        "   max_step             3\n"
+        "   min_step             1\n"
+        "   num_steps            3\n"
+        "   outoforder_steps     [(3, 2)]\n"
+        f"{rule}\n\n"
+        f"Event files in {logdir}/run:\n"
+        "run/events.out.tfevents.1\n"
+        "   bytes_read           99 of 104\n"
+        "   records              3\n"
+        "   skipped              0\n"
+        "   superseded           1\n"
+        "   truncated_tail       at byte 99, 5 bytes: the file ends inside a record\n"
+        "Superseded points of tag loss: 1\n"
+        f"{rule}\n\n"
+    )
+
+
+def test_everything_as_json(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", "--event_file", str(logdir / "run" / "events.out.tfevents.1"), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    file = str(logdir / "run" / "events.out.tfevents.1")
+    nothing = dict.fromkeys(
+        (
+            "audio",
+            "graph",
+            "histograms",
+            "images",
+            "sessionlog:checkpoint",
+            "sessionlog:start",
+            "sessionlog:stop",
+            "tensor",
+        )
+    )
+    assert shown == {
+        "inspected": file,
+        "tag": None,
+        "directories": [
+            {
+                "name": file,
+                "tags": {"audio": [], "histograms": [], "images": [], "scalars": ["loss"], "tensor": []},
+                "statistics": {
+                    **nothing,
+                    "scalars": {
+                        "first_step": 1,
+                        "last_step": 2,
+                        "max_step": 3,
+                        "min_step": 1,
+                        "num_steps": 3,
+                        "outoforder_steps": [[3, 2]],
+                    },
+                },
+                "superseded": 1,
+                "files": [
+                    {
+                        "path": file,
+                        "run": ".",
+                        "bytes_read": 99,
+                        "size": 104,
+                        "records": 3,
+                        "damages": [],
+                        "damage_count": 0,
+                        "waiting": True,
+                        "error": "",
+                        "superseded": 1,
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_names_that_would_command_a_terminal_are_shown_as_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value = Summary.Value(tag="\x1b[2Jloss", simple_value=1.0)
+    file = tmp_path / "events.out.tfevents.1"
+    file.write_bytes(frame(Event(summary=Summary(value=[value])).SerializeToString()))
+    main(["inspect", "--logdir", str(tmp_path)])
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "   \\x1b[2Jloss\n" in out
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--logdir", "absent", "cannot be read: No such file or directory; expected a directory that holds runs"),
+        ("--logdir", "file", "is a file; expected the directory that holds it"),
+        ("--event_file", "absent", "cannot be read: No such file or directory. Expected an event file"),
+    ],
+)
+def test_what_is_not_there(
+    tmp_path: Path, option: str, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert main(["inspect", option, str(tmp_path / name)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_log_directory_and_a_file_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["inspect", "--logdir", "a", "--event_file", "b"])
+    assert "not allowed with" in capsys.readouterr().err

@@ -1,0 +1,211 @@
+"""What was read is kept, and never shown where the files say something else."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from summary import SummaryWriter
+from summary.column_cache import ColumnCache
+from summary.event_file import EventFile
+from summary.logdir import Logdir
+from summary.snapshot import Snapshot
+
+
+@pytest.fixture(autouse=True)
+def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("summary.logdir._LEAST_CACHED", 1)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The files that are read, and from which offset."""
+    found: list[tuple[str, int]] = []
+    read_new = EventFile.read_new
+
+    def counted(self: EventFile, size: int) -> None:
+        found.append((self.path.parent.name, self.position))
+        read_new(self, size)
+
+    monkeypatch.setattr(EventFile, "read_new", counted)
+    return found
+
+
+def look(logs: Path, cache: Path, **options: Any) -> Snapshot:
+    logdir = Logdir(logs, cache=ColumnCache(cache), **options)
+    snapshot = logdir.update()
+    logdir.wait_until_stored()
+    return snapshot
+
+
+def shown(snapshot: Snapshot) -> dict[str, Any]:
+    """All that readers can see, payloads included."""
+    series = [series for run in snapshot.runs.values() for series in run.series.values()]
+    return {
+        "runs": {run.name: run.first_wall_time for run in snapshot.runs.values()},
+        "health": snapshot.health,
+        "series": [
+            (s.run, s.tag, s.kind, s.display_name, s.description, s.plugin_content, s.superseded) for s in series
+        ],
+        "steps": [s.steps.tolist() for s in series],
+        "wall times": [s.wall_times.tolist() for s in series],
+        "values": [[repr(value) for value in s.values.tolist()] for s in series],
+        "payloads": [repr(s.read(index)) for s in series for index in range(len(s)) if s.kind != "scalars"],
+    }
+
+
+def write_runs(logs: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(logs / run) as writer:
+            for step in range(100):
+                writer.add_scalar("loss", step / 2, step)
+                writer.add_scalar("new style", np.nan if step % 7 == 0 else step, step, new_style=True)
+            writer.add_scalar("loss", -1.0, 50)
+            writer.add_text("note", "x" * 100, 3)
+            writer.add_image("image", np.zeros((3, 4, 4), np.uint8), 4)
+            writer.add_scalar("named", 1.0, 1, display_name="Name", summary_description="says **what**")
+    with SummaryWriter(logs / "b", purge_step=20) as writer:
+        writer.add_scalar("loss", 7.0, 20)
+
+
+def event_file(logs: Path, run: str) -> Path:
+    return min((logs / run).iterdir())
+
+
+def test_a_second_start_shows_the_same_and_reads_nothing(tmp_path: Path, reads: list[tuple[str, int]]) -> None:
+    write_runs(tmp_path / "logs")
+    content = event_file(tmp_path / "logs", "a").read_bytes()
+    damaged = bytearray(content)
+    damaged[len(content) // 2] ^= 1
+    event_file(tmp_path / "logs", "a").write_bytes(damaged)
+    first = look(tmp_path / "logs", tmp_path / "cache")
+    assert first.damage_count == 1
+    assert first.superseded > 0
+    assert len(reads) == 3
+    reads.clear()
+    second = look(tmp_path / "logs", tmp_path / "cache")
+    assert shown(second) == shown(first) == shown(Logdir(tmp_path / "logs").update())
+    assert [read for read in reads if read[1] > 0] == []
+    everything = look(tmp_path / "logs", tmp_path / "cache", keep_superseded=True)
+    assert shown(everything) == shown(Logdir(tmp_path / "logs", keep_superseded=True).update())
+
+
+def test_of_a_file_that_has_grown_the_rest_is_read(tmp_path: Path, reads: list[tuple[str, int]]) -> None:
+    logs = tmp_path / "logs"
+    write_runs(logs)
+    look(logs, tmp_path / "cache")
+    file = event_file(logs, "a")
+    size = file.stat().st_size
+    with SummaryWriter(tmp_path / "other") as writer:
+        writer.add_scalar("loss", 5.0, 101)
+        writer.add_scalar("another", 6.0, 101)
+    with file.open("ab") as stream:
+        stream.write(event_file(tmp_path, "other").read_bytes())
+    reads.clear()
+    logdir = Logdir(logs, cache=ColumnCache(tmp_path / "cache"))
+    snapshot = logdir.update()
+    assert reads == [("a", size)]
+    assert snapshot.runs["a"].series["loss"].values[-1] == 5.0
+    expected = shown(Logdir(logs).update())
+    assert shown(snapshot) == expected
+    logdir.wait_until_stored()
+    assert shown(look(logs, tmp_path / "cache")) == expected
+
+
+def flipped(content: bytes) -> bytes:
+    changed = bytearray(content)
+    changed[len(content) // 2] ^= 0x10
+    return bytes(changed)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [flipped, lambda content: content[: len(content) // 2], lambda content: content[:-1] + b"?", lambda content: b""],
+    ids=["a flipped bit", "half of it", "another end", "nothing"],
+)
+def test_a_file_that_changed_is_read_anew(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    logs = tmp_path / "logs"
+    write_runs(logs)
+    look(logs, tmp_path / "cache")
+    file = event_file(logs, "a")
+    modified_ns = file.stat().st_mtime_ns
+    file.write_bytes(change(file.read_bytes()))
+    os.utime(file, ns=(modified_ns, modified_ns + 1))
+    assert shown(look(logs, tmp_path / "cache")) == shown(Logdir(logs).update())
+
+
+def test_another_run_in_the_same_place_is_read_anew(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    write_runs(logs)
+    look(logs, tmp_path / "cache")
+    first, second = event_file(logs, "a"), event_file(logs, "b")
+    content = second.read_bytes()
+    second.write_bytes(first.read_bytes() + first.read_bytes())
+    first.write_bytes(content)
+    assert shown(look(logs, tmp_path / "cache")) == shown(Logdir(logs).update())
+
+
+def test_damaged_cache_files_are_of_no_consequence(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    with SummaryWriter(logs / "a") as writer:
+        writer.add_scalar("loss", 1.0, 1)
+    expected = shown(look(logs, tmp_path / "cache"))
+    (kept,) = (tmp_path / "cache").iterdir()
+    content = kept.read_bytes()
+    for length in (0, 1, 19, 31, 40, len(content) // 2, len(content) - 1):
+        kept.write_bytes(content[:length])
+        assert shown(look(logs, tmp_path / "cache")) == expected
+        assert kept.read_bytes() == content
+    for place in range(len(content)):
+        kept.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
+        assert shown(Logdir(logs, cache=ColumnCache(tmp_path / "cache")).update()) == expected
+
+
+def test_the_cache_may_be_deleted_at_any_time(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    write_runs(logs)
+    look(logs, tmp_path / "cache")
+    restored = Logdir(logs, cache=ColumnCache(tmp_path / "cache")).update()
+    for kept in (tmp_path / "cache").iterdir():
+        kept.unlink()
+    assert_array_equal(restored.runs["a"].series["loss"].values[:3], [0, 0.5, 1])
+    assert shown(restored) == shown(Logdir(logs).update())
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write_runs(tmp_path / "logs")
+    (tmp_path / "cache").write_text("a file")
+    assert shown(look(tmp_path / "logs", tmp_path / "cache")) == shown(Logdir(tmp_path / "logs").update())
+    assert [record.message.split(":")[0] for record in caplog.records] == [
+        f"nothing is cached, as {tmp_path / 'cache'} cannot be written"
+    ]
+
+
+def test_what_nobody_used_for_long_and_what_is_too_much_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("summary.column_cache._MOST_BYTES", 25)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    for age_days, name in ((0, "new"), (1, "old"), (2, "older"), (40, "oldest")):
+        (cache / name).write_bytes(b"x" * 10)
+        used = os.stat(cache).st_mtime - age_days * 86400
+        os.utime(cache / name, (used, used))
+    with SummaryWriter(tmp_path / "logs") as writer:
+        writer.add_scalar("loss", 1.0, 1)
+    look(tmp_path / "logs", cache)
+    assert {path.name for path in cache.iterdir() if len(path.name) < 10} == {"new", "old"}
+    assert len(list(cache.iterdir())) == 3
+
+
+def test_only_the_user_may_look_into_the_cache(tmp_path: Path) -> None:
+    if os.name == "nt":
+        pytest.skip("this system has other rights")
+    write_runs(tmp_path / "logs")
+    look(tmp_path / "logs", tmp_path / "deep" / "cache")
+    assert (tmp_path / "deep" / "cache").stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "deep" / "cache").iterdir()} == {0o600}

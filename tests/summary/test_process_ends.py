@@ -1,0 +1,197 @@
+"""Forks and the ends of processes: nothing hangs, and nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summary import SummaryWriter, open_logdir, v1, v2
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PATIENCE = 60
+
+
+def steps(folder: Path) -> dict[str, list[int]]:
+    """The steps of each tag, of all files."""
+    return {tag: series.steps.tolist() for tag, series in open_logdir(folder).runs["."].series.items()}
+
+
+def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", script, str(folder)]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=PATIENCE, check=False)
+
+
+def summary_writer(folder: Path) -> Callable[[str, int], object]:
+    writer = SummaryWriter(folder)
+
+    def add(tag: str, step: int) -> None:
+        writer.add_scalar(tag, 1.0, step)
+        writer.flush()
+
+    return add
+
+
+def scalars(folder: Path) -> Callable[[str, int], object]:
+    writer = SummaryWriter(folder)
+    return lambda tag, step: writer.add_scalars("main", {tag: 1.0}, step)
+
+
+def embedding(folder: Path) -> Callable[[str, int], object]:
+    writer = SummaryWriter(folder)
+    return lambda tag, step: writer.add_embedding(np.eye(2), tag=tag, global_step=0)
+
+
+def layout(folder: Path) -> Callable[[str, int], object]:
+    writer = SummaryWriter(folder)
+    return lambda tag, step: writer.add_custom_scalars_multilinechart([tag], tag, tag)
+
+
+def file_writer(folder: Path) -> Callable[[str, int], object]:
+    writer = v1.FileWriter(folder)
+    return lambda tag, step: writer.add_summary(v1.scalar(tag, 1.0), step)
+
+
+def cached_file_writer(folder: Path) -> Callable[[str, int], object]:
+    return lambda tag, step: v1.FileWriterCache.get(folder).add_summary(v1.scalar(tag, 1.0), step)
+
+
+def tensorflow2(folder: Path) -> Callable[[str, int], object]:
+    writer = v2.create_file_writer(str(folder))
+
+    def add(tag: str, step: int) -> None:
+        with writer.as_default():
+            v2.scalar(tag, 1.0, step)
+
+    return add
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.parametrize(
+    "make",
+    [summary_writer, scalars, embedding, layout, file_writer, cached_file_writer, tensorflow2],
+    ids=lambda make: make.__name__,
+)
+def test_a_fork_amid_the_calls_of_other_threads(tmp_path: Path, make: Callable[[Path], Any]) -> None:
+    # A lock that another thread held was locked in the child forever.
+    add = make(tmp_path)
+    stopping = threading.Event()
+
+    def work(tag: str) -> None:
+        step = 0
+        while not stopping.is_set():
+            add(tag, step)
+            step += 1
+
+    threads = [threading.Thread(target=work, args=(tag,)) for tag in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    ends = []
+    try:
+        for number in range(5):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                child = os.fork()
+            if child == 0:
+                # A child that hangs is ended by the alarm.
+                signal.alarm(PATIENCE)
+                add(f"child {number}", 0)
+                os._exit(0)
+            ends.append(os.waitpid(child, 0)[1])
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
+    assert ends == [0] * 5
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize(
+    "write",
+    [
+        "w = SummaryWriter(f); [w.add_scalar('t', i, i) for i in range(100)]",
+        "w = v1.FileWriter(f); [w.add_summary(v1.scalar('t', i), i) for i in range(100)]",
+        "v2.create_file_writer(f).set_as_default(); [v2.scalar('t', i, step=i) for i in range(100)]",
+    ],
+    ids=["SummaryWriter", "v1", "v2"],
+)
+def test_what_a_process_of_multiprocessing_does_not_close(tmp_path: Path, method: str, write: str) -> None:
+    # Functions of atexit do not run there.
+    if os.name == "nt" and method != "spawn":
+        pytest.skip("this system cannot fork")
+    module = tmp_path / "work.py"
+    module.write_text(
+        "import multiprocessing, sys\nfrom summary import SummaryWriter, v1, v2\n"
+        f"def work(f):\n    {write}\n    globals().update(locals())\n"
+        "if __name__ == '__main__':\n"
+        f"    child = multiprocessing.get_context({method!r}).Process(target=work, args=(sys.argv[1],))\n"
+        "    child.start(); child.join(); sys.exit(child.exitcode)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, str(module), str(tmp_path / "run")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert steps(tmp_path / "run") == {"t": list(range(100))}
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        # The interpreter can start no thread by then: starting one waited forever.
+        "class Late:\n    def __del__(self): writer_of[0].add_scalar('late', 1, 1)\nlate = Late()\n",
+        "class Late:\n"
+        "    def __del__(self): writer_of[0].add_scalar('late', 1, 1); writer_of[0].close()\n"
+        "late = Late()\n",
+        "import atexit; atexit.register(lambda: writer_of[0].add_scalar('late', 1, 1))\n",
+    ],
+    ids=["__del__", "__del__ that closes", "atexit"],
+)
+def test_what_is_added_while_the_interpreter_ends(tmp_path: Path, late: str) -> None:
+    done = run(
+        "import sys\nwriter_of = []\n"
+        + late
+        + "from summary import SummaryWriter\n"
+        + "writer_of.append(SummaryWriter(sys.argv[1]))\nwriter_of[0].add_scalar('early', 1, 0)\n",
+        tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert steps(tmp_path) == {"early": [0], "late": [1]}
+
+
+def test_a_file_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> None:
+    done = run(
+        "import os, resource, signal, sys; from summary import SummaryWriter\n"
+        "writer = SummaryWriter(sys.argv[1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))\n"
+        "for step in range(500): writer.add_scalar('t', step, step)\n"
+        "for step in range(10): writer.add_scalars('main', {'key': step}, step)\n"
+        "try: writer.flush()\n"
+        "except OSError as error: print(error.strerror)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n",
+        tmp_path,
+    )
+    assert done.stdout.startswith("File too large; ")
+    assert steps(tmp_path / "main_key") == {"main": list(range(10))}
+
+
+def test_embeddings_of_several_writers_are_all_in_the_configuration(tmp_path: Path) -> None:
+    # Each read the configuration, added its own entry, and overwrote what the other had added meanwhile.
+    def work(name: str) -> None:
+        with SummaryWriter(tmp_path) as writer:
+            for number in range(10):
+                writer.add_embedding(np.eye(2), tag=f"{name} {number}")
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert text.count("tensor_name:") == 20
