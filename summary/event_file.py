@@ -11,9 +11,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary import kinds
 from summary.kinds.base import PayloadError
 from summary.kinds.graph import graph_in_meta_graph
+from summary.kinds.registry import decode, kind_of
+from summary.kinds.scalar_batch import varint
 from summary.points import PointCounts, Rows, TagPoints, TagState
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
@@ -266,38 +267,39 @@ class EventFile:
         """Takes the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
             self._by_id.append(TagPoints(self._scanner.tags[len(self._by_id)].decode("utf-8", "replace"), ""))
-        rows, sources = split.rows.chosen(group, bool(split.goes_back[tag_id])), split.sources[group]
+        rows, is_blob = split.rows.chosen(group, bool(split.goes_back[tag_id])), split.is_blob[group]
         taken: NDArray[np.bool_] | None = None
         points = self._by_id[tag_id]
         known = self.points.get(points.tag)
         if known is not None:
             points = self._by_id[tag_id] = known
         else:
-            first = self._describe(points, rows, sources, window)
+            first = self._describe(points, rows, self._scanner.tags[tag_id], window)
             if first > 0:
                 taken = np.arange(len(rows)) >= first
             if first == len(rows):
                 return taken
             self.points[points.tag] = points
-        if points.kind in (SCALARS, "") and (sources < 0).any():
-            to_decode = np.where(sources < 0, -1 - sources, -1)
-            if taken is not None:
-                to_decode[~taken] = -1
+        if points.kind in (SCALARS, "") and is_blob.any():
+            to_decode = is_blob if taken is None else is_blob & taken
             rows, decoded = self._decode_numbers(points, rows, to_decode, window)
             if not decoded.all():
                 taken = decoded if taken is None else taken & decoded
         points.extend(rows if taken is None else rows.chosen(taken, rows.goes_back))
         return taken
 
-    def _describe(self, points: TagPoints, rows: Rows, sources: NDArray[np.int32], window: "_Window") -> int:
+    def _describe(self, points: TagPoints, rows: Rows, tag: bytes, window: "_Window") -> int:
         """Takes the kind and the names from the tag's first value that can be read; returns which row that is."""
-        for index, source in enumerate(sources):
+        if window.is_bare_number(int(rows.numbers[0]), tag):
+            points.kind = SCALARS
+            return 0
+        for index, number in enumerate(rows.numbers.tolist()):
             try:
-                value = window.value(int(source if source >= 0 else -1 - source))
+                value = window.value(number)
             except DecodeError as error:
                 self._add_record_damage(rows, index, f"not an Event message: {error}")
                 continue
-            points.kind = kinds.kind_of(value)
+            points.kind = kind_of(value)
             if value.HasField("metadata"):
                 points.display_name = value.metadata.display_name
                 points.description = value.metadata.summary_description
@@ -306,18 +308,17 @@ class EventFile:
         return len(rows)
 
     def _decode_numbers(
-        self, points: TagPoints, rows: Rows, sources: NDArray[np.int32], window: "_Window"
+        self, points: TagPoints, rows: Rows, to_decode: NDArray[np.bool_], window: "_Window"
     ) -> tuple[Rows, NDArray[np.bool_]]:
         """Decodes numbers in forms that the scan leaves alone, such as integer tensors; returns also which there are.
 
-        ``sources`` are the numbers of the rows to decode, and -1 for others. What is no number is damage only under a
-        tag of scalars.
+        What is no number is damage only under a tag of scalars.
         """
         values = rows.values.copy()
         readable = np.ones(len(rows), np.bool_)
-        for index in np.flatnonzero(sources >= 0).tolist():
+        for index in np.flatnonzero(to_decode).tolist():
             try:
-                values[index] = kinds.decode(SCALARS, window.value(int(sources[index])))
+                values[index] = decode(SCALARS, window.value(int(rows.numbers[index])))
             except (DecodeError, PayloadError) as error:
                 if points.kind == SCALARS:
                     readable[index] = False
@@ -418,6 +419,17 @@ class _Window(NamedTuple):
         begin = int(row["offset"]) - self.base
         return Event.FromString(self.buffer[begin : begin + int(row["length"])].tobytes())
 
+    def is_bare_number(self, number: int, tag: bytes) -> bool:
+        """Whether a row's value is the tag, in ASCII, and a ``simple_value``, and nothing else."""
+        if not tag.isascii():
+            return False
+        row = self.found[number]
+        head = b"\x0a" + varint(len(tag)) + tag + b"\x15"
+        if int(row["value_length"]) != len(head) + 4:
+            return False
+        begin = int(row["offset"]) + int(row["value_at"]) - self.base
+        return self.buffer[begin : begin + len(head)].tobytes() == head
+
     def value(self, number: int) -> Summary.Value:
         """The value of a row, alone where it can be: an event may have very many. Raises DecodeError."""
         row = self.found[number]
@@ -429,12 +441,5 @@ class _Window(NamedTuple):
 
 def _single(row: np.void) -> Rows:
     """A row of the scan as columns of one element."""
-    return Rows(
-        np.array([row["step"]]),
-        np.array([row["wall_time"]]),
-        np.array([row["value"]]),
-        np.array([row["offset"]]),
-        np.array([row["length"]], np.int64),
-        np.array([row["index"]]),
-        goes_back=False,
-    )
+    found = np.array([row])
+    return Rows(found["step"], found["wall_time"], found["value"], found, np.zeros(1, np.int32), goes_back=False)

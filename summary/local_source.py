@@ -157,10 +157,17 @@ class LocalSource:
                 folders.append(_Folder(entry.path, relative, identity, folder.ancestors | {identity}))
             elif is_file:
                 files.append(_found(relative, status))
-        certain = time.time_ns() - modified_ns > _TICK_NS
-        same = known is not None and files == known.files and folders == known.folders
-        changed_at = known.changed_at if known is not None and same else now
-        return _Seen(modified_ns, certain, files, folders, now, changed_at)
+        now_ns = time.time_ns()
+        if known is None:
+            # Of a folder that is new here, the files tell how long it has been quiet.
+            latest_ns = max([modified_ns, *(file.modified_ns for file in files)])
+            changed_at = now - max(0.0, (now_ns - latest_ns) / 1e9)
+        elif files == known.files and folders == known.folders:
+            # The same objects, by which callers know that nothing changed.
+            files, changed_at = known.files, known.changed_at
+        else:
+            changed_at = now
+        return _Seen(modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at)
 
     def _is_wanted(self, folder: PurePosixPath) -> bool:
         return all(map(fnmatchcase, folder.parts, self._only))

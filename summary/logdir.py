@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import itertools
+import operator
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +60,9 @@ class Logdir:
         self._versions = itertools.count(1)
         self._file_numbers = itertools.count(1)
         self._blobs = BlobCache()
+        self._listing: list[FoundFile] = []
+        self._retrying = False
+        """A file could not be opened, and is to be tried at every look."""
         self._snapshot = EMPTY_SNAPSHOT
 
     @property
@@ -77,10 +81,17 @@ class Logdir:
         be read, partial snapshots, marked as loading, go to ``publish``. ``changed`` is what `Source.list` takes.
         """
         with _no_garbage_collection():
-            event_files, companions = self._list(changed)
+            listing = list(self.source.list(changed))
+            if self._is_as_before(listing):
+                return self._snapshot
+            # Until all of it is taken in, lest an error leave something out for good.
+            self._listing = []
+            event_files, companions = self._sorted_out(listing)
             to_read = self._stage(event_files)
             self._read(to_read, publish, companions)
+            self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             snapshot = self._commit(companions, loading=False)
+            self._listing = listing
         self._keep(to_read)
         return snapshot
 
@@ -88,10 +99,20 @@ class Logdir:
         """Returns when the cache holds what it should of all updates so far."""
         self._storing.submit(lambda: None).result()
 
-    def _list(self, changed: Collection[str] | None) -> tuple[list[FoundFile], tuple[Companion, ...]]:
+    def _is_as_before(self, listing: Sequence[FoundFile]) -> bool:
+        """Whether there is nothing to do: the very same listing as last time, of which all could be read."""
+        return (
+            not self._retrying
+            and self._snapshot.revision > 0
+            and not self._snapshot.loading
+            and len(listing) == len(self._listing)
+            and all(map(operator.is_, listing, self._listing))
+        )
+
+    def _sorted_out(self, listing: Iterable[FoundFile]) -> tuple[list[FoundFile], tuple[Companion, ...]]:
         event_files: list[FoundFile] = []
         companions: list[Companion] = []
-        for found in self.source.list(changed):
+        for found in listing:
             name = found.path.name
             if is_event_file(name):
                 event_files.append(found)

@@ -26,28 +26,40 @@ class Rows:
     wall_times: NDArray[np.float64]
     values: NDArray[np.float64]
     """NaN where the scan found no number."""
-    offsets: NDArray[np.int64]
-    """Where the record's data lies in the file."""
-    lengths: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    """Which value of the record's summary it is."""
+    found: NDArray[np.void]
+    """The window's rows, `summary.scan.ROW`, among which these are."""
+    numbers: NDArray[np.int32]
+    """Which of ``found`` each is."""
     goes_back: bool
     """Whether a step is below the one before it."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each record's data lies in the file."""
+        return self._column("offset", np.int64)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How long each record's data is."""
+        return self._column("length", np.int64)
+
+    @property
+    def indices(self) -> NDArray[np.int32]:
+        """Which value of its record's summary each is."""
+        return self._column("index", np.int32)
+
     def chosen(self, which: slice | NDArray[np.bool_], goes_back: bool) -> "Rows":
         """Some of the rows."""
         return Rows(
-            self.steps[which],
-            self.wall_times[which],
-            self.values[which],
-            self.offsets[which],
-            self.lengths[which],
-            self.indices[which],
-            goes_back,
+            self.steps[which], self.wall_times[which], self.values[which], self.found, self.numbers[which], goes_back
         )
+
+    def _column(self, name: str, dtype: type[Number]) -> NDArray[Number]:
+        column: NDArray[Number] = self.found[name][self.numbers].astype(dtype, copy=False)
+        return column
 
 
 class TagState(NamedTuple):
@@ -156,10 +168,9 @@ class TagPoints:
         if self.kind in (SCALARS, ""):
             self._values = _extended(self._values, begin, rows.values)
         if self.kind != SCALARS:
-            # Copies, lest a few images hold the columns of all scalars around them.
-            self._offsets = _extended(self._offsets, begin, rows.offsets.copy())
-            self._lengths = _extended(self._lengths, begin, rows.lengths.copy())
-            self._indices = _extended(self._indices, begin, rows.indices.copy())
+            self._offsets = _extended(self._offsets, begin, rows.offsets)
+            self._lengths = _extended(self._lengths, begin, rows.lengths)
+            self._indices = _extended(self._indices, begin, rows.indices)
         self._length = end
 
     def _views(

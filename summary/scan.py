@@ -159,21 +159,18 @@ class Scanner:
             np.empty(count, np.int64),
             np.empty(count, np.float64),
             np.empty(count, np.float64),
-            np.empty(count, np.int64),
-            np.empty(count, np.int64),
+            rows,
             np.empty(count, np.int32),
             goes_back=False,
         )
-        split = RowsByTag(rows_by_tag, np.empty(count, np.int32), np.empty(tags, np.int64), np.empty(tags, np.bool_))
+        split = RowsByTag(rows_by_tag, np.empty(count, np.bool_), np.empty(tags, np.int64), np.empty(tags, np.bool_))
         scan_kernel.split_by_tag(
             rows,
             rows_by_tag.steps,
             rows_by_tag.wall_times,
             rows_by_tag.values,
-            rows_by_tag.offsets,
-            rows_by_tag.lengths,
-            rows_by_tag.indices,
-            split.sources,
+            rows_by_tag.numbers,
+            split.is_blob,
             split.group_ends,
             split.goes_back,
         )
@@ -202,8 +199,8 @@ class RowsByTag(NamedTuple):
     """The rows of a window as columns, tag after tag."""
 
     rows: Rows
-    sources: NDArray[np.int32]
-    """Number n of the row where it holds a number, -1 - n where it is a blob."""
+    is_blob: NDArray[np.bool_]
+    """Whether the row holds what is no number to the scan."""
     group_ends: NDArray[np.int64]
     """[tags]: where each tag's rows end; they begin where the tag's before end."""
     goes_back: NDArray[np.bool_]

@@ -595,7 +595,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 
 @njit(nogil=True, cache=True)
-def split_by_tag(rows, steps, wall_times, values, offsets, lengths, indices, sources, group_ends, goes_back):
+def split_by_tag(rows, steps, wall_times, values, numbers, is_blob, group_ends, goes_back):
     group_ends[:] = 0
     goes_back[:] = False
     tags = len(group_ends)
@@ -613,10 +613,8 @@ def split_by_tag(rows, steps, wall_times, values, offsets, lengths, indices, sou
             steps[at] = rows[row].step
             wall_times[at] = rows[row].wall_time
             values[at] = rows[row].value
-            offsets[at] = rows[row].offset
-            lengths[at] = rows[row].length
-            indices[at] = rows[row].index
-            sources[at] = row if rows[row].form == NUMBER else -1 - row
+            numbers[at] = row
+            is_blob[at] = rows[row].form != NUMBER
             if at > begins[tag] and steps[at] < steps[at - 1]:
                 goes_back[tag] = True
             group_ends[tag] = at + 1

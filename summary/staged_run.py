@@ -4,7 +4,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -13,10 +13,10 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary import kinds
 from summary.blob_cache import BlobCache, BlobKey
 from summary.event_file import EventFile, value_of_event
 from summary.kinds.base import Payload, PayloadError
+from summary.kinds.registry import decode
 from summary.points import Part, Restart, TagPoints, join, kept_points
 from summary.proto.event_pb2 import Event
 from summary.records import FOOTER_BYTES, masked_crc
@@ -135,13 +135,10 @@ class StagedRun:
         def load_columns() -> Columns:
             return join(parts, kept)
 
-        @cache
-        def positions() -> NDArray[np.intp]:
-            assert kept is not None
-            return np.flatnonzero(kept)
+        position_of = (lambda index: index) if kept is None else _Positions(kept)
 
         def read_payload(index: int) -> Payload:
-            position = index if kept is None else int(positions()[index])
+            position = position_of(index)
             for part, number in zip(parts, numbers, strict=True):
                 if position < len(part.steps):
                     return _read_payload(source, blobs, kind, part, number, position)
@@ -194,6 +191,20 @@ class StagedRun:
                 )
                 conflicts.append(Damage(points.first_offset, 0, reason))
         return conflicts
+
+
+class _Positions:
+    """Where points that no restart has overwritten lie among all points."""
+
+    def __init__(self, kept: NDArray[np.bool_]) -> None:
+        self._kept = kept
+
+    def __call__(self, index: int) -> int:
+        return int(self._positions[index])
+
+    @cached_property
+    def _positions(self) -> NDArray[np.intp]:
+        return np.flatnonzero(self._kept)
 
 
 def _superseded_by_file(parts: Sequence[Part], kept: NDArray[np.bool_]) -> Mapping[PurePosixPath, int]:
@@ -257,7 +268,7 @@ def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, numbe
     if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
         raise PayloadError(f"{where} has changed since it was read first")
     blobs.put(key, data)
-    return kinds.decode(kind, value_of_event(event, int(part.indices[index])))
+    return decode(kind, value_of_event(event, int(part.indices[index])))
 
 
 def _read_record(source: Source, part: Part, offset: int, length: int, where: str) -> bytes:

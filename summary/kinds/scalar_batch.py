@@ -51,9 +51,9 @@ def scalar_template(tag: str, form: ScalarForm) -> ScalarTemplate:
         number_bytes = 4 if form == "float32" else 8
         head = Summary.Value(tag=tag, metadata=scalar_metadata()).SerializeToString()
         tensor = scalar_tensor(0.0, form).SerializeToString()
-        value = head + b"\x42" + _varint(len(tensor)) + tensor
-    summary = b"\x0a" + _varint(len(value)) + value
-    event = b"\x2a" + _varint(len(summary)) + summary
+        value = head + b"\x42" + varint(len(tensor)) + tensor
+    summary = b"\x0a" + varint(len(value)) + value
+    event = b"\x2a" + varint(len(summary)) + summary
     return ScalarTemplate(tag, form, event[:-number_bytes], number_bytes)
 
 
@@ -187,7 +187,8 @@ def _prefix_term(template: ScalarTemplate) -> int:
     return crc32c(padded) ^ crc32c(bytes(len(padded)))
 
 
-def _varint(number: int) -> bytes:
+def varint(number: int) -> bytes:
+    """A whole number, not negative, as protobuf encodes it."""
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)

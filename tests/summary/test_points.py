@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from summary.points import Restart, Rows, TagPoints, kept_points
+from summary.scan import ROW
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,9 @@ def test_points_that_were_given_out_never_change() -> None:
     def rows(begin: int, end: int) -> Rows:
         numbers = np.arange(begin, end)
         floats = numbers.astype(np.float64)
-        return Rows(numbers, floats, floats / 2, numbers, numbers, numbers.astype(np.int32), False)
+        found = np.zeros(end, ROW)
+        found["offset"] = np.arange(end)
+        return Rows(numbers, floats, floats / 2, found, numbers.astype(np.int32), False)
 
     for kind, kept in (("scalars", "values"), ("images", "offsets")):
         points = TagPoints("t", kind)
@@ -62,7 +65,9 @@ def test_points_that_go_back_are_noticed_within_and_between_windows() -> None:
     def rows(*steps: int, goes_back: bool = False) -> Rows:
         column = np.array(steps)
         floats = column.astype(np.float64)
-        return Rows(column, floats, floats, column, column, column.astype(np.int32), goes_back)
+        return Rows(
+            column, floats, floats, np.zeros(len(column), ROW), np.arange(len(column), dtype=np.int32), goes_back
+        )
 
     noticed = []
     points = TagPoints("t", "scalars")
