@@ -7,10 +7,13 @@ tags it has; columns follow, each for all tags in their order. CRCs are over bot
 import contextlib
 import hashlib
 import logging
+import mmap
+import operator
 import os
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,7 +107,7 @@ class ColumnCache:
         path = self._path(address)
         try:
             with path.open("rb", buffering=0) as stream:
-                content = stream.read()
+                content = _mapped(stream.fileno())
             os.utime(path)
             return _decoded(content, address)
         except (OSError, ValueError, msgspec.DecodeError):
@@ -147,6 +150,14 @@ class ColumnCache:
                     os.unlink(path)
 
 
+def _mapped(fd: int) -> mmap.mmap:
+    """A whole file. No cache file is ever shortened, so it can be mapped, which is faster than to read it."""
+    populate = getattr(mmap, "MAP_POPULATE", None)
+    if populate is None:
+        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
+    return mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE | populate, prot=mmap.PROT_READ)
+
+
 def _encoded(address: str, size: int, modified_ns: int, state: FileState) -> list[bytes]:
     columns = [[np.asarray(getattr(tag, name), dtype) for tag in state.tags] for name, dtype in _COLUMNS]
     tags = [
@@ -185,7 +196,7 @@ def _encoded(address: str, size: int, modified_ns: int, state: FileState) -> lis
     return [prefix, header, padding, body]
 
 
-def _decoded(content: bytes, address: str) -> CachedFile | None:
+def _decoded(content: mmap.mmap, address: str) -> CachedFile | None:
     prefix = content[:_PREFIX_BYTES]
     length = int.from_bytes(prefix[len(_MAGIC) : len(_MAGIC) + 8], "little")
     if not prefix.startswith(_MAGIC) or _PREFIX_BYTES + length > len(content):
@@ -216,7 +227,7 @@ def _decoded(content: bytes, address: str) -> CachedFile | None:
     return CachedFile(header.size, header.modified_ns, state)
 
 
-def _columns(content: bytes, begin: int, tags: list[_Tag]) -> list[NDArray[Any]] | None:
+def _columns(content: mmap.mmap, begin: int, tags: list[_Tag]) -> list[NDArray[Any]] | None:
     """Each column for all tags; None where the file is not as long as it should be."""
     columns = []
     for place, (_, dtype) in enumerate(_COLUMNS):
@@ -228,14 +239,22 @@ def _columns(content: bytes, begin: int, tags: list[_Tag]) -> list[NDArray[Any]]
     return columns if begin == len(content) else None
 
 
-def _tag_states(tags: list[_Tag], columns: list[NDArray[Any]]) -> list[TagState]:
-    states = []
-    begins = [0] * len(columns)
+def _tag_states(tags: list[_Tag], columns: list[NDArray[Any]]) -> Iterator[TagState]:
+    steps, wall_times, values, offsets, lengths, indices = columns
+    ends = [0] * len(columns)
     for tag in tags:
-        ends = [begin + count for begin, count in zip(begins, tag.counts, strict=True)]
-        parts = [column[begin:end] for column, begin, end in zip(columns, begins, ends, strict=True)]
-        states.append(
-            TagState(tag.tag, tag.kind, tag.display_name, tag.description, tag.plugin_content, tag.goes_back, *parts)
+        begins, ends = ends, list(map(operator.add, ends, tag.counts))
+        yield TagState(
+            tag.tag,
+            tag.kind,
+            tag.display_name,
+            tag.description,
+            tag.plugin_content,
+            tag.goes_back,
+            steps[begins[0] : ends[0]],
+            wall_times[begins[1] : ends[1]],
+            values[begins[2] : ends[2]],
+            offsets[begins[3] : ends[3]],
+            lengths[begins[4] : ends[4]],
+            indices[begins[5] : ends[5]],
         )
-        begins = ends
-    return states

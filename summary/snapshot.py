@@ -60,6 +60,8 @@ class Series:
     """Points that a restart overwrote; they are not in the columns unless the log directory keeps them."""
     load_columns: Callable[[], Columns] = field(repr=False, compare=False)
     read_payload: Callable[[int], Payload] = field(repr=False, compare=False)
+    count: int | None = field(default=None, repr=False, compare=False)
+    """How many points there are, where that is known without the columns."""
 
     @cached_property
     def columns(self) -> Columns:
@@ -79,7 +81,7 @@ class Series:
         return self.columns.values
 
     def __len__(self) -> int:
-        return len(self.columns)
+        return len(self.columns) if self.count is None else self.count
 
     def read(self, index: int) -> Payload:
         """Reads and decodes the payload of point ``index`` from its file.

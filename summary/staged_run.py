@@ -109,8 +109,7 @@ class StagedRun:
             state = (starts, restarting, [(events, len(points)) for events, points in holding])
             known = self._made.get(tag)
             if known is None or known.state != state:
-                kind = _described(holding).kind
-                restarts = _restarts_of(tag, kind, files) if restarting else []
+                restarts = _restarts_of(tag, _described(holding).kind, files) if restarting else []
                 known = self._made[tag] = _Made(state, *self._make_series(tag, holding, restarts))
             series[tag] = known.series
         return series
@@ -145,6 +144,7 @@ class StagedRun:
                 position -= len(part.steps)
             raise IndexError(index)
 
+        hidden = sum(superseded.values()) if superseded else 0
         series = Series(
             self.name,
             tag,
@@ -153,9 +153,10 @@ class StagedRun:
             described.description,
             described.plugin_content,
             next(self._versions),
-            sum(superseded.values()),
+            hidden,
             load_columns,
             read_payload,
+            sum([len(part.steps) for part in parts]) - hidden,
         )
         return series, superseded
 
@@ -225,7 +226,10 @@ def _same_run(one: Run | None, other: Run | None) -> bool:
 
 def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
     """The points of the file that says what the tag is."""
-    return next((points for _, points in holding if points.kind), holding[0][1])
+    for _, points in holding:
+        if points.kind:
+            return points
+    return holding[0][1]
 
 
 def _restarts_of(tag: str, kind: str, files: Sequence[EventFile]) -> list[Restart]:
