@@ -176,28 +176,49 @@ class Logdir:
         publish: Callable[[Snapshot], None] | None,
         companions: tuple[Companion, ...],
     ) -> None:
-        if len(files) < 2:
-            for file in files:
-                self._read_file(file)
-                self._mark_read(file)
-            return
         published = time.monotonic()
-        with ThreadPoolExecutor(min(len(files), os.cpu_count() or 1)) as pool:
-            # A commit looks only at files that no thread reads, so partial snapshots come between batches.
-            for batch in _batches(files):
-                for done in as_completed([pool.submit(self._read_file, file) for file in batch]):
-                    done.result()
-                for file in batch:
-                    self._mark_read(file)
-                if publish is not None and time.monotonic() - published > _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS:
-                    publish(self._commit(companions, loading=True))
-                    published = time.monotonic()
+
+        def publish_now_and_then() -> None:
+            nonlocal published
+            if publish is not None and time.monotonic() - published > _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS:
+                publish(self._commit(companions, loading=True))
+                published = time.monotonic()
+
+        to_read: list[StagedFile] = []
+        for file in files:
+            # What the cache has of a local file takes Python alone, of which threads would only wait for each other.
+            if self.source.watchable_folders and self._from_cache(file):
+                self._mark_read(file)
+                publish_now_and_then()
+            else:
+                to_read.append(file)
+        if len(to_read) == 1:
+            self._read_file(to_read[0])
+            self._mark_read(to_read[0])
+        elif to_read:
+            with ThreadPoolExecutor(min(len(to_read), os.cpu_count() or 1)) as pool:
+                # A commit looks only at files that no thread reads, so partial snapshots come between batches.
+                for batch in _batches(to_read):
+                    for done in as_completed([pool.submit(self._read_file, file) for file in batch]):
+                        done.result()
+                    for file in batch:
+                        self._mark_read(file)
+                    publish_now_and_then()
+
+    def _from_cache(self, file: StagedFile) -> bool:
+        """Takes a file that was not read yet from the cache, and returns whether that is all of it."""
+        if self._cache is None or file.events.position > 0:
+            return False
+        try:
+            self._restore(file, self._cache)
+        except OSError:
+            return False
+        file.error = ""
+        return file.events.position == file.found.size
 
     def _read_file(self, file: StagedFile) -> None:
         try:
-            if self._cache is not None and file.events.position == 0:
-                self._restore(file, self._cache)
-            if file.found.size != file.events.position or file.events.position == 0:
+            if not self._from_cache(file):
                 file.events.read_new(file.found.size)
             file.error = ""
         except OSError as error:

@@ -19,7 +19,7 @@ from dashboard.controls import fingerprint, off_loop, revision_input, scheme_inp
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.numbers import count
-from dashboard.panels.groups import Group, arrange, parse_pages, prefix, still_fits, structure
+from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
 from dashboard.state import Setting, View, decode, names, pattern_error
 from summary.snapshot import Series, Snapshot
 
@@ -273,8 +273,9 @@ def frame(
 
     ``actions`` are the buttons; without any there is the one for the full width.
     """
-    head, slash, rest = tag.partition("/")
-    label = [html.Span(head + slash, className="dim"), rest] if slash and rest else tag
+    shown = shown_tag(tag)
+    head, slash, rest = shown.partition("/")
+    label = [html.Span(head + slash, className="dim"), rest] if slash and rest else shown
     buttons = html.Div(list(actions) or [full_width()], className="actions")
     run_line = [] if color is None else [html.Div(run_label(run, color), className="card-run")]
     return html.Article(

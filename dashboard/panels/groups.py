@@ -32,9 +32,14 @@ class Group:
         return self.keys[start : start + CARDS_PER_PAGE]
 
 
+def shown_tag(tag: str) -> str:
+    """The tag as its card calls it: without the end that PyTorch's writers, and ours, give to texts."""
+    return tag.removesuffix("/text_summary") or tag
+
+
 def prefix(tag: str) -> str:
     """The part before the first "/"."""
-    head, slash, _ = tag.partition("/")
+    head, slash, _ = shown_tag(tag).partition("/")
     return head if slash else NO_PREFIX
 
 

@@ -1,4 +1,4 @@
-from dashboard.panels.groups import Group, arrange, parse_pages, prefix, still_fits, structure
+from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
 
 
 def tags(*found: str) -> list[tuple[str, str]]:
@@ -49,3 +49,13 @@ def test_closing_a_group_keeps_its_cards_and_opening_it_again_mounts_nothing() -
     assert still_fits(both, both)
     assert not still_fits(closed, both)
     assert not still_fits(both, structure(arrange(tags(*found, "b/new"), (), (), {})))
+
+
+def test_texts_are_shown_without_the_end_that_writers_give_them() -> None:
+    assert [shown_tag(tag) for tag in ("notes/text_summary", "a/notes/text_summary", "/text_summary", "notes")] == [
+        "notes",
+        "a/notes",
+        "/text_summary",
+        "notes",
+    ]
+    assert [prefix(tag) for tag in ("notes/text_summary", "a/notes/text_summary")] == ["(no prefix)", "a"]
