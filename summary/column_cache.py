@@ -106,9 +106,9 @@ class ColumnCache:
         """What is kept of the event file of that path or address; None where it is nothing that can be used."""
         path = self._path(address)
         try:
-            with path.open("rb", buffering=0) as stream:
+            with open(path, "rb", buffering=0) as stream:
                 content = _mapped(stream.fileno())
-            os.utime(path)
+                os.utime(stream.fileno() if os.utime in os.supports_fd else path)
             return _decoded(content, address)
         except (OSError, ValueError, msgspec.DecodeError):
             return None
@@ -135,8 +135,8 @@ class ColumnCache:
             self._refused = True
             _log.warning("nothing is cached, as %s cannot be written: %s", self.folder, error)
 
-    def _path(self, address: str) -> Path:
-        return self.folder / hashlib.blake2b(os.fsencode(address), digest_size=20).hexdigest()
+    def _path(self, address: str) -> str:
+        return os.path.join(self.folder, hashlib.blake2b(os.fsencode(address), digest_size=20).hexdigest())
 
     def _prune(self) -> None:
         """Deletes what was not used for long, and the oldest beyond a size."""
@@ -230,8 +230,8 @@ def _decoded(content: mmap.mmap, address: str) -> CachedFile | None:
 def _columns(content: mmap.mmap, begin: int, tags: list[_Tag]) -> list[NDArray[Any]] | None:
     """Each column for all tags; None where the file is not as long as it should be."""
     columns = []
-    for place, (_, dtype) in enumerate(_COLUMNS):
-        count = sum(tag.counts[place] for tag in tags)
+    counts = map(sum, zip(*(tag.counts for tag in tags), strict=True)) if tags else [0] * len(_COLUMNS)
+    for (_, dtype), count in zip(_COLUMNS, counts, strict=True):
         if count < 0 or begin + count * dtype.itemsize > len(content):
             return None
         columns.append(np.frombuffer(content, dtype, count, begin) if count else np.empty(0, dtype))

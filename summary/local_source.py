@@ -101,7 +101,7 @@ class LocalSource:
         return stream
 
     def locate(self, path: PurePosixPath) -> str:
-        return str(self.root / path)
+        return os.path.join(self.root, path)
 
     def _look(self, folder: _Folder, stirred: Collection[str] | None) -> _Seen | None:
         known = self._seen.get(folder.path)

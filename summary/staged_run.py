@@ -4,7 +4,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -128,22 +127,8 @@ class StagedRun:
             mask = kept_points(steps, restarts)
             if not mask.all():
                 kept, superseded = mask, _superseded_by_file(parts, mask)
-        source, blobs = self._source, self._blobs
         numbers = [events.number for events, points in holding if points.kind in (kind, "")]
-
-        def load_columns() -> Columns:
-            return join(parts, kept)
-
-        position_of = (lambda index: index) if kept is None else _Positions(kept)
-
-        def read_payload(index: int) -> Payload:
-            position = position_of(index)
-            for part, number in zip(parts, numbers, strict=True):
-                if position < len(part.steps):
-                    return _read_payload(source, blobs, kind, part, number, position)
-                position -= len(part.steps)
-            raise IndexError(index)
-
+        content = _Content(self._source, self._blobs, kind, parts, numbers, kept)
         hidden = sum(superseded.values()) if superseded else 0
         series = Series(
             self.name,
@@ -154,8 +139,8 @@ class StagedRun:
             described.plugin_content,
             next(self._versions),
             hidden,
-            load_columns,
-            read_payload,
+            content.columns,
+            content.payload,
             sum([len(part.steps) for part in parts]) - hidden,
         )
         return series, superseded
@@ -194,18 +179,53 @@ class StagedRun:
         return conflicts
 
 
-class _Positions:
-    """Where points that no restart has overwritten lie among all points."""
+class _Content:
+    """Where the points of a series are.
 
-    def __init__(self, kept: NDArray[np.bool_]) -> None:
+    Args:
+        source: where payloads are read from.
+        blobs: keeps payloads that were read.
+        kind: the series'.
+        parts: the points of each file.
+        numbers: of the files.
+        kept: which of all points no restart has overwritten; None for all.
+    """
+
+    __slots__ = ("_blobs", "_kept", "_kind", "_numbers", "_parts", "_positions", "_source")
+
+    def __init__(
+        self,
+        source: Source,
+        blobs: BlobCache,
+        kind: str,
+        parts: Sequence[Part],
+        numbers: Sequence[int],
+        kept: NDArray[np.bool_] | None,
+    ) -> None:
+        self._source = source
+        self._blobs = blobs
+        self._kind = kind
+        self._parts = parts
+        self._numbers = numbers
         self._kept = kept
+        self._positions: NDArray[np.intp] | None = None
 
-    def __call__(self, index: int) -> int:
-        return int(self._positions[index])
+    def columns(self) -> Columns:
+        """All points."""
+        return join(self._parts, self._kept)
 
-    @cached_property
-    def _positions(self) -> NDArray[np.intp]:
-        return np.flatnonzero(self._kept)
+    def payload(self, index: int) -> Payload:
+        """What a point holds."""
+        position = index
+        if self._kept is not None:
+            if self._positions is None:
+                self._positions = np.flatnonzero(self._kept)
+            position = int(self._positions[index])
+        for part, number in zip(self._parts, self._numbers, strict=True):
+            if position < len(part.steps):
+                return _read_payload(self._source, self._blobs, self._kind, part, number, position)
+            position -= len(part.steps)
+        raise IndexError(index)
 
 
 def _superseded_by_file(parts: Sequence[Part], kept: NDArray[np.bool_]) -> Mapping[PurePosixPath, int]:
