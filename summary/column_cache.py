@@ -36,7 +36,8 @@ _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("lengths", np.dtype("<i8")),
     ("indices", np.dtype("<i4")),
 )
-_UNUSED_SECONDS: Final = 30 * 86400
+_DAY: Final = 86400
+_UNUSED_SECONDS: Final = 30 * _DAY
 _MOST_BYTES: Final = 4 << 30
 """Beyond which the files used longest ago are deleted."""
 _log: Final = logging.getLogger(__name__)
@@ -108,7 +109,9 @@ class ColumnCache:
         try:
             with open(path, "rb", buffering=0) as stream:
                 content = _mapped(stream.fileno())
-                os.utime(stream.fileno() if os.utime in os.supports_fd else path)
+                used = os.fstat(stream.fileno()).st_mtime
+            if time.time() - used > _DAY:
+                os.utime(path)
             return _decoded(content, address)
         except (OSError, ValueError, msgspec.DecodeError):
             return None

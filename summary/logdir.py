@@ -293,12 +293,19 @@ def open_logdir(path: str | os.PathLike[str], *, keep_superseded: bool = False) 
 
 @contextlib.contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Many objects are made that stay; to look through them for cycles, again and again, takes half of the time."""
+    """Many objects are made that stay; to look through them for cycles, again and again, takes half of the time.
+
+    In the end they are moved to the oldest generation, where the next collection of young objects would put them after
+    it had looked through all of them.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        if gc.get_freeze_count() == 0:
+            gc.freeze()
+            gc.unfreeze()
         if was_enabled:
             gc.enable()
 

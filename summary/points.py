@@ -123,11 +123,11 @@ class TagPoints:
     @classmethod
     def restored(cls, state: TagState) -> Self:
         """Points that grow on from a state."""
-        points = cls(state.tag, state.kind)
-        points.display_name = state.display_name
-        points.description = state.description
+        # Not by the constructor, whose defaults would all be replaced.
+        points = cls.__new__(cls)
+        points.tag, points.kind, points.goes_back = state.tag, state.kind, state.goes_back
+        points.display_name, points.description = state.display_name, state.description
         points.plugin_content = state.plugin_content
-        points.goes_back = state.goes_back
         points._length = len(state.steps)
         points._steps, points._wall_times, points._values = state.steps, state.wall_times, state.values
         points._offsets, points._lengths, points._indices = state.offsets, state.lengths, state.indices
@@ -147,6 +147,9 @@ class TagPoints:
 
     def part(self, path: PurePosixPath) -> "Part":
         """The points so far, as views."""
+        if len(self._steps) == self._length and not len(self._offsets):
+            # The common case, at once: numbers as they were given, which are never written to again.
+            return Part(path, self._steps, self._wall_times, self._values, _NO_INT64, _NO_INT64, _NO_INT32)
         return Part(path, *self._views())
 
     @property

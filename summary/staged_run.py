@@ -118,7 +118,14 @@ class StagedRun:
     ) -> tuple[Series, Mapping[PurePosixPath, int]]:
         described = _described(holding)
         kind = described.kind
-        parts = [points.part(events.path) for events, points in holding if points.kind in (kind, "")]
+        parts: list[Part] = []
+        numbers: list[int] = []
+        count = 0
+        for events, points in holding:
+            if points.kind in (kind, ""):
+                parts.append(points.part(events.path))
+                numbers.append(events.number)
+                count += len(points)
         kept = None
         superseded = _NONE_SUPERSEDED
         in_order = not restarts and len(parts) == 1 and not described.goes_back
@@ -127,7 +134,6 @@ class StagedRun:
             mask = kept_points(steps, restarts)
             if not mask.all():
                 kept, superseded = mask, _superseded_by_file(parts, mask)
-        numbers = [events.number for events, points in holding if points.kind in (kind, "")]
         content = _Content(self._source, self._blobs, kind, parts, numbers, kept)
         hidden = sum(superseded.values()) if superseded else 0
         series = Series(
@@ -141,7 +147,7 @@ class StagedRun:
             hidden,
             content.columns,
             content.payload,
-            sum([len(part.steps) for part in parts]) - hidden,
+            count - hidden,
         )
         return series, superseded
 
