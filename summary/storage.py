@@ -10,6 +10,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Protocol
 
+if sys.platform != "win32":
+    # Not where it is used: a fork amid the import in another thread would leave the child waiting for it.
+    import fcntl
+
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
 """``s3://bucket/run``, ``memory://run`` or a chain such as ``simplecache::s3://...``; but no drive of Windows."""
 _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "ssh"})
@@ -154,8 +158,6 @@ class LocalFolder:
         if sys.platform == "win32":
             yield
             return
-        import fcntl
-
         self.make()
         fd = os.open(self.path, os.O_RDONLY)
         try:
