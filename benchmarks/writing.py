@@ -2,6 +2,8 @@
 
 import gc
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +21,7 @@ WriterClass = Callable[[str], Any]
 REPETITIONS = 7
 SECONDS_PER_REPETITION = 0.6
 BATCH_POINTS = 4_000_000
+MOST_IMPORT_MS = 150.0
 TAGS = tuple(f"{group}/{name}" for group in ("train", "test") for name in ("loss", "accuracy", "f1", "lr", "norm"))
 
 
@@ -65,7 +68,7 @@ def run() -> list[Figure]:
         for title, rate in (("add_scalar, all on disk", sustained), ("add_scalar, the calls alone", calling))
         for peer in peers
     ]
-    return [*rates_of_calls, *_latencies(writers, steps, peers), *_batches(sustained, peers)]
+    return [*rates_of_calls, *_latencies(writers, steps, peers), *_batches(sustained, peers), _import_time()]
 
 
 def _latencies(writers: Mapping[str, WriterClass], steps: Mapping[str, int], peers: Iterable[str]) -> list[Figure]:
@@ -112,6 +115,18 @@ def _batches(sustained: Mapping[str, float], peers: Iterable[str]) -> list[Figur
             rates.append(BATCH_POINTS / (time.perf_counter() - begin))
     ours = statistics.median(rates)
     return [Figure("add_scalar_batch, all on disk", ours, sustained[peer], peer, "points/s") for peer in peers]
+
+
+def _import_time() -> Figure:
+    """How long ``import summary`` takes in a fresh process, without the start of the interpreter."""
+    script = "import time; begin = time.perf_counter(); import summary; print(time.perf_counter() - begin)"
+    seconds = []
+    for _ in range(2 * REPETITIONS):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        seconds.append(float(done.stdout))
+    return Figure(
+        "import summary", 1000 * statistics.median(seconds), MOST_IMPORT_MS, "the mark", "ms", higher_is_better=False
+    )
 
 
 def _peers() -> dict[str, WriterClass]:
