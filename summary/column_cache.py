@@ -1,20 +1,21 @@
 """What was read of event files, kept on disk, so that a second start need not read them again.
 
 A cache file belongs to one event file. It begins with a header (msgpack) that says what the event file was and which
-tags it has; columns follow, each for all tags in their order. CRCs are over both. All of it may be deleted at any time.
+tags it has; the columns of each tag follow. The header's CRC is checked at once, that of a tag's columns when somebody
+asks for its points, and only then are they read. All of it may be deleted at any time.
 """
 
 import contextlib
 import hashlib
+import itertools
 import logging
-import mmap
-import operator
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -24,9 +25,11 @@ from numpy.typing import NDArray
 from summary.event_file import FileState, SessionStart
 from summary.points import TagState
 from summary.records import crc32c
-from summary.snapshot import Damage
+from summary.snapshot import SCALARS, Damage
+from summary.source import read_up_to
+from summary.stored_points import NO_TEXTS, TagTable
 
-_MAGIC: Final = b"stepscope columns 2\n"
+_MAGIC: Final = b"stepscope columns 3\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
 _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("steps", np.dtype("<i8")),
@@ -36,22 +39,22 @@ _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("lengths", np.dtype("<i8")),
     ("indices", np.dtype("<i4")),
 )
+_EMPTY: Final[Mapping[np.dtype[Any], NDArray[Any]]] = MappingProxyType(
+    {dtype: np.empty(0, dtype) for _, dtype in _COLUMNS}
+)
+_KEPT: Final[Mapping[str | None, tuple[bool, ...]]] = MappingProxyType(
+    {SCALARS: (True, True, True, False, False, False), "": (True,) * 6, None: (True, True, False, True, True, True)}
+)
+"""Which columns a kind has; None stands for all others."""
+_FIRST_BYTES: Final = 1 << 13
+"""As much as most headers take."""
+_TAGS_READ_ALONE: Final = 3
+"""Tags of a file whose points are read when they are asked for; then all others are read at once."""
 _DAY: Final = 86400
 _UNUSED_SECONDS: Final = 30 * _DAY
 _MOST_BYTES: Final = 4 << 30
 """Beyond which the files used longest ago are deleted."""
 _log: Final = logging.getLogger(__name__)
-
-
-class _Tag(msgspec.Struct, array_like=True, frozen=True):
-    tag: str
-    kind: str
-    display_name: str
-    description: str
-    plugin_content: bytes
-    goes_back: bool
-    counts: tuple[int, int, int, int, int, int]
-    """Elements of each column."""
 
 
 class _Header(msgspec.Struct, array_like=True, frozen=True):
@@ -66,9 +69,14 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     first_wall_time: float | None
     damages: list[tuple[int, int, str]]
     damage_count: int
+    skipped_bytes: int
     session_starts: list[tuple[int, dict[str, int]]]
-    tags: list[_Tag]
-    columns_crc: int
+    table: TagTable
+    crcs: list[int]
+    """Of each tag's columns."""
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Header)
 
 
 class CachedFile(msgspec.Struct, frozen=True):
@@ -78,6 +86,9 @@ class CachedFile(msgspec.Struct, frozen=True):
     """Bytes of the event file when it was read."""
     modified_ns: int
     state: FileState
+    table: TagTable
+    load: Callable[[int], TagState | None]
+    """The columns of the tag at a place of the table; None where they are damaged or gone."""
 
 
 def default_cache_folder() -> Path:
@@ -108,15 +119,18 @@ class ColumnCache:
         path = self._path(address)
         try:
             with open(path, "rb", buffering=0) as stream:
-                content = _mapped(stream.fileno())
-                used = os.fstat(stream.fileno()).st_mtime
-            if time.time() - used > _DAY:
+                content = stream.read(_FIRST_BYTES)
+                end = _PREFIX_BYTES + _header_length(content)
+                status = os.fstat(stream.fileno())
+                if len(content) < end <= status.st_size:
+                    content += read_up_to(stream, end - len(content))
+            if time.time() - status.st_mtime > _DAY:
                 os.utime(path)
-            return _decoded(content, address)
+            return _decoded(path, content[:end], status.st_size, address)
         except (OSError, ValueError, msgspec.DecodeError):
             return None
 
-    def store(self, address: str, size: int, modified_ns: int, state: FileState) -> None:
+    def store(self, address: str, size: int, modified_ns: int, state: FileState, tags: Sequence[TagState]) -> None:
         """Keeps what was read of an event file; gives up for good where the folder cannot be written."""
         if self._refused:
             return
@@ -127,7 +141,7 @@ class ColumnCache:
                 self._prune()
             with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as stream:
                 try:
-                    for piece in _encoded(address, size, modified_ns, state):
+                    for piece in _encoded(address, size, modified_ns, state, tags):
                         stream.write(piece)
                     stream.close()
                     os.replace(stream.name, self._path(address))
@@ -153,29 +167,9 @@ class ColumnCache:
                     os.unlink(path)
 
 
-def _mapped(fd: int) -> mmap.mmap:
-    """A whole file. No cache file is ever shortened, so it can be mapped, which is faster than to read it."""
-    populate = getattr(mmap, "MAP_POPULATE", None)
-    if populate is None:
-        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-    return mmap.mmap(fd, 0, flags=mmap.MAP_PRIVATE | populate, prot=mmap.PROT_READ)
-
-
-def _encoded(address: str, size: int, modified_ns: int, state: FileState) -> list[bytes]:
-    columns = [[np.asarray(getattr(tag, name), dtype) for tag in state.tags] for name, dtype in _COLUMNS]
-    tags = [
-        _Tag(
-            tag.tag,
-            tag.kind,
-            tag.display_name,
-            tag.description,
-            tag.plugin_content,
-            tag.goes_back,
-            tuple(len(column[index]) for column in columns),  # type: ignore[arg-type]
-        )
-        for index, tag in enumerate(state.tags)
-    ]
-    body = b"".join(part.tobytes() for column in columns for part in column)
+def _encoded(address: str, size: int, modified_ns: int, state: FileState, tags: Sequence[TagState]) -> list[bytes]:
+    body = [b"".join([np.asarray(getattr(tag, name), dtype).tobytes() for name, dtype in _COLUMNS]) for tag in tags]
+    body = [part + bytes(-len(part) % 8) for part in body]
     header = msgspec.msgpack.encode(
         _Header(
             address,
@@ -189,31 +183,36 @@ def _encoded(address: str, size: int, modified_ns: int, state: FileState) -> lis
             state.first_wall_time,
             [(damage.offset, damage.length, damage.reason) for damage in state.damages],
             state.damage_count,
+            state.skipped_bytes,
             [(start.step, dict(start.points_before)) for start in state.session_starts],
-            tags,
-            crc32c(body),
+            TagTable.of(tags),
+            list(map(crc32c, body)),
         )
     )
     prefix = _MAGIC + len(header).to_bytes(8, "little") + crc32c(header).to_bytes(4, "little")
     padding = bytes(-(len(prefix) + len(header)) % 8)
-    return [prefix, header, padding, body]
+    return [prefix, header, padding, *body]
 
 
-def _decoded(content: mmap.mmap, address: str) -> CachedFile | None:
-    prefix = content[:_PREFIX_BYTES]
-    length = int.from_bytes(prefix[len(_MAGIC) : len(_MAGIC) + 8], "little")
-    if not prefix.startswith(_MAGIC) or _PREFIX_BYTES + length > len(content):
+def _header_length(content: bytes) -> int:
+    """How long the header is, from the first bytes of a cache file; raises ValueError where it is none."""
+    if len(content) < _PREFIX_BYTES or not content.startswith(_MAGIC):
+        raise ValueError("no cache file of this version")
+    return int.from_bytes(content[len(_MAGIC) : len(_MAGIC) + 8], "little")
+
+
+def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile | None:
+    """What a cache file's prefix and header say; None where they are damaged, or not of this event file."""
+    encoded = content[_PREFIX_BYTES:]
+    if len(encoded) != _header_length(content) or crc32c(encoded) != int.from_bytes(
+        content[_PREFIX_BYTES - 4 : _PREFIX_BYTES], "little"
+    ):
         return None
-    encoded = content[_PREFIX_BYTES : _PREFIX_BYTES + length]
-    if crc32c(encoded) != int.from_bytes(prefix[len(_MAGIC) + 8 :], "little"):
+    header = _DECODER.decode(encoded)
+    if header.address != address or not header.table.is_sound(len(header.crcs)):
         return None
-    header = msgspec.msgpack.decode(encoded, type=_Header)
-    if header.address != address:
-        return None
-    begin = _PREFIX_BYTES + length
-    begin += -begin % 8
-    columns = _columns(content, begin, header.tags)
-    if columns is None or crc32c(memoryview(content)[begin:]) != header.columns_crc:
+    columns = _KeptColumns(path, content[:_PREFIX_BYTES], len(content) + -len(content) % 8, header.table, header.crcs)
+    if columns.end != size:
         return None
     state = FileState(
         header.position,
@@ -222,42 +221,99 @@ def _decoded(content: mmap.mmap, address: str) -> CachedFile | None:
         header.waiting,
         header.records,
         header.first_wall_time,
-        tuple(Damage(*damage) for damage in header.damages),
+        tuple([Damage(*damage) for damage in header.damages]),
         header.damage_count,
-        tuple(SessionStart(step, before) for step, before in header.session_starts),
-        tuple(_tag_states(header.tags, columns)),
+        header.skipped_bytes,
+        tuple([SessionStart(step, before) for step, before in header.session_starts]),
     )
-    return CachedFile(header.size, header.modified_ns, state)
+    return CachedFile(header.size, header.modified_ns, state, header.table, columns.load)
 
 
-def _columns(content: mmap.mmap, begin: int, tags: list[_Tag]) -> list[NDArray[Any]] | None:
-    """Each column for all tags; None where the file is not as long as it should be."""
-    columns = []
-    counts = map(sum, zip(*(tag.counts for tag in tags), strict=True)) if tags else [0] * len(_COLUMNS)
-    for (_, dtype), count in zip(_COLUMNS, counts, strict=True):
-        if count < 0 or begin + count * dtype.itemsize > len(content):
+class _KeptColumns:
+    """The columns in a cache file.
+
+    Args:
+        path: the cache file's.
+        prefix: what it begins with.
+        begin: where the columns of the first tag begin.
+        table: the tags.
+        crcs: of each tag's columns.
+    """
+
+    __slots__ = ("_alone", "_crcs", "_ends", "_path", "_prefix", "_table", "_whole")
+
+    def __init__(self, path: str, prefix: bytes, begin: int, table: TagTable, crcs: list[int]) -> None:
+        self._path = path
+        self._prefix = prefix
+        self._table = table
+        self._crcs = crcs
+        self._ends = list(itertools.accumulate(map(_tag_bytes, table.kinds, table.counts), initial=begin))
+        """Where each tag's columns end; ahead of them, where the first tag's begin."""
+        self._alone = 0
+        """How many tags were read one by one."""
+        self._whole: memoryview | None = None
+        """The columns of all tags, once more than a few were asked for."""
+
+    @property
+    def end(self) -> int:
+        """The length of the whole file."""
+        return self._ends[-1]
+
+    def load(self, place: int) -> TagState | None:
+        """The columns of the tag at a place of the table; None where they are damaged or gone.
+
+        A damaged file is deleted. One thread at a time.
+        """
+        table = self._table
+        begin, end = self._ends[place], self._ends[place + 1]
+        if self._whole is None and self._alone >= _TAGS_READ_ALONE:
+            self._whole = self._read(self._ends[0], self.end)
+        if self._whole is not None:
+            content: memoryview | None = self._whole[begin - self._ends[0] : end - self._ends[0]]
+        else:
+            self._alone += 1
+            content = self._read(begin, end)
+        if content is None:
             return None
-        columns.append(np.frombuffer(content, dtype, count, begin) if count else np.empty(0, dtype))
-        begin += count * dtype.itemsize
-    return columns if begin == len(content) else None
+        if crc32c(content) != self._crcs[place]:
+            _log.warning("the cache file %s is damaged; the event file is read again", self._path)
+            with contextlib.suppress(OSError):
+                os.unlink(self._path)
+            return None
+        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        columns = _columns(content, table.kinds[place], table.counts[place])
+        return TagState(table.tags[place], table.kinds[place], *texts, place in table.going_back, *columns)
+
+    def _read(self, begin: int, end: int) -> memoryview | None:
+        """Bytes of the file; None where it is gone, or was replaced when more of the event file was stored."""
+        try:
+            # Not kept open: there may be more of them than files may be open.
+            with open(self._path, "rb", buffering=0) as stream:
+                if read_up_to(stream, len(self._prefix)) != self._prefix:
+                    return None
+                stream.seek(begin)
+                return memoryview(read_up_to(stream, end - begin))
+        except OSError:
+            return None
 
 
-def _tag_states(tags: list[_Tag], columns: list[NDArray[Any]]) -> Iterator[TagState]:
-    steps, wall_times, values, offsets, lengths, indices = columns
-    ends = [0] * len(columns)
-    for tag in tags:
-        begins, ends = ends, list(map(operator.add, ends, tag.counts))
-        yield TagState(
-            tag.tag,
-            tag.kind,
-            tag.display_name,
-            tag.description,
-            tag.plugin_content,
-            tag.goes_back,
-            steps[begins[0] : ends[0]],
-            wall_times[begins[1] : ends[1]],
-            values[begins[2] : ends[2]],
-            offsets[begins[3] : ends[3]],
-            lengths[begins[4] : ends[4]],
-            indices[begins[5] : ends[5]],
-        )
+def _columns(content: memoryview, kind: str, points: int) -> list[NDArray[Any]]:
+    """A tag's columns, those that `summary.points.TagPoints` keeps for its kind; the others are empty."""
+    kept = _KEPT[kind if kind in _KEPT else None]
+    columns = []
+    at = 0
+    for (_, dtype), is_kept in zip(_COLUMNS, kept, strict=True):
+        if is_kept and points:
+            columns.append(np.frombuffer(content, dtype, points, at))
+            at += points * dtype.itemsize
+        else:
+            columns.append(_EMPTY[dtype])
+    return columns
+
+
+def _tag_bytes(kind: str, points: int) -> int:
+    """How many bytes a tag's columns take, up to the next multiple of 8."""
+    if kind == SCALARS:
+        return 24 * points
+    length = (36 if kind else 44) * points
+    return length + -length % 8

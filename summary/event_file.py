@@ -1,9 +1,11 @@
 """One event file as it grows: what was read of it so far, by tag."""
 
+import errno
 import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
@@ -23,6 +25,7 @@ from summary.records import FOOTER_BYTES, HEADER_BYTES
 from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from summary.snapshot import SCALARS, Damage
 from summary.source import read_up_to
+from summary.stored_points import StoredPoints, TagTable
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"
@@ -48,7 +51,7 @@ class SessionStart:
 
 @dataclass(frozen=True)
 class FileState:
-    """All that is known of a file after a read; nobody changes it."""
+    """What is known of a file after a read, beside its points; nobody changes it."""
 
     position: int
     head: bytes
@@ -60,8 +63,8 @@ class FileState:
     damages: tuple[Damage, ...]
     """The first of them, without what the bytes from ``position`` on may yet turn out to be."""
     damage_count: int
+    skipped_bytes: int
     session_starts: tuple[SessionStart, ...]
-    tags: tuple[TagState, ...]
 
 
 class EventFile:
@@ -76,7 +79,11 @@ class EventFile:
     def __init__(self, path: PurePosixPath, open_at: Callable[[int], BinaryIO], number: int = 0) -> None:
         self.path = path
         self.number = number
-        self.points: dict[str, TagPoints] = {}
+        self._open_at = open_at
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begins, or begins anew, as if nothing had been read."""
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
         self.position = 0
@@ -84,9 +91,14 @@ class EventFile:
         self.waiting = False
         self.damages: list[Damage] = []
         self.damage_count = 0
+        self.stored: StoredPoints | None = None
+        """All points, where another object read them and nobody asked for `points` yet."""
+        self._points: dict[str, TagPoints] = {}
+        self._skipped_bytes = 0
+        self._damaged_records: set[int] = set()
+        """Where records begin, of those whose rows were taken last, that have a damaged value."""
         self._tail_damage: Damage | None = None
         self._lost_at: int | None = None
-        self._open_at = open_at
         self._made_scanner: Scanner | None = None
         self._records_before = 0
         """Records that were read by another object, whose state this one has."""
@@ -94,6 +106,28 @@ class EventFile:
         self._head = b""
         self._tail = b""
         """The last bytes before ``position``."""
+
+    @property
+    def points(self) -> dict[str, TagPoints]:
+        """By tag, in order of first appearance.
+
+        Raises:
+            OSError: they were stored, and neither that nor the file is there as it was; all is to be read anew.
+        """
+        if self.stored is not None:
+            try:
+                states = self.stored.states()
+            except OSError:
+                self._begin()
+                raise
+            self._points = {state.tag: TagPoints.restored(state) for state in states}
+            self.stored = None
+        return self._points
+
+    @property
+    def has_points(self) -> bool:
+        """Whether any tag has a point."""
+        return self.stored.count > 0 if self.stored is not None else any(map(len, self._points.values()))
 
     @property
     def _scanner(self) -> Scanner:
@@ -116,6 +150,15 @@ class EventFile:
     def all_damage_count(self) -> int:
         return self.damage_count + (self._tail_damage is not None)
 
+    @property
+    def all_skipped_bytes(self) -> int:
+        """How many bytes all damages cover, those that are not kept too; what several cover counts once."""
+        return self._skipped_bytes + (self._tail_damage.length if self._tail_damage else 0)
+
+    def tag_states(self) -> tuple[TagState, ...]:
+        """The points so far; raises OSError as `points`."""
+        return tuple(points.state() for points in self.points.values())
+
     def state(self) -> FileState:
         """What was read so far; raises OSError where the file's tail cannot be read again."""
         with self._open_at(0) as stream:
@@ -129,24 +172,39 @@ class EventFile:
             self.first_wall_time,
             tuple(self.damages),
             self.damage_count,
+            self._skipped_bytes,
             tuple(self.session_starts),
-            tuple(points.state() for points in self.points.values()),
         )
 
-    def restore(self, state: FileState) -> bool:
-        """Takes over what another object read, if the file begins and goes on as it did then; raises OSError."""
-        with self._open_at(0) as stream:
-            head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
-        if head != state.head or _hash(tail) != state.tail_hash:
+    def restore(self, state: FileState, table: TagTable, load: Callable[[int], TagState | None]) -> bool:
+        """Takes over what another object read, if the file begins and goes on as it did then.
+
+        Args:
+            state: what the other object knew.
+            table: the tags that it found.
+            load: as `StoredPoints` takes it; called when somebody asks for points.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        tail = self._tail_as_in(state)
+        if tail is None:
             return False
         self.position, self.waiting = state.position, state.waiting
         self.first_wall_time = state.first_wall_time
         self.damages, self.damage_count = list(state.damages), state.damage_count
+        self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
-        self.points = {tag.tag: TagPoints.restored(tag) for tag in state.tags}
+        self.stored = StoredPoints(table, load, partial(_read_again, self.path, self._open_at, state, table))
         self._head, self._tail = state.head, tail[-_TAIL_BYTES:]
         self._records_before = state.records
         return True
+
+    def _tail_as_in(self, state: FileState) -> bytes | None:
+        """The last bytes before ``state.position``, if the file begins and goes on as it did then; raises OSError."""
+        with self._open_at(0) as stream:
+            head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
+        return tail if head == state.head and _hash(tail) == state.tail_hash else None
 
     def begins_as_before(self) -> bool:
         """Whether the bytes that were read first, and those that were read last, are still there; raises OSError."""
@@ -232,16 +290,21 @@ class EventFile:
 
     def _add_damage(self, damage: Damage) -> None:
         self.damage_count += 1
+        # Stretches never overlap, but several values of one record may be damaged, and each has all of it.
+        if damage.offset not in self._damaged_records:
+            self._skipped_bytes += damage.length
         if len(self.damages) < _DAMAGES_KEPT:
             self.damages.append(damage)
 
     def _add_record_damage(self, rows: Rows, index: int, reason: str) -> None:
         begin, end = int(rows.offsets[index]) - HEADER_BYTES, int(rows.offsets[index] + rows.lengths[index])
         self._add_damage(Damage(begin, end + FOOTER_BYTES - begin, reason))
+        self._damaged_records.add(begin)
 
     def _take_rows(self, rows: NDArray[np.void], buffer: NDArray[np.uint8], base: int) -> None:
         if len(rows) == 0:
             return
+        self._damaged_records.clear()
         if self.first_wall_time is None:
             self.first_wall_time = float(rows["wall_time"][0])
         window = _Window(rows, buffer, base)
@@ -364,6 +427,23 @@ class EventFile:
         else:
             reason = f"{kind} under the tag {value.tag!r}, which holds {points.kind or 'values of no known kind'}"
             self._add_record_damage(row, 0, reason)
+
+
+def _read_again(
+    path: PurePosixPath, open_at: Callable[[int], BinaryIO], state: FileState, table: TagTable
+) -> list[TagState]:
+    """The points that a file had in a state, although it may have grown since; raises OSError where it is another."""
+    file = EventFile(path, open_at)
+    file.read_new(state.position)
+    found = [file.points.get(tag) for tag in table.tags]
+    states: list[TagState] = []
+    for points, kind, count in zip(found, table.kinds, table.counts, strict=True):
+        if points is None or points.kind != kind or len(points) < count:
+            break
+        states.append(points.state(count))
+    if len(states) < len(found) or file._tail_as_in(state) is None:
+        raise OSError(errno.ESTALE, f"{path} is not the file any more that it was when it was read first")
+    return states
 
 
 def _bytes_before(stream: BinaryIO, position: int) -> bytes:

@@ -303,6 +303,8 @@ def _file_lines(file: FileHealth) -> Iterator[str]:
     yield f"   {'bytes_read':<20} {file.bytes_read} of {file.size}"
     yield f"   {'records':<20} {file.records}"
     yield f"   {'skipped':<20} {file.damage_count}"
+    if file.damage_count:
+        yield f"   {'skipped_bytes':<20} {file.skipped_bytes}"
     for damage in file.damages:
         yield f"      at byte {damage.offset}, {damage.length} bytes: {damage.reason}"
     unlisted = file.damage_count - len(file.damages)

@@ -5,8 +5,9 @@ import gc
 import itertools
 import operator
 import os
+import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
@@ -18,13 +19,11 @@ from summary.column_cache import ColumnCache
 from summary.event_file import EventFile
 from summary.snapshot import EMPTY_SNAPSHOT, Companion, Snapshot
 from summary.source import FoundFile, Source, readable
-from summary.sources import source_of
+from summary.sources import SeveralSources, source_of
 from summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
-_CONFLICTS_SHOWN: Final = 100
-_NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
 _LEAST_CACHED: Final = 1 << 18
 """Bytes of a file below which reading it again costs no more than a look into the cache."""
 _CACHED_GROWTH: Final = 0.25
@@ -89,8 +88,8 @@ class Logdir:
             event_files, companions = self._sorted_out(listing)
             to_read = self._stage(event_files)
             self._read(to_read, publish, companions)
-            self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             snapshot = self._commit(companions, loading=False)
+            self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             self._listing = listing
         self._keep(to_read)
         return snapshot
@@ -117,17 +116,18 @@ class Logdir:
             if is_event_file(name):
                 event_files.append(found)
             elif any(fnmatch(name, pattern) for pattern in self._companion_patterns):
-                companions.append(
-                    Companion(
-                        run_of_companion(found.path),
-                        found.path,
-                        self.source.locate(found.path),
-                        found.size,
-                        found.modified_ns,
-                    )
-                )
+                companions.append(self._companion(found))
         companions.sort(key=lambda c: (c.run, str(c.relative_path)))
         return sorted(event_files, key=lambda f: str(f.path)), tuple(companions)
+
+    def _companion(self, found: FoundFile) -> Companion:
+        path = self.source.locate(found.path)
+        # Of several log directories, each is below a name of its own.
+        below = len(found.path.parts) - isinstance(self.source, SeveralSources)
+        root = re.split(r"[/\\]" if os.sep == "\\" else "/", path)[:-below]
+        return Companion(
+            run_of_companion(found.path), found.path, path, found.size, found.modified_ns, path[: len("/".join(root))]
+        )
 
     def _stage(self, event_files: Iterable[FoundFile]) -> list[StagedFile]:
         """Brings the stage's runs and files in line with a listing; returns the files to read."""
@@ -230,7 +230,7 @@ class Logdir:
         if cached is None:
             return
         same = (cached.size, cached.modified_ns) == (file.found.size, file.found.modified_ns)
-        if (same or cached.size < file.found.size) and file.events.restore(cached.state):
+        if (same or cached.size < file.found.size) and file.events.restore(cached.state, cached.table, cached.load):
             file.cached_bytes = file.events.position
 
     def _keep(self, files: Sequence[StagedFile]) -> None:
@@ -241,9 +241,9 @@ class Logdir:
             if file.events.position - file.cached_bytes < max(_LEAST_CACHED, file.cached_bytes * _CACHED_GROWTH):
                 continue
             with contextlib.suppress(OSError):
-                state = file.events.state()
+                state, tags = file.events.state(), file.events.tag_states()
                 address = self.source.locate(file.found.path)
-                self._storing.submit(self._cache.store, address, file.found.size, file.found.modified_ns, state)
+                self._storing.submit(self._cache.store, address, file.found.size, file.found.modified_ns, state, tags)
                 file.cached_bytes = file.events.position
 
     def _mark_read(self, file: StagedFile) -> None:

@@ -10,6 +10,7 @@ from summary.errors import UserError
 
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
+_TOO_SLOW: Final = "it takes too long to search with; repeated repetitions such as (a+)+ do"
 
 
 class PatternError(UserError):
@@ -51,5 +52,20 @@ class Pattern:
                 left = max(deadline - monotonic(), 1e-3)
                 found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
             except TimeoutError:
-                raise PatternError("it takes too long to search with; repeated repetitions such as (a+)+ do") from None
+                raise PatternError(_TOO_SLOW) from None
         return found
+
+    def captured(self, text: str, *, seconds: float = _SECONDS) -> tuple[str, ...] | None:
+        """What the capturing groups hold where the pattern is found first in a text; all that it found without groups.
+
+        Returns:
+            None where it is not found. A group that took no part is empty.
+
+        Raises:
+            PatternError: it took longer than ``seconds``.
+        """
+        try:
+            found = self._compiled.search(text, timeout=seconds, concurrent=True)
+        except TimeoutError:
+            raise PatternError(_TOO_SLOW) from None
+        return None if found is None else tuple(group or "" for group in found.groups()) or (found[0],)

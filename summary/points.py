@@ -8,7 +8,10 @@ from typing import Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.snapshot import SCALARS, Columns
+from summary.snapshot import SCALARS, Columns, Resumption
+
+MOST_RESUMPTIONS: Final = 100
+"""Restarts of one tag that are told one by one."""
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -133,23 +136,19 @@ class TagPoints:
         points._offsets, points._lengths, points._indices = state.offsets, state.lengths, state.indices
         return points
 
-    def state(self) -> TagState:
-        """The points so far, as views."""
+    def state(self, count: int | None = None) -> TagState:
+        """The points so far, or the first ``count`` of them, as views."""
+        columns = self._views()
+        goes_back = self.goes_back
+        if count is not None and count < len(self):
+            columns = tuple(column[:count] for column in columns)  # type: ignore[assignment]
+            goes_back = bool((np.diff(columns[0]) < 0).any())
         return TagState(
-            self.tag,
-            self.kind,
-            self.display_name,
-            self.description,
-            self.plugin_content,
-            self.goes_back,
-            *self._views(),
+            self.tag, self.kind, self.display_name, self.description, self.plugin_content, goes_back, *columns
         )
 
     def part(self, path: PurePosixPath) -> "Part":
         """The points so far, as views."""
-        if len(self._steps) == self._length and not len(self._offsets):
-            # The common case, at once: numbers as they were given, which are never written to again.
-            return Part(path, self._steps, self._wall_times, self._values, _NO_INT64, _NO_INT64, _NO_INT32)
         return Part(path, *self._views())
 
     @property
@@ -296,6 +295,32 @@ def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArra
     kept = steps < lowest_reset_after
     kept[last:] = True
     return kept
+
+
+def resumptions(
+    steps: NDArray[np.int64], wall_times: NDArray[np.float64], restarts: Sequence[Restart]
+) -> tuple[Resumption, ...]:
+    """The restarts that overwrote points, by the rules of `kept_points`, with how many each of them overwrote.
+
+    Args:
+        steps: int64 [n], in the order in which they were written.
+        wall_times: float64 [n].
+        restarts: as for `kept_points`.
+    """
+    if restarts:
+        places = [(restart.position, restart.step) for restart in restarts if restart.position < len(steps)]
+    else:
+        back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
+        places = list(zip(back.tolist(), steps[back].tolist(), strict=True))
+    alive = np.ones(len(steps), np.bool_)
+    found: list[Resumption] = []
+    for position, step in places[:MOST_RESUMPTIONS]:
+        overwritten = alive[:position] & (steps[:position] >= step)
+        count = int(np.count_nonzero(overwritten))
+        alive[:position][overwritten] = False
+        if count:
+            found.append(Resumption(int(steps[position]), float(wall_times[position]), count))
+    return tuple(found)
 
 
 def join(parts: Sequence[Part], kept: NDArray[np.bool_] | None) -> Columns:

@@ -2,13 +2,19 @@
 
 The configuration lies in a run's folder, or in ``plugins/org_tensorflow_tensorboard_projector`` below it. No file is
 read that lies neither in the log directory nor below the configuration's own folder, whichever way a path or a
-symbolic link leads there.
+symbolic link leads there; in a remote log directory none outside it, whatever the links of its file system.
 """
 
-from dataclasses import dataclass
+import contextlib
+import os
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Any, BinaryIO, Final, cast
+from urllib.parse import unquote
 
 import numpy as np
 from google.protobuf import text_format
@@ -17,7 +23,9 @@ from numpy.typing import NDArray
 from summary.embedding import CONFIG_NAME
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
 from summary.snapshot import Companion, Snapshot
-from summary.source import readable
+from summary.source import read_up_to, readable
+from summary.sources import source_of
+from summary.storage import is_address
 
 CONFIG_PATTERN: Final = CONFIG_NAME
 """What `summary.logdir.Logdir` must be asked to list as companions."""
@@ -39,9 +47,10 @@ class ProjectorRun:
     run: str
     config: ProjectorConfig
     """With those embeddings only that have a file of their own; checkpoints are not read."""
-    folder: Path
-    """Where the configuration lies, and what its paths are relative to."""
-    logdir: Path
+    folder: str
+    """The path or the address where the configuration lies, and what its paths are relative to."""
+    logdir: str
+    """The path or the address of the log directory; empty where it is not known."""
     problem: str = ""
     """Why the configuration cannot be read; empty if it can."""
 
@@ -84,39 +93,34 @@ def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
     raise ProjectorError(f"{run.run!r} has no embedding {name!r}; it has {known[:500] or 'none'}.")
 
 
-def asset_path(run: ProjectorRun, path: str) -> Path:
-    """The file that a configuration names.
+def open_asset(run: ProjectorRun, path: str) -> BinaryIO:
+    """The file that a configuration names, from its beginning; to be closed.
 
     Raises:
         ProjectorError: there is no such file, it is too large, or it lies outside.
     """
     try:
-        resolved = (run.folder / path).resolve()
-        roots = (run.folder.resolve(), run.logdir.resolve())
-        size = resolved.stat().st_size if resolved.is_file() else None
-    except (OSError, RuntimeError) as error:
+        stream = _open_remote(run, path) if is_address(run.folder) else _open_local(run, path)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+    except FileNotFoundError as error:
+        raise ProjectorError(f"There is no file {path[:200]!r} in the log directory.") from error
+    except (OSError, RuntimeError, ImportError) as error:
         raise ProjectorError(f"The file {path[:200]!r} cannot be read: {error}.") from error
-    except ValueError as error:
-        raise ProjectorError(f"{path[:200]!r} is no path: {error}.") from error
-    if not any(resolved.is_relative_to(root) for root in roots):
-        raise ProjectorError(f"The file {path!r} lies outside the log directory, so it is not read.")
-    if size is None:
-        raise ProjectorError(f"There is no file {path!r} in the log directory.")
     if size > LARGEST_ASSET:
+        stream.close()
         raise ProjectorError(f"The file {path!r} has {size:,} bytes; the largest that are read have {LARGEST_ASSET:,}.")
-    return resolved
+    return stream
 
 
 def read_asset(run: ProjectorRun, path: str) -> bytes:
     """The content of a file that a configuration names.
 
     Raises:
-        ProjectorError: as `asset_path` does.
+        ProjectorError: as `open_asset` does.
     """
-    try:
-        return asset_path(run, path).read_bytes()
-    except OSError as error:
-        raise ProjectorError(f"The file {path!r} cannot be read: {error}.") from error
+    with open_asset(run, path) as stream, _told(path):
+        return stream.read()
 
 
 def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> bytes:
@@ -132,15 +136,11 @@ def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = Non
     """
     if not info.metadata_path:
         raise ProjectorError(f"The embedding {info.tensor_name!r} has no metadata.")
-    path = asset_path(run, info.metadata_path)
-    try:
-        with path.open("rb") as stream:
-            if rows is None:
-                return stream.read(LARGEST_ASSET)
-            first = stream.readline()
-            return first + b"".join(islice(stream, rows if b"\t" in first else rows - 1))
-    except OSError as error:
-        raise ProjectorError(f"The file {info.metadata_path!r} cannot be read: {error}.") from error
+    with open_asset(run, info.metadata_path) as stream, _told(info.metadata_path):
+        if rows is None:
+            return stream.read(LARGEST_ASSET)
+        first = stream.readline()
+        return first + b"".join(islice(stream, rows if b"\t" in first else rows - 1))
 
 
 def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32]:
@@ -156,45 +156,112 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
     Raises:
         ProjectorError: the file cannot be read, or holds no such numbers.
     """
-    path = asset_path(run, info.tensor_path)
+    with _told(info.tensor_path):
+        try:
+            with open_asset(run, info.tensor_path) as stream:
+                return _read_text(stream, rows)
+        except ProjectorError:
+            raise
+        except ValueError as error:
+            shape = tuple(info.tensor_shape)
+            with open_asset(run, info.tensor_path) as stream:
+                if len(shape) == 2 and shape[0] * shape[1] * 4 == stream.seek(0, os.SEEK_END):
+                    stream.seek(0)
+                    count = shape[0] if rows is None else min(rows, shape[0])
+                    return np.frombuffer(read_up_to(stream, 4 * count * shape[1]), "<f4").reshape(-1, shape[1])
+            raise ProjectorError(
+                f"The file {info.tensor_path!r} holds neither lines of numbers ({error})"
+                f" nor the raw float32 of the shape {list(shape)}."
+            ) from error
+
+
+@contextlib.contextmanager
+def _told(path: str) -> Iterator[None]:
     try:
-        return _read_text(path, rows)
+        yield
     except OSError as error:
-        raise ProjectorError(f"The file {info.tensor_path!r} cannot be read: {error}.") from error
+        raise ProjectorError(f"The file {path!r} cannot be read: {error}.") from error
+
+
+def _read_text(stream: BinaryIO, rows: int | None) -> NDArray[np.float32]:
+    text = TextIOWrapper(stream, encoding="utf-8")
+    if not any(line.strip() for line in text):
+        return np.zeros((0, 0), np.float32)
+    text.seek(0)
+    return np.loadtxt(text, np.float32, comments=None, delimiter="\t", max_rows=rows, ndmin=2)
+
+
+def _outside(path: str) -> ProjectorError:
+    return ProjectorError(f"The file {path[:200]!r} lies outside the log directory, so it is not read.")
+
+
+def _open_local(run: ProjectorRun, path: str) -> BinaryIO:
+    try:
+        resolved = Path(run.folder, path).resolve()
+        roots = [Path(root).resolve() for root in (run.folder, run.logdir) if root]
+        is_file = resolved.is_file()
     except ValueError as error:
-        shape = tuple(info.tensor_shape)
-        if len(shape) == 2 and shape[0] * shape[1] * 4 == path.stat().st_size:
-            count = -1 if rows is None else min(rows, shape[0]) * shape[1]
-            return np.fromfile(path, "<f4", count).reshape(-1, shape[1])
-        raise ProjectorError(
-            f"The file {info.tensor_path!r} holds neither lines of numbers ({error})"
-            f" nor the raw float32 of the shape {list(shape)}."
-        ) from error
+        raise ProjectorError(f"{path[:200]!r} is no path: {error}.") from error
+    if not any(resolved.is_relative_to(root) for root in roots):
+        raise _outside(path)
+    if not is_file:
+        raise FileNotFoundError(path)
+    return resolved.open("rb")
 
 
-def _read_text(path: Path, rows: int | None) -> NDArray[np.float32]:
-    with path.open(encoding="utf-8") as stream:
-        if not any(line.strip() for line in stream):
-            return np.zeros((0, 0), np.float32)
-        stream.seek(0)
-        return np.loadtxt(stream, np.float32, comments=None, delimiter="\t", max_rows=rows, ndmin=2)
+def _open_remote(run: ProjectorRun, path: str) -> BinaryIO:
+    """A file below the log directory's address, where no path is taken that might lead elsewhere."""
+    from fsspec.core import url_to_fs
+    from fsspec.implementations.local import LocalFileSystem
+
+    file_system, folder = url_to_fs(run.folder)
+    if isinstance(file_system, LocalFileSystem):
+        root = url_to_fs(run.logdir)[1] if run.logdir else ""
+        return _open_local(replace(run, folder=folder, logdir=root), path)
+    root = run.logdir or run.folder
+    below = PurePosixPath(run.folder.removeprefix(root).strip("/"))
+    decoded = path
+    # A web server takes "%2e" for a dot; whichever way it is written, ".." is one.
+    while (further := unquote(decoded)) != decoded:
+        decoded = further
+    for written in (path, decoded.replace("\\", "/")):
+        inside = posixpath.normpath(below / written)
+        if is_address(written) or inside.startswith("/") or inside.split("/")[0] == "..":
+            raise _outside(path)
+    if any(c in path for c in "\0?#"):
+        raise ProjectorError(f"{path[:200]!r} is no path: it has a character that no path may have.")
+    relative = PurePosixPath(posixpath.normpath(below / path))
+    address = url_to_fs(root)[1].rstrip("/")
+    for length in range(1, len(relative.parts) + 1):
+        if _is_link(file_system, f"{address}/{PurePosixPath(*relative.parts[:length])}"):
+            raise _outside(path)
+    return cast(BinaryIO, BufferedReader(cast(RawIOBase, source_of(root).open(relative, 0)), 1 << 20))
+
+
+def _is_link(file_system: Any, path: str) -> bool:
+    """Whether a file system that knows links says that this is one."""
+    try:
+        found = file_system.info(path)
+    except Exception:
+        # Stores of objects have no folders; whatever is wrong with the file itself is told when it is opened.
+        return False
+    return bool(found.get("islink") or found.get("type") == "link")
 
 
 def _read_config(companion: Companion) -> ProjectorRun:
-    path = Path(companion.path)
-    logdir = path.parents[len(companion.relative_path.parts) - 1]
+    folder = companion.path[: -len(companion.relative_path.name)].rstrip("/\\") or "/"
     run = run_of_config(companion.relative_path)
     config = ProjectorConfig()
     try:
         if companion.size > LARGEST_CONFIG:
             raise ValueError(f"it has {companion.size:,} bytes; at most {LARGEST_CONFIG:,} are read")
-        text_format.Parse(path.read_bytes().decode(), config, allow_unknown_field=True)
+        text_format.Parse(companion.read().decode(), config, allow_unknown_field=True)
     except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
         problem = f"{companion.relative_path} is no readable projector configuration: {error}."
-        return ProjectorRun(run, ProjectorConfig(), path.parent, logdir, problem)
+        return ProjectorRun(run, ProjectorConfig(), folder, companion.root, problem)
     with_file = [info for info in config.embeddings if info.tensor_path]
     for info in with_file:
         info.tensor_name = info.tensor_name.removesuffix(":0") or PurePosixPath(info.tensor_path).name
     del config.embeddings[:]
     config.embeddings.extend(with_file)
-    return ProjectorRun(run, config, path.parent, logdir)
+    return ProjectorRun(run, config, folder, companion.root)

@@ -1,5 +1,6 @@
 """What readers of a log directory get: immutable runs, tags and series under one revision number."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,6 +41,17 @@ class Columns:
         return len(self.steps)
 
 
+@dataclass(frozen=True)
+class Resumption:
+    """Where a run went on after points of the tag that a restart overwrote."""
+
+    step: int
+    """The first step after it."""
+    wall_time: float
+    superseded: int
+    """Points that it overwrote."""
+
+
 @dataclass(frozen=True, init=False)
 class Series:
     """One tag of one run.
@@ -62,6 +74,8 @@ class Series:
     read_payload: Callable[[int], Payload] = field(repr=False, compare=False)
     count: int | None = field(default=None, repr=False, compare=False)
     """How many points there are, where that is known without the columns."""
+    resumptions: tuple[Resumption, ...] = field(default=(), repr=False, compare=False)
+    """The restarts that overwrote points, in order; at most `summary.points.MOST_RESUMPTIONS`."""
 
     def __init__(
         self,
@@ -76,6 +90,7 @@ class Series:
         load_columns: Callable[[], Columns],
         read_payload: Callable[[int], Payload],
         count: int | None = None,
+        resumptions: tuple[Resumption, ...] = (),
     ) -> None:
         # At once: set one by one, as a frozen class would, they take a tenth of the time to open a thousand runs.
         self.__dict__.update(
@@ -90,6 +105,7 @@ class Series:
             load_columns=load_columns,
             read_payload=read_payload,
             count=count,
+            resumptions=resumptions,
         )
 
     @cached_property
@@ -124,6 +140,15 @@ class Series:
         return self.read_payload(index)
 
 
+class LazySeries(Mapping[str, Series]):
+    """Series by tag that are made when they are asked for; no restart overwrote any of their points."""
+
+    @property
+    @abstractmethod
+    def kinds(self) -> frozenset[str]:
+        """Their kinds, without a look at any of them."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One directory that holds event files; its name is the path relative to the log directory, "." for itself."""
@@ -132,6 +157,18 @@ class Run:
     first_wall_time: float
     """Wall time of the first event; runs are ordered by it, so that later runs leave earlier ones in place."""
     series: Mapping[str, Series]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of its series."""
+        if isinstance(self.series, LazySeries):
+            return self.series.kinds
+        return frozenset(series.kind for series in self.series.values())
+
+    @property
+    def superseded(self) -> int:
+        """Points that restarts overwrote."""
+        return 0 if isinstance(self.series, LazySeries) else sum(s.superseded for s in self.series.values())
 
     def of_kind(self, kind: str) -> list[Series]:
         """The series of one kind, in order of first appearance."""
@@ -166,6 +203,8 @@ class FileHealth:
     """Why the file cannot be opened, if it cannot."""
     superseded: int = 0
     """Points of the file that a restart overwrote."""
+    skipped_bytes: int = 0
+    """How many bytes all damages cover, those that ``damages`` leaves out too."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +217,8 @@ class Companion:
     """The local path, or the address."""
     size: int
     modified_ns: int
+    root: str = ""
+    """The path or the address of the log directory; empty where it is not known."""
 
     def read(self) -> bytes:
         """The whole content; raises OSError."""
@@ -199,7 +240,7 @@ class Snapshot:
     @cached_property
     def kinds(self) -> frozenset[str]:
         """Every kind that some run has."""
-        return frozenset(series.kind for run in self.runs.values() for series in run.series.values())
+        return frozenset[str]().union(*(run.kinds for run in self.runs.values()))
 
     @property
     def damage_count(self) -> int:
@@ -207,7 +248,7 @@ class Snapshot:
 
     @property
     def superseded(self) -> int:
-        return sum(s.superseded for run in self.runs.values() for s in run.series.values())
+        return sum(run.superseded for run in self.runs.values())
 
     def series(self, run: str, tag: str) -> Series | None:
         """The series of a tag, or None where the run or the tag does not exist."""

@@ -2,25 +2,22 @@
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 import numpy as np
-from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary.blob_cache import BlobCache, BlobKey
-from summary.event_file import EventFile, value_of_event
-from summary.kinds.base import Payload, PayloadError
-from summary.kinds.registry import decode
-from summary.points import Part, Restart, TagPoints, join, kept_points
-from summary.proto.event_pb2 import Event
-from summary.records import FOOTER_BYTES, masked_crc
-from summary.snapshot import Columns, Damage, FileHealth, Run, Series
-from summary.source import FoundFile, Source, read_up_to, readable
+from summary.blob_cache import BlobCache
+from summary.content import Content
+from summary.event_file import EventFile, SessionStart
+from summary.points import Part, Restart, TagPoints, kept_points, resumptions
+from summary.snapshot import Damage, FileHealth, Resumption, Run, Series
+from summary.source import FoundFile, Source, readable
+from summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _CONFLICTS_SHOWN: Final = 100
 _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
@@ -35,6 +32,14 @@ class StagedFile:
     error: str = ""
     cached_bytes: int = 0
     """How much of the file the cache has."""
+
+    def need_points(self) -> None:
+        """Sees to it that the points are there; a file of which they are lost says why, and is read anew next time."""
+        try:
+            self.events.points  # noqa: B018
+        except OSError as error:
+            self.error = error.strerror or str(error)
+            self.cached_bytes = 0
 
 
 class _Made(NamedTuple):
@@ -80,13 +85,19 @@ class StagedRun:
         self._versions: Final = versions
         self._keep_superseded: Final = keep_superseded
         self._made: dict[str, _Made] = {}
+        self._stored: tuple[StoredSeries, object] | None = None
+        """The series of files that the cache had, and the session starts that they were made with."""
 
     def commit(self) -> bool:
         """Makes anew what snapshots hold of the run, and returns whether it differs from before."""
-        series = self._series()
+        series = self._stored_series()
+        if series is None:
+            for file in self.files.values():
+                file.need_points()
+            series = MappingProxyType(self._series())
         committed = None
         if any(file.events.first_wall_time is not None for file in self.files.values()):
-            committed = Run(self.name, self._first_wall_time(), MappingProxyType(series))
+            committed = Run(self.name, self._first_wall_time(), series)
         health = tuple(self._health(file) for file in self.files.values())
         same = health == self.health and _same_run(committed, self.committed)
         if not same:
@@ -94,14 +105,50 @@ class StagedRun:
         self.dirty = False
         return not same
 
+    def _stored_series(self) -> Mapping[str, Series] | None:
+        """The series, if they are what the cache has of the files and no more; without a look at any point."""
+        files = [file.events for file in self.files.values()]
+        stored = [
+            StoredFile(events.path, events.number, events.stored) for events in files if events.stored is not None
+        ]
+        if self._stored is not None:
+            series, starts = self._stored
+            if stored == series.files:
+                return series
+            self._take_over(series, starts)
+            self._stored = None
+        if (
+            self._made
+            or len(stored) < len(files)
+            or any(True for _ in _restarting(files))
+            or not are_plain([file.points for file in stored], keep_superseded=self._keep_superseded)
+        ):
+            return None
+        series = StoredSeries(self.name, stored, next(self._versions), self._source, self._blobs)
+        self._stored = series, _starts(files)
+        return series
+
+    def _take_over(self, stored: StoredSeries, starts: object) -> None:
+        """Keeps the series that snapshots have, for as long as their tags get no points."""
+        by_number = {file.events.number: file.events for file in self.files.values()}
+        if not all(file.number in by_number for file in stored.files):
+            return
+        for tag, series in stored.items():
+            holding = [
+                (by_number[file.number], file.points.table.counts[file.points.places[tag]])
+                for file in stored.files
+                if tag in file.points.places
+            ]
+            self._made[tag] = _Made((starts, 0, holding), series, _NONE_SUPERSEDED)
+
     def _series(self) -> dict[str, Series]:
         files = [file.events for file in self.files.values()]
         tags = dict.fromkeys(tag for events in files for tag in events.points)
         for tag in self._made.keys() - tags.keys():
             del self._made[tag]
-        starts = tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
+        starts = _starts(files)
         # A start that begins the run may come to restart it, when another file gets points before it.
-        restarting = len(_restarts_of("", "", files)) if starts else 0
+        restarting = sum(1 for _ in _restarting(files))
         series: dict[str, Series] = {}
         for tag in tags:
             holding = [(events, events.points[tag]) for events in files if tag in events.points]
@@ -128,13 +175,15 @@ class StagedRun:
                 count += len(points)
         kept = None
         superseded = _NONE_SUPERSEDED
+        resumed: tuple[Resumption, ...] = ()
         in_order = not restarts and len(parts) == 1 and not described.goes_back
         if not self._keep_superseded and not in_order:
             steps = parts[0].steps if len(parts) == 1 else np.concatenate([part.steps for part in parts])
             mask = kept_points(steps, restarts)
             if not mask.all():
                 kept, superseded = mask, _superseded_by_file(parts, mask)
-        content = _Content(self._source, self._blobs, kind, parts, numbers, kept)
+                resumed = resumptions(steps, np.concatenate([part.wall_times for part in parts]), restarts)
+        content = Content(self._source, self._blobs, kind, parts, numbers, kept)
         hidden = sum(superseded.values()) if superseded else 0
         series = Series(
             self.name,
@@ -148,6 +197,7 @@ class StagedRun:
             content.columns,
             content.payload,
             count - hidden,
+            resumed,
         )
         return series, superseded
 
@@ -158,7 +208,8 @@ class StagedRun:
 
     def _health(self, file: StagedFile) -> FileHealth:
         events = file.events
-        conflicts = self._conflicts(events) if len(self.files) > 1 else []
+        # Files of which all is stored were found to agree.
+        conflicts = self._conflicts(events) if len(self.files) > 1 and self._stored is None else []
         return FileHealth(
             readable(events.path),
             self.name,
@@ -170,6 +221,7 @@ class StagedRun:
             events.waiting,
             file.error,
             sum(made.superseded.get(events.path, 0) for made in self._made.values() if made.superseded),
+            events.all_skipped_bytes,
         )
 
     def _conflicts(self, events: EventFile) -> list[Damage]:
@@ -185,55 +237,6 @@ class StagedRun:
         return conflicts
 
 
-class _Content:
-    """Where the points of a series are.
-
-    Args:
-        source: where payloads are read from.
-        blobs: keeps payloads that were read.
-        kind: the series'.
-        parts: the points of each file.
-        numbers: of the files.
-        kept: which of all points no restart has overwritten; None for all.
-    """
-
-    __slots__ = ("_blobs", "_kept", "_kind", "_numbers", "_parts", "_positions", "_source")
-
-    def __init__(
-        self,
-        source: Source,
-        blobs: BlobCache,
-        kind: str,
-        parts: Sequence[Part],
-        numbers: Sequence[int],
-        kept: NDArray[np.bool_] | None,
-    ) -> None:
-        self._source = source
-        self._blobs = blobs
-        self._kind = kind
-        self._parts = parts
-        self._numbers = numbers
-        self._kept = kept
-        self._positions: NDArray[np.intp] | None = None
-
-    def columns(self) -> Columns:
-        """All points."""
-        return join(self._parts, self._kept)
-
-    def payload(self, index: int) -> Payload:
-        """What a point holds."""
-        position = index
-        if self._kept is not None:
-            if self._positions is None:
-                self._positions = np.flatnonzero(self._kept)
-            position = int(self._positions[index])
-        for part, number in zip(self._parts, self._numbers, strict=True):
-            if position < len(part.steps):
-                return _read_payload(self._source, self._blobs, self._kind, part, number, position)
-            position -= len(part.steps)
-        raise IndexError(index)
-
-
 def _superseded_by_file(parts: Sequence[Part], kept: NDArray[np.bool_]) -> Mapping[PurePosixPath, int]:
     ends = np.cumsum([len(part.steps) for part in parts])
     counts = [int(np.count_nonzero(~piece)) for piece in np.split(kept, ends[:-1])]
@@ -246,7 +249,10 @@ def _same_run(one: Run | None, other: Run | None) -> bool:
     return (
         len(one.series) == len(other.series)
         and one.first_wall_time == other.first_wall_time
-        and all(a is b for a, b in zip(one.series.values(), other.series.values(), strict=True))
+        and (
+            one.series is other.series
+            or all(a is b for a, b in zip(one.series.values(), other.series.values(), strict=True))
+        )
     )
 
 
@@ -258,56 +264,36 @@ def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
     return holding[0][1]
 
 
-def _restarts_of(tag: str, kind: str, files: Sequence[EventFile]) -> list[Restart]:
-    """The session starts that restart a run, as the points of ``tag`` see them, without those of another kind.
+def _starts(files: Sequence[EventFile]) -> tuple[tuple[EventFile, int], ...]:
+    """How many session starts each file has, of those that have any."""
+    return tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
 
-    The first start of a run begins it, unless the run has points already.
-    """
-    restarts: list[Restart] = []
-    points_before = 0
+
+def _restarting(files: Sequence[EventFile]) -> Iterator[tuple[EventFile, SessionStart]]:
+    """The session starts that restart a run: all but the first, which begins it unless the run has points already."""
     begun = False
     for events in files:
-        points = events.points.get(tag)
-        of_kind = points is not None and points.kind in (kind, "")
         for start in events.session_starts:
             if begun or any(start.points_before.values()):
-                here = start.points_before.get(tag, 0) if of_kind else 0
-                restarts.append(Restart(points_before + here, start.step))
+                yield events, start
             begun = True
-        points_before += len(points) if points is not None and of_kind else 0
-        begun = begun or any(map(len, events.points.values()))
+        begun = begun or events.has_points
+
+
+def _restarts_of(tag: str, kind: str, files: Sequence[EventFile]) -> list[Restart]:
+    """The session starts that restart a run, as the points of ``tag`` see them, without those of another kind."""
+    restarts: list[Restart] = []
+    points_before: dict[int, int] = {}
+    count = 0
+    of_kind = {id(events): _is_of(events.points.get(tag), kind) for events in files}
+    for events in files:
+        points_before[id(events)] = count
+        count += len(events.points[tag]) if of_kind[id(events)] else 0
+    for events, start in _restarting(files):
+        here = start.points_before.get(tag, 0) if of_kind[id(events)] else 0
+        restarts.append(Restart(points_before[id(events)] + here, start.step))
     return restarts
 
 
-def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, number: int, index: int) -> Payload:
-    """Decodes what a record holds, which is read unless it was lately."""
-    if len(part.values) and not len(part.offsets):
-        return float(part.values[index])
-    offset = int(part.offsets[index])
-    where = f"the record at offset {offset} of {readable(part.path)}"
-    key = BlobKey(number, offset)
-    data = blobs.get(key)
-    if data is None:
-        data = _read_record(source, part, offset, int(part.lengths[index]), where)
-    try:
-        event = Event.FromString(data)
-    except DecodeError as error:
-        raise PayloadError(f"{where} is no Event message: {error}") from error
-    # A run that was written anew may have another record of the same length in the same place.
-    point = np.array([event.wall_time]).tobytes(), event.step
-    if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
-        raise PayloadError(f"{where} has changed since it was read first")
-    blobs.put(key, data)
-    return decode(kind, value_of_event(event, int(part.indices[index])))
-
-
-def _read_record(source: Source, part: Part, offset: int, length: int, where: str) -> bytes:
-    try:
-        with source.open(part.path, offset) as stream:
-            content = read_up_to(stream, length + FOOTER_BYTES)
-    except OSError as error:
-        raise PayloadError(f"{where} cannot be read: {error}") from error
-    data = content[:length]
-    if len(content) < length + FOOTER_BYTES or masked_crc(data) != int.from_bytes(content[length:], "little"):
-        raise PayloadError(f"{where} has changed since it was read first")
-    return data
+def _is_of(points: TagPoints | None, kind: str) -> bool:
+    return points is not None and points.kind in (kind, "")

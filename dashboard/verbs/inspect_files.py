@@ -6,22 +6,22 @@ from typing import Any
 
 import orjson
 
-from dashboard.verbs.reading import check_logdirs, printable, standard_output
+from dashboard.verbs.reading import add_logdir, check_logdirs, printable, standard_output
 from summary.errors import UserError
 from summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
 from summary.source import Source
 
 
 class InspectVerb:
-    """Prints a digest of the event files of a log directory, or of one file."""
+    """Prints a digest of the event files of log directories, or of one file."""
 
     name = "inspect"
     help = "print what the event files hold, and what was skipped in them"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declares the log directory or the file, and what to print of it."""
+        """Declares the log directories or the file, and what to print of them."""
         place = parser.add_mutually_exclusive_group(required=True)
-        place.add_argument("--logdir", metavar="DIR", help="the directory that holds the runs")
+        add_logdir(place, required=False)
         place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
         parser.add_argument("--tag", default="", help="only this tag")
         parser.add_argument("--json", action="store_true", help="print all of it as JSON")
@@ -30,16 +30,16 @@ class InspectVerb:
         """Prints the digest.
 
         Raises:
-            UserError: there is no such log directory or file.
+            UserError: a log directory or the file is not there, or two log directories have the same name.
         """
-        source = check_logdirs([arguments.logdir]) if arguments.logdir is not None else _file(arguments.event_file)
+        logdirs: list[str] = arguments.logdir or []
+        source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
         inspected = inspect(source, only_tag=arguments.tag)
         if arguments.json:
             content = _json(source, inspected, arguments.tag)
         else:
-            text = text_of(inspected, arguments.logdir or "", only_tag=arguments.tag) + text_of_files(
-                inspected, only_tag=arguments.tag
-            )
+            text = text_of(inspected, ", ".join(logdirs), only_tag=arguments.tag)
+            text += text_of_files(inspected, only_tag=arguments.tag)
             content = "\n".join(map(printable, text.split("\n"))).encode()
         with standard_output() as stream:
             stream.write(content)

@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from rich.console import Console
 from rich.markup import escape
@@ -20,12 +20,15 @@ from summary.source import Source
 from summary.sources import named_logdir, sources_of
 from summary.storage import is_address
 
+if TYPE_CHECKING:
+    from argparse import _ActionsContainer
 
-def add_logdir(parser: ArgumentParser) -> None:
-    """Declares ``--logdir``."""
+
+def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
+    """Declares ``--logdir``, of which the parser gives a list."""
     parser.add_argument(
         "--logdir",
-        required=True,
+        required=required,
         action="append",
         metavar="[NAME:]DIR",
         help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "

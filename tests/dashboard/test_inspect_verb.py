@@ -94,11 +94,36 @@ def test_everything_as_json(logdir: Path, capsys: pytest.CaptureFixture[str]) ->
                         "waiting": True,
                         "error": "",
                         "superseded": 1,
+                        "skipped_bytes": 0,
                     }
                 ],
             }
         ],
     }
+
+
+def test_several_log_directories_by_names_and_patterns(
+    logdir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "sweeps" / "lr_1" / "events.out.tfevents.2"
+    other.parent.mkdir(parents=True)
+    other.write_bytes((logdir / "run" / "events.out.tfevents.1").read_bytes())
+    given = ["--logdir", f"first:{logdir / 'run'}", "--logdir", f"second:{tmp_path / 'sweeps' / 'lr_*'}"]
+    assert main(["inspect", *given, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["inspected"] == f"{logdir}/run, {tmp_path}/sweeps/lr_*"
+    assert [(found["name"], [file["path"] for file in found["files"]]) for found in shown["directories"]] == [
+        (f"{logdir}/run", ["first/events.out.tfevents.1"]),
+        (f"{tmp_path}/sweeps/lr_1", ["second/lr_1/events.out.tfevents.2"]),
+    ]
+    assert main(["inspect", *given]) == 0
+    assert f"Found event files in:\n{logdir}/run\n{tmp_path}/sweeps/lr_1\n\n" in capsys.readouterr().out
+    (tmp_path / "empty").mkdir()
+    assert main(["inspect", "--logdir", f"a:{tmp_path / 'empty'}", "--logdir", f"b:{tmp_path / 'empty'}"]) == 0
+    expected = f"No event files found within logdir a:{tmp_path}/empty, b:{tmp_path}/empty\n"
+    assert expected in capsys.readouterr().out
+    assert main(["inspect", "--logdir", f"a:{logdir}", "--logdir", f"a:{tmp_path}"]) == 2
+    assert "two log directories are called 'a'" in capsys.readouterr().err
 
 
 def test_names_that_would_command_a_terminal_are_shown_as_text(

@@ -1,7 +1,10 @@
 """What was read is kept, and never shown where the files say something else."""
 
 import os
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +13,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from summary import SummaryWriter
-from summary.column_cache import ColumnCache
+from summary.column_cache import ColumnCache, _KeptColumns
 from summary.event_file import EventFile
+from summary.kinds.base import PayloadError
 from summary.logdir import Logdir
 from summary.snapshot import Snapshot
 
@@ -163,6 +167,206 @@ def test_damaged_cache_files_are_of_no_consequence(tmp_path: Path) -> None:
     for place in range(len(content)):
         kept.write_bytes(content[:place] + bytes([content[place] ^ 0x55]) + content[place + 1 :])
         assert shown(Logdir(logs, cache=ColumnCache(tmp_path / "cache")).update()) == expected
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The places of the tags whose columns are taken from cache files."""
+    found: list[int] = []
+    load = _KeptColumns.load
+
+    def counted(self: _KeptColumns, place: int) -> Any:
+        found.append(place)
+        return load(self, place)
+
+    monkeypatch.setattr(_KeptColumns, "load", counted)
+    return found
+
+
+def at_once(*looks: Callable[[], Any]) -> list[Any]:
+    """What several threads get that begin together."""
+    barrier = threading.Barrier(len(looks))
+
+    def begin(look_at: Callable[[], Any]) -> Any:
+        barrier.wait()
+        return look_at()
+
+    with ThreadPoolExecutor(len(looks)) as pool:
+        return list(pool.map(begin, looks))
+
+
+def write_two_files(logs: Path, steps: tuple[range, range], second: str = "scalar") -> None:
+    """A run of two files, as one that was resumed has."""
+    for number, part in enumerate(steps):
+        with SummaryWriter(logs / "a", filename_suffix=f".{number}") as writer:
+            for step in part:
+                if number == 0 or second == "scalar":
+                    writer.add_scalar("loss", step / 2, step)
+                writer.add_scalar(f"only in {number}", step, step)
+            if number == 1 and second == "images":
+                writer.add_image("loss", np.zeros((3, 4, 4), np.uint8), part[0])
+            writer.add_image("image", np.full((3, 4, 4), number, np.uint8), part[0])
+
+
+def test_columns_are_read_when_they_are_asked_for(tmp_path: Path, loads: list[int]) -> None:
+    logs = tmp_path / "logs"
+    write_two_files(logs, (range(10), range(10, 20)))
+    expected = shown(look(logs, tmp_path / "cache"))
+    loads.clear()
+    run = look(logs, tmp_path / "cache").runs["a"]
+    assert [(s.tag, s.kind, len(s)) for s in run.series.values()] == [
+        ("loss", "scalars", 20),
+        ("only in 0", "scalars", 10),
+        ("image", "images", 2),
+        ("only in 1", "scalars", 10),
+    ]
+    assert (list(run.series), "loss" in run.series, "nothing" in run.series, run.series.get("nothing")) == (
+        ["loss", "only in 0", "image", "only in 1"],
+        True,
+        False,
+        None,
+    )
+    assert loads == []
+    assert run.series["loss"].steps.tolist() == list(range(20))
+    assert run.series["loss"] is run.series["loss"] is next(iter(run.series.values()))
+    assert loads == [0, 0]
+    assert shown(look(logs, tmp_path / "cache")) == expected
+
+
+@pytest.mark.parametrize("keep_superseded", [False, True])
+@pytest.mark.parametrize(
+    ("steps", "second"),
+    [
+        ((range(10), range(5, 15)), "scalar"),
+        ((range(10), range(10, 20)), "images"),
+        ((range(10), range(9, 15)), "images"),
+    ],
+    ids=["a step goes back", "another kind", "both"],
+)
+def test_files_that_do_not_simply_follow_each_other(
+    tmp_path: Path, steps: tuple[range, range], second: str, keep_superseded: bool
+) -> None:
+    logs = tmp_path / "logs"
+    write_two_files(logs, steps, second)
+    look(logs, tmp_path / "cache")
+    expected = Logdir(logs, keep_superseded=keep_superseded).update()
+    assert expected.damage_count == (second == "images")
+    assert shown(look(logs, tmp_path / "cache", keep_superseded=keep_superseded)) == shown(expected)
+
+
+def test_what_has_not_grown_stays_the_same_series(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    write_two_files(logs, (range(10), range(10, 20)))
+    look(logs, tmp_path / "cache")
+    logdir = Logdir(logs, cache=ColumnCache(tmp_path / "cache"))
+    before = logdir.update()
+    os.utime(event_file(logs, "a"))
+    assert logdir.update() is before
+    with SummaryWriter(tmp_path / "other") as writer:
+        writer.add_scalar("loss", 1.0, 200)
+        writer.add_scalar("new", 1.0, 200)
+    with max((logs / "a").iterdir()).open("ab") as stream:
+        stream.write(event_file(tmp_path, "other").read_bytes())
+    after = logdir.update()
+    assert shown(after) == shown(Logdir(logs).update())
+    assert list(after.runs["a"].series) == [*before.runs["a"].series, "new"]
+    same = [tag for tag, series in before.runs["a"].series.items() if after.runs["a"].series[tag] is series]
+    assert same == ["only in 0", "image", "only in 1"]
+    assert len(before.runs["a"].series["loss"].steps) == 20
+
+
+def test_a_flipped_bit_among_the_columns_is_found_by_whoever_asks_first(
+    tmp_path: Path, reads: list[tuple[str, int]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The file is read again once, however many threads ask, while the dashboard follows its growth."""
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    with SummaryWriter(logs / "a") as writer:
+        for step in range(50):
+            for tag in range(5):
+                writer.add_scalar(f"tag {tag}", step + tag / 8, step)
+        writer.add_text("note", "before", 1)
+    file = event_file(logs, "a")
+    content = file.read_bytes()
+    expected = shown(look(logs, cache))
+    with SummaryWriter(tmp_path / "other") as writer:
+        writer.add_scalar("tag 0", -1.0, 20)
+        writer.add_scalar("new", 1.0, 51)
+    growth = event_file(tmp_path, "other").read_bytes()
+    (kept,) = cache.iterdir()
+    stored = kept.read_bytes()
+    body = len(stored) - (5 * 50 * 24 + 40)
+    for place in range(body, len(stored), 311):
+        for kept_before in cache.iterdir():
+            kept_before.unlink()
+        kept.write_bytes(stored[:place] + bytes([stored[place] ^ 1]) + stored[place + 1 :])
+        file.write_bytes(content)
+        modified_ns = file.stat().st_mtime_ns
+        logdir = Logdir(logs, cache=ColumnCache(cache))
+        snapshot = logdir.update()
+        assert len(snapshot.runs["a"].series["tag 0"]) == 50
+        reads.clear()
+        for _ in range(2):
+            # The event file grows while readers ask for what it held before.
+            with file.open("ab") as stream:
+                stream.write(growth)
+            updated, *seen = at_once(logdir.update, *[partial(shown, snapshot)] * 4)
+            assert seen == [expected] * 4
+        assert file.stat().st_mtime_ns > modified_ns
+        logdir.wait_until_stored()
+        assert shown(updated) == shown(Logdir(logs).update())
+        assert shown(snapshot) == expected
+
+
+def test_points_are_read_again_once(tmp_path: Path, reads: list[tuple[str, int]]) -> None:
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    write_two_files(logs, (range(10), range(10, 20)))
+    expected = shown(look(logs, cache))
+    for kept in cache.iterdir():
+        content = kept.read_bytes()
+        kept.write_bytes(content[:-100] + bytes([content[-100] ^ 4]) + content[-99:])
+    snapshot = Logdir(logs, cache=ColumnCache(cache)).update()
+    reads.clear()
+    assert at_once(*[partial(shown, snapshot)] * 6) == [expected] * 6
+    assert reads == [("a", 0), ("a", 0)]
+    assert list(cache.iterdir()) == []
+
+
+def test_points_that_are_gone_from_both_places_are_an_error_until_the_next_look(tmp_path: Path) -> None:
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    with SummaryWriter(logs / "a") as writer:
+        for step in range(10):
+            writer.add_scalar("loss", step, step)
+    look(logs, cache)
+    logdir = Logdir(logs, cache=ColumnCache(cache))
+    series = logdir.update().runs["a"].series["loss"]
+    for kept in cache.iterdir():
+        kept.unlink()
+    file = event_file(logs, "a")
+    with SummaryWriter(tmp_path / "other") as writer:
+        for step in range(20):
+            writer.add_scalar("loss", -step, step)
+    file.write_bytes(event_file(tmp_path, "other").read_bytes())
+    with pytest.raises(PayloadError, match=r"the points of 'loss' of 'a' cannot be read: .* is not the file any more"):
+        series.values  # noqa: B018
+    with pytest.raises(PayloadError, match="cannot be read"):
+        series.read(0)
+    assert shown(logdir.update()) == shown(Logdir(logs).update())
+    file.unlink()
+    with pytest.raises(PayloadError, match="cannot be read: No such file"):
+        series.values  # noqa: B018
+
+
+def test_points_that_are_gone_when_the_file_grows_are_read_anew(tmp_path: Path) -> None:
+    logs, cache = tmp_path / "logs", tmp_path / "cache"
+    write_two_files(logs, (range(10), range(10, 20)))
+    look(logs, cache)
+    logdir = Logdir(logs, cache=ColumnCache(cache))
+    logdir.update()
+    for kept in cache.iterdir():
+        kept.write_bytes(b"nothing")
+    with max((logs / "a").iterdir()).open("ab") as stream:
+        stream.write(min((logs / "a").iterdir()).read_bytes())
+    assert shown(logdir.update()) == shown(Logdir(logs).update())
 
 
 def test_the_cache_may_be_deleted_at_any_time(tmp_path: Path) -> None:

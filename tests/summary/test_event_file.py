@@ -212,6 +212,20 @@ def test_a_record_that_is_no_event_is_reported() -> None:
     assert damages(file) == [(len(file_of(THREE[0])), 19)]
 
 
+def test_skipped_bytes_are_exact_beyond_the_damages_that_are_listed() -> None:
+    bad = Summary.Value(tag="loss", image=Summary.Image(height=1))
+    several = Event(step=9, summary=Summary(value=[bad, bad, Summary.Value(tag="acc", simple_value=1.0)]))
+    record = len(frame(THREE[0].SerializeToString()))
+    content = bytearray(file_of(*[THREE[0]] * 401))
+    for number in range(1, 401, 2):
+        content[record * number + 20] ^= 1
+    file = read(bytes(content) + file_of(several, THREE[2]) + b"\0" * 50)
+    # Of two damaged values in one record, the record's bytes count once.
+    assert file.all_damage_count == 200 + 2 + 1
+    assert file.all_skipped_bytes == 200 * record + len(file_of(several)) + 50
+    assert sum(damage.length for damage in file.all_damages) < file.all_skipped_bytes
+
+
 def test_run_metadata_under_the_tag_of_a_scalar_is_damage_and_no_point() -> None:
     # It became a point of value NaN.
     tagged = Event(step=9, tagged_run_metadata=TaggedRunMetadata(tag="loss", run_metadata=b""))

@@ -120,6 +120,7 @@ def test_what_is_skipped_truncated_and_superseded_is_told_with_offset_and_reason
         f"   bytes_read           {4 * record} of {4 * record + 7}\n"
         "   records              3\n"
         "   skipped              1\n"
+        f"   skipped_bytes        {record}\n"
         f"      at byte 0, {record} bytes: the CRC of a record's data does not match\n"
         "   superseded           2\n"
         f"   truncated_tail       at byte {4 * record}, 7 bytes: the file ends inside a record\n"

@@ -1,5 +1,6 @@
 """The columns of the table of files; ``assets/health.js`` has the functions they name."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 NUMBER: Final[dict[str, Any]] = {
@@ -11,52 +12,59 @@ NUMBER: Final[dict[str, Any]] = {
 
 COLUMNS: Final[list[dict[str, Any]]] = [
     {
-        "field": "run", "headerName": "Run", "flex": 3, "minWidth": 110, "tooltipField": "run",
+        "field": "run", "headerName": "Run", "flex": 4, "minWidth": 140, "tooltipField": "run",
         "cellRenderer": "HealthRun",
     },
     {
-        "field": "file", "headerName": "File", "flex": 3, "minWidth": 120, "tooltipField": "path",
+        "field": "file", "headerName": "File", "flex": 6, "minWidth": 120, "tooltipField": "path",
         "cellRenderer": "HealthFile",
     },
     {
-        "field": "state", "headerName": "State", "flex": 3, "minWidth": 120, "tooltipField": "state",
+        "field": "state", "headerName": "State", "flex": 5, "minWidth": 110, "tooltipField": "state",
         "comparator": {"function": "stepscopeByHealth"}, "cellClass": "state",
         "cellClassRules": {name: f"params.data.severity === '{name}'" for name in ("bad", "open", "good")},
     },
     NUMBER | {
-        "field": "stretches", "headerName": "Skipped", "width": 76,
+        "field": "stretches", "headerName": "Skipped", "width": 62,
         "headerTooltip": "Stretches that could not be read",
         "valueFormatter": {"function": "stepscopeSome(params.value)"},
         "cellClassRules": {"bad": "params.value > 0"},
     },
     NUMBER | {
-        "field": "skipped", "headerName": "Bytes skipped", "width": 102,
+        "field": "skipped", "headerName": "Bytes skipped", "width": 94,
         "headerTooltip": "How long those stretches are together",
-        "valueFormatter": {"function": "stepscopeSkipped(params.value, params.data)"},
+        "valueFormatter": {"function": "stepscopeSkipped(params.value)"},
         "tooltipValueGetter": {"function": "stepscopeExactBytes(params.value)"},
         "cellClassRules": {"bad": "params.value > 0"},
     },
     NUMBER | {
-        "field": "superseded", "headerName": "Superseded", "width": 90,
+        "field": "superseded", "headerName": "Superseded", "width": 86,
         "headerTooltip": "Points that a restart of the run overwrote",
         "valueFormatter": {"function": "stepscopeSome(params.value)"},
         "cellClassRules": {"note": "params.value > 0"},
     },
     NUMBER | {
-        "field": "records", "headerName": "Records", "width": 82,
+        "field": "records", "headerName": "Records", "width": 68,
         "valueFormatter": {"function": "stepscopeCount(params.value)"},
     },
     NUMBER | {
-        "field": "read", "headerName": "Read", "width": 78, "headerTooltip": "How far the file was read",
+        "field": "read", "headerName": "Read", "width": 66, "headerTooltip": "How far the file was read",
         "valueFormatter": {"function": "stepscopeBytes(params.value)"},
         "tooltipValueGetter": {"function": "stepscopeExactBytes(params.value)"},
     },
     NUMBER | {
-        "field": "size", "headerName": "Size", "width": 78,
+        "field": "size", "headerName": "Size", "width": 66,
         "valueFormatter": {"function": "stepscopeBytes(params.value)"},
         "tooltipValueGetter": {"function": "stepscopeExactBytes(params.value)"},
     },
 ]  # fmt: skip
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The columns for some rows: that of overwritten points is hidden where there are none, to leave room for names."""
+    superseded = any(row["superseded"] for row in rows)
+    return [column | {"hide": column["field"] == "superseded" and not superseded} for column in COLUMNS]
+
 
 DEFAULT_COLUMN: Final[dict[str, Any]] = {
     "sortable": True,

@@ -21,7 +21,7 @@ from dashboard.health import progress, reading_texts
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.numbers import count, counted
-from dashboard.panels.health.columns import COLUMNS, DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES
+from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
 from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
@@ -69,6 +69,7 @@ class HealthPanel:
 
         @app.callback(
             Output("health-grid", "rowData"),
+            Output("health-grid", "columnDefs"),
             Output("health-banner", "children"),
             Output("health-nothing", "children"),
             Output("health-count", "children"),
@@ -99,8 +100,10 @@ def panel_parts(snapshot: Snapshot, view: View) -> dict[str, Any]:
     """What the panel shows, by part, in the order of the callback's outputs."""
     found = worst_first(files_of(snapshot, view))
     error = pattern_error(FILTER.of(view), [file.path for file in snapshot.health])
+    rows = [table_row(file) for file in found[:MOST_ROWS]]
     return {
-        "rows": [table_row(file) for file in found[:MOST_ROWS]],
+        "rows": rows,
+        "columns": columns(rows),
         "banner": banner(snapshot),
         "nothing": None if found else nothing(view),
         "count": count_text(len(found), len(snapshot.health)),
@@ -187,7 +190,7 @@ def table(rows: list[dict[str, Any]], path: str) -> dag.AgGrid:
         rowData=rows,
         getRowId="params.data.path",
         selectedRows={"ids": [path]} if path else [],
-        columnDefs=COLUMNS,
+        columnDefs=columns(rows),
         defaultColDef=DEFAULT_COLUMN,
         dashGridOptions=GRID_OPTIONS,
         rowClassRules=ROW_CLASSES,

@@ -14,7 +14,7 @@ Severity = Literal["bad", "open", "good"]
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",
-    "Skipped bytes are all", "Superseded points", "State",
+    "Superseded points", "State",
 )  # fmt: skip
 DAMAGE_COLUMNS: Final = ("File", "Run", "Offset", "Length", "Reason")
 
@@ -41,24 +41,15 @@ def condition(file: FileHealth) -> Condition:
     return Condition("good", "complete" if file.size else "empty")
 
 
-def skipped_bytes(file: FileHealth) -> tuple[int, bool]:
-    """How many bytes of the file were skipped, and whether that counts all stretches or only those that are listed."""
-    return sum(damage.length for damage in file.damages), file.damage_count <= len(file.damages)
-
-
-def skipped_text(total: int, complete: bool) -> str:
-    """Skipped bytes for people; a lower bound where not every stretch is listed."""
-    return file_size(total) if complete else f"at least {file_size(total)}"
-
-
 def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
-    """The files in the order of the table: what cannot be read and what is damaged, then the others, each by path."""
-    return sorted(files, key=lambda file: (not is_bad(file), file.path))
+    """The files in the order of the table: what cannot be read and what is damaged, then what waits for the rest of a
+    record, then the others, each by path.
+    """
+    return sorted(files, key=lambda file: (not is_bad(file), not file.waiting, file.path))
 
 
 def table_row(file: FileHealth) -> dict[str, Any]:
     """One row of the table; ``assets/health.js`` formats its numbers."""
-    skipped, complete = skipped_bytes(file)
     state = condition(file)
     return {
         "path": file.path,
@@ -68,8 +59,7 @@ def table_row(file: FileHealth) -> dict[str, Any]:
         "size": max(file.size, file.bytes_read),
         "read": file.bytes_read,
         "stretches": file.damage_count,
-        "skipped": skipped,
-        "all": complete,
+        "skipped": file.skipped_bytes,
         "superseded": file.superseded,
         "state": state.words,
         "severity": state.severity,
@@ -79,10 +69,9 @@ def table_row(file: FileHealth) -> dict[str, Any]:
 def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
     """The files as `FILE_COLUMNS`."""
     for file in files:
-        skipped, complete = skipped_bytes(file)
         yield (
             file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
-            skipped, "yes" if complete else "no", file.superseded, condition(file).words,
+            file.skipped_bytes, file.superseded, condition(file).words,
         )  # fmt: skip
 
 
@@ -116,8 +105,7 @@ def verdict(files: Sequence[FileHealth], superseded: int, *, loading: bool) -> V
     total = len(files)
     facts = [f"{counted(sum(f.records for f in files), 'record')}, {file_size(sum(f.bytes_read for f in files))} read"]
     if damaged:
-        amounts = [skipped_bytes(file) for file in damaged]
-        lost = skipped_text(sum(amount for amount, _ in amounts), all(complete for _, complete in amounts))
+        lost = file_size(sum(file.skipped_bytes for file in damaged))
         stretches = counted(sum(file.damage_count for file in damaged), "stretch", "stretches")
         facts.append(f"{stretches} skipped as unreadable, {lost}; everything else is shown")
     if waiting:

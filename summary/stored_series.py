@@ -1,0 +1,157 @@
+"""The series of a run whose files were all read at an earlier start, each made when it is first asked for."""
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from summary.blob_cache import BlobCache
+from summary.content import Content
+from summary.kinds.base import Payload, PayloadError
+from summary.points import Part
+from summary.snapshot import Columns, LazySeries, Series
+from summary.source import Source
+from summary.stored_points import NO_TEXTS, StoredPoints
+
+
+class StoredFile(NamedTuple):
+    """A file of the run."""
+
+    path: PurePosixPath
+    number: int
+    points: StoredPoints
+
+
+class StoredSeries(LazySeries):
+    """The series by tag; any thread may read it.
+
+    What it holds must be plain, see `are_plain`.
+
+    Args:
+        run: the name.
+        files: in order; none of them ever gets more points here.
+        version: of all series.
+        source: where payloads are read from.
+        blobs: keeps payloads that were read.
+    """
+
+    def __init__(self, run: str, files: Sequence[StoredFile], version: int, source: Source, blobs: BlobCache) -> None:
+        self.files = files
+        self._run = run
+        self._version = version
+        self._source = source
+        self._blobs = blobs
+        if len(files) == 1:
+            self._tags: Mapping[str, object] = files[0].points.places
+        else:
+            self._tags = dict.fromkeys(tag for file in files for tag in file.points.places)
+        self._made: dict[str, Series] = {}
+        self._whole: dict[str, Series] | None = None
+
+    def __getitem__(self, tag: str) -> Series:
+        made = self._made.get(tag)
+        # Of two threads that make the same series, both get the one that is kept.
+        return self._made.setdefault(tag, self._make(tag)) if made is None else made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tags)
+
+    def __len__(self) -> int:
+        return len(self._tags)
+
+    def __contains__(self, tag: object) -> bool:
+        return tag in self._tags
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        return frozenset[str]().union(*(file.points.table.kinds for file in self.files))
+
+    def values(self) -> ValuesView[Series]:
+        return self._all().values()
+
+    def items(self) -> ItemsView[str, Series]:
+        return self._all().items()
+
+    def _all(self) -> dict[str, Series]:
+        if self._whole is None:
+            self._whole = {tag: self[tag] for tag in self._tags}
+        return self._whole
+
+    def _make(self, tag: str) -> Series:
+        holding = self.files if len(self.files) == 1 else self._holding(tag)
+        points = holding[0].points
+        place = points.places[tag]
+        table = points.table
+        texts = table.texts.get(place, NO_TEXTS) if table.texts else NO_TEXTS
+        content = _StoredContent(self, tag)
+        count = table.counts[place]
+        for file in holding[1:]:
+            count += file.points.table.counts[file.points.places[tag]]
+        return Series(
+            self._run,
+            tag,
+            table.kinds[place],
+            *texts,
+            self._version,
+            0,
+            content.columns,
+            content.payload,
+            count,
+        )
+
+    def _holding(self, tag: str) -> list[StoredFile]:
+        """The files that have a tag; raises KeyError where none has."""
+        holding = [file for file in self.files if tag in file.points.places]
+        if not holding:
+            raise KeyError(tag)
+        return holding
+
+    def content(self, tag: str) -> Content:
+        """The points of a tag; raises PayloadError where they are gone."""
+        holding = self.files if len(self.files) == 1 else self._holding(tag)
+        try:
+            states = [file.points.state(file.points.places[tag]) for file in holding]
+        except OSError as error:
+            raise PayloadError(
+                f"the points of {tag!r} of {self._run!r} cannot be read: {error.strerror or error}"
+            ) from error
+        parts = [Part(file.path, *state[-6:]) for file, state in zip(holding, states, strict=True)]
+        return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
+
+
+def are_plain(files: Sequence[StoredPoints], *, keep_superseded: bool) -> bool:
+    """Whether series are nothing but the points of the files one after the other.
+
+    They are unless files disagree on a tag's kind, or a step goes back where that supersedes points.
+    """
+    if not keep_superseded and any(file.table.going_back for file in files):
+        return False
+    if len(files) == 1:
+        return True
+    kinds: dict[str, str] = {}
+    reached: dict[str, int] = {}
+    for file in files:
+        table = file.table
+        columns = (table.tags, table.kinds, table.counts, table.first_steps, table.last_steps)
+        for tag, kind, count, first, last in zip(*columns, strict=True):
+            if kinds.setdefault(tag, kind) != kind:
+                return False
+            if count:
+                if not keep_superseded and first < reached.get(tag, first):
+                    return False
+                reached[tag] = last
+    return True
+
+
+class _StoredContent(NamedTuple):
+    """The points of one of the series; looked for when they are asked for."""
+
+    series: StoredSeries
+    tag: str
+
+    def columns(self) -> Columns:
+        """All points; raises PayloadError where they are gone."""
+        return self.series.content(self.tag).columns()
+
+    def payload(self, index: int) -> Payload:
+        """What a point holds; raises PayloadError."""
+        return self.series.content(self.tag).payload(index)
