@@ -8,7 +8,9 @@ from typing import Final
 
 from rich.console import Console
 
+from dashboard.verbs.analyze import AnalyzeVerb
 from dashboard.verbs.base import Verb
+from dashboard.verbs.convert import ConvertVerb
 from dashboard.verbs.convert_graph import PbToTextVerb, TextToPbVerb
 from dashboard.verbs.export import ExportVerb
 from dashboard.verbs.graph import GraphVerb
@@ -24,6 +26,8 @@ VERBS: Final[tuple[Verb, ...]] = (
     InspectVerb(),
     ExportVerb(),
     TimelineVerb(),
+    ConvertVerb(),
+    AnalyzeVerb(),
     GraphVerb(),
     PbToTextVerb(),
     TextToPbVerb(),

@@ -73,6 +73,9 @@ class Losses:
 
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    examples: Mapping[str, str] = field(default_factory=dict)
+    """One of each reason, as a text that says what it is and where; `profiler.traces.losses.explain` says what a reason
+    means. Reasons that concern nothing in particular have none."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,11 @@ class Trace:
     steps: tuple[Step, ...]
     losses: Losses
     metadata: Mapping[str, Any]
+    epoch_ns: int | None = None
+    """Wall time of the trace's time 0 in nanoseconds since 1970; None where the file does not say.
+
+    Two traces are on one clock once each has its own added to its times.
+    """
 
     def __len__(self) -> int:
         return len(self.start_ns)

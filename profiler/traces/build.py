@@ -10,14 +10,17 @@ from numpy.typing import NDArray
 
 from profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
 from profiler.traces.kernel import kernel
-
-OVERLAP: Final = "overlaps its neighbour"
-NEGATIVE_DURATION: Final = "negative duration"
+from profiler.traces.losses import BACKWARDS, NEGATIVE_DURATION, OVERLAP, LossTally, merged, moment
 
 EARLIEST_NS: Final = -(1 << 60)
 """Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""
 LATEST_NS: Final = 4 * 10**18
 LONGEST_NS: Final = 1 << 61
+EARLIEST_WALL_NS: Final = 946_684_800 * 10**9
+"""Times of a clock that began in 1970 are after this, the year 2000; those of a computer's uptime are before."""
+
+_MOST_TIES: Final = 64
+"""Slices of one lane and start that are sorted one by one."""
 
 _STEP_NAME: Final = re.compile(r"ProfilerStep#([0-9]{1,18})")
 _STEP_NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -57,21 +60,23 @@ class Arranged:
     depth: NDArray[np.int32]
     lanes: tuple[Lane, ...]
     order: NDArray[np.int64]
-    counts: Mapping[str, int]
+    crossing: NDArray[np.bool_]
+    """Whether a slice overlaps its neighbour in part, where that is a loss."""
+    negative: NDArray[np.int64]
+    """Indices of the slices whose durations were negative."""
 
 
 @kernel
 def _assign_depths(
-    start: NDArray[np.int64], end: NDArray[np.int64], lane: NDArray[np.int32], lanes: int
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Depth of each slice, given in order of (lane, start, -duration), and per lane how many cross a
-    neighbour.
+    start: NDArray[np.int64], end: NDArray[np.int64], lane: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """Depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbour.
 
     A slice goes to the first free row below every slice that contains it. A row is free once its last slice
     has ended, so slices that only partly overlap take as many rows as overlap at once.
     """
     depth = np.empty(start.size, np.int32)
-    crossing = np.zeros(lanes, np.int64)
+    crossing = np.zeros(start.size, np.bool_)
     row_end = np.empty(64, np.int64)
     height = 0
     orderly = True
@@ -98,7 +103,7 @@ def _assign_depths(
             row = container + 1
             while row < height and row_end[row] > begin:
                 row += 1
-            crossing[lane[index]] += crosses
+            crossing[index] = crosses
             orderly = False
             height = max(height, row + 1)
         if row == row_end.size:
@@ -110,31 +115,69 @@ def _assign_depths(
     return depth, crossing
 
 
+@kernel
+def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDArray[np.int64]) -> bool:
+    """Put the longest first among equal keys, and of these the first in the file; False if there are too many."""
+    first = 0
+    while first < order.size:
+        last = first + 1
+        while last < order.size and key[order[last]] == key[order[first]]:
+            last += 1
+        if last - first > _MOST_TIES:
+            return False
+        for place in range(first + 1, last):
+            moved = order[place]
+            to = place
+            while to > first and (
+                duration[order[to - 1]] < duration[moved]
+                or (duration[order[to - 1]] == duration[moved] and order[to - 1] > moved)
+            ):
+                order[to] = order[to - 1]
+                to -= 1
+            order[to] = moved
+        first = last
+    return True
+
+
+def _sorted_by_start(
+    lane: NDArray[np.int32], start: NDArray[np.int64], duration: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The order of slices by (lane, start, -duration), by one key in one sort where that is possible."""
+    if lane.size:
+        earliest = int(start.min())
+        bits = (int(start.max()) - earliest).bit_length()
+        if bits + int(lane.max()).bit_length() < 63:
+            key = (lane.astype(np.int64) << bits) | (start - earliest)
+            order = np.argsort(key)
+            if _settle_ties(key, duration, order):
+                return order
+    return np.lexsort((-duration, start, lane))
+
+
 def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int] = ()) -> Arranged:
     """Sort slices by (lane, depth, start) and give each its depth.
 
     ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations.
     """
     duration = np.maximum(raw.duration_ns, 0)
-    by_start = np.lexsort((-duration, raw.start_ns, raw.lane))
+    by_start = _sorted_by_start(raw.lane, raw.start_ns, duration)
     start, lane = raw.start_ns[by_start], raw.lane[by_start]
-    depth, crossing = _assign_depths(start, start + duration[by_start], lane, len(lanes))
+    depth, crossing = _assign_depths(start, start + duration[by_start], lane)
     depths = np.zeros(len(lanes), np.int64)
     np.maximum.at(depths, lane, depth + 1)
     row = (np.cumsum(depths) - depths)[lane] + depth
     by_row = np.argsort(row, kind="stable")
     order = by_start[by_row]
-    crossing[list(may_overlap)] = 0
-    counts = {
-        NEGATIVE_DURATION: int(np.count_nonzero(raw.duration_ns < 0)),
-        OVERLAP: int(crossing.sum()),
-    }
+    counted = np.ones(len(lanes), np.bool_)
+    counted[list(may_overlap)] = False
+    crossing &= counted[lane]
     return Arranged(
         columns=RawSlices(start[by_row], duration[order], lane[by_row], raw.name_id[order], raw.category_id[order]),
         depth=depth[by_row],
         lanes=tuple(replace(lane, depths=int(depths[index])) for index, lane in enumerate(lanes)),
         order=order,
-        counts={reason: count for reason, count in counts.items() if count},
+        crossing=crossing[by_row],
+        negative=np.flatnonzero(raw.duration_ns[order] < 0),
     )
 
 
@@ -196,12 +239,10 @@ def assemble(
     steps: tuple[Step, ...],
     losses: Losses,
     metadata: Mapping[str, Any],
+    epoch_ns: int | None = None,
 ) -> Trace:
     """A `Trace` of arranged slices; what arranging them met is added to ``losses``."""
     columns = arranged.columns
-    counts = dict(losses.counts)
-    for reason, count in arranged.counts.items():
-        counts[reason] = counts.get(reason, 0) + count
     return Trace(
         start_ns=columns.start_ns,
         duration_ns=columns.duration_ns,
@@ -216,6 +257,26 @@ def assemble(
         flows=flows,
         counters=counters,
         steps=steps,
-        losses=Losses({reason: count for reason, count in counts.items() if count}, losses.notes),
+        losses=merged(losses, _losses_of(arranged, names, flows)),
         metadata=metadata,
+        epoch_ns=epoch_ns,
     )
+
+
+def _losses_of(arranged: Arranged, names: Sequence[str], flows: Flows) -> Losses:
+    columns = arranged.columns
+    tally = LossTally()
+
+    def slice_text(index: int) -> str:
+        lane = arranged.lanes[int(columns.lane[index])]
+        start = int(columns.start_ns[index])
+        return f"“{names[int(columns.name_id[index])]}” on {lane.process}, {lane.name} at {moment(start)}"
+
+    for reason, indices in ((OVERLAP, np.flatnonzero(arranged.crossing)), (NEGATIVE_DURATION, arranged.negative)):
+        if len(indices):
+            tally.add(reason, len(indices), slice_text(int(indices[0])))
+    backwards = np.flatnonzero(columns.start_ns[flows.target] < columns.start_ns[flows.source])
+    if len(backwards):
+        source, target = int(flows.source[backwards[0]]), int(flows.target[backwards[0]])
+        tally.add(BACKWARDS, len(backwards), f"from {slice_text(source)} to {slice_text(target)}")
+    return tally.losses()

@@ -4,23 +4,36 @@ Format: "Trace Event Format" of the Catapult project, as its importer and Perfet
 microseconds, possibly with decimals; here they are converted to nanoseconds from the decimal text.
 """
 
-from collections import Counter as Tally
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Counter, Losses, Trace
+from profiler.trace import Losses, Trace
 from profiler.traces import flows as flow_roles
-from profiler.traces.build import RawSlices, arrange, assemble, find_steps, intern_used, rows_of
+from profiler.traces.build import (
+    EARLIEST_WALL_NS,
+    LATEST_NS,
+    RawSlices,
+    arrange,
+    assemble,
+    find_steps,
+    intern_used,
+    rows_of,
+)
+from profiler.traces.chrome_counters import number_of, read_counters
 from profiler.traces.chrome_events import (
+    ASYNCHRONOUS,
+    CONTEXTS,
+    OBJECTS,
     Columns,
     Events,
-    JsonArguments,
-    decode_arguments,
+    OperationPhases,
+    arguments_of,
     decode_json,
+    gather_arguments,
     pair_asynchronous,
     pair_nested,
     scan_events,
@@ -29,13 +42,22 @@ from profiler.traces.error import TraceError
 from profiler.traces.flows import FlowEvents, join_flows
 from profiler.traces.json_scan import Buffer, skip_space, skip_value
 from profiler.traces.json_values import UNREADABLE_TIME
-from profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name, process_name
+from profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
+from profiler.traces.losses import LossTally, merged, moment
+from profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
 
 INSTANT_CATEGORY: Final = "instant"
 """Category of instant events that name none; they are slices of duration 0."""
 
-_SHOWN: Final = "XBEiIRbneSTpFCstfM"
-_OBJECTS: Final = "NOD"
+_INSTANTS: Final = "iIRcPV"
+_MOST_REMARKS: Final = 10
+_OF_FILE: Final = frozenset({"num_cpus", "process_uptime_seconds", "trace_buffer_overflowed", "trace-config"})
+"""Metadata events that say something about the file and not about a thread."""
+_SHOWN: Final = f"XBE{_INSTANTS}bneSTpFNOD()CvstfM"
+_PLACED: Final = f"XBE{_INSTANTS}bneSTpFNOD()Cvstf"
+"""Phases of events that have a time."""
+_MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
+"""TensorFlow's converter leaves out what comes after so many, and does not say so."""
 
 
 def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace:
@@ -114,18 +136,27 @@ class _Found:
     threads: list[ThreadKey]
 
 
-def _build(data: bytes, events: Events, metadata: Mapping[str, Any], notes: tuple[str, ...]) -> Trace:
+def _letters(phases: str) -> NDArray[np.uint8]:
+    return np.frombuffer(phases.encode(), np.uint8)
+
+
+def _build(data: bytes, events: Events, metadata: dict[str, Any], notes: tuple[str, ...]) -> Trace:
+    tally = LossTally()
+    tally.add("unreadable event", events.unreadable, f"at byte {events.first_unreadable}")
+    _count_others(events, tally)
+    thread_names = _read_names(data, events, metadata, tally)
+    frames = StackFrames(metadata.get("stackFrames"), tally)
+    samples, used = samples_of(data, events, metadata, frames, tally, _nanoseconds_of)
+    events = with_slices(events, slices_of_samples(samples), used)
     columns = events.columns
-    counts = Tally[str]({"unreadable event": events.unreadable})
     names = [*events.names, ""]
     categories = [*events.categories, "", INSTANT_CATEGORY]
-    found = _find_slices(events, counts)
+    found = _find_slices(events, tally)
     category = columns.category[found.event]
-    instant = np.isin(columns.phase[found.event], np.frombuffer(b"iIRnTp", np.uint8))
+    instant = np.isin(columns.phase[found.event], _letters(_INSTANTS + "nTp"))
     category = np.where(category >= 0, category, np.where(instant, len(categories) - 1, len(categories) - 2))
     own_name = columns.name[found.event]
 
-    thread_names = _read_names(data, events, counts)
     order, lanes = order_and_name(
         found.threads,
         _categories_by_thread(found.thread, category, categories, len(found.threads)),
@@ -164,41 +195,100 @@ def _build(data: bytes, events: Events, metadata: Mapping[str, Any], notes: tupl
         arranged.columns,
         rows_of(arranged.columns.lane, arranged.depth, arranged.lanes),
     )
-    counts.update(in_vain)
-    counters = _read_counters(data, events, thread_names, counts)
-    _count_others(columns, counts)
+    for unjoined in in_vain:
+        tally.add(unjoined.reason, unjoined.events, _event_text(events, int(flow_marks[unjoined.first])))
+    stack_of_event = stacks_of_events(data, events, frames)
+    stack_of = None if stack_of_event is None else lambda index: stack_of_event(int(event[index]))
+    counters = read_counters(data, events, thread_names, tally)
     return assemble(
         arranged,
         names=kept_names,
         categories=kept_categories,
-        arguments=_arguments(data, columns, event, found.end_event[arranged.order]),
+        arguments=gather_arguments(data, columns, event, found.end_event[arranged.order], stack_of),
         flows=flows,
         counters=counters,
         steps=find_steps(arranged.columns, kept_names, arranged.lanes),
-        losses=Losses(counts, notes),
+        losses=merged(Losses(notes=(*notes, *_producer_notes(metadata, len(found.event)))), tally.losses()),
         metadata=metadata,
+        epoch_ns=_epoch_ns(metadata, columns),
     )
 
 
-def _find_slices(events: Events, counts: Tally[str]) -> _Found:
+def _event_text(events: Events, event: int) -> str:
+    """An event as the example of a loss."""
+    columns = events.columns
+    name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
+    place = f"process {events.places[columns.pid[event]]}, thread {events.places[columns.tid[event]]}"
+    time = int(columns.time_ns[event])
+    when = "" if time == UNREADABLE_TIME else f" at {moment(time)}"
+    return f"“{name}” of {place}{when} (event {event} of the file)"
+
+
+def _nanoseconds_of(value: object) -> int:
+    """A time in microseconds, as JSON holds it, in nanoseconds; `UNREADABLE_TIME` for anything else."""
+    number = number_of(value)
+    return UNREADABLE_TIME if number is None or abs(number) > LATEST_NS / 1e3 else round(number * 1000)
+
+
+def _epoch_ns(metadata: Mapping[str, Any], columns: Columns) -> int | None:
+    """Wall time of time 0: what the file says, else 0 where its times are those of a clock that began in 1970."""
+    timed = columns.time_ns[(columns.time_ns != UNREADABLE_TIME) & np.isin(columns.phase, _letters("XBiC"))]
+    if timed.size and timed.min() > EARLIEST_WALL_NS:
+        return 0
+    of_viztracer = metadata.get("viztracer_metadata")
+    base = metadata.get("baseTimeNanoseconds")
+    if base is None and isinstance(of_viztracer, dict):
+        base = of_viztracer.get("baseTimeNanoseconds")
+    number = number_of(base)
+    if number is None or not 0 <= number <= LATEST_NS:
+        return None
+    return base if isinstance(base, int) else round(number)
+
+
+def _producer_notes(metadata: Mapping[str, Any], slices: int) -> Iterator[str]:
+    """What the program that wrote the file says about its completeness."""
+    of_viztracer = metadata.get("viztracer_metadata")
+    if isinstance(of_viztracer, dict) and of_viztracer.get("overflow"):
+        yield "viztracer's buffer was full: the earliest events are missing (record with larger tracer_entries)"
+    own = metadata.get("metadata")
+    if slices == _MOST_EVENTS_OF_TENSORFLOW and isinstance(own, dict) and "highres-ticks" in own:
+        yield "the file has exactly 1,000,000 events, after which TensorFlow leaves out the rest (open the .xplane.pb)"
+    for level in ("ERROR", "WARNING"):
+        said = metadata.get(level)
+        if isinstance(said, list):
+            yield from (f"the profiler said: {text}" for text in said[:_MOST_REMARKS])
+    overflowed = metadata.get("trace_buffer_overflowed")
+    if overflowed:
+        yield "the buffer of the tracer was full: events are missing"
+
+
+def _find_slices(events: Events, tally: LossTally) -> _Found:
     columns = events.columns
     readable = columns.time_ns != UNREADABLE_TIME
     thread = columns.pid.astype(np.int64) * len(events.places) + columns.tid
     complete = np.flatnonzero((columns.phase == ord("X")) & readable)
-    instants = np.flatnonzero(np.isin(columns.phase, np.frombuffer(b"iIR", np.uint8)) & readable)
+    instants = np.flatnonzero(np.isin(columns.phase, _letters(_INSTANTS)) & readable)
     pairs = pair_nested(columns, thread)
-    operations = pair_asynchronous(columns)
-    counts.update(pairs.in_vain)
-    counts.update(operations.in_vain)
-    timed = np.isin(columns.phase, np.frombuffer(b"XBEiIRbneSTpFCstf", np.uint8))
-    counts["event without a readable time"] += int(np.count_nonzero(timed & ~readable))
+    sorts = [(phases, pair_asynchronous(columns, phases)) for phases in (ASYNCHRONOUS, OBJECTS, CONTEXTS)]
+    for in_vain in (pairs.in_vain, *(operations.in_vain for _, operations in sorts)):
+        for reason, found in in_vain.items():
+            tally.add(reason, len(found), _event_text(events, found[0]) if found else "")
+    untimed = np.flatnonzero(np.isin(columns.phase, _letters(_PLACED)) & ~readable)
     lasting = columns.duration_ns[complete]
-    counts["complete event without a readable duration"] += int(np.count_nonzero(lasting == UNREADABLE_TIME))
+    endless = complete[lasting == UNREADABLE_TIME]
+    for reason, lost in (
+        ("event without a readable time", untimed),
+        ("complete event without a readable duration", endless),
+    ):
+        if len(lost):
+            tally.add(reason, len(lost), _event_text(events, int(lost[0])))
     lasting = np.where(lasting == UNREADABLE_TIME, 0, lasting)
+    begins = [begin for _, operations in sorts for begin in operations.begin]
+    ends = [end for _, operations in sorts for end in operations.end]
 
-    event = np.concatenate([complete, instants, pairs.begin, operations.begin]).astype(np.int64)
+    event = np.concatenate([complete, instants, pairs.begin, begins]).astype(np.int64)
     none = np.full(len(complete) + len(instants), -1, np.int64)
-    end_event = np.concatenate([none, pairs.end, operations.end]).astype(np.int64)
+    end_event = np.concatenate([none, pairs.end, ends]).astype(np.int64)
     start = columns.time_ns[event]
     duration = np.zeros(len(event), np.int64)
     duration[: len(complete)] = lasting
@@ -218,21 +308,30 @@ def _find_slices(events: Events, counts: Tally[str]) -> _Found:
     numbers_of = {key: number for number, key in enumerate(threads)}
     threads = list(numbers_of)
     asynchronous = []
-    for root in operations.root:
-        pid = events.places[columns.pid[root]]
-        name = events.names[columns.name[root]] if columns.name[root] >= 0 else ""
-        category = events.categories[columns.category[root]] if columns.category[root] >= 0 else ""
-        key = ThreadKey(pid, category or pid, name or category or "asynchronous operations")
-        asynchronous.append(numbers_of.setdefault(key, len(numbers_of)))
-    merged = np.array([numbers_of[key] for key in threads], np.int64)
+    for phases, operations in sorts:
+        for root in operations.root:
+            key = _operation_key(events, phases, root)
+            asynchronous.append(numbers_of.setdefault(key, len(numbers_of)))
+    known = np.array([numbers_of[key] for key in threads], np.int64)
     return _Found(
         start,
         duration,
-        np.concatenate([merged[numbers], asynchronous]).astype(np.int64),
+        np.concatenate([known[numbers], asynchronous]).astype(np.int64),
         event,
         end_event,
         list(numbers_of),
     )
+
+
+def _operation_key(events: Events, phases: OperationPhases, root: int) -> ThreadKey:
+    columns = events.columns
+    pid = events.places[columns.pid[root]]
+    category = events.categories[columns.category[root]] if columns.category[root] >= 0 else ""
+    if phases.lane:
+        lane = f"{category} {phases.lane}".strip()
+        return ThreadKey(pid, lane, lane)
+    name = events.names[columns.name[root]] if columns.name[root] >= 0 else ""
+    return ThreadKey(pid, category or pid, name or category or "asynchronous operations")
 
 
 def _categories_by_thread(
@@ -244,12 +343,13 @@ def _categories_by_thread(
     return found
 
 
-def _read_names(data: bytes, events: Events, counts: Tally[str]) -> ThreadNames:
+def _read_names(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally) -> ThreadNames:
+    """Names of processes and threads; what metadata events say about the whole file goes into ``metadata``."""
     columns = events.columns
     names = ThreadNames()
     for event in np.flatnonzero(columns.phase == ord("M")).tolist():
         what = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
-        arguments = _arguments_of(data, columns, event)
+        arguments = arguments_of(data, columns, event)
         pid = events.places[columns.pid[event]]
         thread = (pid, events.places[columns.tid[event]])
         if what == "process_name":
@@ -257,52 +357,21 @@ def _read_names(data: bytes, events: Events, counts: Tally[str]) -> ThreadNames:
         elif what == "process_labels":
             names.process_labels[pid] = str(arguments.get("labels", "")).strip()
         elif what == "process_sort_index":
-            names.process_sort[pid] = _number(arguments.get("sort_index")) or 0
+            names.process_sort[pid] = number_of(arguments.get("sort_index")) or 0
         elif what == "thread_name":
             names.thread_names[thread] = str(arguments.get("name", "")).strip()
         elif what == "thread_sort_index":
-            names.thread_sort[thread] = _number(arguments.get("sort_index")) or 0
+            names.thread_sort[thread] = number_of(arguments.get("sort_index")) or 0
+        elif what == "stackFrames":
+            frames = arguments.get("stackFrames")
+            known = metadata.setdefault("stackFrames", {})
+            if isinstance(frames, dict) and isinstance(known, dict):
+                known.update(frames)
+        elif what in _OF_FILE:
+            metadata.setdefault(what, next(iter(arguments.values()), None))
         else:
-            counts[f"metadata event “{what}”"] += 1
+            tally.add(f"metadata event “{what}”", 1, _event_text(events, event))
     return names
-
-
-def _number(value: object) -> float | None:
-    """A number, also one written as a string; None for anything else and for what has no place on an axis."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _read_counters(data: bytes, events: Events, names: ThreadNames, counts: Tally[str]) -> tuple[Counter, ...]:
-    columns = events.columns
-    marks = np.flatnonzero((columns.phase == ord("C")) & (columns.time_ns != UNREADABLE_TIME))
-    marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
-    series: dict[tuple[str, str, str], tuple[list[int], list[float]]] = {}
-    for event, time in zip(marks.tolist(), columns.time_ns[marks].tolist(), strict=True):
-        name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
-        if columns.id[event] >= 0:
-            name = f"{name} [{events.ids[columns.id[event]]}]"
-        for key, value in _arguments_of(data, columns, event).items():
-            number = _number(value)
-            if number is None:
-                counts["counter value that is no number"] += 1
-                continue
-            times, values = series.setdefault((events.places[columns.pid[event]], name, key), ([], []))
-            times.append(time)
-            values.append(number)
-    return tuple(
-        Counter(process_name(pid, names), name, key, np.array(times, np.int64), np.array(values, np.float64))
-        for (pid, name, key), (times, values) in series.items()
-    )
-
-
-def _arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
-    return decode_arguments(data, int(columns.arguments_start[event]), int(columns.arguments_length[event]))
 
 
 def _flow_marks(columns: Columns) -> NDArray[np.int64]:
@@ -364,24 +433,15 @@ def _flow_events(
     )
 
 
-def _count_others(columns: Columns, counts: Tally[str]) -> None:
-    phases, occurrences = np.unique(columns.phase, return_counts=True)
-    for phase, count in zip(phases.tolist(), occurrences.tolist(), strict=True):
+def _count_others(events: Events, tally: LossTally) -> None:
+    columns = events.columns
+    for phase in np.unique(columns.phase).tolist():
         letter = chr(phase)
-        if letter in _OBJECTS:
-            counts["object event (N, O, D)"] += count
-        elif phase and letter not in _SHOWN:
-            counts[f"event of phase “{letter}”"] += count
+        if phase and letter not in _SHOWN:
+            those = np.flatnonzero(columns.phase == phase)
+            tally.add(f"event of phase “{letter}”", len(those), _event_text(events, int(those[0])))
     absent = columns.phase == 0
     empty = absent & (columns.name < 0) & (columns.time_ns == UNREADABLE_TIME) & (columns.arguments_start < 0)
-    counts["event without a phase"] += int(np.count_nonzero(absent & ~empty))
-
-
-def _arguments(data: bytes, columns: Columns, event: NDArray[np.int64], end_event: NDArray[np.int64]) -> JsonArguments:
-    ending = np.flatnonzero((end_event >= 0) & (end_event != event))
-    ending = ending[columns.arguments_start[end_event[ending]] >= 0]
-    ends = {
-        index: (int(columns.arguments_start[last]), int(columns.arguments_length[last]))
-        for index, last in zip(ending.tolist(), end_event[ending].tolist(), strict=True)
-    }
-    return JsonArguments(data, columns.arguments_start[event], columns.arguments_length[event], ends)
+    nameless = np.flatnonzero(absent & ~empty)
+    if len(nameless):
+        tally.add("event without a phase", len(nameless), _event_text(events, int(nameless[0])))

@@ -1,9 +1,8 @@
 """The events of a Chrome trace as columns, and the pairs among them."""
 
 import json
-from collections import Counter as Tally
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -38,6 +37,8 @@ class Columns(NamedTuple):
     bind_id: NDArray[np.int32]
     arguments_start: NDArray[np.int64]
     arguments_length: NDArray[np.int64]
+    stack_frame: NDArray[np.int32]
+    """Number of the stack frame that the event began in."""
     to_enclosing: NDArray[np.bool_]
     """Whether ``bp`` is "e"."""
     flow_in: NDArray[np.bool_]
@@ -54,6 +55,10 @@ class Events:
     places: list[str]
     """Texts of process and thread identifiers."""
     ids: list[str]
+    frames: list[str]
+    """Texts of the numbers of stack frames."""
+    stacks: Mapping[int, tuple[int, int]]
+    """Start and length of the list of frames of events that have one of their own."""
     unreadable: int
     first_unreadable: int
     end: int
@@ -62,40 +67,113 @@ class Events:
 
 
 class JsonArguments:
-    """Arguments as spans of the JSON text, decoded for one slice at a time.
+    """Arguments as JSON texts one after the other, decoded for one slice at a time.
 
-    ``ends`` holds the spans of slices whose end event has arguments of its own; these are added to the
-    begin's.
+    ``offsets`` is int64 ``[slices + 1]``: the text of slice i is ``texts[offsets[i]:offsets[i + 1]]``, which is empty
+    for a slice without arguments. ``stack_of`` gives the frames that a slice was called in, the outermost first.
     """
 
     def __init__(
-        self,
-        data: bytes,
-        starts: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        ends: Mapping[int, tuple[int, int]],
+        self, texts: Buffer, offsets: NDArray[np.int64], stack_of: Callable[[int], Sequence[str]] | None = None
     ) -> None:
-        self._data = data
-        self._starts = starts
-        self._lengths = lengths
-        self._ends = ends
+        self.texts: Final = texts
+        self.offsets: Final = offsets
+        self._stack_of = stack_of
 
     def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
-        arguments = decode_arguments(self._data, int(self._starts[slice_index]), int(self._lengths[slice_index]))
-        if slice_index in self._ends:
-            arguments |= decode_arguments(self._data, *self._ends[slice_index])
+        text = self.texts[int(self.offsets[slice_index]) : int(self.offsets[slice_index + 1])].tobytes()
+        arguments = _decoded(text) if text else {}
+        if self._stack_of is not None and (stack := self._stack_of(slice_index)):
+            arguments.setdefault("stack", list(stack))
         return arguments
 
 
-def decode_arguments(data: bytes, start: int, length: int) -> dict[str, Any]:
-    """The ``args`` at a span, ``{}`` for start -1. What is no JSON object comes under the key "args"."""
-    if start < 0:
-        return {}
-    text = data[start : start + length]
+@kernel
+def _has_keys(buffer: Buffer, start: int, length: int) -> bool:
+    """Whether a JSON text is an object with at least one key."""
+    if start < 0 or length < 2 or buffer[start] != 123 or buffer[start + length - 1] != 125:
+        return False
+    position = start + 1
+    while position < start + length - 1 and buffer[position] <= 32:
+        position += 1
+    return position < start + length - 1
+
+
+@kernel
+def _gathered(
+    buffer: Buffer,
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    more_starts: NDArray[np.int64],
+    more_lengths: NDArray[np.int64],
+    texts: Buffer,
+) -> NDArray[np.int64]:
+    """Offsets of the texts of slices; they are copied if ``texts`` has room for any.
+
+    A slice whose end event has arguments too gets one object of both: the brackets between them become a comma.
+    """
+    offsets = np.zeros(starts.size + 1, np.int64)
+    copies = texts.size > 0
+    for index in range(starts.size):
+        at = offsets[index]
+        start = starts[index]
+        length = lengths[index] if start >= 0 else 0
+        more = more_starts[index]
+        if _has_keys(buffer, more, more_lengths[index]):
+            if not _has_keys(buffer, start, length) and (length == 0 or buffer[start] == 123):
+                start = more
+                length = more_lengths[index]
+            elif buffer[start] == 123:
+                if copies:
+                    # Byte by byte: texts are short, and assigning slices takes longer than the copy.
+                    for byte in range(length - 1):
+                        texts[at + byte] = buffer[start + byte]
+                    texts[at + length - 1] = 44
+                at += length
+                start = more + 1
+                length = more_lengths[index] - 1
+        if copies:
+            for byte in range(length):
+                texts[at + byte] = buffer[start + byte]
+        offsets[index + 1] = at + length
+    return offsets
+
+
+def gather_arguments(
+    data: bytes,
+    columns: Columns,
+    event: NDArray[np.int64],
+    end_event: NDArray[np.int64],
+    stack_of: Callable[[int], Sequence[str]] | None,
+) -> JsonArguments:
+    """The arguments of slices, without the rest of the file, by the events that begin and end them (-1 for none)."""
+    buffer = np.frombuffer(data, np.uint8)
+    ending = (end_event >= 0) & (end_event != event)
+    spans = (
+        columns.arguments_start[event],
+        columns.arguments_length[event],
+        np.where(ending, columns.arguments_start[end_event], -1),
+        np.where(ending, columns.arguments_length[end_event], 0),
+    )
+    offsets = _gathered(buffer, *spans, np.empty(0, np.uint8))
+    texts = np.empty(int(offsets[-1]), np.uint8)
+    if texts.size:
+        _gathered(buffer, *spans, texts)
+    return JsonArguments(texts, offsets, stack_of)
+
+
+def _decoded(text: bytes) -> dict[str, Any]:
+    """The value of ``args``; what is no JSON object comes under the key "args"."""
     value = decode_json(text)
     if isinstance(value, dict):
         return value
     return {"args": text.decode(errors="replace") if value is None else value}
+
+
+def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
+    """The arguments of an event."""
+    start = int(columns.arguments_start[event])
+    return {} if start < 0 else _decoded(data[start : start + int(columns.arguments_length[event])])
 
 
 def decode_json(text: bytes) -> Any:
@@ -112,12 +190,14 @@ def decode_json(text: bytes) -> Any:
 
 def scan_events(buffer: Buffer, position: int) -> Events:
     """Read the elements of the array that begins at ``position``, after its bracket."""
-    names, categories, places, ids = (Interner(buffer) for _ in range(4))
+    names, categories, places, ids, frames = (Interner(buffer) for _ in range(5))
     spans = Spans(
         np.empty((_BATCH, len(json_scan.FIELDS)), np.int64),
         np.empty((_BATCH, len(json_scan.FIELDS)), np.int64),
     )
-    batches = []
+    batches: list[Columns] = []
+    stacks: dict[int, tuple[int, int]] = {}
+    scanned = 0
     reread, ended, unreadable, first_unreadable = 0, 0, 0, -1
     while ended == 0:
         progress = json_scan.scan_batch(buffer, position, reread, spans)
@@ -126,14 +206,19 @@ def scan_events(buffer: Buffer, position: int) -> Events:
             first_unreadable = progress.first_unreadable
         unreadable += progress.unreadable
         batch = Spans(spans.starts[: progress.events].T.copy(), spans.lengths[: progress.events].T.copy())
-        batches.append(_columns(buffer, batch, names, categories, places, ids))
-    columns = Columns(*(np.concatenate(parts) for parts in zip(*batches, strict=True)))
+        for event in np.flatnonzero(batch.starts[json_scan.STACK] >= 0).tolist():
+            place = int(batch.starts[json_scan.STACK][event]), int(batch.lengths[json_scan.STACK][event])
+            stacks[scanned + event] = place
+        scanned += progress.events
+        batches.append(_columns(buffer, batch, names, categories, places, ids, frames))
     return Events(
-        columns=_with_places(columns),
+        columns=_with_places(_joined(batches)),
         names=[_text(raw) for raw in names.texts()],
         categories=[_text(raw) for raw in categories.texts()],
         places=["0", *(_text(raw) for raw in places.texts())],
         ids=[_text(raw) for raw in ids.texts()],
+        frames=[_text(raw) for raw in frames.texts()],
+        stacks=stacks,
         unreadable=unreadable,
         first_unreadable=first_unreadable,
         end=position,
@@ -142,7 +227,13 @@ def scan_events(buffer: Buffer, position: int) -> Events:
 
 
 def _columns(
-    buffer: Buffer, spans: Spans, names: Interner, categories: Interner, places: Interner, ids: Interner
+    buffer: Buffer,
+    spans: Spans,
+    names: Interner,
+    categories: Interner,
+    places: Interner,
+    ids: Interner,
+    frames: Interner,
 ) -> Columns:
     starts, lengths = spans
 
@@ -173,10 +264,22 @@ def _columns(
         bind_id=interned(ids, json_scan.BIND_ID),
         arguments_start=starts[json_scan.ARGS],
         arguments_length=lengths[json_scan.ARGS],
+        stack_frame=interned(frames, json_scan.SF),
         to_enclosing=begins_with(json_scan.BP, "e"),
         flow_in=begins_with(json_scan.FLOW_IN, "t"),
         flow_out=begins_with(json_scan.FLOW_OUT, "t"),
     )
+
+
+def _joined(batches: list[Columns]) -> Columns:
+    """All batches as one; they are emptied column by column, so that little is in memory twice."""
+    parts = [list(columns) for columns in zip(*batches, strict=True)]
+    batches.clear()
+    joined = []
+    for column in parts:
+        joined.append(np.concatenate(column))
+        column.clear()
+    return Columns(*joined)
 
 
 def _with_places(columns: Columns) -> Columns:
@@ -197,12 +300,13 @@ def _text(raw: bytes) -> str:
 @kernel
 def _match_nested(
     thread: NDArray[np.int64], name: NDArray[np.int32], begins: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], int, int]:
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per mark its end (-1 for none), whether it is an end of nothing, and whether it ends what is called otherwise."""
     end_of = np.full(thread.size, -1, np.int64)
     stack = np.empty(thread.size, np.int64)
     height = 0
-    unmatched = 0
-    renamed = 0
+    unmatched = np.zeros(thread.size, np.bool_)
+    renamed = np.zeros(thread.size, np.bool_)
     for index in range(thread.size):
         if index > 0 and thread[index] != thread[index - 1]:
             height = 0
@@ -210,20 +314,21 @@ def _match_nested(
             stack[height] = index
             height += 1
         elif height == 0:
-            unmatched += 1
+            unmatched[index] = True
         else:
             height -= 1
             end_of[stack[height]] = index
-            renamed += name[index] >= 0 and name[index] != name[stack[height]]
+            renamed[index] = name[index] >= 0 and name[index] != name[stack[height]]
     return end_of, unmatched, renamed
 
 
 class Pairs(NamedTuple):
-    """Begin events, the end event of each (-1 where there is none), and what did not pair up, by reason."""
+    """Begin events, and the end event of each, -1 where there is none."""
 
     begin: NDArray[np.int64]
     end: NDArray[np.int64]
-    in_vain: Mapping[str, int]
+    in_vain: Mapping[str, Sequence[int]]
+    """By reason, the events that did not pair up as they should."""
 
 
 def pair_nested(columns: Columns, thread: NDArray[np.int64]) -> Pairs:
@@ -240,9 +345,9 @@ def pair_nested(columns: Columns, thread: NDArray[np.int64]) -> Pairs:
         marks[begin],
         np.where(end < 0, -1, marks[np.maximum(end, 0)] if marks.size else end),
         {
-            "begin without an end": int(np.count_nonzero(end < 0)),
-            "end without a begin": unmatched,
-            "end with another name than its begin": renamed,
+            "begin without an end": marks[begin[end < 0]].tolist(),
+            "end without a begin": marks[unmatched].tolist(),
+            "end with another name than its begin": marks[renamed].tolist(),
         },
     )
 
@@ -256,7 +361,8 @@ class Operations(NamedTuple):
     begin: list[int]
     end: list[int]
     root: list[int]
-    in_vain: Mapping[str, int]
+    in_vain: Mapping[str, Sequence[int]]
+    """By reason, the events that did not pair up."""
 
 
 @dataclass(frozen=True)
@@ -289,37 +395,64 @@ class _OpenOperations:
         return number
 
 
-def pair_asynchronous(columns: Columns) -> Operations:
+@dataclass(frozen=True)
+class OperationPhases:
+    """The letters of one sort of operations: what begins one, marks a moment of one, and ends one."""
+
+    begin: str
+    moment: str
+    end: str
+    lane: str
+    """What the lane of an operation is called after its category; "" for the name of the outermost operation."""
+    of_process: bool
+    """Whether equal identifiers in two processes are two operations."""
+    unended: str
+    """The reason under which what has no end is counted."""
+    unbegun: str
+
+
+ASYNCHRONOUS: Final = OperationPhases(
+    "bS", "nTp", "eF", "", False, "asynchronous begin without an end", "asynchronous end without a begin"
+)
+OBJECTS: Final = OperationPhases(
+    "N", "O", "D", "objects", True, "object without an end", "object deleted without being made"
+)
+CONTEXTS: Final = OperationPhases("(", "", ")", "contexts", True, "context without an end", "context left unentered")
+
+
+def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOUS) -> Operations:
     """Asynchronous events (b, n, e and the older S, T, p, F): those of one category and id nest.
 
-    An end closes the innermost open begin of its name, or the innermost if it has no name.
+    An end closes the innermost open begin of its name, or the innermost if it has no name. Objects (N, O, D) and
+    contexts come in the same way.
     """
-    letters = np.frombuffer(b"bneSTpF", np.uint8)
+    letters = np.frombuffer((phases_of.begin + phases_of.moment + phases_of.end).encode(), np.uint8)
     marks = np.flatnonzero(np.isin(columns.phase, letters) & (columns.time_ns != UNREADABLE_TIME))
     marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
     phases = columns.phase[marks].tobytes().decode()
-    keys = zip(columns.category[marks].tolist(), columns.id[marks].tolist(), strict=True)
-    open_: dict[tuple[int, int], _OpenOperations] = defaultdict(_OpenOperations)
+    process = columns.pid[marks] if phases_of.of_process else np.zeros(len(marks), np.int32)
+    keys = zip(process.tolist(), columns.category[marks].tolist(), columns.id[marks].tolist(), strict=True)
+    open_: dict[tuple[int, int, int], _OpenOperations] = defaultdict(_OpenOperations)
     begin: list[int] = []
     end: list[int] = []
     root: list[int] = []
-    in_vain = Tally[str]()
+    in_vain: dict[str, list[int]] = {phases_of.unbegun: []}
     for event, phase, key in zip(marks.tolist(), phases, keys, strict=True):
         operations = open_[key]
         name = int(columns.name[event])
-        if phase in "eF":
+        if phase in phases_of.end:
             closed = operations.close(name)
             if closed is None:
-                in_vain["asynchronous end without a begin"] += 1
+                in_vain[phases_of.unbegun].append(event)
             else:
                 end[closed] = event
             continue
         root.append(begin[operations.by_age[0][0]] if operations.by_age else event)
         begin.append(event)
-        if phase in "bS":
+        if phase in phases_of.begin:
             operations.add(len(begin) - 1, name)
             end.append(-1)
         else:
             end.append(event)
-    in_vain["asynchronous begin without an end"] = end.count(-1)
+    in_vain[phases_of.unended] = [start for start, last in zip(begin, end, strict=True) if last < 0]
     return Operations(begin, end, root, in_vain)

@@ -89,15 +89,15 @@ def _bind(
 @kernel
 def _join(
     key: NDArray[np.int64], role: NDArray[np.int8], bound: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Arrows as pairs of indices of events, and how many events were in vain, by the order of ``_REASONS``.
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+    """Arrows as pairs of indices of events, and per event the index in ``_REASONS`` of why it was in vain, or -1.
 
     Events are sorted by (key, time). A start serves all that follow it up to the next start, as one launch
     may run several kernels; what comes before the first start, on a skewed clock, belongs to that one.
     """
     source = np.empty(key.size, np.int64)
     target = np.empty(key.size, np.int64)
-    counts = np.zeros(4, np.int64)
+    reason = np.full(key.size, -1, np.int8)
     arrows = 0
     first = 0
     while first < key.size:
@@ -111,31 +111,41 @@ def _join(
         previous = start
         for index in range(first, last):
             if role[index] == START:
-                counts[1] += not answered
+                if not answered:
+                    reason[previous] = 1
                 answered = index == start and index > first
                 previous = index
                 continue
             if previous < 0:
-                counts[0] += 1
+                reason[index] = 0
                 continue
             answered = True
             if bound[previous] < 0 or bound[index] < 0:
-                counts[2] += 1
+                reason[index] = 2
             elif bound[previous] == bound[index]:
-                counts[3] += 1
+                reason[index] = 3
             else:
                 source[arrows] = previous
                 target[arrows] = index
                 arrows += 1
             if role[index] == STEP and index > start:
                 previous = index
-        counts[1] += not answered
+        if not answered:
+            reason[previous] = 1
         first = last
-    return source[:arrows], target[:arrows], counts
+    return source[:arrows], target[:arrows], reason
 
 
-def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, dict[str, int]]:
-    """Arrows between the slices that flow events lie in, and what could not be joined, by reason.
+class UnjoinedFlows(NamedTuple):
+    """Flow events that became no arrow: why, how many, and the first of them, as an index into the events."""
+
+    reason: str
+    events: int
+    first: int
+
+
+def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows, list[UnjoinedFlows]]:
+    """Arrows between the slices that flow events lie in, and what could not be joined.
 
     ``slices`` and ``rows`` are those of the finished trace: sorted by (lane, depth, start).
     """
@@ -151,7 +161,11 @@ def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows
     )
     order = np.lexsort((events.role, events.time_ns, events.key))
     bound = bound[order]
-    source, target, counts = _join(events.key[order], events.role[order], bound)
+    source, target, reasons = _join(events.key[order], events.role[order], bound)
     flows = Flows(bound[source], bound[target], events.category_id[order][target])
-    in_vain = {reason: count for reason, count in zip(_REASONS, counts.tolist(), strict=True) if count}
-    return flows, in_vain
+    unjoined = []
+    for number, reason in enumerate(_REASONS):
+        those = order[reasons == number]
+        if len(those):
+            unjoined.append(UnjoinedFlows(reason, len(those), int(those.min())))
+    return flows, unjoined

@@ -14,10 +14,10 @@ from profiler.traces.kernel import kernel
 
 FIELDS: Final = (
     "ph", "name", "cat", "ts", "dur", "pid", "tid", "id", "args",
-    "bp", "id2", "bind_id", "flow_in", "flow_out",
+    "bp", "id2", "bind_id", "flow_in", "flow_out", "sf", "stack",
 )  # fmt: skip
 """Keys of an event whose values are remembered, in the order of the columns of `Spans`."""
-PH, NAME, CAT, TS, DUR, PID, TID, ID, ARGS, BP, ID2, BIND_ID, FLOW_IN, FLOW_OUT = range(len(FIELDS))
+PH, NAME, CAT, TS, DUR, PID, TID, ID, ARGS, BP, ID2, BIND_ID, FLOW_IN, FLOW_OUT, SF, STACK = range(len(FIELDS))
 
 _KEY_BYTES: Final = np.frombuffer("".join(FIELDS).encode(), np.uint8)
 _KEY_STARTS: Final = np.cumsum([0] + [len(key) for key in FIELDS])

@@ -1,15 +1,20 @@
 """StepStats messages, as TensorFlow's tracers and this package's recorder store them in RunMetadata."""
 
 import re
+from bisect import bisect_right
+from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from profiler.trace import Flows, Lane, LaneKind, Losses, Step, Trace
+from profiler.timeline import chrome_trace
+from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
 from profiler.traces.build import (
     EARLIEST_NS,
+    EARLIEST_WALL_NS,
     LATEST_NS,
     LONGEST_NS,
     RawSlices,
@@ -18,13 +23,39 @@ from profiler.traces.build import (
     find_steps,
     intern_used,
 )
+from profiler.traces.losses import REPEATED, TIME_RANGE, LossTally, merged, moment
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
 """``[allocator 1.2MB 3.4MB] node = Op(input, input)``, as executors label what they run."""
 _STREAM: Final = re.compile(r"^(?P<process>.*?)/(?:context#\d+/)?(?P<lane>stream[:#].*|memcpy|sync|null stream.*)$")
+_NUMBER_OF_DEVICE: Final = re.compile(r"^(?P<prefix>.*?)/(?:device:)?gpu:(?P<number>[0-9]{1,9})", re.IGNORECASE)
 _COPY: Final = re.compile(r"memcpy|memset", re.IGNORECASE)
+_COPY_NAME: Final = re.compile(
+    r"mem(?P<what>cpy|set)[ _]?(?P<from>[hdap])?(?:to|2)?(?P<to>[hdap])?\w{0,9}", re.IGNORECASE
+)
+"""``MEMCPYHtoD``, ``MemcpyH2D``, ``MemcpyDeviceToHost`` and the like, whole."""
+_DETAILS: Final = re.compile(r" (?=regs:[0-9]|shm:[0-9]|bytes:[0-9]|grid:[0-9])")
+"""Where the details of a kernel or copy begin in a label, after its name, which may have spaces in it."""
 _BYTES: Final = re.compile(r"bytes:([0-9]{1,18})(?![0-9])|(?<![0-9])([0-9]{1,18}) bytes")
+_DETAIL: Final = re.compile(r"(regs|shm|grid|block|to device):([0-9]{1,9}(?:,[0-9]{1,9})*)(?![0-9])")
+_DETAIL_KEYS: Final[Mapping[str, str]] = {
+    "regs": "registers per thread",
+    "shm": "shared memory",
+    "grid": "grid",
+    "block": "block",
+    "to device": "to device",
+}
+"""The details of labels -> arguments as Kineto calls them."""
+
+_REPEATING: Final[Mapping[str, int]] = {"memcpy": 1, "all streams": 2}
+"""Lanes that may repeat those before them in this order."""
+
+LAUNCH: Final = "launch"
+"""Category of the arrows from an operation to the kernels and copies that it launched."""
+
+Activity = Literal["op", "kernel", "gpu_memcpy", "gpu_memset", "sync"]
+"""What a node is; for device activities these are the categories of Kineto."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +63,21 @@ class Operation:
     """What a node of StepStats says about itself, from the label conventions of its tracer."""
 
     node: str
+    """The node of the graph, also of what it launched."""
     op: str
     inputs: tuple[str, ...] = ()
     kernel: str = ""
+    activity: Activity = "op"
+
+    @property
+    def name(self) -> str:
+        """What ran: the kernel or copy on a stream, else the node."""
+        return self.kernel or self.node
+
+    @property
+    def category(self) -> str:
+        """The op type on the host, the kind of activity on a device."""
+        return self.op if self.activity == "op" else self.activity
 
 
 def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
@@ -50,17 +93,33 @@ def describe(node: NodeExecStats, *, on_stream: bool) -> Operation:
         if match is None:
             return Operation(node.node_name, node.node_name if node.node_name == "RecvTensor" else "unknown")
         return Operation(node.node_name, match[2], tuple(part for part in match[3].split(", ") if part))
-    kernel, _, annotation = label.partition("@@")
-    if annotation:
-        where, _, op = annotation.partition("#")[0].partition(":")
-        copied = node.node_name if _COPY.search(node.node_name) else op
-        return Operation(where, copied or "unknown", kernel=kernel)
-    where, separator, kernel_name = node.node_name.partition("::")
+    details, separator, annotation = label.partition("@@")
+    ran = _DETAILS.split(details, maxsplit=1)[0]
+    if separator or ran != details:
+        # From CuptiTracer. Without an annotation, the name of the node is that of the kernel or of its node.
+        where, colon, op = (annotation.partition("#")[0] if separator else node.node_name).partition(":")
+        if not separator and (node.node_name == ran or not colon):
+            where, op = "", ""
+        return _device_operation(where, op, ran or node.node_name)
+    where, separator, kernel = node.node_name.partition("::")
     name, _, op = where.partition(":")
-    if separator:
-        return Operation(name, op or kernel_name or "unknown", kernel=kernel_name)
-    copied = name if _COPY.search(name) else "unknown"
-    return Operation(name, op or copied, kernel=label)
+    if separator and (not label or _BYTES.fullmatch(label)):
+        return _device_operation(name, op, kernel)
+    name, _, op = node.node_name.partition(":")
+    if _COPY_NAME.fullmatch(op) or _COPY_NAME.fullmatch(name):
+        return _device_operation(*((name, "", op) if _COPY_NAME.fullmatch(op) else ("", "", name)))
+    return _device_operation(name, op, label)
+
+
+def _device_operation(node: str, op: str, ran: str) -> Operation:
+    """What ran on a stream; copies are called as Kineto calls them, so that every generation's are alike."""
+    copy = _COPY_NAME.fullmatch(ran)
+    if copy is None:
+        return Operation(node or ran, op or "unknown", kernel=ran, activity="kernel")
+    if copy["what"].lower() == "set":
+        return Operation(node or ran, op or "Memset", kernel="Memset", activity="gpu_memset")
+    direction = f" {copy['from'].upper()}to{copy['to'].upper()}" if copy["from"] and copy["to"] else ""
+    return Operation(node or ran, op or ran, kernel=f"Memcpy{direction}", activity="gpu_memcpy")
 
 
 def _lane_of(device: str) -> tuple[str, str, LaneKind]:
@@ -72,6 +131,12 @@ def _lane_of(device: str) -> tuple[str, str, LaneKind]:
     lane = match["lane"].replace("#", ":").replace("stream:", "stream ").strip()
     kind: LaneKind = "memcpy" if _COPY.search(lane) else "stream"
     return match["process"], "all streams" if lane == "stream all" else lane, kind
+
+
+def _numbered_device(device: str) -> tuple[str, int] | None:
+    """What tells the GPUs of one message apart, whatever the generation calls them; None for other devices."""
+    match = _NUMBER_OF_DEVICE.match(device)
+    return (match["prefix"], int(match["number"])) if match else None
 
 
 class StepStatsArguments:
@@ -88,8 +153,8 @@ class StepStatsArguments:
         for key, value in (("kernel", operation.kernel), ("label", node.timeline_label)):
             if value:
                 arguments[key] = value
-        if on_stream and (size := _BYTES.search(node.timeline_label)):
-            arguments["bytes"] = int(size[1] or size[2])
+        if on_stream:
+            arguments |= _details(node.timeline_label)
         allocated = sum(output.tensor_description.allocation_description.requested_bytes for output in node.output)
         if allocated:
             arguments["output bytes"] = allocated
@@ -110,6 +175,18 @@ class StepStatsArguments:
         return arguments
 
 
+def _details(label: str) -> dict[str, Any]:
+    """What the label of a kernel or copy says in numbers, by the names that Kineto gives them."""
+    details = label.partition("@@")[0]
+    found: dict[str, Any] = {}
+    if size := _BYTES.search(details):
+        found["bytes"] = int(size[1] or size[2])
+    for key, text in _DETAIL.findall(details):
+        numbers = [int(number) for number in text.split(",")]
+        found[_DETAIL_KEYS[key]] = numbers if len(numbers) > 1 else numbers[0]
+    return found
+
+
 def _times(node: NodeExecStats) -> tuple[int, int]:
     """Start and duration in nanoseconds, from the fields in nanoseconds where the tracer filled them."""
     start = node.all_start_nanos or node.all_start_micros * 1000
@@ -122,12 +199,14 @@ class _Collected:
 
     def __init__(self) -> None:
         self.lanes: list[Lane] = []
-        self.overlapping: list[int] = []
+        self.overlapping: set[int] = set()
         self.nodes: list[tuple[NodeExecStats, bool]] = []
         self.operations: list[Operation] = []
         self.lane: list[int] = []
         self.times: list[tuple[int, int]] = []
-        self.out_of_range = 0
+        self.devices: list[str] = []
+        """Of each lane."""
+        self.lost = LossTally()
 
     def add_device(self, device: DeviceStepStats, number: int) -> None:
         process, lane_name, kind = _lane_of(device.device)
@@ -136,66 +215,121 @@ class _Collected:
         for node in device.node_stats:
             start, duration = _times(node)
             if not (EARLIEST_NS <= start <= LATEST_NS and abs(duration) <= LONGEST_NS):
-                self.out_of_range += 1
+                self.lost.add(TIME_RANGE, 1, f"“{node.node_name}” of {device.device} at {start} ns for {duration} ns")
                 continue
             thread = node.thread_id if device.thread_names else 0
             if thread not in threads:
                 threads[thread] = len(self.lanes)
                 named = device.thread_names.get(thread, f"thread {thread}")
                 self.lanes.append(Lane(process, named if device.thread_names else lane_name, number, thread, kind, 0))
+                self.devices.append(device.device)
                 if not device.thread_names:
-                    self.overlapping.append(threads[thread])
+                    self.overlapping.add(threads[thread])
+            operation = describe(node, on_stream=on_stream)
+            if lane_name == "sync" and on_stream:
+                operation = replace(operation, activity="sync")
             self.nodes.append((node, on_stream))
-            self.operations.append(describe(node, on_stream=on_stream))
+            self.operations.append(operation)
             self.lane.append(threads[thread])
             self.times.append((start, duration))
+
+    def without_repeated(self) -> "_Collected":
+        """The same without what is stored a second time.
+
+        ``/stream:all`` and ``/memcpy`` repeat what is on single streams: what has a twin there, of equal time and
+        on the same GPU, is left out. What has none, as in files without single streams, stays.
+        """
+        kept = _Collected()
+        kept.lost = self.lost
+        renumbered: dict[int, int] = {}
+        found = Tally[tuple[object, ...]]()
+        seen = Tally[tuple[object, ...]]()
+        left_out: set[int] = set()
+        numbered = [_numbered_device(device) for device in self.devices]
+        rank = [_REPEATING.get(lane.name, 0) if lane.kind in ("stream", "memcpy") else 0 for lane in self.lanes]
+        for index in sorted(range(len(self.lane)), key=lambda index: rank[self.lane[index]]):
+            lane = self.lane[index]
+            if not self.nodes[index][1] or numbered[lane] is None:
+                continue
+            key = (numbered[lane], *self.times[index], self.operations[index].activity.startswith("gpu_mem"))
+            seen[lane, key] += 1
+            if rank[lane] and seen[lane, key] <= found[key]:
+                left_out.add(index)
+                example = f"“{self.operations[index].name}” of {self.devices[lane]} at {moment(self.times[index][0])}"
+                self.lost.add(REPEATED, 1, example)
+            else:
+                found[key] += 1
+        for index, lane in enumerate(self.lane):
+            if index in left_out:
+                continue
+            if lane not in renumbered:
+                renumbered[lane] = len(kept.lanes)
+                kept.lanes.append(self.lanes[lane])
+                kept.devices.append(self.devices[lane])
+                if lane in self.overlapping:
+                    kept.overlapping.add(renumbered[lane])
+            kept.nodes.append(self.nodes[index])
+            kept.operations.append(self.operations[index])
+            kept.lane.append(renumbered[lane])
+            kept.times.append(self.times[index])
+        return kept
 
 
 def trace_of_step_stats(step_stats: StepStats, *, step: int | None = None, notes: tuple[str, ...] = ()) -> Trace:
     """The trace of one step: a lane per thread where threads have names, else one per device or stream.
 
     Ops of a device without thread names ran on several threads: where they overlap they take rows of their
-    own, which is no loss. A slice's name is its node's, its category the op type. ``/stream:all`` repeats
-    what is on the single streams and is called "all streams". Arrows go from the node that made an input to
-    the one that used it. ``step`` numbers the step that spans the whole trace; ``notes`` become the losses'
-    own.
+    own, which is no loss. On the host a slice has the name of its node and the op type as category; on streams
+    the name of the kernel or copy, and "kernel", "gpu_memcpy" or "gpu_memset" as category, whatever the tracer
+    wrote. What ``/stream:all`` and ``/memcpy`` repeat of single streams is shown once. Arrows go from the node
+    that made an input to the one that used it ("DataFlow"), and from an op to what it ran on the device
+    (`LAUNCH`). ``step`` numbers the step that spans the whole trace; ``notes`` become the losses' own.
     """
-    collected = _Collected()
+    everything = _Collected()
     for number, device in enumerate(step_stats.dev_stats):
-        collected.add_device(device, number)
+        everything.add_device(device, number)
+    collected = everything.without_repeated()
     operations = collected.operations
-    texts = [operation.node for operation in operations], [operation.op for operation in operations]
     ids = np.arange(len(operations), dtype=np.int32)
-    name_id, names = intern_used(ids, texts[0])
-    category_id, categories = intern_used(np.arange(len(operations) + 1, dtype=np.int32), [*texts[1], "DataFlow"])
+    name_id, names = intern_used(ids, [operation.name for operation in operations])
+    category_id, categories = intern_used(
+        np.arange(len(operations) + 2, dtype=np.int32),
+        [*(operation.category for operation in operations), "DataFlow", LAUNCH],
+    )
     times = np.array(collected.times, np.int64).reshape(-1, 2)
     raw = RawSlices(
         times[:, 0].copy(),
         times[:, 1].copy(),
         np.array(collected.lane, np.int32),
         name_id,
-        category_id[:-1],
+        category_id[:-2],
     )
-    arranged = arrange(raw, collected.lanes, may_overlap=collected.overlapping)
+    arranged = arrange(raw, collected.lanes, may_overlap=sorted(collected.overlapping))
     steps = find_steps(arranged.columns, names, arranged.lanes)
     if step is not None and operations:
         start = int(arranged.columns.start_ns.min())
         end = int((arranged.columns.start_ns + arranged.columns.duration_ns).max())
         steps = (Step(step, f"step {step}", start, end - start),)
+    order = arranged.order.tolist()
+    pairs = [_data_flow(collected, order), _launches(collected, order)]
+    arrows = np.array([arrow for some in pairs for arrow in some], np.int64).reshape(-1, 2)
     return assemble(
         arranged,
         names=names,
         categories=categories,
-        arguments=StepStatsArguments([collected.nodes[index] for index in arranged.order.tolist()]),
-        flows=_data_flow(collected, arranged.order.tolist(), int(category_id[-1])),
-        counters=(),
+        arguments=StepStatsArguments([collected.nodes[index] for index in order]),
+        flows=Flows(
+            arrows[:, 0].copy(), arrows[:, 1].copy(), np.repeat(category_id[-2:], [len(some) for some in pairs])
+        ),
+        counters=_allocator_counters(step_stats),
         steps=steps,
-        losses=Losses({"time out of range": collected.out_of_range}, notes),
+        losses=merged(Losses(notes=notes), collected.lost.losses()),
         metadata={} if step is None else {"step": step},
+        epoch_ns=0 if operations and arranged.columns.start_ns.min() > EARLIEST_WALL_NS else None,
     )
 
 
-def _data_flow(collected: _Collected, order: Sequence[int], category: int) -> Flows:
+def _data_flow(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
     """Arrows along the inputs of host-side nodes, as TensorFlow's Timeline draws them."""
     slice_of = {collected.operations[raw].node: index for index, raw in enumerate(order) if not collected.nodes[raw][1]}
     pairs = []
@@ -205,5 +339,37 @@ def _data_flow(collected: _Collected, order: Sequence[int], category: int) -> Fl
             found = slice_of.get(producer, slice_of.get(producer.rpartition("/_")[0], index))
             if found != index:
                 pairs.append((found, index))
-    arrows = np.array(pairs, np.int64).reshape(-1, 2)
-    return Flows(arrows[:, 0].copy(), arrows[:, 1].copy(), np.full(len(arrows), category, np.int32))
+    return pairs
+
+
+def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, int]]:
+    """Arrows from an op to what ran on a stream in its name: from its last execution that began before."""
+    executions: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for index, raw in enumerate(order):
+        if not collected.nodes[raw][1]:
+            executions[collected.operations[raw].node].append((collected.times[raw][0], index))
+    for times in executions.values():
+        times.sort()
+    pairs = []
+    for index, raw in enumerate(order):
+        times = executions.get(collected.operations[raw].node, [])
+        if collected.nodes[raw][1] and times:
+            before = bisect_right(times, (collected.times[raw][0], len(order)))
+            pairs.append((times[max(before - 1, 0)][1], index))
+    return pairs
+
+
+def _allocator_counters(step_stats: StepStats) -> tuple[Counter, ...]:
+    """Bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
+    if not any(node.output for device in step_stats.dev_stats for node in device.node_stats):
+        return ()
+    held: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for event in chrome_trace(step_stats, show_dataflow=False, show_memory=True)["traceEvents"]:
+        if event["ph"] == "C" and EARLIEST_NS <= event["ts"] * 1000 <= LATEST_NS:
+            for allocator, size in event["args"].items():
+                held[allocator][0].append(event["ts"] * 1000)
+                held[allocator][1].append(size)
+    return tuple(
+        Counter("Allocators", allocator, "bytes", np.array(times, np.int64), np.array(sizes, np.float64))
+        for allocator, (times, sizes) in held.items()
+    )

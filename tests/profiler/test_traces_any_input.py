@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace, trace_of_step_stats
+from profiler.traces.compression import zstd_compress
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 SAMPLE = json.dumps(
@@ -65,9 +66,9 @@ def check(data: bytes) -> None:
 def test_truncation_anywhere() -> None:
     for end in range(len(SAMPLE)):
         check(SAMPLE[:end])
-    compressed = gzip.compress(SAMPLE)
-    for end in range(len(compressed)):
-        check(compressed[:end])
+    for compressed in (gzip.compress(SAMPLE), zstd_compress(SAMPLE)):
+        for end in range(len(compressed)):
+            check(compressed[:end])
 
 
 @given(st.integers(0, len(SAMPLE) * 8 - 1))
@@ -92,18 +93,58 @@ def test_a_damaged_event_costs_no_other() -> None:
 
 @given(
     st.binary(max_size=200),
-    st.sampled_from([b"", b"{", b"[", b'{"traceEvents":[', b"[{", b"\n", b"\x1f\x8b", b"\n\x05"]),
+    st.sampled_from(
+        [
+            b"",
+            b"{",
+            b"[",
+            b'{"traceEvents":[',
+            b"[{",
+            b"\n",
+            b"\x1f\x8b",
+            b"\x28\xb5\x2f\xfd",
+            b"stepscope trace 1\n",
+            b"\n\x05",
+        ]
+    ),
 )
 def test_any_bytes(data: bytes, prefix: bytes) -> None:
     check(prefix + data)
 
 
 scalars = st.none() | st.booleans() | st.integers(-5, 30) | st.floats() | st.text(max_size=3)
+frames = st.fixed_dictionaries({}, optional={"name": scalars, "parent": st.integers(0, 4) | scalars})
+nodes = st.fixed_dictionaries({}, optional={"id": scalars, "parent": scalars, "callFrame": frames | scalars})
+profiles = scalars | st.fixed_dictionaries(
+    {},
+    optional={
+        "startTime": scalars,
+        "timeDeltas": st.lists(scalars, max_size=3) | scalars,
+        "cpuProfile": st.fixed_dictionaries(
+            {}, optional={"nodes": st.lists(nodes | scalars, max_size=3) | scalars, "samples": st.lists(scalars)}
+        )
+        | scalars,
+    },
+)
+sizes = st.fixed_dictionaries({}, optional={"size": st.fixed_dictionaries({"value": scalars}) | scalars})
+dumps = scalars | st.fixed_dictionaries(
+    {},
+    optional={
+        "process_totals": st.dictionaries(st.text(max_size=2), scalars, max_size=2) | scalars,
+        "allocators": st.dictionaries(
+            st.text(max_size=2), st.fixed_dictionaries({"attrs": sizes | scalars}) | scalars, max_size=2
+        )
+        | scalars,
+    },
+)
 events_of_any_kind = st.fixed_dictionaries(
     {},
     optional={
-        "ph": st.sampled_from("XXXXBEiICbnestfMNP") | scalars,
-        "name": st.sampled_from(["a", "b", "process_name", "thread_sort_index", "ProfilerStep#1"]) | scalars,
+        "ph": st.sampled_from("XXXXBEiIRCbnestfMNODPcvV()STpF") | scalars,
+        "name": st.sampled_from(
+            ["a", "b", "process_name", "thread_sort_index", "ProfilerStep#1", "[memory]", "Profile", "ProfileChunk"]
+        )
+        | scalars,
         "cat": st.sampled_from("cd") | scalars,
         "ts": st.integers(0, 30) | st.integers(0, 30).map(str) | scalars,
         "dur": st.integers(0, 10) | scalars,
@@ -114,14 +155,34 @@ events_of_any_kind = st.fixed_dictionaries(
         "flow_in": st.booleans(),
         "flow_out": st.booleans(),
         "bp": st.just("e"),
-        "args": st.dictionaries(st.sampled_from(["name", "sort_index", "x"]), scalars, max_size=2) | scalars,
+        "sf": st.integers(0, 4) | scalars,
+        "stack": st.lists(scalars, max_size=2) | scalars,
+        "args": st.dictionaries(st.sampled_from(["name", "sort_index", "x", "Bytes"]), scalars, max_size=2)
+        | st.fixed_dictionaries({"data": profiles})
+        | st.fixed_dictionaries({"dumps": dumps})
+        | scalars,
     },
 )
 
 
-@given(st.lists(events_of_any_kind, max_size=30))
-def test_any_events(events: list[dict[str, Any]]) -> None:
-    check_contract(read_trace(json.dumps({"traceEvents": events}).encode(), name="any"))
+@given(
+    st.lists(events_of_any_kind, max_size=30),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "stackFrames": st.dictionaries(st.sampled_from("01234"), frames | scalars) | scalars,
+            "samples": st.lists(st.dictionaries(st.sampled_from(["ts", "sf", "tid", "pid"]), scalars) | scalars)
+            | scalars,
+            "baseTimeNanoseconds": scalars | st.integers(),
+            "viztracer_metadata": st.dictionaries(st.sampled_from(["overflow", "baseTimeNanoseconds"]), scalars)
+            | scalars,
+            "metadata": scalars,
+            "WARNING": st.lists(scalars) | scalars,
+        },
+    ),
+)
+def test_any_events(events: list[dict[str, Any]], top: dict[str, Any]) -> None:
+    check_contract(read_trace(json.dumps({**top, "traceEvents": events}).encode(), name="any"))
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 20)), max_size=30))

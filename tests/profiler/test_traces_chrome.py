@@ -1,13 +1,17 @@
 """Chrome traces: a tiny trace in, the whole table of what is read out."""
 
 import gzip
+import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace
+from profiler.traces.compression import zstd_compress
+from profiler.traces.losses import explain
 
 
 def table(trace: Trace) -> str:
@@ -110,6 +114,29 @@ def test_begin_and_end_events_pair_up_per_thread() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        ({"a": 1, "b": 2}, {"b": 3}, {"a": 1, "b": 3}),
+        ({}, {"b": 3}, {"b": 3}),
+        (None, {"b": 3}, {"b": 3}),
+        ({"a": 1}, {}, {"a": 1}),
+        ({"a": 1}, None, {"a": 1}),
+        ([1], {"b": 3}, {"args": [1]}),
+        ({"a": 1}, 5, {"a": 1}),
+        (None, None, {}),
+    ],
+)
+def test_arguments_of_the_end_are_added_to_those_of_the_begin(begin: Any, end: Any, expected: dict[str, Any]) -> None:
+    trace = read(
+        {"ph": "B", "name": "a", "ts": 0, "pid": 1} | ({} if begin is None else {"args": begin}),
+        {"ph": "E", "ts": 1, "pid": 1} | ({} if end is None else {"args": end}),
+        slice_("next", 2, 1, tid=None, args={"other": 1}),
+    )
+    assert trace.arguments[0] == expected
+    assert trace.arguments[1] == {"other": 1}
+
+
 def test_asynchronous_operations_have_lanes_of_their_own() -> None:
     def mark(phase: str, name: str, ts: int, id_: str, category: str = "net") -> dict[str, Any]:
         return {"ph": phase, "cat": category, "name": name, "ts": ts, "id": id_, "pid": 1, "tid": 1}
@@ -205,7 +232,12 @@ def arrows(trace: Trace) -> list[tuple[str, str, str]]:
         pytest.param([flow("s", 1, 1), flow("f", 20, 2, bp="e")], [("launch", "kernel")], {}, id="launch"),
         pytest.param([flow("s", 1, 1), flow("f", 15, 2)], [("launch", "kernel")], {}, id="next slice"),
         pytest.param([flow("s", 5, 1), flow("t", 20, 2)], [("launch", "kernel")], {}, id="at the end of its slice"),
-        pytest.param([flow("s", 22, 2), flow("f", 1, 1, bp="e")], [("kernel", "launch")], {}, id="skewed clocks"),
+        pytest.param(
+            [flow("s", 22, 2), flow("f", 1, 1, bp="e")],
+            [("kernel", "launch")],
+            {"arrow back in time": 1},
+            id="skewed clocks",
+        ),
         pytest.param(
             [flow("s", 1, 1), flow("f", 20, 2, bp="e"), flow("f", 40, 2, bp="e")],
             [("launch", "kernel"), ("launch", "second kernel")],
@@ -331,18 +363,224 @@ def test_steps_come_from_a_lane_of_steps() -> None:
 def test_what_cannot_be_shown_is_counted() -> None:
     trace = read(
         {},
-        {"ph": "N", "name": "t", "ts": 0, "id": 1, "pid": 1},
-        {"ph": "D", "name": "t", "ts": 0, "id": 1, "pid": 1},
-        {"ph": "P", "name": "sample", "ts": 0, "pid": 1},
+        {"ph": "Z", "name": "t", "ts": 0, "id": 1, "pid": 1},
+        {"ph": "M", "name": "mood", "pid": 1, "args": {"x": 1}},
         {"name": "no phase", "ts": 0, "pid": 1},
         slice_("op", 0, 1),
     )
     assert len(trace) == 1
     assert trace.losses.counts == {
-        "object event (N, O, D)": 2,
-        "event of phase “P”": 1,
+        "event of phase “Z”": 1,
+        "metadata event “mood”": 1,
         "event without a phase": 1,
     }
+    assert trace.losses.examples == {
+        "event of phase “Z”": "“t” of process 1, thread 1 at 0.000000 ms (event 1 of the file)",
+        "metadata event “mood”": "“mood” of process 1, thread 1 (event 2 of the file)",
+        "event without a phase": "“no phase” of process 1, thread 1 at 0.000000 ms (event 3 of the file)",
+    }
+    assert all(explain(reason) for reason in trace.losses.counts)
+
+
+def test_objects_live_from_their_making_to_their_deletion() -> None:
+    def mark(phase: str, ts: int, name: str = "x", id_: int = 1, **more: Any) -> dict[str, Any]:
+        return {"ph": phase, "cat": "Tensor", "name": name, "ts": ts, "id": id_, "pid": 1, "tid": 0, **more}
+
+    trace = read(
+        mark("N", 0, args={"made": True}),
+        mark("O", 1, args={"snapshot": {"bytes": 4}}),
+        mark("N", 2, name="y"),
+        mark("D", 5),
+        mark("D", 7, name="gone", id_=9),
+    )
+    assert table(trace) == "\n".join(
+        [
+            "process 1/Tensor objects | 0 | 0 | 5000 | x | Tensor",
+            "process 1/Tensor objects | 1 | 1000 | 0 | x | Tensor",
+            "process 1/Tensor objects | 1 | 2000 | 3000 | y | Tensor",
+        ]
+    )
+    assert [trace.arguments[index] for index in range(3)] == [{"made": True}, {"snapshot": {"bytes": 4}}, {}]
+    assert trace.losses.counts == {"object without an end": 1, "object deleted without being made": 1}
+
+
+def test_contexts_clock_marks_and_dumps_are_shown() -> None:
+    trace = read(
+        {"ph": "(", "name": "request", "id": 4, "ts": 1, "pid": 1, "tid": 1},
+        {"ph": "c", "name": "clock_sync", "ts": 2, "pid": 1, "tid": 1, "args": {"sync_id": "a", "issue_ts": 1}},
+        {"ph": ")", "name": "request", "id": 4, "ts": 5, "pid": 1, "tid": 1},
+        {"ph": "R", "name": "navigationStart", "ts": 6, "pid": 1, "tid": 1},
+        {"ph": "V", "name": "global dump", "ts": 7, "pid": 1, "tid": 1},
+        {
+            "ph": "v",
+            "name": "periodic",
+            "id": 1,
+            "ts": 8,
+            "pid": 1,
+            "args": {
+                "dumps": {
+                    "process_totals": {"resident_set_bytes": "ff", "note": "none"},
+                    "allocators": {"malloc": {"attrs": {"size": {"type": "scalar", "units": "bytes", "value": "10"}}}},
+                }
+            },
+        },
+    )
+    assert table(trace) == "\n".join(
+        [
+            "process 1/thread 1 | 0 | 2000 | 0 | clock_sync | instant",
+            "process 1/thread 1 | 0 | 6000 | 0 | navigationStart | instant",
+            "process 1/thread 1 | 0 | 7000 | 0 | global dump | instant",
+            "process 1/contexts | 0 | 1000 | 4000 | request | ",
+        ]
+    )
+    assert [(c.name, c.series, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("memory dump", "resident_set_bytes", [8000], [255.0]),
+        ("memory dump", "malloc", [8000], [16.0]),
+    ]
+    assert trace.losses.counts == {}
+
+
+STACK_FRAMES = {"1": {"name": "main"}, "2": {"name": "f", "parent": "1"}, "3": {"name": "g", "parent": 1}}
+
+
+@pytest.mark.parametrize(
+    ("events", "top"),
+    [
+        (
+            [
+                {"ph": "P", "name": "s", "pid": 1, "tid": 7, "ts": ts, "sf": frame}
+                for ts, frame in [(0, 2), (10, 3), (20, "3"), (30, 1)]
+            ],
+            {"stackFrames": STACK_FRAMES},
+        ),
+        (
+            [{"ph": "M", "name": "process_name", "pid": 1, "tid": 7, "args": {"name": "process 1"}}],
+            {
+                "stackFrames": STACK_FRAMES,
+                "samples": [{"tid": 7, "ts": ts, "sf": frame} for ts, frame in [("30", 1), (0, 2), (10, 3), (20, 3)]],
+            },
+        ),
+        (
+            [
+                {"ph": "P", "name": "s", "pid": 1, "tid": 7, "ts": ts, "stack": stack}
+                for ts, stack in [(0, ["f", "main"]), (10, ["g", "main"]), (20, ["g", "main"]), (30, ["main"])]
+            ],
+            {},
+        ),
+        (
+            [
+                {"ph": "P", "name": "Profile", "id": "a", "pid": 1, "tid": 7, "args": {"data": {"startTime": 0}}},
+                {
+                    "ph": "P", "name": "ProfileChunk", "id": "a", "pid": 1, "tid": 8, "ts": 1,
+                    "args": {
+                        "data": {
+                            "cpuProfile": {
+                                "nodes": [
+                                    {"id": 1, "callFrame": {"functionName": "(root)"}},
+                                    {"id": 2, "parent": 1, "callFrame": {"functionName": "main"}},
+                                    {"id": 3, "parent": 2, "callFrame": {"functionName": "f"}},
+                                    {"id": 4, "parent": 2, "callFrame": {"functionName": "g"}},
+                                ],
+                                "samples": [3, 4, 4, 2],
+                            },
+                            "timeDeltas": [0, 10, 10, 10],
+                        }
+                    },
+                },
+            ],
+            {},
+        ),
+    ],
+    ids=["events", "array", "own stacks", "V8"],
+)  # fmt: skip
+def test_samples_become_slices(events: list[dict[str, Any]], top: dict[str, Any]) -> None:
+    trace = read(*events, **top)
+    assert table(trace) == lines("""
+        process 1/7 samples | 0 | 0 | 40000 | main | sample
+        process 1/7 samples | 1 | 0 | 10000 | f | sample
+        process 1/7 samples | 1 | 10000 | 20000 | g | sample
+    """)
+    assert trace.losses.counts == {}
+
+
+def test_stacks_that_lead_nowhere_are_counted() -> None:
+    frames = {"1": {"name": "a", "parent": 2}, "2": {"name": "b", "parent": 1}, "3": "none"}
+    trace = read(
+        {"ph": "P", "name": "s", "pid": 1, "tid": 7, "ts": 0, "sf": 1},
+        {"ph": "P", "name": "s", "pid": 1, "tid": 7, "ts": 1, "sf": 3},
+        slice_("op", 0, 2, sf=2),
+        stackFrames=frames,
+    )
+    assert trace.losses.counts == {"stack frame that is its own parent": 1, "sample without a stack": 1}
+    assert [trace.names[n] for n in trace.name_id] == ["op", "s", "b", "a"]
+    assert trace.arguments[0] == {"stack": ["a", "b"]}
+
+
+def test_allocations_of_pytorch_are_counters() -> None:
+    def event(ts: int, **arguments: Any) -> dict[str, Any]:
+        return {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": arguments}
+
+    trace = read(
+        event(2, **{"Device Type": 1, "Device Id": 0, "Bytes": -8, "Total Allocated": 8, "Total Reserved": 64}),
+        event(1, **{"Device Type": 1, "Device Id": 0, "Bytes": 16, "Total Allocated": 16, "Total Reserved": 64}),
+        event(1, **{"Device Type": 0, "Device Id": -1, "Bytes": 4}),
+        event(3, **{"Device Type": 0, "Device Id": -1, "Bytes": -4}),
+        event(4, Bytes="many"),
+    )
+    assert [(c.process, c.name, c.series, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("process 1", "memory of GPU 0", "allocated", [1000, 2000], [16.0, 8.0]),
+        ("process 1", "memory of GPU 0", "reserved", [1000, 2000], [64.0, 64.0]),
+        ("process 1", "memory of CPU", "allocated since the start", [1000, 3000], [4.0, 0.0]),
+    ]
+    assert trace.losses.counts == {"counter value that is no number": 1}
+
+
+@pytest.mark.parametrize(
+    ("ts", "top", "epoch"),
+    [
+        (5, {}, None),
+        (5, {"baseTimeNanoseconds": 1_735_632_360_000_000_001}, 1_735_632_360_000_000_001),
+        (5, {"viztracer_metadata": {"baseTimeNanoseconds": 7}}, 7),
+        (5, {"baseTimeNanoseconds": "soon"}, None),
+        (1_683_564_901_548_726, {"baseTimeNanoseconds": 1_683_564_900_000_000_000}, 0),
+    ],
+)
+def test_times_are_those_of_a_wall_clock_where_the_file_says(ts: int, top: dict[str, Any], epoch: int | None) -> None:
+    assert read(slice_("op", ts, 1), **top).epoch_ns == epoch
+
+
+def test_what_the_profiler_says_about_its_file_is_a_note() -> None:
+    trace = read(slice_("op", 0, 1), viztracer_metadata={"overflow": True}, WARNING=["CUPTI dropped 5 records"])
+    assert trace.losses.notes == (
+        "viztracer's buffer was full: the earliest events are missing (record with larger tracer_entries)",
+        "the profiler said: CUPTI dropped 5 records",
+    )
+
+
+def test_a_trace_of_viztracer_is_read() -> None:
+    trace = read(
+        {"ph": "M", "pid": 9, "tid": 9, "name": "process_name", "args": {"name": "MainProcess"}},
+        {"pid": 9, "tid": 9, "ts": 1650.31, "ph": "N", "id": "139", "name": "o"},
+        {"pid": 9, "tid": 9, "ts": 1690.091, "ph": "C", "name": "c", "args": {"a": 1}},
+        {"pid": 9, "tid": 9, "ts": 1713.9, "ph": "O", "id": "139", "name": "o", "args": {"snapshot": {"x": 1}}},
+        {"pid": 9, "tid": 9, "ts": 1720.573, "ph": "X", "dur": 0.549230736393566, "name": "f (/a.py:5)",
+         "args": {"func_args": {"n": "1"}, "return_value": "1"}, "cat": "FEE"},
+        {"pid": 9, "tid": 9, "ts": 1789.182, "ph": "i", "cat": "INSTANT", "name": "inst", "args": {"k": 1}, "s": "g"},
+        viztracer_metadata={"version": "1.1.1", "overflow": False, "baseTimeNanoseconds": 1795279216339042528},
+        file_info={"files": {"/a.py": ["def f(n): ...", 1]}, "functions": {"f (/a.py:5)": ["/a.py", 5]}},
+    )  # fmt: skip
+    assert table(trace) == lines("""
+        MainProcess/thread 9 | 0 | 1720573 | 549 | f (/a.py:5) | FEE
+        MainProcess/thread 9 | 0 | 1789182 | 0 | inst | INSTANT
+        MainProcess/objects | 0 | 1650310 | 138872 | o | .
+        MainProcess/objects | 1 | 1713900 | 0 | o | .
+    """).replace(" .", " ")
+    assert trace.arguments[0] == {"func_args": {"n": "1"}, "return_value": "1"}
+    assert [(c.name, c.series, c.values.tolist()) for c in trace.counters] == [("c", "a", [1.0])]
+    assert trace.epoch_ns == 1795279216339042528
+    assert trace.metadata["file_info"]["functions"] == {"f (/a.py:5)": ["/a.py", 5]}
+    # viztracer never deletes what it made.
+    assert trace.losses.counts == {"object without an end": 1}
 
 
 def test_other_keys_are_metadata() -> None:
@@ -409,13 +647,16 @@ def test_damaged_files_are_read_as_far_as_they_go(
     assert (len(trace), trace.losses.counts, trace.losses.notes) == (slices, counts, notes)
 
 
-def test_compressed_files_are_read_as_far_as_they_go() -> None:
-    whole = gzip.compress(json.dumps([slice_(f"op {i * i}", i, 1) for i in range(2000)]).encode())
+@pytest.mark.parametrize("compress", [gzip.compress, zstd_compress])
+def test_compressed_files_are_read_as_far_as_they_go(compress: Callable[[bytes], bytes]) -> None:
+    # Texts that do not repeat, since Zstandard unpacks blocks as wholes.
+    names = [hashlib.sha256(str(i).encode()).hexdigest() * 4 for i in range(2000)]
+    whole = compress(json.dumps([slice_(name, i, 1) for i, name in enumerate(names)]).encode())
     assert len(read_trace(whole, name="tiny")) == 2000
     half = read_trace(whole[: len(whole) // 2], name="tiny")
     assert 500 < len(half) < 1500
     assert half.losses.notes[0] == "the compressed file ends early"
-    joined = gzip.compress(b"[" + EVENT.encode()) + gzip.compress(b"," + EVENT.encode() + b"]")
+    joined = compress(b"[" + EVENT.encode()) + compress(b"," + EVENT.encode() + b"]")
     assert len(read_trace(joined, name="tiny")) == 2
     assert read_trace(joined + bytes(512), name="tiny").losses.notes == ()
     # What followed was passed over in silence.
@@ -436,6 +677,7 @@ def test_compressed_files_are_read_as_far_as_they_go() -> None:
         (b'{"traceEvents": 5}', "In tiny “traceEvents” is not an array."),
         (b"[1, 2, 3]", "tiny is a JSON array of something else."),
         (b"\x1f\x8b\x08broken", "tiny is a damaged gzip file"),
+        (b"\x28\xb5\x2f\xfd\x00\x58" + b"\xff" * 10, "tiny is a damaged zstd file"),
         (b"dev_stats { device: ", "tiny is no trace."),
     ],
 )
@@ -460,10 +702,13 @@ def test_arguments_are_read_when_asked_for() -> None:
     assert trace.arguments[2] == {"args": '{"a":inf}'}
 
 
-def test_a_small_file_that_unpacks_to_a_huge_one_is_read_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("compress", [gzip.compress, zstd_compress])
+def test_a_small_file_that_unpacks_to_a_huge_one_is_read_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+) -> None:
     # A megabyte of zeros packs into a kilobyte, and so a terabyte into a gigabyte.
-    monkeypatch.setattr("profiler.traces.MOST_BYTES", 100)
+    monkeypatch.setattr("profiler.traces.compression.MOST_BYTES", 100)
     event = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
-    trace = read_trace(gzip.compress(b"[" + event + b"," + b" " * 1_000_000 + event + b"]"), name="bomb")
+    trace = read_trace(compress(b"[" + event + b"," + b" " * 1_000_000 + event + b"]"), name="bomb")
     assert len(trace) == 1
-    assert "only the first 0 GiB of the unpacked file were read" in trace.losses.notes
+    assert "only the first 0.0 GiB of the unpacked file were read" in trace.losses.notes

@@ -6,8 +6,9 @@ from google.protobuf import text_format
 from profiler.step_stats import parse_step_stats
 from profiler.trace import Trace
 from profiler.traces import read_trace, trace_of_step_stats
+from profiler.traces.step_stats import describe
 from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import StepStats
+from summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 TEXT = """
 dev_stats {
@@ -69,15 +70,19 @@ def test_every_generation_of_tracers_is_understood() -> None:
         f"{cpu} | 0 | 10000 | 5000 | x | Const",
         f"{cpu} | 0 | 30000 | 0 | odd | unknown",
         f"{cpu} | 1 | 12345 | 7891 | y | MatMul",
-        "/device:GPU:0 all streams | 0 | 15000 | 2000 | y | MatMul",
-        "/device:GPU:0 stream 14 | 0 | 15000 | 2000 | y | MatMul",
-        "/gpu:0 (Tesla P40) stream 2:MemcpyDtoH | 0 | 18000 | 1000 | edge_7_y | MEMCPYDtoH",
+        "/device:GPU:0 stream 14 | 0 | 15000 | 2000 | sgemm | kernel",
+        "/gpu:0 (Tesla P40) stream 2:MemcpyDtoH | 0 | 18000 | 1000 | Memcpy DtoH | gpu_memcpy",
         "/host main | 0 | 1000 | 40000 | ProfilerStep#6 | unknown",
         "/host main | 1 | 2000 | 4000 | forward | unknown",
         "/host thread 2 | 0 | 2000 | 4000 | load | unknown",
     ]
-    assert [lane.kind for lane in trace.lanes] == ["host", "stream", "stream", "memcpy", "host", "host"]
-    assert trace.losses.counts == {"negative duration": 1}
+    assert [lane.kind for lane in trace.lanes] == ["host", "stream", "memcpy", "host", "host"]
+    assert trace.losses.counts == {"negative duration": 1, "stored twice, shown once": 1}
+    assert trace.losses.examples == {
+        "negative duration": "“odd” on /job:localhost/replica:0/task:0/device:CPU:0, operations at 0.030000 ms",
+        "stored twice, shown once": "“sgemm” of /device:GPU:0/stream:all at 0.015000 ms",
+    }
+    assert trace.epoch_ns is None
     assert [(s.number, s.start_ns, s.duration_ns) for s in trace.steps] == [(6, 1000, 40000)]
 
 
@@ -94,8 +99,21 @@ def test_arguments_say_what_the_message_says() -> None:
         "waited ns": 1345,
         "thread": 4,
     }
-    assert trace.arguments[4]["kernel"] == "sgemm regs:32 grid:9,1,1"
-    assert trace.arguments[5]["bytes"] == 4
+    assert trace.arguments[3] == {
+        "node": "y",
+        "op": "MatMul",
+        "kernel": "sgemm",
+        "label": "sgemm regs:32 grid:9,1,1@@y:MatMul#id=1#",
+        "registers per thread": 32,
+        "grid": [9, 1, 1],
+    }
+    assert trace.arguments[4] == {
+        "node": "edge_7_y",
+        "op": "MEMCPYDtoH",
+        "kernel": "Memcpy DtoH",
+        "label": "4 bytes",
+        "bytes": 4,
+    }
 
 
 @pytest.mark.parametrize(
@@ -112,8 +130,64 @@ def test_a_copy_of_an_impossible_size_has_none(label: str, size: int | None) -> 
 def test_data_flows_from_the_node_that_made_an_input() -> None:
     trace = trace_of_step_stats(message())
     flows = trace.flows
-    assert (flows.source.tolist(), flows.target.tolist()) == ([0], [2])
-    assert trace.categories[flows.category_id[0]] == "DataFlow"
+    assert (flows.source.tolist(), flows.target.tolist()) == ([0, 2], [2, 3])
+    assert [trace.categories[category] for category in flows.category_id] == ["DataFlow", "launch"]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "expected"),
+    [
+        ("n:Op", "void f<a::b>(int)", ("n", "Op", "void f<a::b>(int)", "kernel")),
+        ("n:MEMCPYHtoD", "MEMCPYHtoD 4 bytes (1 to 2)", ("n", "MEMCPYHtoD", "Memcpy HtoD", "gpu_memcpy")),
+        ("n:Op::void f<a::b>()", "", ("n", "Op", "void f<a::b>()", "kernel")),
+        ("edge_3_n::MEMCPYDtoH", "4 bytes", ("edge_3_n", "MEMCPYDtoH", "Memcpy DtoH", "gpu_memcpy")),
+        ("void f(int)", "void f(int) regs:8 shm:0@@n:Op#id=1#", ("n", "Op", "void f(int)", "kernel")),
+        ("n:Op", "f regs:8 shm:0@@n:Op", ("n", "Op", "f", "kernel")),
+        ("n:Op", "f regs:8 shm:0", ("n", "Op", "f", "kernel")),
+        ("a::f", "a::f regs:8 shm:0", ("a::f", "unknown", "a::f", "kernel")),
+        ("MemcpyD2D", "MemcpyD2D bytes:8 aync to device:1@@n:Op", ("n", "Op", "Memcpy DtoD", "gpu_memcpy")),
+        ("MemcpyH2D", "MemcpyH2D bytes:8", ("MemcpyH2D", "MemcpyH2D", "Memcpy HtoD", "gpu_memcpy")),
+        ("Memset", "Memset bytes:8", ("Memset", "Memset", "Memset", "gpu_memset")),
+        ("", "", ("", "unknown", "", "kernel")),
+    ],
+)
+def test_what_ran_on_a_stream_is_told_from_its_name_and_label(
+    name: str, label: str, expected: tuple[str, str, str, str]
+) -> None:
+    found = describe(NodeExecStats(node_name=name, timeline_label=label), on_stream=True)
+    assert (found.node, found.op, found.kernel, found.activity) == expected
+
+
+def test_what_only_the_joint_lanes_have_stays() -> None:
+    stats = StepStats()
+    for device, times in {"stream:all": (1, 1, 2, 3), "stream:7": (1, 2), "memcpy": (9,)}.items():
+        added = stats.dev_stats.add(device=f"/device:GPU:0/{device}")
+        for time in times:
+            added.node_stats.add(node_name="a:A", timeline_label="k", all_start_micros=time, all_end_rel_micros=1)
+    other = stats.dev_stats.add(device="/device:GPU:1/stream:all")
+    other.node_stats.add(node_name="a:A", timeline_label="k", all_start_micros=1, all_end_rel_micros=1)
+    trace = trace_of_step_stats(stats)
+    assert [(trace.lanes[lane].process[-1], trace.lanes[lane].name) for lane in trace.lane] == [
+        ("0", "all streams"),
+        ("0", "all streams"),
+        ("0", "stream 7"),
+        ("0", "stream 7"),
+        ("0", "memcpy"),
+        ("1", "all streams"),
+    ]
+    assert trace.losses.counts == {"stored twice, shown once": 2}
+
+
+def test_allocators_are_counters() -> None:
+    stats = StepStats()
+    node = stats.dev_stats.add(device="/cpu:0").node_stats.add(
+        node_name="x", timeline_label="x = Const()", all_start_micros=5, all_end_rel_micros=2
+    )
+    description = node.output.add().tensor_description.allocation_description
+    description.requested_bytes, description.allocator_name = 64, "cpu"
+    (counter,) = trace_of_step_stats(stats).counters
+    assert (counter.process, counter.name, counter.series) == ("Allocators", "cpu", "bytes")
+    assert (counter.times_ns.tolist(), counter.values.tolist()) == ([5000, 7000], [64.0, 0.0])
 
 
 def test_the_step_can_be_given() -> None:

@@ -22,7 +22,7 @@ from summary.snapshot import Companion, Series, Snapshot
 from summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
-TRACE_SUFFIXES = (".trace.json", ".trace.json.gz")
+TRACE_SUFFIXES = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
 """Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
 
 LATEST_NS = (1 << 62) - (1 << 20)

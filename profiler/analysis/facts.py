@@ -1,0 +1,294 @@
+"""What the analyses of a trace share, each worked out once when it is first asked for."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
+from profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
+from profiler.trace import Arguments, Step, Trace
+
+if TYPE_CHECKING:
+    from profiler.analysis.operators import Calls
+
+Scope = Literal["all", "complete"]
+"""Which device activities count: all of them, or those of complete steps (see `Facts.device`)."""
+
+_LAUNCH: Final = re.compile(r"launch|memcpy|memset|runfunction|graph|copy|fill|prefetch", re.I)
+DEVICE_NUMBERS: Final = ("blocks per SM", "est. achieved occupancy %", "bytes", "memory bandwidth (GB/s)")
+_DEVICE_IDENTIFIERS: Final = ("device", "Device Id", "stream", "correlation")
+_STREAM_NUMBER: Final = re.compile(r"stream[ :#]*([0-9]{1,9})")
+
+
+class Device(NamedTuple):
+    """What ran on devices, as parallel columns in order of start.
+
+    Numbers that the trace does not give are NaN, identifiers -1.
+    """
+
+    slice: NDArray[np.int64]
+    """Index of the slice in the trace."""
+    kind: NDArray[np.int8]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    device: NDArray[np.int64]
+    stream: NDArray[np.int64]
+    correlation: NDArray[np.int64]
+    launch: NDArray[np.int64]
+    """Slice of the runtime call that launched it, or -1."""
+    known: NDArray[np.float64]
+    """Arguments that analyses ask for most, ``[len(DEVICE_NUMBERS), n]``."""
+    arguments: Arguments
+    """Arguments of all slices of the trace."""
+
+    @property
+    def duration(self) -> NDArray[np.int64]:
+        """Nanoseconds each."""
+        return self.end - self.start
+
+    def of(self, *kinds: Kind) -> NDArray[np.bool_]:
+        """Which are of one of these kinds."""
+        return np.isin(self.kind, [KINDS.index(kind) for kind in kinds])
+
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> "Device":
+        """Those that a mask chooses, or those at some places, in that order."""
+        return Device(
+            slice=self.slice[chosen],
+            kind=self.kind[chosen],
+            start=self.start[chosen],
+            end=self.end[chosen],
+            device=self.device[chosen],
+            stream=self.stream[chosen],
+            correlation=self.correlation[chosen],
+            launch=self.launch[chosen],
+            known=self.known[:, chosen],
+            arguments=self.arguments,
+        )
+
+    def number(self, key: str) -> NDArray[np.float64]:
+        """An argument as float64 ``[n]``, NaN where it is missing or no number."""
+        result: NDArray[np.float64] = self.numbers(key)[0]
+        return result
+
+    def numbers(self, *keys: str) -> NDArray[np.float64]:
+        """Arguments as float64 ``[k, n]``, NaN where they are missing or no number."""
+        if all(key in DEVICE_NUMBERS for key in keys):
+            result: NDArray[np.float64] = self.known[[DEVICE_NUMBERS.index(key) for key in keys]]
+            return result
+        return number_columns(self.arguments, self.slice, keys)
+
+
+def text(value: Any) -> str:
+    """An argument as text, empty for none."""
+    return "" if value is None else str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A trace with what analyses share. Build one to run several analyses; each accepts a bare trace too."""
+
+    trace: Trace
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int8]:
+        """Kind of each slice: indices into `KINDS`. Slices that repeat another one are "other"."""
+        kinds = classify(self.trace)
+        kinds[repeated(self.trace, kinds)] = KINDS.index("other")
+        return kinds
+
+    @cached_property
+    def end_ns(self) -> NDArray[np.int64]:
+        """End of each slice."""
+        return self.trace.start_ns + self.trace.duration_ns
+
+    @cached_property
+    def on_device(self) -> NDArray[np.bool_]:
+        """Whether each slice ran on a device: it lies on a stream or copy lane, or waits for a device as a whole."""
+        lanes = np.array([lane.kind in ("stream", "memcpy") for lane in self.trace.lanes] or [False], np.bool_)
+        whole = np.array([lane.kind == "device" for lane in self.trace.lanes] or [False], np.bool_)
+        # What waits for the whole device lies on no stream.
+        waits = self.kinds == KINDS.index("synchronisation")
+        result: NDArray[np.bool_] = lanes[self.trace.lane] | (whole[self.trace.lane] & waits)
+        return result
+
+    def slices(self, *kinds: Kind, on_device: bool | None = None) -> NDArray[np.int64]:
+        """Indices of the slices of some kinds, in the trace's order; on devices or not if asked."""
+        mask = np.isin(self.kinds, [KINDS.index(kind) for kind in kinds])
+        if on_device is not None:
+            mask &= self.on_device == on_device
+        return np.flatnonzero(mask)
+
+    @cached_property
+    def every_device_activity(self) -> Device:
+        """Kernels, copies, memsets, communication and synchronisation on devices, with their launches."""
+        chosen = self.slices("kernel", "memcpy", "memset", "communication", "synchronisation", on_device=True)
+        chosen = chosen[np.argsort(self.trace.start_ns[chosen], kind="stable")]
+        identifiers, known = columns(self.trace.arguments, chosen, _DEVICE_IDENTIFIERS, DEVICE_NUMBERS)
+        device, stream, correlation = first_known(identifiers[:2]), identifiers[2], identifiers[3]
+        lanes = self.trace.lane[chosen]
+        lane_device = np.array([device_number(lane) for lane in self.trace.lanes] or [0], np.int64)[lanes]
+        lane_stream = np.array([_stream_number(lane.name, lane.tid) for lane in self.trace.lanes] or [0])[lanes]
+        return Device(
+            slice=chosen,
+            kind=self.kinds[chosen],
+            start=self.trace.start_ns[chosen],
+            end=self.end_ns[chosen],
+            device=np.where(device >= 0, device, lane_device),
+            stream=np.where(stream >= 0, stream, lane_stream).astype(np.int64),
+            correlation=correlation,
+            launch=self._launches(chosen, correlation),
+            known=known,
+            arguments=self.trace.arguments,
+        )
+
+    def _launches(self, chosen: NDArray[np.int64], correlation: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Runtime call of each device activity: that of the same correlation number, else along an arrow."""
+        calls, numbers_of_calls = self.runtime_calls
+        launch = np.full(len(chosen), -1, np.int64)
+        if len(calls):
+            order = np.argsort(numbers_of_calls, kind="stable")
+            ordered = numbers_of_calls[order]
+            place = np.minimum(np.searchsorted(ordered, correlation), len(ordered) - 1)
+            found = (ordered[place] == correlation) & (correlation >= 0)
+            launch[found] = calls[order[place[found]]]
+        flows = self.trace.flows
+        if len(flows.source) and (launch < 0).any():
+            host = ~self.on_device[flows.source]
+            target = np.full(len(self.trace), -1, np.int64)
+            target[flows.target[host]] = flows.source[host]
+            launch = np.where(launch < 0, target[chosen], launch)
+        return launch
+
+    @cached_property
+    def runtime_calls(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Runtime calls that may have launched something, as slices, and their correlation numbers.
+
+        Calls that wait are looked at only where the devices' lanes show synchronisation.
+        """
+        synchronises = len(self.slices("synchronisation", on_device=True)) > 0
+        calls = self.slices("runtime", "synchronisation" if synchronises else "runtime", on_device=False)
+        launching = np.array([_LAUNCH.search(name) is not None for name in self.trace.names] or [False], np.bool_)
+        if not synchronises:
+            calls = calls[launching[self.trace.name_id[calls]]]
+        (correlation,) = identifier_columns(self.trace.arguments, calls, ("correlation",))
+        return calls[correlation >= 0], correlation[correlation >= 0]
+
+    def device(self, scope: Scope = "complete") -> Device:
+        """Device activities of a scope, in order of start.
+
+        "complete" leaves out what the last step launched and what no recorded call launched, as
+        HolisticTraceAnalysis does (`Trace._filter_irrelevant_gpu_kernels`), because a profiler may stop before the
+        last step's kernels have run. Traces of one step or none are taken whole.
+        """
+        every = self.every_device_activity
+        if scope == "all" or len(self.trace.steps) < 2:
+            return every
+        last = self.trace.steps[-1].start_ns
+        launched = np.where(every.launch >= 0, self.trace.start_ns[every.launch], last)
+        known = every.correlation >= 0
+        return every.where((launched < last) & known) if known.any() else every
+
+    @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
+        trace = self.trace
+        parent = np.full(len(trace), -1, np.int64)
+        if not len(trace):
+            return parent
+        depths = np.array([lane.depths for lane in trace.lanes], np.int64)
+        base = np.cumsum(depths) - depths
+        row = base[trace.lane] + trace.depth
+        first = np.searchsorted(row, np.arange(int(depths.sum()) + 1))
+        for lane in range(len(depths)):
+            for depth in range(1, int(depths[lane])):
+                here = slice(first[base[lane] + depth], first[base[lane] + depth + 1])
+                self._find_parents(parent, here, first, int(base[lane]), depth)
+        return parent
+
+    def _find_parents(
+        self, parent: NDArray[np.int64], here: slice, first: NDArray[np.intp], base: int, depth: int
+    ) -> None:
+        """Fill in the parents of one row: usually all in the row above, else further up."""
+        waiting = np.arange(here.start, here.stop)
+        for above in range(depth - 1, -1, -1):
+            low, high = first[base + above], first[base + above + 1]
+            place = np.searchsorted(self.trace.start_ns[low:high], self.trace.start_ns[waiting], side="right") - 1 + low
+            candidate = np.maximum(place, low)
+            encloses = (place >= low) & (self.end_ns[candidate] >= self.end_ns[waiting])
+            parent[waiting[encloses]] = candidate[encloses]
+            waiting = waiting[~encloses]
+            if not len(waiting):
+                return
+
+    def nearest(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """For each slice the nearest enclosing slice that a mask chooses, or -1; a slice is not its own."""
+        found = self.parents.copy()
+        while True:
+            outside = (found >= 0) & ~mask[np.maximum(found, 0)]
+            if not outside.any():
+                return found
+            found[outside] = self.parents[found[outside]]
+
+    def decoded(self, slices: NDArray[np.int64]) -> list[Mapping[str, Any]]:
+        """The arguments of some slices."""
+        get = self.trace.arguments
+        return [get[index] for index in slices.tolist()]
+
+    @cached_property
+    def operator_slices(self) -> NDArray[np.int64]:
+        """Slices that are operators on a host, or on a device's executor lane, with host-side communication."""
+        return self.slices("operator", "communication", "data_loading", on_device=False)
+
+    def external_ids(self, slices: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Kineto's external ids of some slices, -1 where there is none."""
+        return first_known(identifier_columns(self.trace.arguments, slices, ("External id", "external id")))
+
+    @cached_property
+    def operator_arguments(self) -> list[Mapping[str, Any]]:
+        """Arguments of `operator_slices`."""
+        return self.decoded(self.operator_slices)
+
+    @cached_property
+    def operator_calls(self) -> "Calls":
+        """The tree of operator calls, see `profiler.analysis.operators.operator_calls`."""
+        from profiler.analysis.operators import tree_of_calls
+
+        return tree_of_calls(self)
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the trace, or one that spans it all where it marks none."""
+        if self.trace.steps or not len(self.trace):
+            return self.trace.steps
+        real = np.flatnonzero(self.kinds != KINDS.index("other"))
+        chosen = real if len(real) else np.arange(len(self.trace))
+        start, end = int(self.trace.start_ns[chosen].min()), int(self.end_ns[chosen].max())
+        return (Step(0, "whole trace", start, end - start),)
+
+    def names_of(self, slices: NDArray[np.int64]) -> list[str]:
+        """The names of some slices."""
+        names = self.trace.names
+        return [names[number] for number in self.trace.name_id[slices].tolist()]
+
+
+def facts_of(trace: Trace | Facts) -> Facts:
+    """The facts of a trace; facts themselves pass through."""
+    return trace if isinstance(trace, Facts) else Facts(trace)
+
+
+def share(part: float, whole: float) -> float:
+    """``part / whole``, NaN where there is no whole."""
+    return part / whole if whole else math.nan
+
+
+def _stream_number(name: str, tid: int | str) -> int:
+    found = _STREAM_NUMBER.search(name) or (_STREAM_NUMBER.search(tid) if isinstance(tid, str) else None)
+    if found:
+        return int(found[1])
+    return tid if isinstance(tid, int) else -1

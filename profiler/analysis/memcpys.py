@@ -1,0 +1,164 @@
+"""Copies and memsets: how many bytes, between what, how fast."""
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from profiler.analysis.facts import Device, Facts, Scope, facts_of
+from profiler.analysis.queue import statistics
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_DIRECTION: Final = re.compile(r"([HDAP])(?:ost|evice|eer)?\s*(?:to|To|2)\s*([HDAP])", re.I)
+_PAGEABLE: Final = re.compile(r"pageable", re.I)
+_PINNED: Final = re.compile(r"pinned", re.I)
+
+
+@lru_cache(maxsize=1024)
+def direction_of(name: str) -> str:
+    """What is copied to what: "HtoD", "DtoH", "DtoD", "PtoP" and the like, "memset", or "unknown"."""
+    if "memset" in name.lower():
+        return "memset"
+    found = _DIRECTION.search(name)
+    return f"{found[1].upper()}to{found[2].upper()}" if found else "unknown"
+
+
+@lru_cache(maxsize=1024)
+def memory_of(name: str) -> str:
+    """Kind of host memory that Kineto names in brackets: "pageable", "pinned", or "" where it names none."""
+    if _PAGEABLE.search(name):
+        return "pageable"
+    return "pinned" if _PINNED.search(name) else ""
+
+
+def _copies(facts: Facts, scope: Scope) -> tuple[Device, list[str]]:
+    every = facts.device(scope)
+    copies = every.where(every.of("memcpy", "memset"))
+    trace = facts.trace
+    pair = trace.name_id[copies.slice].astype(np.int64) * max(1, len(trace.categories))
+    distinct, inverse = np.unique(pair + trace.category_id[copies.slice], return_inverse=True)
+    texts = []
+    for packed in distinct.tolist():
+        number, category = divmod(packed, max(1, len(trace.categories)))
+        name = trace.names[number]
+        texts.append(f"{name} {trace.categories[category]}" if direction_of(name) == "unknown" else name)
+    names = [texts[index] for index in inverse.tolist()]
+    return copies, names
+
+
+def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
+    """Copies by direction and host memory, longest total first.
+
+    Bandwidth is total bytes by total time, in GB/s = bytes/ns.
+
+    Columns: direction, memory ("pageable", "pinned" or "") (text), count, bytes, total_ns (int64), mean_ns (float64),
+    max_ns (int64), gb_per_s (float64, null where bytes or time are unknown).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    copies, names = _copies(facts, scope)
+    size = copies.number("bytes")
+    frame = pl.DataFrame(
+        {
+            "direction": pl.Series([direction_of(name) for name in names], dtype=pl.String),
+            "memory": pl.Series([memory_of(name) for name in names], dtype=pl.String),
+            "bytes": np.where(size >= 0, size, 0).astype(np.int64),
+            "ns": copies.duration,
+        }
+    )
+    total, moved = pl.col("ns").sum(), pl.col("bytes").sum()
+    return (
+        frame.group_by("direction", "memory", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            moved.alias("bytes"),
+            total.alias("total_ns"),
+            pl.col("ns").mean().alias("mean_ns"),
+            pl.col("ns").max().alias("max_ns"),
+            pl.when((total > 0) & (moved > 0)).then(moved / total).alias("gb_per_s"),
+        )
+        .sort("total_ns", descending=True, maintain_order=True)
+    )
+
+
+def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
+    """Copies by size, in powers of two.
+
+    Columns: direction (text), at_least_bytes, below_bytes, count, total_ns (int64), in order. Copies of unknown size
+    are left out; those of 0 bytes lie in [0, 1).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    copies, names = _copies(facts, scope)
+    size = copies.number("bytes")
+    known = size >= 0
+    power = np.where(size[known] >= 1, np.floor(np.log2(np.maximum(size[known], 1))), -1).astype(np.int64)
+    lower = np.where(power >= 0, np.int64(1) << np.clip(power, 0, 61), 0)
+    upper = np.where(power >= 0, lower * 2, 1)
+    directions = [direction_of(name) for name, use in zip(names, known.tolist(), strict=True) if use]
+    frame = pl.DataFrame(
+        {
+            "direction": pl.Series(directions, dtype=pl.String),
+            "at_least_bytes": lower,
+            "below_bytes": upper,
+            "ns": copies.duration[known],
+        }
+    )
+    keys = ("direction", "at_least_bytes", "below_bytes")
+    grouped = frame.group_by(*keys).agg(pl.len().cast(pl.Int64).alias("count"), pl.col("ns").sum().alias("total_ns"))
+    return grouped.sort(*keys)
+
+
+def bandwidth_over_time(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """Sum of the bandwidths of the copies that run, by direction, over time.
+
+    As HolisticTraceAnalysis' ``get_memory_bw_time_series``: each copy counts with its own "memory bandwidth (GB/s)"
+    from start to end, one of 0 ns as if it took 1 us. Where none runs the value is exactly 0, while a running sum of
+    floating-point numbers, as there, may leave a residue.
+
+    Columns: direction (text), time_ns (int64), gb_per_s (float64), one row per change, in order.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    copies, names = _copies(facts, scope)
+    bandwidth = np.nan_to_num(copies.number("memory bandwidth (GB/s)"))
+    end = np.where(copies.duration == 0, copies.start + 1000, copies.end)
+    directions = np.array([direction_of(name) for name in names], np.object_)
+    parts = []
+    for direction in sorted(set(directions.tolist())):
+        here = directions == direction
+        # Ends come first, so that a copy that follows another at once does not add to it.
+        times = np.concatenate([end[here], copies.start[here]])
+        change = np.concatenate([-bandwidth[here], bandwidth[here]])
+        running = np.repeat(np.array([-1, 1], np.int64), int(here.sum()))
+        order = np.argsort(times, kind="stable")
+        level = np.where(np.cumsum(running[order]) > 0, np.cumsum(change[order]), 0.0)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "direction": pl.Series([direction] * len(times), dtype=pl.String),
+                    "time_ns": times[order],
+                    "gb_per_s": level,
+                }
+            )
+        )
+    schema = {"direction": pl.String, "time_ns": pl.Int64, "gb_per_s": pl.Float64}
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+
+
+def bandwidth_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """Statistics of `bandwidth_over_time` over its changes to a value above 0.
+
+    Columns: direction (text), count (int64), mean, std, min, p25, p50, p75, max (float64).
+    """
+    import polars as pl
+
+    series = bandwidth_over_time(trace, scope=scope).filter(pl.col("gb_per_s") > 0)
+    return series.group_by("direction").agg(*statistics("gb_per_s")).sort("direction")

@@ -1,0 +1,286 @@
+"""Memory over time, its peak, and what was alive at the peak.
+
+Three kinds of evidence, in this order for each device:
+
+- Kineto's ``[memory]`` events: signed "Bytes" with "Addr", "Device Type" and "Device Id"; without "Addr", as in 2021,
+  a free belongs to the latest allocation of its size, which is a guess;
+- StepStats' output tensors: alive from the start of the operation that makes one to the end of the last that uses it,
+  as TensorFlow's ``Timeline`` has it (the arrows tell the users), by the device of the maker;
+- counters of the trace whose name says memory or bytes, but for what is only reserved or available; their peak is
+  known, but not what was alive.
+"""
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.arguments import identifier_columns, number_columns
+from profiler.analysis.classify import KINDS
+from profiler.analysis.facts import Facts, facts_of
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MEMORY_EVENT: Final = "[memory]"
+_DEVICE_TYPES: Final = {0: "CPU", 1: "GPU", 20: "HIP", 12: "XPU"}
+_MEMORY_COUNTER: Final = re.compile(r"memory|bytes|rss|allocat", re.I)
+_NOT_IN_USE: Final = re.compile(r"available|reserved|free|limit|fragment|peak", re.I)
+NEVER: Final = np.iinfo(np.int64).max
+"""End of what the trace does not show freed."""
+
+
+class Allocations(NamedTuple):
+    """What was allocated, as parallel columns; ``end`` is `NEVER` for what is not freed in the trace."""
+
+    device: NDArray[np.object_]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    bytes: NDArray[np.int64]
+    maker: NDArray[np.int64]
+    """Slice of the operator that allocated it, or -1."""
+
+
+def allocations(trace: Trace | Facts) -> Allocations:
+    """Allocations with their lifetimes, from ``[memory]`` events with addresses or from output tensors.
+
+    A free that no allocation in the trace precedes belongs to something older: it counts in `memory_timeline`, and
+    is no allocation here.
+    """
+    facts = facts_of(trace)
+    events = _memory_events(facts)
+    if len(events.slice):
+        return _paired(facts, events)
+    return _tensors(facts)
+
+
+class _Events(NamedTuple):
+    slice: NDArray[np.int64]
+    device: NDArray[np.object_]
+    bytes: NDArray[np.int64]
+    address: NDArray[np.int64]
+    allocated: NDArray[np.float64]
+    reserved: NDArray[np.float64]
+
+
+def _memory_events(facts: Facts) -> _Events:
+    """``[memory]`` events in order of time."""
+    trace = facts.trace
+    named = [index for index, name in enumerate(trace.names) if name == _MEMORY_EVENT]
+    slices = np.flatnonzero(np.isin(trace.name_id, named))
+    slices = slices[np.argsort(trace.start_ns[slices], kind="stable")]
+    size, allocated, reserved = number_columns(trace.arguments, slices, ("Bytes", "Total Allocated", "Total Reserved"))
+    known = np.abs(size) < 2**60
+    kind, number, address = identifier_columns(trace.arguments, slices, ("Device Type", "Device Id", "Addr"))
+    device = np.empty(len(slices), np.object_)
+    device[:] = [
+        _DEVICE_TYPES.get(k, f"device type {k}") + (f" {n}" if n >= 0 else "")
+        for k, n in zip(kind.tolist(), number.tolist(), strict=True)
+    ]
+    return _Events(
+        slices[known],
+        device[known],
+        size[known].astype(np.int64),
+        address[known],
+        allocated[known],
+        reserved[known],
+    )
+
+
+def _paired(facts: Facts, events: _Events) -> Allocations:
+    """Each allocation with the next free at its address; traces of 2021 have none, there with the next of its size."""
+    start = facts.trace.start_ns[events.slice]
+    end = np.full(len(start), NEVER, np.int64)
+    open_at: dict[tuple[str, int], list[int]] = {}
+    for index, (device, address, size) in enumerate(
+        zip(events.device.tolist(), events.address.tolist(), events.bytes.tolist(), strict=True)
+    ):
+        waiting = open_at.setdefault((device, address if address >= 0 else -abs(size)), [])
+        if size > 0:
+            waiting.append(index)
+        elif waiting:
+            end[waiting.pop()] = start[index]
+    made = events.bytes > 0
+    operator = np.isin(facts.kinds, [KINDS.index("operator"), KINDS.index("communication")])
+    maker = facts.nearest(operator)[events.slice] if len(facts.trace) else events.slice
+    return Allocations(events.device[made], start[made], end[made], events.bytes[made], maker[made])
+
+
+def _tensors(facts: Facts) -> Allocations:
+    """Output tensors of StepStats."""
+    slices = facts.slices("operator", "communication", "data_loading", on_device=False)
+    (size,) = number_columns(facts.trace.arguments, slices, ("output bytes",))
+    size = np.where(size < 2**60, size, 0)
+    made = slices[size > 0]
+    last_use = facts.end_ns.copy()
+    flows = facts.trace.flows
+    np.maximum.at(last_use, flows.source, facts.end_ns[flows.target])
+    device = np.empty(len(made), np.object_)
+    device[:] = [facts.trace.lanes[lane].process for lane in facts.trace.lane[made].tolist()]
+    return Allocations(device, facts.trace.start_ns[made], last_use[made], size[size > 0].astype(np.int64), made)
+
+
+def memory_timeline(trace: Trace | Facts) -> "pl.DataFrame":
+    """Bytes allocated over time, per device.
+
+    With ``[memory]`` events, the tracer's own "Total Allocated" where it is given, else the running sum of "Bytes",
+    which is relative to what was allocated when the trace began. Each row is a change.
+
+    Columns: device (text), time_ns, bytes (int64), reserved_bytes (int64 or null), in order of device and time.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    events = _memory_events(facts)
+    if len(events.slice):
+        frame = _events_frame(facts, events)
+    else:
+        frame = _changes_frame(_tensors(facts))
+        if frame.is_empty():
+            frame = _counters_frame(facts.trace)
+    # Numbers beyond 64 bits are no sizes.
+    sizes = frame.cast({"bytes": pl.Int64, "reserved_bytes": pl.Int64}, strict=False)
+    return sizes.drop_nulls("bytes").sort("device", "time_ns", maintain_order=True)
+
+
+def _events_frame(facts: Facts, events: _Events) -> "pl.DataFrame":
+    import polars as pl
+
+    running = pl.col("change").cum_sum().over("device")
+    return pl.DataFrame(
+        {
+            "device": pl.Series(events.device.tolist(), dtype=pl.String),
+            "time_ns": facts.trace.start_ns[events.slice],
+            "change": events.bytes,
+            "total": pl.Series(events.allocated).fill_nan(None),
+            "reserved_bytes": pl.Series(events.reserved).fill_nan(None),
+        }
+    ).select("device", "time_ns", pl.coalesce("total", running).alias("bytes"), "reserved_bytes")
+
+
+def _changes_frame(made: Allocations) -> "pl.DataFrame":
+    import polars as pl
+
+    freed = made.end != NEVER
+    # What ends goes first among changes of one time, as in TensorFlow's Timeline.
+    return (
+        pl.DataFrame(
+            {
+                "device": pl.Series([*made.device.tolist(), *made.device[freed].tolist()], dtype=pl.String),
+                "time_ns": np.concatenate([made.start, made.end[freed]]),
+                "change": np.concatenate([made.bytes, -made.bytes[freed]]),
+            }
+        )
+        .sort("device", "time_ns", "change", maintain_order=True)
+        .select(
+            "device",
+            "time_ns",
+            pl.col("change").cum_sum().over("device").alias("bytes"),
+            pl.lit(None, dtype=pl.Int64).alias("reserved_bytes"),
+        )
+    )
+
+
+def _counters_frame(trace: Trace) -> "pl.DataFrame":
+    import polars as pl
+
+    schema = {"device": pl.String, "time_ns": pl.Int64, "bytes": pl.Float64, "reserved_bytes": pl.Int64}
+    parts = [
+        pl.DataFrame(
+            {
+                "device": [f"{counter.process} {counter.name} {counter.series}".strip()] * len(counter.values),
+                "time_ns": counter.times_ns,
+                "bytes": np.nan_to_num(counter.values),
+                "reserved_bytes": pl.Series([None] * len(counter.values), dtype=pl.Int64),
+            },
+            schema=schema,
+        )
+        for counter in trace.counters
+        if _MEMORY_COUNTER.search(f"{counter.name} {counter.series}") and not _NOT_IN_USE.search(counter.series)
+    ]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+
+
+def memory_peaks(trace: Trace | Facts) -> "pl.DataFrame":
+    """The peak of each device.
+
+    Columns: device (text), time_ns, peak_bytes, first_bytes, last_bytes (int64).
+    """
+    import polars as pl
+
+    timeline = memory_timeline(trace)
+    value = pl.col("bytes")
+    return timeline.group_by("device", maintain_order=True).agg(
+        pl.col("time_ns").get(value.arg_max()).alias("time_ns"),
+        value.max().alias("peak_bytes"),
+        value.first().alias("first_bytes"),
+        value.last().alias("last_bytes"),
+    )
+
+
+def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
+    """What was alive when each device's memory was at its peak, largest first.
+
+    Only what the trace saw allocated; the rest of the peak is older than the trace.
+
+    Columns: device, operator (text, of the maker, "" if unknown), bytes, start_ns (int64), end_ns (int64 or null for
+    never), slice (int64 of the maker, or -1).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    made = allocations(facts)
+    peaks = memory_peaks(facts)
+    peak = dict(zip(peaks["device"].to_list(), peaks["time_ns"].to_list(), strict=True))
+    when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)
+    alive = np.flatnonzero((made.start <= when) & (made.end > when) & (when != NEVER))
+    makers = made.maker[alive]
+    return pl.DataFrame(
+        {
+            "device": pl.Series(made.device[alive].tolist(), dtype=pl.String),
+            "operator": pl.Series(
+                [facts.trace.names[int(facts.trace.name_id[m])] if m >= 0 else "" for m in makers.tolist()],
+                dtype=pl.String,
+            ),
+            "bytes": made.bytes[alive],
+            "start_ns": made.start[alive],
+            "end_ns": pl.Series([None if end == NEVER else end for end in made.end[alive].tolist()], dtype=pl.Int64),
+            "slice": makers,
+        }
+    ).sort("device", "bytes", descending=[False, True], maintain_order=True)
+
+
+def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
+    """Bytes that operators allocated, directly, per device, largest first.
+
+    Columns: device, operator (text), allocations, bytes, largest_bytes, kept_bytes (int64): those still alive when the
+    trace ends.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    made = allocations(facts)
+    frame = pl.DataFrame(
+        {
+            "device": pl.Series(made.device.tolist(), dtype=pl.String),
+            "operator": pl.Series(
+                [facts.trace.names[int(facts.trace.name_id[m])] if m >= 0 else "" for m in made.maker.tolist()],
+                dtype=pl.String,
+            ),
+            "size": made.bytes,
+            "kept": made.end == NEVER,
+        }
+    )
+    size = pl.col("size")
+    return (
+        frame.group_by("device", "operator", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("allocations"),
+            size.sum().alias("bytes"),
+            size.max().alias("largest_bytes"),
+            size.filter(pl.col("kept")).sum().alias("kept_bytes"),
+        )
+        .sort("device", "bytes", descending=[False, True], maintain_order=True)
+    )

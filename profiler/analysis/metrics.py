@@ -1,0 +1,256 @@
+"""A trace in named figures: what ``stepscope analyze`` prints first, and what conditions of ``--fail-if`` compare."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from profiler.analysis.critical_path import critical_path_summary
+from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.idle import idle_time
+from profiler.analysis.input_pipeline import input_pipeline
+from profiler.analysis.kernels import kernels, tensor_core_share
+from profiler.analysis.memcpys import memcpys
+from profiler.analysis.memory import memory_peaks
+from profiler.analysis.queue import launch_summary, queue_summary
+from profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
+from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Unit = Literal["percent", "ns", "bytes", "count"]
+
+
+class Metric(NamedTuple):
+    """One figure: NaN where the trace does not tell."""
+
+    name: str
+    unit: Unit
+    meaning: str
+    value: float
+
+
+class _Definition(NamedTuple):
+    unit: Unit
+    meaning: str
+    group: str
+    """Figures of one group are worked out together."""
+
+
+def _definitions() -> dict[str, _Definition]:
+    found = {
+        "steps": _Definition("count", "complete steps", "steps"),
+        "step_time": _Definition("ns", "mean duration of a step", "steps"),
+        "step_time_max": _Definition("ns", "duration of the slowest step", "steps"),
+        "step_time_spread": _Definition("percent", "slowest step above the median, of the median", "steps"),
+    }
+    found |= {
+        category: _Definition("percent", f"share of the mean step in {category.replace('_', ' ')}", "categories")
+        for category in CATEGORIES
+    }
+    found |= {
+        "input": _Definition("percent", "share of the steps in which loading data is all that goes on", "input"),
+        "gpu_busy": _Definition(
+            "percent", "share of a device's span with any activity, the least of all devices", "gpu"
+        ),
+        "gpu_idle": _Definition("percent", "share of a device's span without, the most of all devices", "gpu"),
+        "gpu_compute": _Definition("percent", "share of a device's span with kernels but communication, least", "gpu"),
+        "gpu_utilisation": _Definition("percent", "share of the steps' time with a kernel, least", "utilisation"),
+        "sm_efficiency": _Definition("percent", "estimated efficiency of multiprocessors, least", "utilisation"),
+        "occupancy": _Definition("percent", "estimated achieved occupancy, least", "utilisation"),
+        "host_wait": _Definition("percent", "share of the streams' idle time in which the host was late", "idle"),
+        "kernel_wait": _Definition("percent", "share of the streams' idle time that starting kernels took", "idle"),
+        "communication_overlap": _Definition("percent", "share of communication behind computation, least", "overlap"),
+        "launch_delay": _Definition("ns", "mean time from a launch's end to its activity's start", "launches"),
+        "launch_delay_p95": _Definition("ns", "95th percentile of that", "launches"),
+        "short_kernels": _Definition(
+            "percent", "share of launches that took longer than what they launched", "launches"
+        ),
+        "queue_full": _Definition("ns", "time in which a stream had 1024 launches pending", "queue"),
+        "kernels": _Definition("count", "kernels that ran", "kernels"),
+        "kernel_time": _Definition("ns", "sum of all kernels' durations", "kernels"),
+        "tensor_cores": _Definition("percent", "share of kernel time in kernels that use tensor cores", "kernels"),
+        "copied_bytes": _Definition("bytes", "bytes of all copies", "copies"),
+        "copy_time": _Definition("ns", "sum of all copies' durations", "copies"),
+        "pageable_bytes": _Definition("bytes", "bytes copied to or from pageable host memory", "copies"),
+        "memory_peak": _Definition(
+            "bytes", "highest peak of a device's memory; of the host's without devices", "memory"
+        ),
+        "critical_path_host": _Definition("percent", "share of the critical path that is host work", "path"),
+        "critical_path_device": _Definition("percent", "share of the critical path that is device work", "path"),
+        "losses": _Definition("count", "events of the file that were skipped, clipped or not joined", "losses"),
+    }
+    return found
+
+
+DEFINITIONS: Final[Mapping[str, _Definition]] = _definitions()
+"""Every metric by name. Those over devices are of the worst device."""
+
+
+def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metric]:
+    """The named metrics, or all of them; only what these need is worked out.
+
+    Raises:
+        KeyError: there is no metric of a name.
+    """
+    facts = facts_of(trace)
+    wanted = names or tuple(DEFINITIONS)
+    groups = {DEFINITIONS[name].group for name in wanted}
+    values: dict[str, float | None] = {}
+    for group in sorted(groups):
+        values |= _GROUPS[group](facts)
+    result = {}
+    for name in wanted:
+        value = values[name]
+        definition = DEFINITIONS[name]
+        result[name] = Metric(name, definition.unit, definition.meaning, math.nan if value is None else float(value))
+    return result
+
+
+def overview(trace: Trace | Facts) -> "pl.DataFrame":
+    """All metrics that the trace tells.
+
+    Columns: name (text), value (float64), unit ("percent", "ns", "bytes" or "count"), meaning (text).
+    """
+    import polars as pl
+
+    known = [metric for metric in metrics(trace).values() if not math.isnan(metric.value)]
+    schema = {"name": pl.String, "unit": pl.String, "meaning": pl.String, "value": pl.Float64}
+    return pl.DataFrame(known, schema=schema, orient="row").select("name", "value", "unit", "meaning")
+
+
+def _steps(facts: Facts) -> dict[str, float | None]:
+    total = step_breakdown(facts)["total_ns"].to_numpy()
+    if not len(total):
+        return {"steps": 0, "step_time": None, "step_time_max": None, "step_time_spread": None}
+    median = float(np.median(total))
+    return {
+        "steps": len(facts.trace.steps) and len(total),
+        "step_time": float(total.mean()),
+        "step_time_max": float(total.max()),
+        "step_time_spread": 100 * (float(total.max()) / median - 1) if median > 0 else None,
+    }
+
+
+def _categories(facts: Facts) -> dict[str, float | None]:
+    return {row["category"]: row["percent"] for row in mean_step(facts).to_dicts()}
+
+
+def _input(facts: Facts) -> dict[str, float | None]:
+    return {"input": input_pipeline(facts)["input_percent"][0]}
+
+
+def _least(frame: "pl.DataFrame", column: str) -> float | None:
+    found = frame[column].min()
+    return found if isinstance(found, (int, float)) else None
+
+
+def _gpu(facts: Facts) -> dict[str, float | None]:
+    table = temporal_breakdown(facts)
+    idle = table["idle_percent"].max()
+    most = idle if isinstance(idle, (int, float)) else None
+    return {
+        "gpu_idle": most,
+        "gpu_busy": None if most is None else 100 - most,
+        "gpu_compute": _least(table, "compute_percent"),
+    }
+
+
+def _utilisation(facts: Facts) -> dict[str, float | None]:
+    table = gpu_utilisation(facts)
+    pairs = (
+        ("gpu_utilisation", "utilisation_percent"),
+        ("sm_efficiency", "sm_efficiency_percent"),
+        ("occupancy", "occupancy_percent"),
+    )
+    return {name: _least(table, column) for name, column in pairs}
+
+
+def _idle(facts: Facts) -> dict[str, float | None]:
+    table = idle_time(facts)
+    by_cause: dict[str, int] = {}
+    for row in table.to_dicts():
+        by_cause[row["cause"]] = by_cause.get(row["cause"], 0) + row["idle_ns"]
+    whole = sum(by_cause.values())
+    return {
+        cause: 100 * by_cause.get(cause, 0) / whole if whole > 0 else None for cause in ("host_wait", "kernel_wait")
+    }
+
+
+def _overlap(facts: Facts) -> dict[str, float | None]:
+    return {"communication_overlap": _least(communication_overlap(facts), "overlap_percent")}
+
+
+def _launches(facts: Facts) -> dict[str, float | None]:
+    (row,) = launch_summary(facts).to_dicts()
+    count = row["launches"]
+    return {
+        "launch_delay": row["delay_mean_ns"],
+        "launch_delay_p95": row["delay_p95_ns"],
+        "short_kernels": 100 * row["short_kernels"] / count if count else None,
+    }
+
+
+def _queue(facts: Facts) -> dict[str, float | None]:
+    table = queue_summary(facts)
+    return {"queue_full": None if table.is_empty() else float(table["full_ns"].sum())}
+
+
+def _kernels(facts: Facts) -> dict[str, float | None]:
+    table = kernels(facts)
+    share = tensor_core_share(facts)
+    return {
+        "kernels": float(table["count"].sum()),
+        "kernel_time": float(table["total_ns"].sum()),
+        "tensor_cores": None if math.isnan(share) else 100 * share,
+    }
+
+
+def _copies(facts: Facts) -> dict[str, float | None]:
+    rows = [row for row in memcpys(facts).to_dicts() if row["direction"] != "memset"]
+    return {
+        "copied_bytes": float(sum(row["bytes"] for row in rows)),
+        "copy_time": float(sum(row["total_ns"] for row in rows)),
+        "pageable_bytes": float(sum(row["bytes"] for row in rows if row["memory"] == "pageable")),
+    }
+
+
+def _memory(facts: Facts) -> dict[str, float | None]:
+    rows = memory_peaks(facts).to_dicts()
+    devices = [row["peak_bytes"] for row in rows if "GPU" in row["device"]]
+    return {"memory_peak": max(devices or [row["peak_bytes"] for row in rows], default=None)}
+
+
+def _path(facts: Facts) -> dict[str, float | None]:
+    share = {row["bound"]: row["percent"] for row in critical_path_summary(facts).to_dicts()}
+    if not any(share.values()):
+        return {"critical_path_host": None, "critical_path_device": None}
+    return {
+        "critical_path_host": share.get("host", 0.0),
+        "critical_path_device": sum(share.get(bound, 0.0) for bound in ("kernel", "memory", "communication")),
+    }
+
+
+def _losses(facts: Facts) -> dict[str, float | None]:
+    return {"losses": float(sum(facts.trace.losses.counts.values()))}
+
+
+_GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {
+    "steps": _steps,
+    "categories": _categories,
+    "input": _input,
+    "gpu": _gpu,
+    "utilisation": _utilisation,
+    "idle": _idle,
+    "overlap": _overlap,
+    "launches": _launches,
+    "queue": _queue,
+    "kernels": _kernels,
+    "copies": _copies,
+    "memory": _memory,
+    "path": _path,
+    "losses": _losses,
+}

@@ -1,0 +1,305 @@
+"""Operators: how often, how long on the host and on the device, themselves and with what they call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.classify import KINDS
+from profiler.analysis.facts import Facts, facts_of, text
+from profiler.analysis.kernels import uses_tensor_cores
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Key = Literal["name", "shape", "stack", "module", "annotation", "op_type"]
+_NOT_OPERATORS: Final = ("DataParallel.forward", "DistributedDataParallel.forward")
+_ELIGIBLE: Final = frozenset(
+    [
+        "aten::_convolution",
+        "aten::conv1d",
+        "aten::conv2d",
+        "aten::conv3d",
+        "aten::conv_tbc",
+        "aten::conv_transpose1d",
+        "aten::conv_transpose2d",
+        "aten::conv_transpose3d",
+        "aten::convolution",
+        "aten::cudnn_convolution",
+        "aten::cudnn_convolution_transpose",
+        "aten::prelu",
+        "aten::addmm",
+        "aten::addmv",
+        "aten::addr",
+        "aten::matmul",
+        "aten::mm",
+        "aten::mv",
+        "aten::linear",
+        "aten::addbmm",
+        "aten::baddbmm",
+        "aten::bmm",
+        "aten::chain_matmul",
+        "aten::linalg_multi_dot",
+        "aten::_thnn_fused_lstm_cell",
+        "aten::_thnn_fused_gru_cell",
+        "aten::lstm_cell",
+        "aten::gru_cell",
+        "aten::rnn_tanh_cell",
+        "aten::rnn_relu_cell",
+        "CudnnConvolutionBackward",
+        "BmmBackward0",
+        "aten::cudnn_convolution_transpose_backward",
+        "CudnnConvolutionTransposeBackward",
+        "MmBackward",
+        "aten::cudnn_convolution_backward_weight",
+        "aten::addmm_",
+        "AddmvBackward",
+        "MvBackward",
+        "aten::cudnn_convolution_transpose_backward_weight",
+        "aten::cudnn_convolution_transpose_backward_input",
+        "AddmmBackward",
+        "aten::cudnn_convolution_backward_input",
+        "AddbmmBackward",
+        "aten::cudnn_convolution_backward",
+    ]
+)
+"""Operators that may run on tensor cores: PyTorch's ``autocast_mode.cpp`` and their backward, as torch-tb-profiler."""
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Calls of operators as parallel columns; a call that only repeats the call around it is part of that.
+
+    Times are int64 nanoseconds ``[n]``.
+    """
+
+    slice: NDArray[np.int64]
+    parent: NDArray[np.int64]
+    """Index of the call around it in these columns, or -1."""
+    host_self: NDArray[np.int64]
+    host_total: NDArray[np.int64]
+    device_self: NDArray[np.int64]
+    device_total: NDArray[np.int64]
+    tensor_self: NDArray[np.int64]
+    tensor_total: NDArray[np.int64]
+    eligible: NDArray[np.bool_]
+    is_operator: NDArray[np.bool_]
+    """False for what is in the tree, but is no operator, such as data loading."""
+
+
+def operator_calls(trace: Trace | Facts) -> Calls:
+    """The tree of operator calls with its times, see `tree_of_calls`."""
+    return facts_of(trace).operator_calls
+
+
+def tree_of_calls(facts: Facts) -> Calls:
+    """Build the tree of operator calls with its times.
+
+    As torch-tb-profiler's ``OpTreeBuilder``: a call whose only child has its name is one call with it; self time on
+    the host is the duration without that of its child calls and of its runtime calls; self time on the device is
+    that of everything its runtime calls launched; totals add the children's. A runtime call belongs to the operator
+    that its external id names, if that encloses it, else to the one that encloses it most closely.
+    """
+    nodes = facts.operator_slices
+    position = np.full(len(facts.trace), -1, np.int64)
+    position[nodes] = np.arange(len(nodes))
+    mask = position >= 0
+    above = facts.nearest(mask)[nodes]
+    parent = np.where(above >= 0, position[above], -1)
+    own = _representatives(facts, nodes, parent)
+    is_own = own == np.arange(len(nodes))
+    # Parents lie outside their children and are never merged into these, so one look-up suffices.
+    parent = np.where(parent >= 0, own[parent], -1)
+    duration = facts.trace.duration_ns[nodes]
+    host_self = np.where(is_own, duration, 0)
+    children = np.flatnonzero(is_own & (parent >= 0))
+    np.subtract.at(host_self, parent[children], duration[children])
+    owner, runtime = _runtime_owners(facts, position, own)
+    np.subtract.at(host_self, owner, facts.trace.duration_ns[runtime])
+    device_self, tensor_self = _device_times(facts, position, own, owner, runtime)
+    level = _levels(parent, is_own)
+    device_total, tensor_total = device_self.copy(), tensor_self.copy()
+    names = facts.names_of(nodes)
+    kind = facts.kinds[nodes]
+    operator = kind != KINDS.index("data_loading")
+    operator &= np.array([not name.startswith("Optimizer.") and name not in _NOT_OPERATORS for name in names], np.bool_)
+    eligible = np.array([name in _ELIGIBLE for name in names], np.bool_) | (tensor_self > 0)
+    for depth in range(int(level.max(initial=0)), 0, -1):
+        here = np.flatnonzero(level == depth)
+        np.add.at(device_total, parent[here], device_total[here])
+        np.add.at(tensor_total, parent[here], tensor_total[here])
+        np.logical_or.at(eligible, parent[here], eligible[here])
+    keep = np.flatnonzero(is_own)
+    number = np.full(len(nodes), -1, np.int64)
+    number[keep] = np.arange(len(keep))
+    kept_parent = parent[keep]
+    return Calls(
+        slice=nodes[keep],
+        parent=np.where(kept_parent >= 0, number[kept_parent], -1),
+        host_self=host_self[keep],
+        host_total=duration[keep],
+        device_self=device_self[keep],
+        device_total=device_total[keep],
+        tensor_self=tensor_self[keep],
+        tensor_total=tensor_total[keep],
+        eligible=eligible[keep],
+        is_operator=operator[keep],
+    )
+
+
+def _representatives(facts: Facts, nodes: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each node the outermost of the calls it is merged with, itself for most."""
+    count = np.bincount(parent[parent >= 0], minlength=len(nodes)) if len(nodes) else np.empty(0, np.int64)
+    name, kind = facts.trace.name_id[nodes], facts.kinds[nodes]
+    safe = np.maximum(parent, 0)
+    merged = (parent >= 0) & (count[safe] == 1) & (name[safe] == name) & (kind[safe] == kind) if len(nodes) else parent
+    own = np.where(merged, parent, np.arange(len(nodes)))
+    while True:
+        further = own[own] if len(own) else own
+        if (further == own).all():
+            return own
+        own = further
+
+
+def _runtime_owners(
+    facts: Facts, position: NDArray[np.int64], own: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The node that each runtime call belongs to, and the call, for those that belong to one."""
+    calls = facts.slices("runtime", "synchronisation", on_device=False)
+    enclosing = facts.nearest((position >= 0) & (facts.kinds != KINDS.index("data_loading")))[calls]
+    owners = enclosing.copy()
+    ids = facts.external_ids(facts.operator_slices)
+    if (ids > 0).any():
+        by_id = dict(zip(ids[ids > 0].tolist(), facts.operator_slices[ids > 0].tolist(), strict=True))
+        external = facts.external_ids(calls)
+        start, end = facts.trace.start_ns, facts.end_ns
+        for index, (call, number) in enumerate(zip(calls.tolist(), external.tolist(), strict=True)):
+            found = by_id.get(number, -1)
+            if found >= 0 and start[found] <= start[call] and end[call] <= end[found]:
+                owners[index] = found
+    belongs = owners >= 0
+    return own[position[owners[belongs]]], calls[belongs]
+
+
+def _device_times(
+    facts: Facts,
+    position: NDArray[np.int64],
+    own: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    runtime: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Device time of each node's own launches, all of it and that in tensor-core kernels."""
+    every = facts.every_device_activity
+    every = every.where(every.of("kernel", "memcpy", "memset", "communication") & (every.launch >= 0))
+    owner_of_slice = np.full(len(facts.trace), -1, np.int64)
+    owner_of_slice[runtime] = owner
+    # In StepStats the operator itself launches.
+    direct = position[every.launch]
+    target = np.where(direct >= 0, own[np.maximum(direct, 0)] if len(own) else -1, owner_of_slice[every.launch])
+    used = np.array([uses_tensor_cores(name) for name in facts.trace.names] or [False], np.bool_)
+    tensor = used[facts.trace.name_id[every.slice]] & every.of("kernel", "communication")
+    device_self, tensor_self = np.zeros(len(own), np.int64), np.zeros(len(own), np.int64)
+    known = target >= 0
+    np.add.at(device_self, target[known], every.duration[known])
+    np.add.at(tensor_self, target[known & tensor], every.duration[known & tensor])
+    return device_self, tensor_self
+
+
+def _levels(parent: NDArray[np.int64], is_own: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many calls lie around each call; 0 for those that are merged away."""
+    level = np.zeros(len(parent), np.int64)
+    above = np.where(is_own, parent, -1)
+    while (above >= 0).any():
+        level += above >= 0
+        above = np.where(above >= 0, parent[above], -1)
+    return level
+
+
+def operators(trace: Trace | Facts, *, by: Sequence[Key] = ("name",)) -> "pl.DataFrame":
+    """Operators, grouped by any of name, input shape, call stack, module, annotation and op type.
+
+    Sorted by self time on the device where there is any, else on the host; times as `operator_calls`, in
+    nanoseconds. The shares of tensor cores are of the operator's kernel, copy and memset time, as in
+    torch-tb-profiler.
+
+    Columns: one text column per key, calls (int64), host_self_ns, host_total_ns, device_self_ns, device_total_ns
+    (int64), tensor_core_eligible (bool), tensor_core_self_percent, tensor_core_total_percent (float64).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    calls = operator_calls(facts)
+    chosen = calls.is_operator
+    slices = calls.slice[chosen]
+    columns: dict[str, pl.Series] = {key: pl.Series(key, _texts(facts, slices, key), dtype=pl.String) for key in by}
+    frame = pl.DataFrame(
+        {
+            **columns,
+            "host_self": calls.host_self[chosen],
+            "host_total": calls.host_total[chosen],
+            "device_self": calls.device_self[chosen],
+            "device_total": calls.device_total[chosen],
+            "tensor_self": calls.tensor_self[chosen],
+            "tensor_total": calls.tensor_total[chosen],
+            "eligible": calls.eligible[chosen],
+        }
+    )
+    times = ("host_self", "host_total", "device_self", "device_total")
+    grouped = frame.group_by(*by, maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("calls"),
+        *(pl.col(column).sum().alias(f"{column}_ns") for column in times),
+        pl.col("eligible").any().alias("tensor_core_eligible"),
+        *(
+            pl.when(pl.col(f"device_{part}").sum() > 0)
+            .then(100 * pl.col(f"tensor_{part}").sum() / pl.col(f"device_{part}").sum())
+            .otherwise(0.0)
+            .alias(f"tensor_core_{part}_percent")
+            for part in ("self", "total")
+        ),
+    )
+    order = "device_self_ns" if grouped["device_self_ns"].sum() else "host_self_ns"
+    return grouped.sort(order, "host_self_ns", descending=True, maintain_order=True)
+
+
+def _texts(facts: Facts, slices: NDArray[np.int64], key: Key) -> list[str]:
+    match key:
+        case "name":
+            return facts.names_of(slices)
+        case "op_type":
+            categories = facts.trace.categories
+            return [categories[number] for number in facts.trace.category_id[slices].tolist()]
+        case "shape":
+            return [text(_first(each, "Input Dims", "Input dims")) for each in facts.decoded(slices)]
+        case "stack":
+            return [text(each.get("Call stack")) for each in facts.decoded(slices)]
+        case "module":
+            return _modules(facts, slices)
+        case "annotation":
+            marks = facts.nearest(facts.kinds == KINDS.index("annotation"))[slices]
+            return _names_or_nothing(facts, marks)
+        case _:
+            assert_never(key)
+
+
+def _first(arguments: "dict[str, object] | object", *keys: str) -> object:
+    for key in keys:
+        value = arguments.get(key) if hasattr(arguments, "get") else None
+        if value is not None:
+            return value
+    return None
+
+
+def _modules(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
+    """Kineto's "Module Hierarchy", else the innermost ``nn.Module: ...`` call around the operator."""
+    is_module = np.array([name.startswith("nn.Module: ") for name in facts.trace.names] or [False], np.bool_)
+    around = facts.nearest(is_module[facts.trace.name_id])[slices] if len(facts.trace) else slices
+    enclosing = [name.removeprefix("nn.Module: ") for name in _names_or_nothing(facts, around)]
+    stated = [text(each.get("Module Hierarchy")) for each in facts.decoded(slices)]
+    return [name or other for name, other in zip(stated, enclosing, strict=True)]
+
+
+def _names_or_nothing(facts: Facts, slices: NDArray[np.int64]) -> list[str]:
+    return [facts.trace.names[int(facts.trace.name_id[index])] if index >= 0 else "" for index in slices.tolist()]

@@ -1,0 +1,134 @@
+"""How far the host is ahead of the device: queue length per stream, and the delay from call to start."""
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.facts import Device, Facts, Scope, facts_of
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FULL_QUEUE: Final = 1024
+"""A stream takes this many pending launches before the next launch blocks the host."""
+_ENQUEUES: Final = re.compile(
+    r"(cuda|cu|hip)(?!\w*Graph)\w*Launch\w*|(cuda|cu|hip)Mem(cpy|set)\w*(Async|WithStream)\w*|runFunction\b.*"
+)
+"""A launched graph is one entry of the queue, however many kernels it holds, so it is left out."""
+
+
+def _queued(facts: Facts, scope: Scope) -> Device:
+    """Activities that a call put into a stream's queue."""
+    every = facts.device(scope)
+    names = np.array([_ENQUEUES.match(name) is not None for name in facts.trace.names] or [False], np.bool_)
+    launched = every.launch >= 0
+    launched &= names[facts.trace.name_id[np.maximum(every.launch, 0)]] if len(facts.trace) else False
+    return every.where(launched)
+
+
+def queue_length(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """Number of activities that are launched and not yet started, per stream, over time.
+
+    As HolisticTraceAnalysis' ``get_queue_length_time_series``: +1 when the launching call begins, -1 when the
+    activity starts. Each row is a change; the value holds until the next.
+
+    Columns: device, stream, time_ns, length (int64), in order of device, stream and time.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    queued = _queued(facts, scope)
+    times = np.concatenate([facts.trace.start_ns[queued.launch], queued.start])
+    change = np.repeat(np.array([1, -1], np.int64), len(queued.start))
+    device, stream = np.tile(queued.device, 2), np.tile(queued.stream, 2)
+    order = np.lexsort((-change, times, stream, device))
+    frame = pl.DataFrame(
+        {"device": device[order], "stream": stream[order], "time_ns": times[order], "length": change[order]}
+    )
+    return frame.with_columns(pl.col("length").cum_sum().over("device", "stream"))
+
+
+def queue_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """Statistics of `queue_length` over its changes, and the time each stream's queue was full.
+
+    Columns: device, stream, count (int64), mean, std, min, p25, p50, p75, max (float64), full_ns (int64): the time
+    with at least 1024 pending, in which launches block.
+    """
+    import polars as pl
+
+    series = queue_length(trace, scope=scope)
+    held = pl.col("time_ns").shift(-1) - pl.col("time_ns")
+    length = pl.col("length")
+    return (
+        series.group_by("device", "stream")
+        .agg(*statistics("length"), held.filter(length >= FULL_QUEUE).sum().alias("full_ns"))
+        .sort("device", "stream")
+    )
+
+
+def statistics(column: str) -> list["pl.Expr"]:
+    """Count, mean, sample standard deviation, extremes and quartiles (linear) of a column."""
+    import polars as pl
+
+    value = pl.col(column).cast(pl.Float64)
+    quantiles = [value.quantile(part / 100, "linear").alias(f"p{part}") for part in (25, 50, 75)]
+    return [
+        pl.len().cast(pl.Int64).alias("count"),
+        value.mean().alias("mean"),
+        value.std().alias("std"),
+        value.min().alias("min"),
+        *quantiles,
+        value.max().alias("max"),
+    ]
+
+
+def launch_delays(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """Every launch: how long the call took, how long the activity, and the delay between them.
+
+    As HolisticTraceAnalysis' ``get_cuda_kernel_launch_stats``: delay = max(0, start of the activity - end of the
+    call).
+
+    Columns: slice (int64, of the activity), name (text), device, stream, call_ns, duration_ns, delay_ns (int64), in
+    order of start.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    queued = _queued(facts, scope)
+    return pl.DataFrame(
+        {
+            "slice": queued.slice,
+            "name": pl.Series(facts.names_of(queued.slice), dtype=pl.String),
+            "device": queued.device,
+            "stream": queued.stream,
+            "call_ns": facts.trace.duration_ns[queued.launch],
+            "duration_ns": queued.duration,
+            "delay_ns": np.maximum(queued.start - facts.end_ns[queued.launch], 0),
+        }
+    )
+
+
+def launch_summary(trace: Trace | Facts, *, scope: Scope = "complete") -> "pl.DataFrame":
+    """One row on all launches: their delays, and how many are signs of trouble.
+
+    Columns: launches, short_kernels (shorter than their launching call), slow_calls (over 100 us), late (delay over
+    100 us) (int64), delay_mean_ns, delay_p50_ns, delay_p95_ns, delay_max_ns (float64, null without launches).
+    """
+    import polars as pl
+
+    delays = launch_delays(trace, scope=scope)
+    delay = pl.col("delay_ns").cast(pl.Float64)
+    limit: NDArray[np.int64] = np.array(100_000)
+    return delays.select(
+        pl.len().cast(pl.Int64).alias("launches"),
+        (pl.col("duration_ns") < pl.col("call_ns")).sum().cast(pl.Int64).alias("short_kernels"),
+        (pl.col("call_ns") > int(limit)).sum().cast(pl.Int64).alias("slow_calls"),
+        (pl.col("delay_ns") > int(limit)).sum().cast(pl.Int64).alias("late"),
+        delay.mean().alias("delay_mean_ns"),
+        delay.quantile(0.5, "linear").alias("delay_p50_ns"),
+        delay.quantile(0.95, "linear").alias("delay_p95_ns"),
+        delay.max().alias("delay_max_ns"),
+    )

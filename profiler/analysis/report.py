@@ -1,0 +1,112 @@
+"""All tables of a trace by name, for the command and for JSON."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from profiler.analysis.compare import compare
+from profiler.analysis.critical_path import critical_path, critical_path_summary
+from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.findings import findings
+from profiler.analysis.idle import idle_time
+from profiler.analysis.input_pipeline import input_pipeline
+from profiler.analysis.kernels import kernels
+from profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
+from profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_peaks, memory_timeline
+from profiler.analysis.metrics import overview
+from profiler.analysis.operators import Key, operators
+from profiler.analysis.queue import launch_summary, queue_summary
+from profiler.analysis.ranks import collectives, rank_summary, stragglers
+from profiler.analysis.roofline import roofline
+from profiler.analysis.steps import mean_step, step_breakdown
+from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
+from profiler.analysis.tfprof import advice, tfprof
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _operators_by(*keys: Key) -> "Callable[[Facts], pl.DataFrame]":
+    return lambda facts: operators(facts, by=keys)
+
+
+TABLES: "Final[Mapping[str, tuple[str, Callable[[Facts], pl.DataFrame]]]]" = {
+    "overview": ("figures of the whole trace", overview),
+    "findings": ("what stands out", findings),
+    "steps": ("time of each step by category", step_breakdown),
+    "mean_step": ("the mean step by category", mean_step),
+    "operators": ("operators by name", _operators_by("name")),
+    "operators_by_shape": ("operators by name and input shape", _operators_by("name", "shape")),
+    "operators_by_stack": ("operators by name and call stack", _operators_by("name", "stack")),
+    "modules": ("operators by module", _operators_by("module")),
+    "annotations": ("operators by annotation", _operators_by("annotation")),
+    "kernels": ("kernels by name", kernels),
+    "memcpys": ("copies by direction and host memory", memcpys),
+    "copy_sizes": ("copies by size", size_histogram),
+    "bandwidth": ("bandwidth of copies", bandwidth_summary),
+    "utilisation": ("utilisation, SM efficiency and occupancy", gpu_utilisation),
+    "temporal": ("busy, idle and computing time of devices", temporal_breakdown),
+    "work": ("busy time by which kinds of work ran at once", work_breakdown),
+    "idle": ("idle time of streams by cause", idle_time),
+    "overlap": ("communication behind computation", communication_overlap),
+    "queue": ("launches that wait on streams", queue_summary),
+    "launches": ("delays from launch to start", launch_summary),
+    "memory": ("peaks of memory", memory_peaks),
+    "memory_timeline": ("memory over time", memory_timeline),
+    "memory_at_peak": ("what was alive at the peak", alive_at_peak),
+    "memory_by_operator": ("bytes that operators allocated", memory_by_operator),
+    "critical_path": ("the critical path by what bounds it", critical_path_summary),
+    "critical_path_parts": ("the critical path, part by part", critical_path),
+    "input": ("verdict on the input pipeline", input_pipeline),
+    "roofline": ("throughput and intensity of operators", roofline),
+    "tfprof_scope": ("time by name scope (StepStats)", lambda facts: tfprof(facts, view="scope")),
+    "tfprof_graph": ("time by node and what it needs (StepStats)", lambda facts: tfprof(facts, view="graph")),
+    "tfprof_op": ("time by op type (StepStats)", lambda facts: tfprof(facts, view="op")),
+    "advice": ("checks of tfprof's advisor (StepStats)", advice),
+}
+"""Tables of one trace: what each is, and what makes it."""
+RANK_TABLES: "Final[Mapping[str, tuple[str, Callable[[Mapping[int, Trace | Facts]], pl.DataFrame]]]]" = {
+    "ranks": ("the mean step of each rank", rank_summary),
+    "stragglers": ("which ranks make others wait", stragglers),
+    "collectives": ("wait and transfer of each collective", collectives),
+}
+"""Tables of several ranks of one job."""
+CHANGES: Final = ("steps", "operators", "kernels")
+"""What two traces are compared in: tables called ``changed_<what>``."""
+DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
+"""Tables that the command prints unless told otherwise."""
+
+
+def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
+    """A table of a trace by its name in `TABLES`.
+
+    Raises:
+        KeyError: there is no such table.
+    """
+    return TABLES[name][1](facts_of(trace))
+
+
+def change(before: Trace | Facts, after: Trace | Facts, name: str) -> "pl.DataFrame":
+    """What changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels".
+
+    Raises:
+        KeyError: it is none of these.
+    """
+    match name.removeprefix("changed_"):
+        case "steps":
+            return compare(before, after, what="steps")
+        case "operators":
+            return compare(before, after, what="operators")
+        case "kernels":
+            return compare(before, after, what="kernels")
+        case _:
+            raise KeyError(name)
+
+
+def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:
+    """A table as a list of mappings in which what is not a finite number is None, as JSON needs."""
+    import polars as pl
+
+    floats = [name for name, kind in frame.schema.items() if kind == pl.Float64]
+    finite = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in floats]
+    return frame.with_columns(finite).to_dicts()

@@ -1,0 +1,142 @@
+"""Where the time of each step went."""
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.intervals import Intervals, union
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+CATEGORIES: Final = (
+    "kernel",
+    "memcpy",
+    "memset",
+    "communication",
+    "runtime",
+    "dataloader",
+    "cpu_exec",
+    "other",
+)
+"""In order of priority: an instant belongs to the first that is active then, and to "other" if none is."""
+_FEW_KERNELS: Final = 0.8
+
+
+class Windows(NamedTuple):
+    """Bounds of steps, int64 nanoseconds ``[k]``, and the number of each step."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    number: list[int]
+
+
+def step_windows(facts: Facts) -> Windows:
+    """The bounds of the steps, host and device together.
+
+    As torch-tb-profiler's ``StepParser``: step i lasts from max(end of step i - 1, its start on the host) to
+    max(its end on the host, the last end of what it launched on a device). Where the first step launched
+    something, it begins no sooner than what came before on the device has ended. Last steps that launched nothing,
+    or under 0.8 of what the step before did, are left out: the profiler may have stopped before their kernels ran.
+    """
+    steps = facts.steps
+    host_start = np.array([step.start_ns for step in steps], np.int64)
+    host_end = host_start + np.array([step.duration_ns for step in steps], np.int64)
+    numbers = [step.number for step in steps]
+    every = facts.every_device_activity
+    every = every.where(every.of("kernel", "memcpy", "memset", "communication"))
+    launched = every.launch >= 0
+    call_start = facts.trace.start_ns[every.launch]
+    call_end = facts.end_ns[every.launch]
+    members = [launched & (call_start >= a) & (call_end <= b) for a, b in zip(host_start, host_end, strict=True)]
+    counts = [int(mask.sum()) for mask in members]
+    if not any(counts):
+        return Windows(host_start, host_end, numbers)
+    previous = int(host_start[0])
+    if counts[0]:
+        outside = ~np.logical_or.reduce(members) & (every.end < every.start[members[0]].min())
+        previous = max(previous, int(every.end[outside].max(initial=previous)))
+    starts, ends = host_start.copy(), host_end.copy()
+    for index, mask in enumerate(members):
+        starts[index] = max(previous, int(host_start[index]))
+        ends[index] = max(int(host_end[index]), int(every.end[mask].max(initial=starts[index])), int(starts[index]))
+        previous = int(ends[index])
+    keep = _kept(counts)
+    return Windows(starts[:keep], ends[:keep], numbers[:keep])
+
+
+def _kept(counts: list[int]) -> int:
+    """How many steps are complete, given how many device activities each launched."""
+    if len(counts) < 2:
+        return len(counts)
+    last = max(index for index, count in enumerate(counts) if count)
+    incomplete = last > 0 and counts[last - 1] * _FEW_KERNELS > counts[last]
+    return last if incomplete else last + 1
+
+
+def category_intervals(facts: Facts) -> dict[str, Intervals]:
+    """When each category but "other" is active, merged over lanes, regardless of priority."""
+    trace, end = facts.trace, facts.end_ns
+
+    def merged(chosen: NDArray[np.int64]) -> Intervals:
+        return union(trace.start_ns[chosen], end[chosen])
+
+    return {
+        "kernel": merged(facts.slices("kernel", on_device=True)),
+        "memcpy": merged(facts.slices("memcpy", on_device=True)),
+        "memset": merged(facts.slices("memset", on_device=True)),
+        "communication": merged(facts.slices("communication")),
+        "runtime": merged(facts.slices("runtime", "synchronisation", on_device=False)),
+        "dataloader": merged(facts.slices("data_loading", on_device=False)),
+        "cpu_exec": merged(facts.slices("operator", on_device=False)),
+    }
+
+
+def step_breakdown(trace: Trace | Facts) -> "pl.DataFrame":
+    """Time of each step by category.
+
+    Categories, priorities and step bounds are torch-tb-profiler's (``OverallParser``, ``ProfileRole``): an instant
+    belongs to the first of kernel, memcpy, memset, communication, runtime, dataloader, cpu_exec that is active
+    then, else to other. The categories of a step add up to its total.
+
+    Columns: step (int64), start_ns, total_ns, then ``<category>_ns`` for each of `CATEGORIES` (int64).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    windows = step_windows(facts)
+    left = union(windows.start, windows.end)
+    columns: dict[str, NDArray[np.int64]] = {}
+    for category, active in category_intervals(facts).items():
+        taken = left & active
+        columns[f"{category}_ns"] = taken.lengths_within(windows.start, windows.end)
+        left = left - taken
+    columns["other_ns"] = left.lengths_within(windows.start, windows.end)
+    return pl.DataFrame(
+        {
+            "step": pl.Series(windows.number, dtype=pl.Int64),
+            "start_ns": windows.start,
+            "total_ns": windows.end - windows.start,
+            **columns,
+        }
+    )
+
+
+def mean_step(trace: Trace | Facts) -> "pl.DataFrame":
+    """The mean step by category, in order of priority.
+
+    Columns: category (text), mean_ns, percent of the mean step (float64); null without steps.
+    """
+    import polars as pl
+
+    steps = step_breakdown(trace)
+    means = [steps[f"{category}_ns"].mean() for category in CATEGORIES]
+    whole = steps["total_ns"].mean()
+    frame = pl.DataFrame(
+        {"category": list(CATEGORIES), "mean_ns": pl.Series(means, dtype=pl.Float64)},
+    )
+    percent = 100 * pl.col("mean_ns") / pl.lit(whole if whole else None, dtype=pl.Float64)
+    return frame.with_columns(percent.alias("percent"))

@@ -1,0 +1,222 @@
+"""TensorFlow's ``tfprof`` views of a step, and the checks of its advisor.
+
+Times are those of the trace (``all_end_rel``), where tfprof uses ``op_end_rel``; kernels that StepStats repeats count
+once. Accelerator time is what ran on a device's streams for a node, as tfprof's devices with ``stream:all``; CPU time
+is that of the executors' nodes. tfprof's "code" view needs Python tracebacks, which StepStats does not have: see
+`profiler.analysis.operators` with ``by=("stack",)`` for traces that have them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
+
+import numpy as np
+
+from profiler.analysis.facts import Facts, facts_of
+from profiler.trace import Trace
+from summary.proto.graph_pb2 import GraphDef
+
+if TYPE_CHECKING:
+    import polars as pl
+
+View = Literal["scope", "graph", "op"]
+LOW_UTILISATION: Final = 0.5
+_LAYOUT_OPS: Final = frozenset({"Conv2D", "MaxPool", "AvgPool", "FusedBatchNorm", "BiasAdd", "FusedBatchNormV3"})
+_UNFUSED_NORM: Final = re.compile(r"batch_?norm.*(rsqrt|moments/mean|batchnorm/mul)$", re.I)
+_TOP: Final = 3
+
+
+@dataclass
+class _Node:
+    """What is known of a graph node from one trace."""
+
+    op: str = ""
+    cpu_ns: int = 0
+    accelerator_ns: int = 0
+    calls: int = 0
+    bytes: int = 0
+    inputs: set[str] = field(default_factory=set)
+
+
+def _nodes(facts: Facts) -> dict[str, _Node]:
+    """Nodes by name, host operators and what ran on streams for them."""
+    nodes: dict[str, _Node] = {}
+    trace = facts.trace
+    for index, arguments in zip(facts.operator_slices.tolist(), facts.operator_arguments, strict=True):
+        name = str(arguments.get("node", arguments.get("name", trace.names[int(trace.name_id[index])])))
+        node = nodes.setdefault(name, _Node())
+        node.op = str(arguments.get("op", trace.categories[int(trace.category_id[index])]))
+        node.calls += 1
+        node.cpu_ns += int(trace.duration_ns[index])
+        size = arguments.get("output bytes", 0)
+        node.bytes += size if isinstance(size, int) else 0
+        node.inputs |= {
+            str(value).removeprefix("^").partition(":")[0]
+            for key, value in arguments.items()
+            if key.startswith("input")
+        }
+    device = facts.every_device_activity
+    for name, duration, arguments in zip(
+        facts.names_of(device.slice), device.duration.tolist(), facts.decoded(device.slice), strict=True
+    ):
+        node = nodes.setdefault(str(arguments.get("node", name)), _Node(op=str(arguments.get("op", "kernel"))))
+        node.accelerator_ns += duration
+    return nodes
+
+
+def tfprof(trace: Trace | Facts, *, view: View = "scope") -> "pl.DataFrame":
+    """One of tfprof's views, longest total first.
+
+    - scope: a row per name scope and node ("a/b/c" lies in "a/b"); the total adds what lies inside.
+    - graph: a row per node; the total adds everything the node needs, along its inputs, each node once.
+    - op: a row per op type; totals are the type's own.
+
+    Columns: name (text), op (text, "" for scopes), occurrences, bytes (int64, of outputs), cpu_ns, accelerator_ns,
+    self_ns, total_ns (int64; self = cpu + accelerator).
+    """
+    import polars as pl
+
+    nodes = _nodes(facts_of(trace))
+    match view:
+        case "scope":
+            rows = _scopes(nodes)
+        case "graph":
+            rows = [_row(name, node, _needed(name, nodes)) for name, node in nodes.items()]
+        case "op":
+            rows = _ops(nodes)
+        case _:
+            assert_never(view)
+    integers = ("occurrences", "bytes", "cpu_ns", "accelerator_ns", "self_ns", "total_ns")
+    frame = pl.DataFrame(rows, schema={"name": pl.String, "op": pl.String, **dict.fromkeys(integers, pl.Int64)})
+    return frame.sort("total_ns", "name", descending=[True, False])
+
+
+def _row(name: str, node: _Node, total: int) -> dict[str, Any]:
+    return {
+        "name": name,
+        "op": node.op,
+        "occurrences": node.calls,
+        "bytes": node.bytes,
+        "cpu_ns": node.cpu_ns,
+        "accelerator_ns": node.accelerator_ns,
+        "self_ns": node.cpu_ns + node.accelerator_ns,
+        "total_ns": total,
+    }
+
+
+def _scopes(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
+    totals: dict[str, int] = {}
+    for name, node in nodes.items():
+        parts = name.split("/")
+        for length in range(1, len(parts) + 1):
+            scope = "/".join(parts[:length])
+            totals[scope] = totals.get(scope, 0) + node.cpu_ns + node.accelerator_ns
+    return [_row(scope, nodes.get(scope, _Node()), total) for scope, total in totals.items()]
+
+
+def _needed(name: str, nodes: Mapping[str, _Node]) -> int:
+    """Time of a node and of all nodes that its inputs lead to."""
+    seen, waiting, total = {name}, [name], 0
+    while waiting:
+        node = nodes[waiting.pop()]
+        total += node.cpu_ns + node.accelerator_ns
+        for source in node.inputs:
+            known = source if source in nodes else source.rpartition("/_")[0]
+            if known in nodes and known not in seen:
+                seen.add(known)
+                waiting.append(known)
+    return total
+
+
+def _ops(nodes: Mapping[str, _Node]) -> list[dict[str, Any]]:
+    sums: dict[str, _Node] = {}
+    for node in nodes.values():
+        whole = sums.setdefault(node.op, _Node(op=node.op))
+        whole.calls += node.calls
+        whole.bytes += node.bytes
+        whole.cpu_ns += node.cpu_ns
+        whole.accelerator_ns += node.accelerator_ns
+    return [_row(op, node, node.cpu_ns + node.accelerator_ns) for op, node in sums.items()]
+
+
+def advice(trace: Trace | Facts, graph: GraphDef | None = None) -> "pl.DataFrame":
+    """The checks of tfprof's advisor.
+
+    - accelerator_utilization: accelerator time by the span of the trace, per device; under 0.5 is low;
+    - operation: nodes of channels-last layout (NHWC) on a device, and batch normalisation that is not fused;
+    - expensive_operation: the three op types, and the three nodes, with the most time.
+
+    Layouts stand in the graph; without ``graph`` that check finds nothing.
+
+    Columns: checker, subject (text), value (float64: share of the span, or nanoseconds), message (text).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    rows: list[dict[str, Any]] = [*_utilisation(facts), *_operations(facts, graph), *_expensive(facts)]
+    schema = {"checker": pl.String, "subject": pl.String, "value": pl.Float64, "message": pl.String}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _utilisation(facts: Facts) -> Iterable[dict[str, Any]]:
+    device = facts.every_device_activity
+    ends = facts.end_ns
+    span = int(ends.max() - facts.trace.start_ns.min()) if len(ends) else 0
+    for number in sorted(set(device.device.tolist())):
+        busy = int(device.duration[device.device == number].sum())
+        share = busy / span if span else 0.0
+        yield {
+            "checker": "accelerator_utilization",
+            "subject": f"GPU {number}",
+            "value": share,
+            "message": f"device is busy {share:.0%} of the time: {'low' if share < LOW_UTILISATION else 'fine'}",
+        }
+
+
+def _operations(facts: Facts, graph: GraphDef | None) -> Iterable[dict[str, Any]]:
+    nodes = _nodes(facts)
+    layouts = {
+        node.name: node.attr["data_format"].s.decode(errors="replace")
+        for node in (graph.node if graph is not None else ())
+        if "data_format" in node.attr
+    }
+    for name, node in sorted(nodes.items()):
+        if node.op in _LAYOUT_OPS and layouts.get(name) == "NHWC" and node.accelerator_ns:
+            message = f"{node.op} runs on the device in NHWC layout; NCHW is usually faster there"
+            yield {"checker": "operation", "subject": name, "value": float(node.accelerator_ns), "message": message}
+        if _UNFUSED_NORM.search(name):
+            message = "batch normalisation of several operations; the fused one is faster"
+            value = float(node.cpu_ns + node.accelerator_ns)
+            yield {"checker": "operation", "subject": name, "value": value, "message": message}
+
+
+def _expensive(facts: Facts) -> Iterable[dict[str, Any]]:
+    for view, noun in (("op", "operation type"), ("graph", "operation")):
+        table = tfprof(facts, view="op" if view == "op" else "graph").sort("self_ns", "name", descending=[True, False])
+        whole = int(table["self_ns"].sum())
+        for row in table.head(_TOP).to_dicts():
+            share = row["self_ns"] / whole if whole else 0.0
+            yield {
+                "checker": "expensive_operation",
+                "subject": row["name"],
+                "value": float(row["self_ns"]),
+                "message": f"{noun}, {share:.0%} of the time of all",
+            }
+
+
+def ops_per_device(trace: Trace | Facts) -> "pl.DataFrame":
+    """Nodes and time by device, as tfprof's ``account_device`` sees them.
+
+    Columns: device (text), nodes, total_ns (int64).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    chosen = np.concatenate([facts.operator_slices, facts.every_device_activity.slice])
+    names = [facts.trace.lanes[lane].process for lane in facts.trace.lane[chosen].tolist()]
+    frame = pl.DataFrame({"device": pl.Series(names, dtype=pl.String), "ns": facts.trace.duration_ns[chosen]})
+    grouped = frame.group_by("device", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("nodes"), pl.col("ns").sum().alias("total_ns")
+    )
+    return grouped.sort("total_ns", "device", descending=[True, False])

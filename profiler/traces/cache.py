@@ -1,0 +1,296 @@
+"""A trace as one compact file of columns, which opens without parsing: ``*.sstrace``.
+
+Layout, little-endian: the magic; uint32 length and uint32 CRC-32C of the header; the header (msgpack, compressed by
+Zstandard); then parts, each compressed and with a CRC of its own in the header. Columns are stored as the differences
+of neighbours, which are small. Arguments come in blocks of `BLOCK` slices, unpacked when one is asked for: the uint32
+length of each, then msgpack after msgpack.
+"""
+
+import struct
+from collections import OrderedDict
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from profiler.traces.compression import unpacked, zstd_compress
+from profiler.traces.error import TraceError
+from summary.records import crc32c
+
+MAGIC: Final = b"stepscope trace 1\n"
+BLOCK: Final = 4096
+"""Slices whose arguments are packed together."""
+_HEAD: Final = struct.Struct("<II")
+_KEPT_BYTES: Final = 64 << 20
+"""Of unpacked blocks."""
+
+
+class _Part(msgspec.Struct, array_like=True, frozen=True):
+    """Where a part lies after the header."""
+
+    start: int
+    length: int
+    crc: int
+
+
+class _Column(msgspec.Struct, array_like=True, frozen=True):
+    name: str
+    dtype: str
+    count: int
+    part: _Part
+
+
+class _StoredLane(msgspec.Struct, array_like=True, frozen=True):
+    process: str
+    name: str
+    pid: int | str
+    tid: int | str
+    kind: LaneKind
+    depths: int
+
+
+class _StoredStep(msgspec.Struct, array_like=True, frozen=True):
+    number: int
+    name: str
+    start_ns: int
+    duration_ns: int
+
+
+class _Header(msgspec.Struct, array_like=True, frozen=True):
+    names: list[str]
+    categories: list[str]
+    lanes: list[_StoredLane]
+    steps: list[_StoredStep]
+    counters: list[tuple[str, str, str]]
+    counts: dict[str, int]
+    notes: list[str]
+    examples: dict[str, str]
+    metadata: dict[str, Any]
+    epoch_ns: int | None
+    columns: list[_Column]
+    arguments: list[_Part]
+
+
+_DECODER: Final = msgspec.msgpack.Decoder(_Header)
+_ARGUMENTS_DECODER: Final = msgspec.msgpack.Decoder(dict[str, Any])
+_SLICE_COLUMNS: Final = ("start_ns", "duration_ns", "lane", "depth", "name_id", "category_id")
+_DTYPES: Final = frozenset({"<i8", "<i4", "<f8"})
+
+
+def encode_cache(trace: Trace) -> bytes:
+    """A trace as the bytes of a cache file. All of it is kept but what no text can say, which becomes text."""
+    parts: list[bytes] = []
+    size = 0
+
+    def stored(content: bytes) -> _Part:
+        nonlocal size
+        packed = zstd_compress(content)
+        parts.append(packed)
+        size += len(packed)
+        return _Part(size - len(packed), len(packed), crc32c(packed))
+
+    def column(name: str, values: NDArray[Any]) -> _Column:
+        plain = np.ascontiguousarray(values, values.dtype.newbyteorder("<"))
+        content = plain.tobytes() if plain.dtype.kind == "f" else np.diff(plain, prepend=plain.dtype.type(0)).tobytes()
+        return _Column(name, plain.dtype.str, len(plain), stored(content))
+
+    columns = [column(name, getattr(trace, name)) for name in _SLICE_COLUMNS]
+    columns += [column(f"flow {name}", getattr(trace.flows, name)) for name in ("source", "target", "category_id")]
+    for index, counter in enumerate(trace.counters):
+        columns += [column(f"times {index}", counter.times_ns), column(f"values {index}", counter.values)]
+    blocks = [
+        stored(_block([_packed(dict(trace.arguments[i])) for i in range(start, min(start + BLOCK, len(trace)))]))
+        for start in range(0, len(trace), BLOCK)
+    ]
+    header = _Header(
+        names=[_text(name) for name in trace.names],
+        categories=[_text(category) for category in trace.categories],
+        lanes=[
+            _StoredLane(_text(e.process), _text(e.name), _place(e.pid), _place(e.tid), e.kind, e.depths)
+            for e in trace.lanes
+        ],
+        steps=[_StoredStep(e.number, _text(e.name), e.start_ns, e.duration_ns) for e in trace.steps],
+        counters=[(_text(e.process), _text(e.name), _text(e.series)) for e in trace.counters],
+        counts={_text(reason): count for reason, count in trace.losses.counts.items()},
+        notes=[_text(note) for note in trace.losses.notes],
+        examples={_text(reason): _text(example) for reason, example in trace.losses.examples.items()},
+        metadata=_writable(dict(trace.metadata), 0),
+        epoch_ns=trace.epoch_ns,
+        columns=columns,
+        arguments=blocks,
+    )
+    packed = zstd_compress(msgspec.msgpack.encode(header))
+    return b"".join([MAGIC, _HEAD.pack(len(packed), crc32c(packed)), packed, *parts])
+
+
+def _block(packed: list[bytes]) -> bytes:
+    return b"".join([np.array([len(each) for each in packed], "<u4").tobytes(), *packed])
+
+
+def _packed(arguments: dict[str, Any]) -> bytes:
+    if not arguments:
+        return b""
+    try:
+        return msgspec.msgpack.encode(arguments)
+    except (TypeError, ValueError, OverflowError, RecursionError, UnicodeEncodeError):
+        return msgspec.msgpack.encode(_writable(arguments, 0))
+
+
+def _text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _place(identifier: int | str) -> int | str:
+    return _text(identifier) if isinstance(identifier, str) else identifier
+
+
+def _writable(value: Any, depth: int) -> Any:
+    """The value with text in place of what msgpack cannot hold."""
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool) or value is None or isinstance(value, float):
+        return value
+    if isinstance(value, int):
+        return value if -(1 << 63) <= value < 1 << 64 else str(value)
+    if isinstance(value, Mapping) and depth < 100:
+        return {_text(str(key)): _writable(entry, depth + 1) for key, entry in value.items()}
+    if isinstance(value, list | tuple) and depth < 100:
+        return [_writable(entry, depth + 1) for entry in value]
+    return _text(str(value)[:10_000])
+
+
+def read_cache(data: bytes, *, name: str) -> Trace:
+    """Reads what `encode_cache` wrote; ``name`` is for messages.
+
+    Damaged arguments are left out when they are asked for.
+
+    Raises:
+        TraceError: the file is damaged or cut off where the slices are.
+    """
+    header, first = _header_of(data, name)
+    found: dict[str, NDArray[Any]] = {}
+    for column in header.columns:
+        content = _part(data, first, column.part)
+        values = None if content is None else _values(column, content)
+        if values is None:
+            raise TraceError(f"{name} is damaged: its column “{column.name}” cannot be read. Convert the trace again.")
+        found[column.name] = values
+    _check(found, header, name)
+    return Trace(
+        **{key: found[key] for key in _SLICE_COLUMNS},
+        names=tuple(header.names),
+        categories=tuple(header.categories),
+        lanes=tuple(Lane(e.process, e.name, e.pid, e.tid, e.kind, e.depths) for e in header.lanes),
+        arguments=CachedArguments(data, first, header.arguments, len(found["start_ns"])),
+        flows=Flows(found["flow source"], found["flow target"], found["flow category_id"]),
+        counters=tuple(
+            Counter(process, name, series, found[f"times {index}"], found[f"values {index}"])
+            for index, (process, name, series) in enumerate(header.counters)
+        ),
+        steps=tuple(Step(e.number, e.name, e.start_ns, e.duration_ns) for e in header.steps),
+        losses=Losses(header.counts, tuple(header.notes), header.examples),
+        metadata=header.metadata,
+        epoch_ns=header.epoch_ns,
+    )
+
+
+def _header_of(data: bytes, name: str) -> tuple[_Header, int]:
+    first = len(MAGIC) + _HEAD.size
+    if len(data) < first:
+        raise TraceError(f"{name} ends in its header. Convert the trace again.")
+    length, crc = _HEAD.unpack_from(data, len(MAGIC))
+    packed = data[first : first + length]
+    if len(packed) < length or crc32c(packed) != crc:
+        raise TraceError(f"{name} is damaged: the header is not as it was written. Convert the trace again.")
+    try:
+        return _DECODER.decode(unpacked(packed, name)[0]), first + length
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TraceError(f"{name} is of another version of Stepscope: {error}. Convert the trace again.") from None
+
+
+def _part(data: bytes, first: int, part: _Part) -> bytes | None:
+    packed = data[first + part.start : first + part.start + part.length]
+    if min(part.start, part.length) < 0 or len(packed) < part.length or crc32c(packed) != part.crc:
+        return None
+    try:
+        content, notes = unpacked(packed, "")
+    except TraceError:
+        return None
+    return None if notes else content
+
+
+def _values(column: _Column, content: bytes) -> NDArray[Any] | None:
+    if column.dtype not in _DTYPES or len(content) != column.count * int(column.dtype[2:]):
+        return None
+    values = np.frombuffer(content, column.dtype)
+    return values.copy() if values.dtype.kind == "f" else np.cumsum(values, dtype=values.dtype)
+
+
+def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> None:
+    """Whether all columns are there, of one length, and point into their tables."""
+    size = len(found.get("start_ns", ()))
+    wanted = [*_SLICE_COLUMNS, "flow source", "flow target", "flow category_id"]
+    wanted += [f"{what} {index}" for index in range(len(header.counters)) for what in ("times", "values")]
+    good = all(key in found for key in wanted) and len({len(found[key]) for key in _SLICE_COLUMNS}) == 1
+    limits = {"lane": len(header.lanes), "name_id": len(header.names), "category_id": len(header.categories)}
+    limits |= {"flow source": size, "flow target": size, "flow category_id": len(header.categories)}
+    good = good and all(
+        not len(found[key]) or (int(found[key].min()) >= 0 and int(found[key].max()) < limit)
+        for key, limit in limits.items()
+    )
+    if not good or len(header.arguments) != -(-size // BLOCK):
+        raise TraceError(f"{name} is damaged: its columns do not fit together. Convert the trace again.")
+
+
+class _Block:
+    """Arguments of neighbouring slices, as msgpack."""
+
+    def __init__(self, content: bytes, slices: int) -> None:
+        lengths = np.frombuffer(content, "<u4", count=slices)
+        self.offsets: Final = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]) + lengths.nbytes
+        self.content: Final = content
+
+
+class CachedArguments:
+    """Arguments of slices in packed blocks; the blocks looked at last stay unpacked. Safe for many threads."""
+
+    def __init__(self, data: bytes, first: int, blocks: list[_Part], slices: int) -> None:
+        self._data = data
+        self._first = first
+        self._blocks = blocks
+        self._slices = slices
+        self._unpacked: OrderedDict[int, _Block | None] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
+        number, index = divmod(int(slice_index), BLOCK)
+        block = self._block(number)
+        if block is not None:
+            start, end = int(block.offsets[index]), int(block.offsets[index + 1])
+            try:
+                return _ARGUMENTS_DECODER.decode(block.content[start:end]) if end > start else {}
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                pass
+        return {"damaged": "the arguments of this slice cannot be read"}
+
+    def _block(self, number: int) -> _Block | None:
+        with self._lock:
+            if number in self._unpacked:
+                self._unpacked.move_to_end(number)
+                return self._unpacked[number]
+        content = _part(self._data, self._first, self._blocks[number])
+        slices = min(BLOCK, self._slices - number * BLOCK)
+        block = None if content is None or len(content) < 4 * slices else _Block(content, slices)
+        with self._lock:
+            if number not in self._unpacked:
+                self._unpacked[number] = block
+                self._bytes += 0 if block is None else len(block.content)
+            while self._bytes > _KEPT_BYTES and len(self._unpacked) > 1:
+                _, oldest = self._unpacked.popitem(last=False)
+                self._bytes -= 0 if oldest is None else len(oldest.content)
+        return block

@@ -1,0 +1,157 @@
+"""Counters of a Chrome trace: its C events, PyTorch's memory events, and memory dumps (v)."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from profiler.trace import Counter
+from profiler.traces.chrome_events import Events, arguments_of
+from profiler.traces.json_values import UNREADABLE_TIME
+from profiler.traces.lanes import ThreadNames, process_name
+from profiler.traces.losses import LossTally, moment
+
+NOT_A_NUMBER: Final = "counter value that is no number"
+MEMORY_EVENT: Final = "[memory]"
+"""What PyTorch's profiler calls its instants for an allocation or a release."""
+_DEVICE_TYPES: Final[Mapping[int, str]] = {0: "CPU", 1: "GPU", 6: "HIP", 9: "XLA", 12: "XPU", 13: "MPS", 20: "MTIA"}
+"""``DeviceType`` of PyTorch's c10, as far as profilers write it; the last is that of private-use backends."""
+_MEMORY_KEYS: Final = {
+    "bytes": "Bytes",
+    "allocated": "Total Allocated",
+    "reserved": "Total Reserved",
+    "device_type": "Device Type",
+    "device": "Device Id",
+}
+
+
+class _MemoryArguments(msgspec.Struct, rename=_MEMORY_KEYS):
+    bytes: float | None = None
+    allocated: float | None = None
+    reserved: float | None = None
+    device_type: int = 0
+    device: int = -1
+
+
+_MEMORY_ARGUMENTS: Final = msgspec.json.Decoder(_MemoryArguments)
+
+
+class _Series:
+    """Points of all counters as they come."""
+
+    def __init__(self) -> None:
+        self._points: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+
+    def add(self, process: str, name: str, series: str, time: int, value: float) -> None:
+        times, values = self._points[process, name, series]
+        times.append(time)
+        values.append(value)
+
+    def counters(self) -> tuple[Counter, ...]:
+        return tuple(
+            Counter(process, name, series, np.array(times, np.int64), np.array(values, np.float64))
+            for (process, name, series), (times, values) in self._points.items()
+        )
+
+
+def read_counters(data: bytes, events: Events, names: ThreadNames, tally: LossTally) -> tuple[Counter, ...]:
+    """All counters of a trace, one for each series, with times in order."""
+    columns = events.columns
+    memory = events.names.index(MEMORY_EVENT) if MEMORY_EVENT in events.names else -2
+    wanted = np.isin(columns.phase, np.frombuffer(b"Cv", np.uint8))
+    if memory >= 0:
+        wanted |= (columns.phase == ord("i")) & (columns.name == memory)
+    marks = np.flatnonzero(wanted & (columns.time_ns != UNREADABLE_TIME))
+    marks = marks[np.argsort(columns.time_ns[marks], kind="stable")]
+    processes = {pid: process_name(events.places[pid], names) for pid in np.unique(columns.pid[marks]).tolist()}
+    found = _Series()
+    running: dict[tuple[str, str], float] = defaultdict(float)
+    of_marks = (marks, columns.time_ns[marks], columns.phase[marks], columns.pid[marks])
+    starts = columns.arguments_start[marks]
+    spans = (starts, starts + columns.arguments_length[marks])
+    for event, time, phase, pid, start, end in zip(*(each.tolist() for each in (*of_marks, *spans)), strict=True):
+        process = processes[pid]
+        if phase == ord("i"):
+            if start < 0 or not _add_memory(found, running, data[start:end], process, time):
+                tally.add(NOT_A_NUMBER, 1, f"“{MEMORY_EVENT}” at {moment(time)}")
+            continue
+        arguments = arguments_of(data, columns, event)
+        name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
+        if phase == ord("v"):
+            for series, value in _dumped(arguments.get("dumps")):
+                found.add(process, "memory dump", series, time, value)
+            continue
+        if columns.id[event] >= 0:
+            name = f"{name} [{events.ids[columns.id[event]]}]"
+        for key, argument in arguments.items():
+            number = number_of(argument)
+            if number is None:
+                tally.add(NOT_A_NUMBER, 1, f"“{key}” of “{name}” at {moment(time)}")
+            else:
+                found.add(process, name, key, time, number)
+    return found.counters()
+
+
+def _add_memory(
+    found: _Series, running: dict[tuple[str, str], float], arguments: bytes, process: str, time: int
+) -> bool:
+    """Bytes that PyTorch's allocator held after an event; before it wrote totals, the sum of all changes.
+
+    False where the event's arguments are not as they should be.
+    """
+    try:
+        memory = _MEMORY_ARGUMENTS.decode(arguments)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    device = _DEVICE_TYPES.get(memory.device_type, f"device of type {memory.device_type}")
+    name = f"memory of {device}" + (f" {memory.device}" if memory.device >= 0 else "")
+    if memory.allocated is not None and memory.allocated >= 0:
+        found.add(process, name, "allocated", time, memory.allocated)
+    elif memory.bytes is not None:
+        running[process, name] += memory.bytes
+        found.add(process, name, "allocated since the start", time, running[process, name])
+    if memory.reserved is not None and memory.reserved > 0:
+        found.add(process, name, "reserved", time, memory.reserved)
+    return True
+
+
+def _dumped(dumps: object) -> Iterator[tuple[str, float]]:
+    """The sizes in a memory dump of Chromium: totals of the process, and what each allocator holds."""
+    if not isinstance(dumps, dict):
+        return
+    totals = dumps.get("process_totals")
+    if isinstance(totals, dict):
+        for key, value in totals.items():
+            number = _hexadecimal(value)
+            if number is not None:
+                yield key, number
+    allocators = dumps.get("allocators")
+    if isinstance(allocators, dict):
+        for allocator, dump in allocators.items():
+            attributes = dump.get("attrs") if isinstance(dump, dict) else None
+            size = attributes.get("size") if isinstance(attributes, dict) else None
+            number = _hexadecimal(size.get("value")) if isinstance(size, dict) else None
+            if number is not None:
+                yield allocator, number
+
+
+def _hexadecimal(value: object) -> float | None:
+    if not isinstance(value, str):
+        return number_of(value)
+    try:
+        return float(int(value[:32], 16))
+    except ValueError:
+        return None
+
+
+def number_of(value: Any) -> float | None:
+    """A number, also one written as a string; None for anything else and for what has no place on an axis."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if np.isfinite(number) else None

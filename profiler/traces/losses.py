@@ -1,0 +1,101 @@
+"""What readers lose, in words: reasons, what each means, and the first example of each."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from profiler.trace import Losses
+
+OVERLAP: Final = "overlaps its neighbour"
+NEGATIVE_DURATION: Final = "negative duration"
+REPEATED: Final = "stored twice, shown once"
+TIME_RANGE: Final = "time out of range"
+BACKWARDS: Final = "arrow back in time"
+INTERNAL: Final = "internal event of the profiler"
+DROPPED: Final = "dropped while recording"
+
+_EXPLANATIONS: Final[Mapping[str, str]] = {
+    OVERLAP: "It begins within another slice of its thread and ends after it, so it is shown in a row of its own. "
+    "Clocks of low resolution and rounded times cause this.",
+    NEGATIVE_DURATION: "It ends before it begins; it is shown with the duration 0 where it begins.",
+    REPEATED: "TensorFlow's tracers store what ran on a stream again under “stream:all” and “memcpy”. Only the "
+    "stream's is kept, so that sums over lanes count it once.",
+    TIME_RANGE: "Its time or duration is too large to be one, so it cannot be shown.",
+    BACKWARDS: "What an arrow leads to began before what it comes from, as a kernel before its launch: the clocks of "
+    "host and device differ.",
+    INTERNAL: "TensorFlow marks it for its own analyses, as xprof does not show it either.",
+    DROPPED: "The profiler's buffer was full: these were never stored.",
+    "flow end without a start": "An arrow ends here, but the file has no beginning of the same category, name and id.",
+    "flow start without an end": "An arrow begins here, but nothing of the same category, name and id follows.",
+    "flow event on no slice": "An arrow begins or ends at a time when nothing runs on that thread.",
+    "flow from a slice to itself": "Both ends of an arrow are in one slice.",
+    "begin without an end": "A B event that no E event closes; it is shown up to the end of the trace.",
+    "end without a begin": "An E event on a thread where nothing is open; its begin was before the recording.",
+    "end with another name than its begin": "An E event closed a B event of another name: the innermost one.",
+    "asynchronous begin without an end": "Nothing ends the operation of this category and id; it is shown up to "
+    "the end of the trace.",
+    "asynchronous end without a begin": "The operation of this category and id began before the recording.",
+    "context without an end": "Nothing leaves the context of this id; it is shown up to the end.",
+    "context left unentered": "The context of this id was entered before the recording.",
+    "object without an end": "Nothing deletes the object of this category and id; it is shown up to the end.",
+    "object deleted without being made": "The object of this category and id was made before the recording.",
+    "event without a readable time": "Its “ts” is missing or no number of microseconds, so it has no place.",
+    "complete event without a readable duration": "Its “dur” is missing or no number; it is shown with the duration 0.",
+    "event without a phase": "It has no “ph” of one letter, so nobody can know what it is.",
+    "unreadable event": "An element of the array of events that is damaged or no object.",
+    "counter value that is no number": "A counter's argument is a text, a structure, or no finite number.",
+    "sample without a stack": "A sample names a stack frame that the file does not have.",
+    "stack frame that is its own parent": "Stacks that lead to it are cut there.",
+    "event without a time": "It stands for many occurrences, of which only the number is known.",
+    "unreadable part": "A part of the file that is damaged.",
+}
+_EXPLANATIONS_OF_KINDS: Final[tuple[tuple[str, str], ...]] = (
+    ("event of phase ", "No reader of this format gives this phase a meaning."),
+    ("metadata event ", "It says something about a process or thread that has no place here."),
+)
+
+
+def explain(reason: str) -> str:
+    """What a reason of `Losses.counts` means, in a sentence or two; "" for one that nobody explained."""
+    if reason in _EXPLANATIONS:
+        return _EXPLANATIONS[reason]
+    return next((text for start, text in _EXPLANATIONS_OF_KINDS if reason.startswith(start)), "")
+
+
+class LossTally:
+    """Losses as a reader meets them."""
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._examples: dict[str, str] = {}
+        self.notes: list[str] = []
+
+    def add(self, reason: str, count: int = 1, example: str = "") -> None:
+        """Counts more of a reason; the first example of it is kept."""
+        if not count:
+            return
+        self._counts[reason] = self._counts.get(reason, 0) + count
+        if example:
+            self._examples.setdefault(reason, example)
+
+    def losses(self) -> Losses:
+        """All that was counted."""
+        return Losses(dict(self._counts), tuple(self.notes), dict(self._examples))
+
+
+def merged(*parts: Losses) -> Losses:
+    """Losses of several stages of reading as one: counts add up, the first example of a reason stays."""
+    counts: dict[str, int] = {}
+    examples: dict[str, str] = {}
+    for part in parts:
+        for reason, count in part.counts.items():
+            if count:
+                counts[reason] = counts.get(reason, 0) + count
+        for reason, example in part.examples.items():
+            examples.setdefault(reason, example)
+    return Losses(counts, tuple(note for part in parts for note in part.notes), examples)
+
+
+def moment(time_ns: int) -> str:
+    """A time as an example names it."""
+    sign = "-" if time_ns < 0 else ""
+    return f"{sign}{abs(time_ns) // 10**6}.{abs(time_ns) % 10**6:06d} ms"

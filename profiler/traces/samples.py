@@ -1,0 +1,302 @@
+"""Sampled stacks of a Chrome trace -> slices: what stayed on the stack from one sample to the next is one slice.
+
+Samples come in three forms: events of phase P with a stack or the number of one, the top-level array ``samples``, and
+the CPU profiles of V8 (events "Profile" and "ProfileChunk"). Stacks are told in ``stackFrames`` as frames with parents.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from profiler.traces.build import EARLIEST_NS, LATEST_NS
+from profiler.traces.chrome_events import Columns, Events, arguments_of, decode_json
+from profiler.traces.json_values import UNREADABLE_TIME
+from profiler.traces.losses import LossTally
+
+MOST_FRAMES: Final = 1000
+"""Deeper stacks are cut: their outermost frames are kept."""
+CATEGORY: Final = "sample"
+
+Stack = tuple[str, ...]
+"""Names of frames, the outermost first."""
+
+
+class Sample(NamedTuple):
+    """Where a thread was at a moment."""
+
+    pid: str
+    tid: str
+    time_ns: int
+    stack: Stack
+
+
+class SampledSlice(NamedTuple):
+    """A frame that was on the stack of one thread in consecutive samples."""
+
+    pid: str
+    tid: str
+    start_ns: int
+    duration_ns: int
+    name: str
+
+
+class StackFrames:
+    """The stack frames of a file, by their number's text."""
+
+    def __init__(self, frames: object, tally: LossTally) -> None:
+        self._frames: Mapping[str, Any] = frames if isinstance(frames, dict) else {}
+        self._stacks: dict[str, Stack] = {}
+        self._tally = tally
+
+    def __bool__(self) -> bool:
+        return bool(self._frames)
+
+    def stack(self, number: object) -> Stack:
+        """The stack that ends in a frame; () where the file does not have it."""
+        key = str(number)
+        if key in self._stacks:
+            return self._stacks[key]
+        names: list[str] = []
+        seen: set[str] = set()
+        at: str | None = key
+        while at is not None and at not in seen and len(names) < MOST_FRAMES:
+            frame = self._frames.get(at)
+            if not isinstance(frame, dict):
+                break
+            seen.add(at)
+            names.append(str(frame.get("name", at)))
+            parent = frame.get("parent")
+            at = None if parent is None else str(parent)
+        if at in seen:
+            self._tally.add("stack frame that is its own parent", 1, f"frame {at}")
+        self._stacks[key] = tuple(reversed(names))
+        return self._stacks[key]
+
+
+def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
+    """Slices of all threads; a sample lasts until the next of its thread, the last as long as the one before."""
+    by_thread: dict[tuple[str, str], list[Sample]] = defaultdict(list)
+    for sample in samples:
+        by_thread[sample.pid, sample.tid].append(sample)
+    every: list[SampledSlice] = []
+    for (pid, tid), of_thread in by_thread.items():
+        of_thread.sort(key=lambda sample: sample.time_ns)
+        open_: list[tuple[str, int]] = []
+        found: list[tuple[int, SampledSlice]] = []
+
+        def close(
+            depth: int,
+            now: int,
+            place: tuple[str, str] = (pid, tid),
+            open_: list[tuple[str, int]] = open_,
+            found: list[tuple[int, SampledSlice]] = found,
+        ) -> None:
+            while len(open_) > depth:
+                name, begin = open_.pop()
+                found.append((len(open_), SampledSlice(*place, begin, now - begin, name)))
+
+        for sample in of_thread:
+            common = 0
+            for (name, _), frame in zip(open_, sample.stack, strict=False):
+                if name != frame:
+                    break
+                common += 1
+            close(common, sample.time_ns)
+            open_.extend((name, sample.time_ns) for name in sample.stack[common:])
+        last = of_thread[-1].time_ns
+        close(0, last + (last - of_thread[-2].time_ns if len(of_thread) > 1 else 0))
+        # Of equal times, the one that was called first comes first, and is shown above.
+        every += [slice_ for _, slice_ in sorted(found, key=lambda entry: entry[0])]
+    return every
+
+
+def samples_of(
+    data: bytes,
+    events: Events,
+    metadata: Mapping[str, Any],
+    frames: StackFrames,
+    tally: LossTally,
+    nanoseconds: Callable[[object], int],
+) -> tuple[list[Sample], list[int]]:
+    """All samples of a trace, and the numbers of the events that they came from.
+
+    ``nanoseconds`` converts a time as the file has it; `UNREADABLE_TIME` is none.
+    """
+    columns = events.columns
+    found: list[Sample] = []
+    used: list[int] = []
+    profiles = _Profiles(nanoseconds)
+    for event in np.flatnonzero(columns.phase == ord("P")).tolist():
+        name = events.names[columns.name[event]] if columns.name[event] >= 0 else ""
+        place = events.places[columns.pid[event]], events.places[columns.tid[event]]
+        if name in ("Profile", "ProfileChunk"):
+            arguments = arguments_of(data, columns, event)
+            identity = events.ids[columns.id[event]] if columns.id[event] >= 0 else ""
+            if profiles.add(name, (place[0], identity), place, arguments.get("data")):
+                used.append(event)
+            continue
+        stack = _own_stack(data, events, event, frames)
+        if stack is None or columns.time_ns[event] == UNREADABLE_TIME:
+            continue
+        if not stack:
+            tally.add("sample without a stack", 1, f"event {event}")
+            continue
+        used.append(event)
+        found.append(Sample(*place, int(columns.time_ns[event]), stack))
+    found += profiles.samples()
+    found += _listed(metadata.get("samples"), frames, events, tally, nanoseconds)
+    return [sample for sample in found if EARLIEST_NS <= sample.time_ns <= LATEST_NS], used
+
+
+def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callable[[int], Stack] | None:
+    """What gives the stack that an event of a file began in; None where no event of the file has one."""
+    if not events.stacks and not events.frames:
+        return None
+
+    def stack_of(event: int) -> Stack:
+        return (_own_stack(data, events, event, frames) or ()) if event < len(events.columns.phase) else ()
+
+    return stack_of
+
+
+def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> Stack | None:
+    """The stack of an event of phase P, None for one that names none."""
+    if event in events.stacks:
+        start, length = events.stacks[event]
+        listed = decode_json(data[start : start + length])
+        return tuple(str(frame) for frame in reversed(listed[:MOST_FRAMES])) if isinstance(listed, list) else ()
+    number = events.columns.stack_frame[event]
+    return None if number < 0 else frames.stack(events.frames[number])
+
+
+def _listed(
+    samples: object, frames: StackFrames, events: Events, tally: LossTally, nanoseconds: Callable[[object], int]
+) -> list[Sample]:
+    if not isinstance(samples, list):
+        return []
+    columns = events.columns
+    pid_of: dict[str, str] = {}
+    for pid, tid in {*zip(columns.pid.tolist(), columns.tid.tolist(), strict=True)}:
+        pid_of.setdefault(events.places[tid], events.places[pid])
+    found = []
+    for sample in samples:
+        if not isinstance(sample, dict):
+            tally.add("unreadable event", 1, "an element of “samples”")
+            continue
+        time = nanoseconds(sample.get("ts"))
+        stack = frames.stack(sample.get("sf"))
+        if time == UNREADABLE_TIME:
+            tally.add("event without a readable time", 1, "an element of “samples”")
+        elif not stack:
+            tally.add("sample without a stack", 1, f"an element of “samples” with frame {sample.get('sf')}")
+        else:
+            tid = str(sample.get("tid", ""))
+            found.append(Sample(str(sample.get("pid", pid_of.get(tid, "0"))), tid, time, stack))
+    return found
+
+
+class _Profiles:
+    """CPU profiles of V8: nodes with parents, and per sample a node and the time since the one before."""
+
+    def __init__(self, nanoseconds: Callable[[object], int]) -> None:
+        self._nanoseconds = nanoseconds
+        self._starts: dict[tuple[str, str], tuple[tuple[str, str], int]] = {}
+        self._nodes: dict[tuple[str, str], dict[str, dict[str, Any]]] = defaultdict(dict)
+        self._samples: dict[tuple[str, str], list[tuple[object, int]]] = defaultdict(list)
+
+    def add(self, name: str, key: tuple[str, str], place: tuple[str, str], profile: object) -> bool:
+        """Takes an event; False where it is not of this form."""
+        if not isinstance(profile, dict):
+            return False
+        if name == "Profile":
+            start = self._nanoseconds(profile.get("startTime"))
+            if start == UNREADABLE_TIME:
+                return False
+            self._starts[key] = (place, start)
+        cpu_profile = profile.get("cpuProfile")
+        if not isinstance(cpu_profile, dict):
+            return name == "Profile"
+        for node in _listed_objects(cpu_profile.get("nodes")):
+            called = node.get("callFrame")
+            parent = node.get("parent")
+            frame = {"name": (called.get("functionName") if isinstance(called, dict) else "") or "(anonymous)"}
+            self._nodes[key][str(node.get("id"))] = frame | ({} if parent is None else {"parent": str(parent)})
+        deltas = profile.get("timeDeltas", cpu_profile.get("timeDeltas"))
+        samples = cpu_profile.get("samples")
+        if isinstance(deltas, list) and isinstance(samples, list):
+            for node_id, delta in zip(samples, deltas, strict=False):
+                passed = self._nanoseconds(delta)
+                self._samples[key].append((node_id, 0 if passed == UNREADABLE_TIME else passed))
+        return True
+
+    def samples(self) -> list[Sample]:
+        """The samples of all profiles that have begun."""
+        found = []
+        for key, (place, start) in self._starts.items():
+            frames = StackFrames(self._nodes[key], LossTally())
+            now = start
+            for node_id, passed in self._samples[key]:
+                now += passed
+                found.append(Sample(*place, now, tuple(name for name in frames.stack(node_id) if name != "(root)")))
+        return found
+
+
+def _listed_objects(value: object) -> Sequence[dict[str, Any]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def with_slices(events: Events, slices: Sequence[SampledSlice], used: Sequence[int]) -> Events:
+    """The same events with those of samples replaced by complete events on threads called "<tid> samples"."""
+    if not slices and not used:
+        return events
+    names = _Numbers(events.names)
+    places = _Numbers(events.places)
+    categories = _Numbers(events.categories)
+    count = len(slices)
+    columns = events.columns
+    columns.phase[np.array(used, np.int64)] = 0
+    columns.time_ns[np.array(used, np.int64)] = UNREADABLE_TIME
+    columns.name[np.array(used, np.int64)] = -1
+    columns.arguments_start[np.array(used, np.int64)] = -1
+    none = np.full(count, -1, np.int32)
+    added = Columns(
+        phase=np.full(count, ord("X"), np.uint8),
+        name=np.array([names[sample.name] for sample in slices], np.int32),
+        category=np.full(count, categories[CATEGORY], np.int32),
+        time_ns=np.array([sample.start_ns for sample in slices], np.int64),
+        duration_ns=np.array([sample.duration_ns for sample in slices], np.int64),
+        pid=np.array([places[sample.pid] for sample in slices], np.int32),
+        tid=np.array([places[f"{sample.tid} samples"] for sample in slices], np.int32),
+        id=none,
+        bind_id=none,
+        arguments_start=none.astype(np.int64),
+        arguments_length=np.zeros(count, np.int64),
+        stack_frame=none,
+        to_enclosing=np.zeros(count, np.bool_),
+        flow_in=np.zeros(count, np.bool_),
+        flow_out=np.zeros(count, np.bool_),
+    )
+    return replace(
+        events,
+        columns=Columns(*(np.concatenate(parts) for parts in zip(*[columns, added], strict=True))),
+        names=names.texts,
+        places=places.texts,
+        categories=categories.texts,
+    )
+
+
+class _Numbers:
+    """Texts and their numbers; unknown ones are appended."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = list(texts)
+        self._numbers = {text: number for number, text in reversed(list(enumerate(self.texts)))}
+
+    def __getitem__(self, text: str) -> int:
+        if text not in self._numbers:
+            self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return self._numbers[text]

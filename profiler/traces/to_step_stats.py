@@ -1,0 +1,136 @@
+"""A `Trace` as StepStats, with devices and labels in the forms of TensorFlow's latest tracer (CuptiTracer)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, Final
+
+from profiler.trace import Lane, Trace
+from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+
+_NUMBER: Final = re.compile(r"[0-9]{1,9}")
+_DIRECTION: Final = re.compile(r"([HDAP])to([HDAP])")
+_DETAILS: Final[Mapping[str, str]] = {
+    "registers per thread": "regs",
+    "shared memory": "shm",
+    "grid": "grid",
+    "block": "block",
+    "bytes": "bytes",
+}
+_IN_LABELS: Final = str.maketrans({"(": "[", ")": "]", "\n": " ", "\r": " "})
+_COPIES: Final = frozenset({"gpu_memcpy", "Memcpy", "gpu_memset", "Memset"})
+_DATA_FLOW: Final = "DataFlow"
+MOST_NANOSECONDS: Final = (1 << 63) - 1
+
+
+def step_stats_of_trace(trace: Trace) -> StepStats:
+    """Slices and data flow of a trace as StepStats.
+
+    Each process is a device, its lanes are threads. Streams are devices "/device:GPU:<n>/stream:<id>", copies on them
+    are also in ".../memcpy", all kernels also in ".../stream:all", as TensorFlow stores them. Counters, other arrows
+    and most arguments have no place in this format: `not_carried` says what is lost.
+    """
+    step_stats = StepStats()
+    devices: dict[str, DeviceStepStats] = {}
+
+    def device(name: str) -> DeviceStepStats:
+        if name not in devices:
+            devices[name] = step_stats.dev_stats.add(device=name)
+        return devices[name]
+
+    inputs = _inputs(trace)
+    places = [_place(lane) for lane in trace.lanes]
+    threads: dict[tuple[str, int], int] = {}
+    for index, lane in enumerate(trace.lanes):
+        if places[index][1]:
+            continue
+        thread = threads[places[index][0], index] = sum(1 for place, _ in threads if place == places[index][0])
+        if lane.name != "operations":
+            device(places[index][0]).thread_names[thread] = lane.name
+    epoch = trace.epoch_ns or 0
+    columns = (trace.lane, trace.start_ns, trace.duration_ns, trace.name_id, trace.category_id)
+    for index, (lane_index, start, duration, name_id, category_id) in enumerate(
+        zip(*(column.tolist() for column in columns), strict=True)
+    ):
+        place, on_stream = places[lane_index]
+        name, category = trace.names[name_id], trace.categories[category_id]
+        arguments = trace.arguments[index]
+        node = _timed_node(min(start + epoch, MOST_NANOSECONDS), duration)
+        if not on_stream:
+            node.node_name = name
+            node.thread_id = threads[place, lane_index]
+            operation = str(arguments.get("op", "") or category or "unknown").translate(_IN_LABELS).replace(" ", "_")
+            node.timeline_label = f"{name.translate(_IN_LABELS)} = {operation}({', '.join(inputs.get(index, ()))})"
+            device(place).node_stats.append(node)
+            continue
+        copy = category in _COPIES
+        node.node_name = _copy_name(name, category) if copy else name
+        node.timeline_label = _label(node.node_name, arguments)
+        device(place).node_stats.append(node)
+        gpu = place.rpartition("/")[0]
+        device(f"{gpu}/memcpy" if copy else f"{gpu}/stream:all").node_stats.append(node)
+    return step_stats
+
+
+def not_carried(trace: Trace) -> str:
+    """What `step_stats_of_trace` leaves out of a trace, as a sentence; "" for nothing."""
+    flows = sum(trace.categories[category] != _DATA_FLOW for category in trace.flows.category_id.tolist())
+    lost = [f"{len(trace.counters):,} counters"] * bool(trace.counters) + [f"{flows:,} arrows"] * bool(flows)
+    return f"StepStats have no place for {' and '.join(lost)}, and for few arguments." if lost else ""
+
+
+def _inputs(trace: Trace) -> Mapping[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    flows = trace.flows
+    for source, target, category in zip(
+        flows.source.tolist(), flows.target.tolist(), flows.category_id.tolist(), strict=True
+    ):
+        if trace.categories[category] == _DATA_FLOW:
+            found[target].append(trace.names[int(trace.name_id[source])].translate(_IN_LABELS))
+    return found
+
+
+def _place(lane: Lane) -> tuple[str, bool]:
+    """The device of a lane, and whether it is a stream."""
+    if lane.kind not in ("stream", "memcpy"):
+        return (lane.process if lane.process.startswith("/") else f"/host:{lane.process}"), False
+    number = re.search(r"gpu\D{0,2}([0-9]{1,9})", lane.process, re.IGNORECASE) or _NUMBER.fullmatch(str(lane.pid))
+    stream = _NUMBER.search(lane.name) or _NUMBER.search(str(lane.tid))
+    gpu = number[number.lastindex or 0] if number else "0"
+    return f"/device:GPU:{gpu}/stream:{stream[0] if stream else lane.name.replace(' ', '_')}", True
+
+
+def _copy_name(name: str, category: str) -> str:
+    if category.lower().endswith("memset"):
+        return "Memset"
+    direction = _DIRECTION.search(name)
+    return f"Memcpy{direction[1]}2{direction[2]}" if direction else "Memcpy"
+
+
+def _label(name: str, arguments: Mapping[str, Any]) -> str:
+    details = []
+    for key, short in _DETAILS.items():
+        value = arguments.get(key)
+        if isinstance(value, list) and value and all(isinstance(number, int) for number in value):
+            details.append(f"{short}:{','.join(map(str, value))}")
+        elif isinstance(value, int):
+            details.append(f"{short}:{value}")
+    # A label without any details would be taken for that of an older tracer.
+    label = " ".join([name, *(details or ["regs:0"])])
+    return f"{label}@@{arguments['node']}:{arguments['op']}" if {"node", "op"} <= arguments.keys() else label
+
+
+def _timed_node(start: int, duration: int) -> NodeExecStats:
+    micros = start // 1000
+    # The difference of two rounded times, not a rounded difference, so that what was nested stays nested.
+    lasting = (start + duration) // 1000 - micros
+    return NodeExecStats(
+        scheduled_micros=micros,
+        scheduled_nanos=start,
+        all_start_micros=micros,
+        all_start_nanos=start,
+        op_end_rel_micros=lasting,
+        op_end_rel_nanos=duration,
+        all_end_rel_micros=lasting,
+        all_end_rel_nanos=duration,
+    )

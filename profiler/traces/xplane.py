@@ -1,0 +1,540 @@
+"""``*.xplane.pb``: what the profilers of TensorFlow, JAX and PyTorch/XLA store (XSpace).
+
+A plane is a host or a device, a line a thread or a stream of it. Events have their names and arguments ("stats") by
+number; the texts are in the plane. Planes and lines are found in the bytes themselves, and events become columns
+without an object for each, so that a file costs about as much memory as it is large.
+
+What is shown is what OpenXLA's xprof shows (``xplane_to_trace_container.cc`` and its preprocessing): display names, the
+regions of threads between their start and stop marks, no internal events; but all of it, not the first million.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from profiler.traces.build import (
+    LATEST_NS,
+    Arranged,
+    RawSlices,
+    arrange,
+    assemble,
+    find_steps,
+    intern_used,
+)
+from profiler.traces.error import TraceError
+from profiler.traces.losses import INTERNAL, TIME_RANGE, LossTally, merged, moment
+from profiler.traces.wire import Fields, XEventColumns, fields_of, scan_events, stat_numbers, varint_fields
+from summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
+
+CONTEXT: Final = "context"
+"""Category of the arrows from what handed work on to what took it up, on another thread."""
+REGION: Final = "ThreadpoolListener::Region"
+_REGION_START: Final = "ThreadpoolListener::StartRegion"
+_REGION_STOP: Final = "ThreadpoolListener::StopRegion"
+_ALLOCATIONS: Final = frozenset({"MemoryAllocation", "MemoryDeallocation"})
+_INTERNAL: Final = _ALLOCATIONS | {
+    "PrefetchProduce", "PrefetchConsume", "ParallelInterleaveProduce", "ParallelInterleaveConsume",
+    "ParallelInterleaveInitializeInput", "ParallelMapProduce", "ParallelMapConsume", "MapAndBatchProduce",
+    "MapAndBatchConsume", "ParseExampleProduce", "ParseExampleConsume", "ParallelBatchProduce",
+    "ParallelBatchConsume",
+}  # fmt: skip
+"""Events that only the analyses of TensorFlow use; memory events become counters."""
+_CONTEXT_STATS: Final = ("_pt", "_p", "_ct", "_c")
+"""Kind and number of the producer and of the consumer that an event is."""
+_STEP_STAT: Final = "step_num"
+_INTERNAL_STATS: Final = frozenset({*_CONTEXT_STATS, "_r"})
+"""Stats that are no arguments; the last marks the root of a step."""
+_CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", CONTEXT)
+_COUNTER_LINE: Final = "_counters_"
+
+
+@dataclass
+class _Plane:
+    """A plane with its texts and lines, and where its events are."""
+
+    name: str = ""
+    number: int = 0
+    event_metadata: dict[int, XEventMetadata] = field(default_factory=dict)
+    stat_names: dict[int, str] = field(default_factory=dict)
+    stats: dict[str, Any] = field(default_factory=dict)
+    lines: list[tuple[int, int]] = field(default_factory=list)
+    """Start and end of each line in the file."""
+
+
+@dataclass
+class _Line:
+    number: int
+    name: str
+    timestamp_ns: int
+    events: XEventColumns
+
+
+def looks_like_xplane(data: bytes) -> bool:
+    """Whether the bytes begin with an XPlane, or with what else an XSpace may have first."""
+    buffer = np.frombuffer(data, np.uint8)
+    try:
+        first = next(fields_of(buffer, 0, len(data)), None)
+    except ValueError:
+        return False
+    if first is None or first.wire_type != 2 or first.number != 1:
+        return False
+    try:
+        plane = [found.number for found, _ in zip(fields_of(buffer, first.start, min(first.end, len(data))), range(50))]  # noqa: B905
+    except ValueError:
+        return False
+    # A plane has a number or a name before its lines; DeviceStepStats, which begin alike, have their name at 1.
+    return bool(plane) and plane[0] in (1, 2, 3) and _named(data, buffer, first.start, first.end)
+
+
+def _named(data: bytes, buffer: NDArray[np.uint8], start: int, end: int) -> bool:
+    for found in fields_of(buffer, start, min(end, len(data))):
+        if found.number == 1:
+            if found.wire_type != 0:
+                return False
+        elif found.number == 2 and found.wire_type == 2:
+            text = data[found.start : found.end]
+            return text.decode(errors="replace").isprintable() and bool(text)
+        else:
+            return False
+    return False
+
+
+def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace:
+    """Read an XSpace; ``name`` is for messages. What is damaged or cut off is left out and counted.
+
+    Raises:
+        TraceError: no plane of it can be read.
+    """
+    tally = LossTally()
+    buffer = np.frombuffer(data, np.uint8)
+    planes, remarks, hosts = _planes(data, buffer, tally)
+    if not planes:
+        raise TraceError(f"{name} holds no plane that can be read. Expected an XSpace, as TensorFlow and JAX write.")
+    epoch_ns = next(
+        (stats[key] for stats in (plane.stats for plane in planes) if (key := "profile_start_time") in stats), None
+    )
+    collected = _Collected(data, tally)
+    for number, plane in enumerate(planes):
+        for line in _lines(data, buffer, plane, tally):
+            collected.add_line(plane, number, line)
+    return collected.trace(
+        notes=(*notes, *remarks),
+        metadata={"hostnames": hosts} | {plane.name: plane.stats for plane in planes if plane.stats},
+        epoch_ns=epoch_ns if isinstance(epoch_ns, int) and 0 < epoch_ns <= LATEST_NS else None,
+    )
+
+
+def _planes(
+    data: bytes, buffer: NDArray[np.uint8], tally: LossTally
+) -> tuple[list[_Plane], tuple[str, ...], list[str]]:
+    planes: list[_Plane] = []
+    remarks: list[str] = []
+    hosts: list[str] = []
+    for found in _readable(fields_of(buffer, 0, len(data)), tally, "the file"):
+        text = "" if found.number == 1 else data[found.start : found.end].decode(errors="replace")
+        if found.number == 1 and found.wire_type == 2:
+            plane = _plane(data, buffer, found, tally)
+            if plane.name or plane.lines:
+                planes.append(plane)
+        elif found.number in (2, 3):
+            remarks.append(f"the profiler said: {text}")
+        elif found.number == 4:
+            hosts.append(text)
+    return planes, tuple(remarks), hosts
+
+
+def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally) -> _Plane:
+    plane = _Plane()
+    stats: list[XStat] = []
+    for found in _readable(fields_of(buffer, at.start, at.end), tally, f"a plane at byte {at.start}"):
+        if found.number == 3 and found.wire_type == 2:
+            plane.lines.append((found.start, found.end))
+            continue
+        if found.end > len(data):
+            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}")
+            continue
+        part = data[found.begin : found.end]
+        try:
+            # The rest of a plane is small: as a message of one field.
+            message = XPlane.FromString(part)
+        except DecodeError:
+            tally.add("unreadable part", 1, f"a field of a plane at byte {found.start}")
+            continue
+        plane.name = message.name or plane.name
+        plane.number = message.id or plane.number
+        plane.event_metadata.update(message.event_metadata.items())
+        plane.stat_names.update((number, said.name) for number, said in message.stat_metadata.items())
+        stats += message.stats
+    said = {plane.stat_names.get(stat.metadata_id, ""): _value(plane, stat) for stat in stats}
+    plane.stats = {key: value for key, value in said.items() if not isinstance(value, bytes)}
+    return plane
+
+
+def _lines(data: bytes, buffer: NDArray[np.uint8], plane: _Plane, tally: LossTally) -> Iterator[_Line]:
+    for start, end in plane.lines:
+        numbers = varint_fields(buffer, start, min(end, len(data)), (1, 3, 10))
+        texts = {2: "", 11: ""}
+        end = min(end, len(data))
+        for found in _readable(fields_of(buffer, start, end, stop_at=4), tally, f"a line of {plane.name}"):
+            if found.number in texts and found.wire_type == 2:
+                texts[found.number] = data[found.start : found.end].decode(errors="replace")
+        name = texts[11] or texts[2]
+        events = scan_events(buffer, start, end)
+        if events.damaged_at >= 0:
+            tally.add("unreadable part", 1, f"line “{name}” of {plane.name} from byte {events.damaged_at}")
+        yield _Line(numbers[2] or numbers[0], name, numbers[1], events)
+
+
+def _readable(fields: Iterator[Fields], tally: LossTally, place: str) -> Iterator[Fields]:
+    """The fields up to where the bytes are no message."""
+    try:
+        yield from fields
+    except ValueError as error:
+        tally.add("unreadable part", 1, f"{place}: {error}")
+
+
+def _value(plane: _Plane, stat: XStat) -> Any:
+    kind = stat.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind == "ref_value":
+        return plane.stat_names.get(stat.ref_value, "")
+    return getattr(stat, kind)
+
+
+class XPlaneArguments:
+    """Stats of slices, decoded from the bytes for one slice at a time; those of the event's metadata come first."""
+
+    def __init__(
+        self,
+        data: bytes,
+        planes: Sequence[_Plane],
+        plane_of: NDArray[np.int16],
+        starts: NDArray[np.int64],
+        lengths: NDArray[np.int32],
+    ) -> None:
+        self._data = data
+        self._planes = planes
+        self._plane_of = plane_of
+        self._starts = starts
+        self._lengths = lengths
+
+    def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
+        start = int(self._starts[slice_index])
+        if start < 0:
+            return {}
+        plane = self._planes[int(self._plane_of[slice_index])]
+        return _arguments(plane, self._data[start : start + int(self._lengths[slice_index])])
+
+
+def _arguments(plane: _Plane, encoded: bytes) -> dict[str, Any]:
+    try:
+        event = XEvent.FromString(encoded)
+    except DecodeError:
+        return {}
+    arguments: dict[str, Any] = {}
+    metadata = plane.event_metadata.get(event.metadata_id)
+    if metadata is not None and metadata.display_name:
+        arguments["long_name"] = metadata.name
+    for stat in [*(metadata.stats if metadata is not None else ()), *event.stats]:
+        name = plane.stat_names.get(stat.metadata_id, "")
+        value = _value(plane, stat)
+        if value is not None and not isinstance(value, bytes) and name not in _INTERNAL_STATS:
+            arguments[name] = value
+    return arguments
+
+
+def _lane_kind(plane: str, line: str) -> LaneKind:
+    if not plane.startswith("/device:"):
+        return "host" if plane.startswith("/host:") else "other"
+    if "Memcpy" in line and "Compute" not in line:
+        return "memcpy"
+    return "stream" if line.lower().startswith("stream") else "device"
+
+
+class _Collected:
+    """Slices of all lines as they come."""
+
+    def __init__(self, data: bytes, tally: LossTally) -> None:
+        self._data = data
+        self._tally = tally
+        self._planes: list[_Plane] = []
+        self._lanes: list[Lane] = []
+        self._texts: dict[str, int] = {}
+        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._buffer = np.frombuffer(data, np.uint8)
+        self._producers: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._consumers: list[tuple[tuple[int, int], int]] = []
+        self._steps: list[tuple[int, int]] = []
+        """Slice and number of each step that the host marks."""
+        self._slices = 0
+        self._counters: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+
+    def _text(self, text: str) -> int:
+        return self._texts.setdefault(text, len(self._texts))
+
+    def add_line(self, plane: _Plane, plane_number: int, line: _Line) -> None:
+        """Takes the events of a line."""
+        if not self._planes or self._planes[-1] is not plane:
+            self._planes.append(plane)
+        events = line.events
+        timed = events.occurrences < 0
+        self._tally.add("event without a time", int(np.count_nonzero(~timed)), f"in “{line.name}” of {plane.name}")
+        # Picoseconds are added before they are rounded, as two halves of a nanosecond are a whole one.
+        start = line.timestamp_ns + (events.offset_ps + 500) // 1000
+        duration = (events.offset_ps + events.duration_ps + 500) // 1000 - (events.offset_ps + 500) // 1000
+        fitting = timed & (np.abs(events.offset_ps) < 1 << 61) & (events.duration_ps < 1 << 61)
+        fitting &= (start >= -LATEST_NS) & (start <= LATEST_NS) & (abs(line.timestamp_ns) <= LATEST_NS)
+        out = np.flatnonzero(timed & ~fitting)
+        if len(out):
+            self._tally.add(TIME_RANGE, len(out), f"event {out[0]} of “{line.name}” of {plane.name}")
+        metadata = self._metadata(plane, events.metadata_id)
+        shown = fitting & (metadata.shown[metadata.number])
+        self._count_internal(plane, line, events, metadata, fitting & ~shown, start)
+        if line.name == _COUNTER_LINE or line.name.startswith("counters_"):
+            self._add_counters(plane, events, metadata, fitting, start)
+            return
+        kept = np.flatnonzero(shown)
+        lane = len(self._lanes)
+        self._lanes.append(
+            Lane(
+                plane.name,
+                line.name or f"line {line.number}",
+                plane_number,
+                line.number & 0xFFFFFFFF,
+                _lane_kind(plane.name, line.name),
+                0,
+            )
+        )
+        self._note_marks(plane, events, kept)
+        self._add(
+            lane,
+            start[kept],
+            duration[kept],
+            metadata.name[metadata.number[kept]],
+            events.start[kept],
+            events.length[kept],
+        )
+        self._add_regions(lane, events, metadata, fitting, start)
+
+    def _add(
+        self,
+        lane: int,
+        start: NDArray[np.int64],
+        duration: NDArray[np.int64],
+        name: NDArray[np.int32],
+        at: NDArray[np.int64],
+        length: NDArray[np.int64],
+    ) -> None:
+        self._slices += len(start)
+        self._parts.append(
+            {
+                "start": start,
+                "duration": duration,
+                "name": name.astype(np.int32),
+                "category": self._categories(name, self._lanes[lane].kind),
+                "lane": np.full(len(start), lane, np.int32),
+                "at": at,
+                "length": length.astype(np.int32),
+                "plane": np.full(len(start), len(self._planes) - 1, np.int16),
+            }
+        )
+
+    def _categories(self, name: NDArray[np.int32], kind: LaneKind) -> NDArray[np.int32]:
+        """What is on a stream is a kernel, or a copy if it is called one; elsewhere the format does not say."""
+        if kind not in ("stream", "memcpy"):
+            return np.zeros(len(name), np.int32)
+        used, number = np.unique(name, return_inverse=True)
+        texts = list(self._texts)
+        kinds = [3 if "memset" in (text := texts[one].lower()) else 2 if "memcpy" in text else 1 for one in used]
+        return np.array(kinds, np.int32)[number]
+
+    def _metadata(self, plane: _Plane, ids: NDArray[np.int64]) -> "_MetadataOfLine":
+        used, number = np.unique(ids, return_inverse=True)
+        names, shown, raw = [], [], []
+        for metadata_id in used.tolist():
+            metadata = plane.event_metadata.get(metadata_id)
+            raw.append("" if metadata is None else metadata.name)
+            names.append(self._text("" if metadata is None else metadata.display_name or metadata.name))
+            shown.append(raw[-1] not in _INTERNAL)
+        return _MetadataOfLine(number, np.array(names, np.int32), np.array(shown, np.bool_), raw)
+
+    def _count_internal(
+        self,
+        plane: _Plane,
+        line: _Line,
+        events: XEventColumns,
+        metadata: "_MetadataOfLine",
+        hidden: NDArray[np.bool_],
+        start: NDArray[np.int64],
+    ) -> None:
+        """Counts events that are not shown; those of memory become counters."""
+        for event in np.flatnonzero(hidden).tolist():
+            name = metadata.raw[int(metadata.number[event])]
+            if name not in _ALLOCATIONS:
+                self._tally.add(INTERNAL, 1, f"“{name}” on {plane.name}, {line.name} at {moment(int(start[event]))}")
+                continue
+            arguments = _arguments(plane, self._encoded(events, event))
+            allocator = f"memory of {arguments.get('allocator_name', 'an allocator')}"
+            for key, series in (
+                ("bytes_allocated", "allocated"),
+                ("bytes_reserved", "reserved"),
+                ("bytes_available", "available"),
+            ):
+                if isinstance(arguments.get(key), int):
+                    times, values = self._counters[plane.name, allocator, series]
+                    times.append(int(start[event]))
+                    values.append(float(arguments[key]))
+
+    def _add_counters(
+        self,
+        plane: _Plane,
+        events: XEventColumns,
+        metadata: "_MetadataOfLine",
+        fitting: NDArray[np.bool_],
+        start: NDArray[np.int64],
+    ) -> None:
+        for event in np.flatnonzero(fitting).tolist():
+            for series, value in _arguments(plane, self._encoded(events, event)).items():
+                if isinstance(value, int | float) and np.isfinite(value):
+                    times, values = self._counters[plane.name, metadata.raw[int(metadata.number[event])], series]
+                    times.append(int(start[event]))
+                    values.append(float(value))
+
+    def _encoded(self, events: XEventColumns, event: int) -> bytes:
+        return self._data[int(events.start[event]) : int(events.start[event] + events.length[event])]
+
+    def _note_marks(self, plane: _Plane, events: XEventColumns, kept: NDArray[np.int64]) -> None:
+        """Remembers steps, what hands work on (_pt, _p), and what takes it up (_ct, _c)."""
+        numbers = {name: number for number, name in plane.stat_names.items()}
+        wanted = [numbers.get(name, -1) for name in (*_CONTEXT_STATS, _STEP_STAT)]
+        with_stats = np.flatnonzero(events.stats[kept])
+        chosen = kept[with_stats]
+        if max(wanted) < 0 or not len(chosen):
+            return
+        values, present = stat_numbers(self._buffer, events.start[chosen], events.length[chosen], wanted)
+        slices = self._slices + with_stats
+        for mark in np.flatnonzero(present[:, 1]).tolist():
+            self._producers[int(values[mark, 0]), int(values[mark, 1])].append(int(slices[mark]))
+        for mark in np.flatnonzero(present[:, 3]).tolist():
+            self._consumers.append(((int(values[mark, 2]), int(values[mark, 3])), int(slices[mark])))
+        steps = np.flatnonzero(present[:, 4])
+        if not plane.name.startswith("/device:"):
+            self._steps += zip(slices[steps].tolist(), values[steps, 4].tolist(), strict=True)
+
+    def _add_regions(
+        self,
+        lane: int,
+        events: XEventColumns,
+        metadata: "_MetadataOfLine",
+        fitting: NDArray[np.bool_],
+        start: NDArray[np.int64],
+    ) -> None:
+        """Adds a slice from each start of a region to the stop that follows it on the thread."""
+        kinds = np.array(
+            [1 if raw == _REGION_START else 2 if raw == _REGION_STOP else 0 for raw in metadata.raw], np.int8
+        )
+        marks = np.flatnonzero(fitting & (kinds[metadata.number] > 0)) if len(kinds) else np.empty(0, np.int64)
+        marks = marks[np.argsort(start[marks], kind="stable")]
+        kind = kinds[metadata.number[marks]] if len(marks) else np.empty(0, np.int8)
+        first = np.flatnonzero((kind[:-1] == 1) & (kind[1:] == 2))
+        begins, ends = marks[first], marks[first + 1]
+        count = len(begins)
+        name = np.full(count, self._text(REGION) if count else 0, np.int32)
+        nowhere = np.full(count, -1, np.int64)
+        self._add(lane, start[begins], start[ends] - start[begins], name, nowhere, np.zeros(count, np.int64))
+
+    def trace(self, *, notes: tuple[str, ...], metadata: Mapping[str, Any], epoch_ns: int | None) -> Trace:
+        """The trace of all that was added."""
+        columns = {
+            key: np.concatenate([part[key] for part in self._parts] or [np.empty(0, dtype)])
+            for key, dtype in _COLUMNS.items()
+        }
+        name_id, names = intern_used(columns["name"], list(self._texts))
+        flow_category = np.array([_CATEGORIES.index(CONTEXT)], np.int32)
+        category_id, categories = intern_used(np.concatenate([columns["category"], flow_category]), _CATEGORIES)
+        raw = RawSlices(columns["start"], columns["duration"], columns["lane"], name_id, category_id[:-1])
+        arranged = arrange(raw, self._lanes)
+        order = arranged.order
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        return assemble(
+            arranged,
+            names=names,
+            categories=categories,
+            arguments=XPlaneArguments(
+                self._data, self._planes, columns["plane"][order], columns["at"][order], columns["length"][order]
+            ),
+            flows=self._flows(place, columns["start"], int(category_id[-1])),
+            counters=tuple(
+                _counter(process, name, series, times, values)
+                for (process, name, series), (times, values) in self._counters.items()
+            ),
+            steps=self._marked_steps(place, arranged, names),
+            losses=merged(Losses(notes=notes), self._tally.losses()),
+            metadata=metadata,
+            epoch_ns=epoch_ns,
+        )
+
+    def _flows(self, place: NDArray[np.int64], start: NDArray[np.int64], category: int) -> Flows:
+        pairs = []
+        times: dict[tuple[int, int], list[int]] = {}
+        for key, producers in self._producers.items():
+            producers.sort(key=lambda slice_: int(start[slice_]))
+            times[key] = [int(start[slice_]) for slice_ in producers]
+        for key, consumer in self._consumers:
+            # The last that handed on under this number before it was taken up: numbers are used again.
+            before = bisect_right(times.get(key, []), int(start[consumer]))
+            if before and self._producers[key][before - 1] != consumer:
+                pairs.append((self._producers[key][before - 1], consumer))
+        arrows = place[np.array(pairs, np.int64).reshape(-1, 2)]
+        return Flows(arrows[:, 0].copy(), arrows[:, 1].copy(), np.full(len(arrows), category, np.int32))
+
+    def _marked_steps(self, place: NDArray[np.int64], arranged: Arranged, names: Sequence[str]) -> tuple[Step, ...]:
+        """Steps by their number on the host, else those of a device's lane of steps."""
+        columns = arranged.columns
+        found: dict[int, Step] = {}
+        for slice_, number in self._steps:
+            index = int(place[slice_])
+            start, duration = int(columns.start_ns[index]), int(columns.duration_ns[index])
+            step = Step(number, names[int(columns.name_id[index])], start, duration)
+            # The longest of a number: what runs within a step may be marked with it too.
+            if number not in found or step.duration_ns > found[number].duration_ns:
+                found[number] = step
+        steps = tuple(sorted(found.values(), key=lambda step: step.start_ns))
+        return steps or find_steps(columns, names, arranged.lanes)
+
+
+@dataclass(frozen=True)
+class _MetadataOfLine:
+    """The metadata that the events of a line use."""
+
+    number: NDArray[np.int64]
+    """Of each event, an index into the others."""
+    name: NDArray[np.int32]
+    shown: NDArray[np.bool_]
+    raw: list[str]
+
+
+_COLUMNS: Final[Mapping[str, Any]] = {
+    "start": np.int64,
+    "duration": np.int64,
+    "name": np.int32,
+    "category": np.int32,
+    "lane": np.int32,
+    "at": np.int64,
+    "length": np.int32,
+    "plane": np.int16,
+}
+
+
+def _counter(process: str, name: str, series: str, times: list[int], values: list[float]) -> Counter:
+    order = np.argsort(np.array(times, np.int64), kind="stable")
+    return Counter(process, name, series, np.array(times, np.int64)[order], np.array(values, np.float64)[order])

@@ -1,0 +1,104 @@
+"""``stepscope convert``: which file it writes, what it says, and what it refuses."""
+
+import gzip
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import fsspec
+import pytest
+
+from dashboard.cli import main
+from profiler.traces import load_trace
+from profiler.traces.compression import zstd_compress
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.step_stats_pb2 import StepStats
+
+EVENTS = [
+    {"ph": "X", "name": "op", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 5, "args": {"a": 1}},
+    {"ph": "X", "name": "kernel", "cat": "kernel", "pid": 0, "tid": 7, "ts": 3, "dur": 2, "args": {"grid": [1, 1, 1]}},
+    {"ph": "C", "name": "memory", "pid": 1, "ts": 2, "args": {"used": 3}},
+    {"ph": "E", "pid": 1, "tid": 1, "ts": 9},
+]
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "a.trace.json"
+    path.write_text(json.dumps(EVENTS))
+    return path
+
+
+@pytest.mark.parametrize("name", ["b.json", "b.json.gz", "b.json.zst", "b.pb", "b.step_stats.pb", "b.sstrace"])
+def test_the_ending_says_the_format(trace: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / name
+    assert main(["convert", str(trace), "-o", str(output)]) == 0
+    content = output.read_bytes()
+    magic = {
+        "b.json": b"{",
+        "b.json.gz": b"\x1f\x8b",
+        "b.json.zst": b"\x28\xb5\x2f\xfd",
+        "b.sstrace": b"stepscope trace",
+    }
+    assert content.startswith(magic.get(name, b""))
+    if name == "b.pb":
+        assert len(RunMetadata.FromString(content).step_stats.dev_stats) == 3
+    if name == "b.step_stats.pb":
+        assert len(StepStats.FromString(content).dev_stats) == 3
+    found = load_trace(str(output))
+    assert sorted(found.names[name_id] for name_id in found.name_id) == ["kernel", "op"]
+    assert sorted(found.duration_ns.tolist()) == [2000, 5000]
+    said = capsys.readouterr().err.splitlines()
+    assert said[:2] == [
+        f"Wrote {output}: 2 slices on 2 lanes, {len(content):,} bytes.",
+        "Of what was read: 1 x end without a begin.",
+    ]
+    missing = "StepStats have no place for 1 counters, and for few arguments."
+    assert said[2:] == ([missing] if name.endswith(".pb") else [])
+
+
+def test_the_format_can_be_named(trace: Path, tmp_path: Path) -> None:
+    assert main(["convert", str(trace), "-o", str(tmp_path / "b"), "--to", "cache"]) == 0
+    assert (tmp_path / "b").read_bytes().startswith(b"stepscope trace 1\n")
+
+
+def test_traces_can_lie_elsewhere(trace: Path) -> None:
+    folder = f"memory://{uuid4().hex}"
+    with fsspec.open(f"{folder}/a.json.gz", "wb") as stream:
+        stream.write(gzip.compress(trace.read_bytes()))
+    assert main(["convert", f"{folder}/a.json.gz", "-o", f"{folder}/b.sstrace"]) == 0
+    assert len(load_trace(f"{folder}/b.sstrace")) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.json", "-o", "b.json"], "absent.json cannot be read: No such file or directory."),
+        (["a.trace.json", "-o", "b.txt"], "b.txt does not say which format is wanted. Expected an ending of .json"),
+        (["a.trace.json", "-o", "a.trace.json/b.json"], "a.trace.json/b.json cannot be written: "),
+        (["memory://nowhere/a.json", "-o", "b.json"], "memory://nowhere/a.json cannot be read: "),
+        (["notes.txt", "-o", "b.json"], "notes.txt is no trace. Expected a Chrome trace"),
+        (["empty.zst", "-o", "b.json"], "empty.zst is empty."),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    trace: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    (tmp_path / "notes.txt").write_text("not a trace")
+    (tmp_path / "empty.zst").write_bytes(zstd_compress(b""))
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"stepscope: {message}")
+
+
+def test_a_file_beyond_the_limit_is_refused(
+    trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("profiler.traces.most_bytes", lambda: 100)
+    assert main(["convert", str(trace), "-o", str(tmp_path / "b.json")]) == 2
+    assert "nothing of it was read. Expected at most" in capsys.readouterr().err

@@ -1,0 +1,241 @@
+"""XSpaces: a tiny one in, the whole table of what is read out."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from google.protobuf import text_format
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiler.trace import Trace
+from profiler.traces import TraceError, read_trace
+from profiler.traces.losses import explain
+from profiler.traces.xplane import looks_like_xplane
+from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.proto.step_stats_pb2 import StepStats
+from summary.proto.xplane_pb2 import XSpace
+from tests.profiler.test_traces_any_input import check_contract
+
+TEXT = """
+planes {
+  name: "/host:CPU"
+  lines {
+    id: 5000000000 name: "python" timestamp_ns: 1000
+    events { metadata_id: 1 offset_ps: 1000000 duration_ps: 9000400 stats { metadata_id: 1 int64_value: 7 } }
+    events {
+      metadata_id: 2 offset_ps: 2000000 duration_ps: 1000000
+      stats { metadata_id: 2 int64_value: 9 } stats { metadata_id: 3 uint64_value: 18446744073709551615 }
+      stats { metadata_id: 6 ref_value: 7 } stats { metadata_id: 8 bytes_value: "x" }
+    }
+    events { metadata_id: 6 num_occurrences: 4 }
+  }
+  lines {
+    id: 2 display_id: 22 name: "pool" display_name: "pool of threads" timestamp_ns: 1000
+    events { metadata_id: 3 offset_ps: 3000000 }
+    events {
+      metadata_id: 6 offset_ps: 4000500
+      stats { metadata_id: 4 int64_value: 9 } stats { metadata_id: 5 uint64_value: 18446744073709551615 }
+    }
+    events { metadata_id: 4 offset_ps: 5000000 }
+    events {
+      metadata_id: 5 offset_ps: 6000000
+      stats { metadata_id: 9 str_value: "cpu" } stats { metadata_id: 10 int64_value: 64 }
+    }
+  }
+  event_metadata { key: 1 value { id: 1 name: "train" stats { metadata_id: 6 str_value: "of all" } } }
+  event_metadata { key: 2 value { id: 2 name: "layer/op:MatMul" display_name: "MatMul" } }
+  event_metadata { key: 3 value { id: 3 name: "ThreadpoolListener::StartRegion" } }
+  event_metadata { key: 4 value { id: 4 name: "ThreadpoolListener::StopRegion" } }
+  event_metadata { key: 5 value { id: 5 name: "MemoryAllocation" } }
+  event_metadata { key: 6 value { id: 6 name: "work" } }
+  stat_metadata { key: 1 value { id: 1 name: "step_num" } }
+  stat_metadata { key: 2 value { id: 2 name: "_pt" } }
+  stat_metadata { key: 3 value { id: 3 name: "_p" } }
+  stat_metadata { key: 4 value { id: 4 name: "_ct" } }
+  stat_metadata { key: 5 value { id: 5 name: "_c" } }
+  stat_metadata { key: 6 value { id: 6 name: "note" } }
+  stat_metadata { key: 7 value { id: 7 name: "a text" } }
+  stat_metadata { key: 8 value { id: 8 name: "raw" } }
+  stat_metadata { key: 9 value { id: 9 name: "allocator_name" } }
+  stat_metadata { key: 10 value { id: 10 name: "bytes_allocated" } }
+}
+planes {
+  id: 1 name: "/device:GPU:0"
+  lines {
+    id: 7 name: "Stream #7(Compute,MemcpyH2D)" timestamp_ns: 1000
+    events { metadata_id: 1 offset_ps: 5000000 duration_ps: 1 }
+    events { metadata_id: 2 offset_ps: 6000000 duration_ps: 2000000 }
+  }
+  lines {
+    id: 9 name: "_counters_"
+    events { metadata_id: 3 offset_ps: 1000 stats { metadata_id: 1 double_value: 0.5 } }
+  }
+  event_metadata { key: 1 value { id: 1 name: "sgemm" } }
+  event_metadata { key: 2 value { id: 2 name: "MemcpyH2D" } }
+  event_metadata { key: 3 value { id: 3 name: "power" } }
+  stat_metadata { key: 1 value { id: 1 name: "watts" } }
+}
+planes {
+  name: "Task Environment"
+  stats { metadata_id: 1 uint64_value: 1795225657605640738 }
+  stat_metadata { key: 1 value { id: 1 name: "profile_start_time" } }
+}
+warnings: "a buffer was full"
+hostnames: "vm"
+"""
+
+
+def message() -> bytes:
+    return text_format.Parse(TEXT, XSpace()).SerializeToString()
+
+
+def test_lines_become_lanes_and_events_slices() -> None:
+    trace = read_trace(message(), name="tiny")
+    table = [
+        f"{trace.lanes[lane].process} {trace.lanes[lane].name} | {depth} | {start} | {duration} | "
+        f"{trace.names[name]} | {trace.categories[category]}"
+        for lane, depth, start, duration, name, category in zip(
+            trace.lane, trace.depth, trace.start_ns, trace.duration_ns, trace.name_id, trace.category_id, strict=True
+        )
+    ]
+    gpu = "/device:GPU:0 Stream #7(Compute,MemcpyH2D)"
+    assert table == [
+        "/host:CPU python | 0 | 2000 | 9000 | train | ",
+        "/host:CPU python | 1 | 3000 | 1000 | MatMul | ",
+        "/host:CPU pool of threads | 0 | 4000 | 2000 | ThreadpoolListener::Region | ",
+        "/host:CPU pool of threads | 0 | 6000 | 0 | ThreadpoolListener::StopRegion | ",
+        "/host:CPU pool of threads | 1 | 4000 | 0 | ThreadpoolListener::StartRegion | ",
+        "/host:CPU pool of threads | 1 | 5001 | 0 | work | ",
+        f"{gpu} | 0 | 6000 | 0 | sgemm | kernel",
+        f"{gpu} | 0 | 7000 | 2000 | MemcpyH2D | gpu_memcpy",
+    ]
+    assert [(lane.tid, lane.kind) for lane in trace.lanes] == [
+        (5000000000 & 0xFFFFFFFF, "host"),
+        (22, "host"),
+        (7, "stream"),
+    ]
+    assert [trace.arguments[index] for index in (0, 1, 2)] == [
+        {"note": "of all", "step_num": 7},
+        {"long_name": "layer/op:MatMul", "note": "a text"},
+        {},
+    ]
+    assert (trace.flows.source.tolist(), trace.flows.target.tolist()) == ([1], [5])
+    assert trace.categories[trace.flows.category_id[0]] == "context"
+    assert [(step.number, step.name, step.start_ns) for step in trace.steps] == [(7, "train", 2000)]
+    assert [(c.process, c.name, c.series, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("/host:CPU", "memory of cpu", "allocated", [7000], [64.0]),
+        ("/device:GPU:0", "power", "watts", [1], [0.5]),
+    ]
+    assert trace.epoch_ns == 1795225657605640738
+    assert trace.losses.counts == {"event without a time": 1}
+    assert trace.losses.notes == ("the profiler said: a buffer was full",)
+    assert trace.metadata["hostnames"] == ["vm"]
+
+
+def test_what_is_an_xspace_is_told_from_step_stats() -> None:
+    assert looks_like_xplane(message())
+    stats = StepStats()
+    stats.dev_stats.add(device="/cpu:0").node_stats.add(node_name="x", all_end_rel_micros=1)
+    for other in (stats, RunMetadata(step_stats=stats)):
+        assert not looks_like_xplane(other.SerializeToString())
+    assert len(read_trace(gzip.compress(message()), name="tiny")) == 8
+
+
+def test_unknown_texts_and_times_out_of_range_do_no_harm() -> None:
+    space = XSpace()
+    line = space.planes.add(name="/host:CPU").lines.add(name="t", timestamp_ns=5)
+    line.events.add(metadata_id=9, offset_ps=1000, duration_ps=1000).stats.add(metadata_id=8, ref_value=7)
+    line.events.add(metadata_id=9, offset_ps=(1 << 63) - 1)
+    line.events.add(metadata_id=9, offset_ps=0, duration_ps=-1000)
+    trace = read_trace(space.SerializeToString(), name="tiny")
+    assert (trace.names, trace.start_ns.tolist(), trace.arguments[1]) == (("",), [5, 6], {"": ""})
+    assert trace.losses.counts == {"time out of range": 1, "negative duration": 1}
+    assert all(explain(reason) for reason in trace.losses.counts)
+
+
+def check(data: bytes) -> Trace | None:
+    try:
+        trace = read_trace(data, name="any")
+    except TraceError:
+        return None
+    check_contract(trace)
+    return trace
+
+
+def test_truncation_anywhere() -> None:
+    data = message()
+    read = [check(data[:end]) for end in range(len(data))]
+    # A plane's texts are after its lines, so that what is left of a file still has slices, without names.
+    late = read[len(data) // 2]
+    assert late is not None
+    assert len(late) >= 4
+    assert late.losses.counts["unreadable part"] >= 1
+
+
+@given(st.integers(0, len(message()) * 8 - 1))
+def test_a_flipped_bit_anywhere(bit: int) -> None:
+    damaged = bytearray(message())
+    damaged[bit // 8] ^= 1 << bit % 8
+    check(bytes(damaged))
+
+
+any_int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-2, 3), any_int64, any_int64, any_int64), max_size=10),
+    any_int64,
+    st.sampled_from(["train", "MemoryAllocation", "ThreadpoolListener::StartRegion", ""]),
+    st.sampled_from(["_p", "_c", "step_num", "bytes_allocated", "x"]),
+)
+def test_any_events(events: list[tuple[int, int, int, int]], timestamp: int, name: str, stat: str) -> None:
+    space = XSpace()
+    plane = space.planes.add(name="/host:CPU")
+    plane.event_metadata[1].name = name
+    plane.event_metadata[2].name = "ThreadpoolListener::StopRegion"
+    plane.stat_metadata[1].name = stat
+    line = plane.lines.add(timestamp_ns=timestamp)
+    for metadata, offset, duration, value in events:
+        line.events.add(metadata_id=metadata, offset_ps=offset, duration_ps=duration).stats.add(
+            metadata_id=1, int64_value=value
+        )
+    assert check(space.SerializeToString()) is not None
+
+
+@pytest.mark.peers
+def test_a_profile_of_tensorflow_is_what_xprof_shows(peer: Callable[[str], Path]) -> None:
+    (path,) = peer("tensorflow2/keras/train/plugins/profile").rglob("*.xplane.pb")
+    trace = read_trace(path.read_bytes(), name=path.name)
+    events = json.loads(peer("tensorflow2.xprof_trace.json").read_bytes())["traceEvents"]
+    # What xprof's analysis of groups adds to what was recorded.
+    derived = ("group_id", "flow", "is_eager")
+
+    def texts(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted((key, str(value)) for key, value in arguments.items() if key not in derived))
+
+    def key(event: dict[str, Any]) -> tuple[int, str, int, int]:
+        return event["tid"], event["name"], round(event["ts"] * 1000), round(event.get("dur", 0) * 1000)
+
+    shown = [event for event in events if event.get("ph") in ("X", "i")]
+    expected = Counter((*key(event), texts(event.get("args", {}))) for event in shown)
+    columns = (trace.lane, trace.name_id, trace.start_ns, trace.duration_ns)
+    keys = [
+        (trace.lanes[lane].tid, trace.names[name], start, duration, texts(dict(trace.arguments[index])))
+        for index, (lane, name, start, duration) in enumerate(zip(*(c.tolist() for c in columns), strict=True))
+    ]
+    assert Counter(keys) == expected
+    assert len(keys) == 3497
+    names = {event["tid"]: event["args"]["name"] for event in events if event.get("name") == "thread_name"}
+    assert {lane.tid: lane.name for lane in trace.lanes} == names
+    # Both ends of an arrow are in one flow of xprof, whose lowest two bits are the direction.
+    flows = {key(event): int(event["args"]["flow"]) >> 2 for event in shown if "flow" in event.get("args", {})}
+    arrows = np.stack([trace.flows.source, trace.flows.target], axis=1).tolist()
+    assert len(arrows) == 665
+    assert all(flows[keys[source][:4]] == flows[keys[target][:4]] for source, target in arrows)
+    assert [step.number for step in trace.steps] == [4, 5, 6, 7, 8, 9]
