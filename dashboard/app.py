@@ -27,19 +27,23 @@ from dashboard.api import (
 )
 from dashboard.api.guard import HostGuard
 from dashboard.api.hparams import routes as hparams
-from dashboard.colors import assign_colors
 from dashboard.controls import fingerprint, off_loop, panel_stores, setting_id
 from dashboard.health import health_badge, register_progress
 from dashboard.live import Live
 from dashboard.numbers import count
-from dashboard.panels import PANELS
+from dashboard.page_assets import PageAssets
 from dashboard.panels.base import Panel
-from dashboard.state import View, decode, matching, pattern_error
-from summary.snapshot import Snapshot
+from dashboard.panels.registry import PANELS
+from dashboard.runs import routes as run_routes
+from dashboard.runs.listing import Listings
+from dashboard.runs.settings import RUN_SETTINGS
+from dashboard.runs.table import RunTable
+from dashboard.state import decode
 
 DATA_ROUTES = (
     core,
     runs,
+    run_routes,
     revision,
     scalars,
     timeseries,
@@ -59,6 +63,8 @@ DATA_ROUTES = (
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
 
+ASSETS = Path(__file__).parent / "assets"
+
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -66,21 +72,29 @@ INDEX = """<!DOCTYPE html>
 <title>{%title%}</title>
 <link rel="icon" type="image/svg+xml" href="/assets/icons/favicon.svg">
 {%css%}
+<!-- page styles -->
 </head>
 <body>
 {%app_entry%}
-<footer>{%config%}{%scripts%}{%renderer%}</footer>
+<footer>{%config%}{%scripts%}<!-- page scripts -->{%renderer%}</footer>
 </body>
 </html>
 """
 
 
-def build_app(live: Live, *, bound_host: str = "localhost", panels: Sequence[Panel] = PANELS) -> FastAPI:
+def build_app(
+    live: Live,
+    *,
+    bound_host: str = "localhost",
+    frame_origins: Sequence[str] = (),
+    panels: Sequence[Panel] = PANELS,
+) -> FastAPI:
     """The whole server over one log directory.
 
     Args:
         live: the log directory; the caller starts and stops it.
         bound_host: the address that the server listens on, which requests must name (`HostGuard`).
+        frame_origins: whose pages may show the dashboard in a frame, beside those of this machine.
         panels: the tabs, in order.
     """
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
@@ -90,32 +104,35 @@ def build_app(live: Live, *, bound_host: str = "localhost", panels: Sequence[Pan
         routes = panel.router(live)
         if routes is not None:
             server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
-    defaults = {setting.name: list(setting.format(setting.default)) for panel in panels for setting in panel.settings}
+    assets = PageAssets(ASSETS)
+    server.include_router(assets.router())
     app = Dash(
         "stepscope",
         server=server,
         backend="fastapi",
-        assets_folder=str(Path(__file__).parent / "assets"),
+        assets_folder=str(ASSETS),
         title=f"{Path(live.path).name or live.path} · Stepscope",
         update_title="",
         suppress_callback_exceptions=True,
-        index_string=INDEX,
+        index_string=INDEX.replace("<!-- page styles -->", assets.head).replace("<!-- page scripts -->", assets.foot),
+        include_assets_files=False,
         serve_locally=True,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         add_log_handler=False,
     )
-    app.layout = frame.page(defaults)
+    app.layout = frame.page([*RUN_SETTINGS, *(setting for panel in panels for setting in panel.settings)])
     register_frame(app, live, panels)
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
-    server.add_middleware(HostGuard, bound_host=bound_host)
+    server.add_middleware(HostGuard, bound_host=bound_host, frame_origins=frame_origins)
     return server
 
 
 def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
-    """The frame's callbacks: two on the server, four in ``assets/``."""
+    """The frame's callbacks: two on the server, six in ``assets/``."""
     by_name = {panel.name: panel for panel in panels}
+    listings = Listings()
 
     app.clientside_callback(
         ClientsideFunction("stepscope", "boot"),
@@ -154,54 +171,76 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         prevent_initial_call=True,
     )
 
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "startLive"),
+        Output("frame-key", "id"),
+        Input("frame-key", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "listRuns"),
+        Output("runs-listing", "id"),
+        Input("runs-listing", "data"),
+        prevent_initial_call=True,
+    )
+
     @app.callback(
-        Output("runs-grid", "rowData"),
+        Output("runs-listing", "data"),
         Output("run-count", "children"),
         Output(setting_id("run_filter"), "error"),
         Output(setting_id("tab"), "children"),
         Output(setting_id("tab"), "value"),
         Output("panel-name", "data"),
         Output("health", "children"),
+        Output("panel", "children"),
         Output("frame-key", "data"),
         Input("view", "data"),
         Input("revision", "data"),
         State("frame-key", "data"),
+        State("scheme", "data"),
         prevent_initial_call=True,
     )
     @off_loop
-    def update_frame(query: str | None, _revision: int | None, known: dict[str, str]) -> Any:
+    def update_frame(query: str | None, revision: int | None, known: dict[str, str], scheme: str | None) -> Any:
         """Brings the frame up to date; what is as the page has it already is not sent again."""
         if query is None:
             raise dash.exceptions.PreventUpdate
         snapshot = live.snapshot()
-        parts, name = frame_parts(snapshot, decode(query), panels, reading=live.reading)
+        table = RunTable(snapshot, decode(query))
+        parts, name = frame_parts(table, panels, reading=live.reading)
         keys = {part: fingerprint(value) for part, value in parts.items()}
+        news, keys["rows"] = listings.news(table, known.get("rows", ""))
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
         return (
-            changed["rows"],
+            no_update if news is None else news,
             changed["count"],
             changed["filter_error"],
             no_update if tabs is no_update else frame.tab_list([by_name[tab] for tab in parts["tabs"]]),
             changed["panel"] if name in by_name else no_update,
             changed["panel"],
             health_badge(snapshot) if changed["health"] is not no_update else no_update,
+            panel_content(name, query, revision, scheme) if changed["panel"] is not no_update else no_update,
             keys,
         )
 
     @app.callback(
-        Output("panel", "children"),
-        Input("panel-name", "data"),
+        Output("panel", "children", allow_duplicate=True),
+        Input("panel-again", "data"),
+        State("panel-name", "data"),
         State("view", "data"),
         State("revision", "data"),
         State("scheme", "data"),
         prevent_initial_call=True,
     )
     @off_loop
-    def open_panel(name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
-        """Puts the open tab's content on the page."""
+    def mount_again(_again: int, name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
+        """Puts the open tab's content on the page once more, where its controls have to follow the view."""
         if name is None or query is None:
             raise dash.exceptions.PreventUpdate
+        return panel_content(name, query, revision, scheme)
+
+    def panel_content(name: str, query: str, revision: int | None, scheme: str | None) -> Any:
         if name == EMPTY_PAGE:
             return frame.empty(live.path)
         if name == LOADING_PAGE or name not in by_name:
@@ -210,10 +249,9 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         return [*panel_stores(name, query, revision, scheme), content]
 
 
-def frame_parts(
-    snapshot: Snapshot, view: View, panels: Sequence[Panel], *, reading: bool
-) -> tuple[dict[str, Any], str]:
-    """What the frame shows, by part, and the name of the open panel."""
+def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
+    """What the frame shows besides the rows of runs, by part, and the name of the open panel."""
+    snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
     if view.tab in with_data:
         name = view.tab
@@ -221,34 +259,12 @@ def frame_parts(
         name = with_data[0]
     else:
         name = LOADING_PAGE if reading else EMPTY_PAGE
-    filter_error = pattern_error(view.run_filter, snapshot.runs)
-    shown = len(view.shown_runs(snapshot.runs))
     total = len(snapshot.runs)
     return {
-        "rows": run_rows(snapshot, view),
-        "count": f"{count(shown)} of {count(total)} shown" if total else "",
-        "filter_error": filter_error and f"No regular expression: {filter_error}",
+        "count": f"{count(len(table.shown))} of {count(total)} shown" if total else "",
+        "filter_error": table.filter_error,
         "tabs": with_data,
         "panel": name,
         "health": [(h.path, h.damage_count, h.error) for h in snapshot.health if h.damage_count or h.error]
-        + [snapshot.superseded],
+        + [table.facts.once("superseded", lambda: snapshot.superseded)],
     }, name
-
-
-def run_rows(snapshot: Snapshot, view: View) -> list[dict[str, Any]]:
-    """Rows of the run list: the runs that pass the filter, in order of their first event."""
-    ordered = list(snapshot.runs)
-    colors = assign_colors(ordered)
-    checked = view.checked_runs(ordered)
-    base = View(runs=view.runs).checked_runs(ordered)
-    return [
-        {
-            "run": name,
-            "on": name in checked,
-            "base": name in base,
-            "light": colors[name].light,
-            "dark": colors[name].dark,
-            "started": snapshot.runs[name].first_wall_time,
-        }
-        for name in matching(view.run_filter, ordered)
-    ]

@@ -20,19 +20,20 @@ class RunColor:
         return self.light if scheme == "light" else self.dark
 
 
-# Ten hues that stay apart under the common colour-vision deficiencies because neighbours differ in lightness too;
-# the second and third ring are the same hues darker and lighter, used when more than ten runs need a colour.
+# Ten hues whose lightness was searched so that any two differ by a CIEDE2000 of about 10 to every kind of colour
+# vision (`tests/dashboard/test_colors.py` simulates them). The second and third ring are similar hues darker and
+# lighter, used when more than ten runs need a colour.
 PALETTE: Final[tuple[RunColor, ...]] = (
-    RunColor("#2f6fde", "#6ea2ff"),
-    RunColor("#e8710a", "#ff9d4d"),
-    RunColor("#12976f", "#3fcf9f"),
-    RunColor("#c2255c", "#ff6f9c"),
-    RunColor("#7c4dde", "#b193ff"),
-    RunColor("#0f93b8", "#4bcbe8"),
-    RunColor("#b8860b", "#e6bd3f"),
-    RunColor("#6b7f12", "#b3c94a"),
-    RunColor("#d6409f", "#f593d2"),
-    RunColor("#8a5a44", "#cfa188"),
+    RunColor("#5d73f6", "#839ffa"),
+    RunColor("#c9790b", "#ed9865"),
+    RunColor("#11846e", "#35f4d6"),
+    RunColor("#db377a", "#ff588c"),
+    RunColor("#7645c2", "#957abe"),
+    RunColor("#1a97ba", "#60c4db"),
+    RunColor("#986402", "#ab9500"),
+    RunColor("#6b7f49", "#d4e364"),
+    RunColor("#b1137f", "#ca90b3"),
+    RunColor("#754834", "#ebc2a2"),
     RunColor("#16449b", "#a9c7ff"),
     RunColor("#a84a00", "#ffc899"),
     RunColor("#086349", "#8ce8c8"),

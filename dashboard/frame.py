@@ -1,5 +1,6 @@
 """The frame around the panels: header, run list, and the place where the open panel is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import dash_ag_grid as dag
@@ -10,6 +11,7 @@ from dashboard.controls import pattern_input, setting_id
 from dashboard.health import READING_ID
 from dashboard.icons import icon
 from dashboard.panels.base import Panel
+from dashboard.state import Setting
 from dashboard.theme import MANTINE
 
 EXAMPLE = """from summary import SummaryWriter
@@ -27,64 +29,102 @@ GRID_OPTIONS: dict[str, Any] = {
     "suppressCellFocus": False,
     "suppressMovableColumns": True,
     "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    # Screen readers read in the order of the page.
+    "ensureDomOrder": True,
     "localeText": {"noRowsToShow": "No runs"},
     "tooltipShowDelay": 400,
 }
 
 
-def header_buttons() -> html.Div:
-    """Select all, select none."""
+def run_buttons() -> html.Div:
+    """Switch runs on and off together."""
     return html.Div(
         [
-            html.Button("All", id="runs-all", className="quiet", title="Show every run that the filter lets through"),
-            html.Button("None", id="runs-none", className="quiet", title="Hide every run that the filter lets through"),
+            html.Button("All", id="runs-all", className="quiet", title="Show every run that the search lets through"),
+            html.Button("None", id="runs-none", className="quiet", title="Hide every run that the search lets through"),
+            html.Button(
+                "Selected", id="runs-selected", className="quiet", title="Show only the selected runs", hidden=True
+            ),
         ],
         className="run-buttons",
     )
 
 
+def run_tools() -> html.Div:
+    """What opens beside the run list: ``assets/runs_settings.js`` fills it, and says in the buttons what is set."""
+    return html.Div(
+        [
+            _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
+            _opener("runs-color", "droplet", "Colour", "What the colours of runs tell"),
+            _opener("runs-columns", "columns", "Columns", "Hyperparameters and metrics beside each run"),
+            html.Button(
+                icon("wide", 14),
+                id="runs-widen",
+                className="icon-button",
+                title="Widen the table, or back",
+                **{"aria-label": "Widen the table of runs", "aria-pressed": "false"},
+            ),
+        ],
+        className="run-tools",
+    )
+
+
+def _opener(name: str, icon_name: str, text: str, title: str) -> html.Button:
+    return html.Button(
+        [icon(icon_name, 13), html.Span(text)],
+        id=name,
+        className="quiet opener",
+        title=title,
+        **{"aria-haspopup": "dialog"},
+    )
+
+
 def run_list() -> dag.AgGrid:
-    """The list of runs; rows come with the first callback."""
+    """The table of runs; ``assets/runs_table.js`` gives it its columns and rows."""
     return dag.AgGrid(
         id="runs-grid",
         rowData=[],
-        getRowId="params.data.run",
-        columnDefs=[
-            {
-                "field": "on", "headerName": "", "width": 34, "maxWidth": 34, "minWidth": 34, "resizable": False,
-                "cellRenderer": "RunSwatch", "cellClass": "swatch-cell", "headerTooltip": "Shown in the charts",
-            },
-            {
-                "field": "run", "headerName": "Run", "flex": 1, "minWidth": 80,
-                "cellRenderer": "RunName", "tooltipField": "run", "cellClass": "name-cell",
-            },
-            {
-                "field": "started", "headerName": "Started", "width": 92, "cellClass": "started-cell",
-                "valueFormatter": {"function": "stepscopeWhen(params.value)"},
-                "tooltipValueGetter": {"function": "stepscopeWhenLong(params.value)"},
-            },
-        ],
-        defaultColDef={"sortable": True, "resizable": True, "suppressHeaderMenuButton": True},
+        getRowId="params.data.id",
+        columnDefs=[],
         dashGridOptions=GRID_OPTIONS,
         className="run-grid",
         style={"height": "100%", "width": "100%"},
-    )  # fmt: skip
+    )
+
+
+def run_search() -> html.Div:
+    """The search over runs, and the button that explains it."""
+    return html.Div(
+        [
+            pattern_input(
+                "run_filter", "", "Search: name or lr < 0.01", "Search runs by regular expression or condition"
+            ),
+            html.Button(
+                icon("help", 15),
+                id="runs-help",
+                className="icon-button",
+                title="What can be searched for",
+                **{"aria-haspopup": "dialog", "aria-label": "What can be searched for"},
+            ),
+        ],
+        id="runs-search",
+    )
 
 
 def sidebar() -> html.Aside:
-    """The run list with its filter and counts."""
+    """The table of runs with its search, tools, counts and legend."""
     return html.Aside(
         [
             html.Div(
-                [
-                    html.H2("Runs"),
-                    html.Span(id="run-count", className="count"),
-                    header_buttons(),
-                ],
+                [html.H2("Runs"), html.Span(id="run-count", className="count"), run_buttons()],
                 className="sidebar-head",
             ),
-            html.Div(pattern_input("run_filter", "", "Filter runs (regex)", "Filter runs by regular expression")),
+            run_search(),
+            run_tools(),
+            html.Div(id="runs-notes"),
             html.Div(run_list(), className="run-grid-box"),
+            html.Div(id="runs-legend"),
             html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double click to reset"),
         ],
         id="sidebar",
@@ -120,8 +160,30 @@ def header() -> html.Header:
             ),
             html.Div([icon("logo", 22), html.Span("stepscope", className="wordmark")], className="logo"),
             dmc.Tabs(id=setting_id("tab"), value=None, children=[], className="tabs"),
+            html.Button(
+                [html.Span("More"), icon("chevron", 12)],
+                id="tabs-more",
+                className="quiet",
+                hidden=True,
+                title="More tabs",
+                **{"aria-haspopup": "menu"},
+            ),
             html.Div([], id=READING_ID, className="spacer"),
             html.Div(id="health"),
+            html.Button(
+                icon("search", 15),
+                id="palette-open",
+                className="icon-button",
+                title="Find runs, tags and commands (Ctrl+K)",
+                **{"aria-label": "Find runs, tags and commands"},
+            ),
+            html.Button(
+                icon("link", 15),
+                id="copy-link",
+                className="icon-button",
+                title="Copy a link to exactly this view",
+                **{"aria-label": "Copy a link to exactly this view"},
+            ),
             html.Button(
                 [html.Span(className="dot"), html.Span("connecting", id="live-text")],
                 id="live",
@@ -132,23 +194,33 @@ def header() -> html.Header:
     )
 
 
-def stores(defaults: dict[str, list[str]]) -> list[dcc.Store]:
+def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.state` for "view"."""
+    declared = {
+        "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
+        "personal": [setting.name for setting in settings if setting.personal],
+    }
     return [
         dcc.Store(id="view"),
-        dcc.Store(id="defaults", data=defaults),
+        dcc.Store(id="defaults", data=declared),
+        dcc.Store(id="runs-listing"),
         dcc.Store(id="revision"),
         dcc.Store(id="scheme"),
         dcc.Store(id="panel-name"),
+        dcc.Store(id="panel-again"),
         dcc.Store(id="frame-key", data={}),
     ]
 
 
-def page(defaults: dict[str, list[str]]) -> dmc.MantineProvider:
-    """The whole page, before any data."""
+def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
+    """The whole page, before any data.
+
+    Args:
+        settings: what the frame and all panels keep in the URL.
+    """
     return dmc.MantineProvider(
         [
-            *stores(defaults),
+            *stores(settings),
             html.Div(
                 [header(), sidebar(), html.Main(id="panel", children=loading("Connecting"))],
                 id="frame",

@@ -1,4 +1,7 @@
-"""Icons: one-colour SVG files in ``assets/icons``, drawn in the colour of the text around them."""
+"""Icons: one-colour SVG files in ``assets/icons``, drawn in the colour of the text around them.
+
+`dashboard.page_assets` puts them into the page's styles.
+"""
 
 from dash import html
 
@@ -7,6 +10,6 @@ def icon(name: str, size: int = 16) -> html.Span:
     """The icon ``name``, ``size`` pixels square; hidden from screen readers, so its control needs a label."""
     return html.Span(
         className="icon",
-        style={"--icon": f"url(/assets/icons/{name}.svg)", "--size": f"{size}px"},
+        style={"--icon": f"var(--icon-{name})", "--size": f"{size}px"},
         **{"aria-hidden": "true"},
     )

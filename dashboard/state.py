@@ -31,6 +31,8 @@ class Setting(Generic[T]):
     parse: Callable[[Sequence[str]], T]
     """Reads the parameter's values; raises ValueError for what it does not understand."""
     format: Callable[[T], tuple[str, ...]]
+    personal: bool = False
+    """How the user likes things to look, whatever the data: the browser remembers it for the next visit."""
 
     def of(self, view: "View") -> T:
         """The value in ``view``; the default where it is absent or not understood."""
@@ -52,7 +54,7 @@ def number(name: str, default: float, low: float, high: float) -> Setting[float]
             raise ValueError(f"{name} is {value}, expected {low} to {high}")
         return value
 
-    return Setting(name, default, parse, lambda value: (f"{value:g}",))
+    return Setting(name, default, parse, lambda value: (f"{value:g}",), personal=True)
 
 
 def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
@@ -63,7 +65,7 @@ def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
             raise ValueError(f"{name} is {raw[-1]!r}, expected one of {', '.join(options)}")
         return raw[-1]
 
-    return Setting(name, default, parse, lambda value: (value,))
+    return Setting(name, default, parse, lambda value: (value,), personal=True)
 
 
 def flag(name: str, default: bool) -> Setting[bool]:
@@ -74,7 +76,12 @@ def flag(name: str, default: bool) -> Setting[bool]:
             raise ValueError(f"{name} is {raw[-1]!r}, expected on or off")
         return raw[-1] == "on"
 
-    return Setting(name, default, parse, lambda value: ("on" if value else "off",))
+    return Setting(name, default, parse, lambda value: ("on" if value else "off",), personal=True)
+
+
+def text(name: str, default: str) -> Setting[str]:
+    """A setting that is any text."""
+    return Setting(name, default, lambda raw: raw[-1], lambda value: (value,))
 
 
 def names(name: str) -> Setting[tuple[str, ...]]:
@@ -115,12 +122,6 @@ class View:
             case _:
                 assert_never(self.runs)
         return frozenset((base | set(self.show)) - set(self.hide)) & frozenset(ordered)
-
-    def shown_runs(self, run_names: Iterable[str]) -> list[str]:
-        """Runs that are switched on and pass the filter, in the order given; panels draw these."""
-        ordered = list(run_names)
-        checked = self.checked_runs(ordered)
-        return [name for name in matching(self.run_filter, ordered) if name in checked]
 
     def shown_tags(self, tags: Iterable[str]) -> list[str]:
         """Tags that pass the tag filter, in the order given."""

@@ -1,125 +1,16 @@
-// The frame: run list, sidebar, buttons of the header.
+// The frame: sidebar, tabs, buttons of the header.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
   const WIDTH_KEY = "stepscope-sidebar";
   const HIDDEN_KEY = "stepscope-sidebar-hidden";
-  const h = (...args) => window.React.createElement(...args);
-
-  // --- the run list ------------------------------------------------------------------------------------------
-
-  /** The rows that the filter lets through, in the order of the server. */
-  function rows() {
-    const found = [];
-    const api = window.dash_ag_grid && window.dash_ag_grid.getApi("runs-grid");
-    if (api) api.forEachNode((node) => found.push(node.data));
-    return found;
-  }
-
-  /** Switches runs on or off: each is an exception from the base "runs", kept only where it differs. */
-  function switchRuns(changed, on) {
-    scope.view.update((params, set) => {
-      const show = new Set(params.getAll("show"));
-      const hide = new Set(params.getAll("hide"));
-      for (const row of changed) {
-        show.delete(row.run);
-        hide.delete(row.run);
-        if (on && !row.base) show.add(row.run);
-        if (!on && row.base) hide.add(row.run);
-      }
-      set("show", [...show]);
-      set("hide", [...hide]);
-    });
-  }
-
-  function switchAll(on) {
-    if (scope.view.params().get("run_filter")) return switchRuns(rows(), on);
-    scope.view.update((params, set) => {
-      set("runs", [on ? "all" : "none"]);
-      set("show", []);
-      set("hide", []);
-    });
-  }
-
-  function only(run) {
-    scope.view.update((params, set) => {
-      set("runs", ["none"]);
-      set("hide", []);
-      set("show", [run]);
-    });
-  }
-
-  function RunSwatch(props) {
-    const row = props.data;
-    return h("button", {
-      className: "swatch",
-      role: "checkbox",
-      "aria-checked": props.value ? "true" : "false",
-      "aria-label": "Show " + row.run,
-      style: { "--light": row.light, "--dark": row.dark },
-      onClick: (event) => {
-        event.currentTarget.setAttribute("aria-checked", props.value ? "false" : "true");
-        switchRuns([row], !props.value);
-      },
-    });
-  }
-
-  function RunName(props) {
-    const run = props.value;
-    const cut = run.lastIndexOf("/") + 1;
-    return h(
-      "div",
-      { className: "run-name", onDoubleClick: () => only(run) },
-      cut ? h("span", { className: "dim" }, run.slice(0, cut)) : null,
-      h("span", { className: "leaf" }, run === "." ? ". (the log directory)" : run.slice(cut)),
-      h("button", { className: "only", title: "Only this run (or double click)", onClick: () => only(run) }, "only"),
-    );
-  }
-
-  const renderers = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
-  renderers.RunSwatch = RunSwatch;
-  renderers.RunName = RunName;
-
-  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
-  functions.stepscopeGridTheme = (theme, agGrid) =>
-    theme.withParams({
-      backgroundColor: "transparent",
-      foregroundColor: "var(--ink)",
-      textColor: "var(--ink)",
-      headerTextColor: "var(--ink-dim)",
-      headerBackgroundColor: "transparent",
-      borderColor: "var(--line)",
-      rowBorder: false,
-      wrapperBorder: false,
-      wrapperBorderRadius: 0,
-      rowHoverColor: "var(--hover)",
-      selectedRowBackgroundColor: "var(--hover)",
-      accentColor: "var(--accent)",
-      fontSize: 12.5,
-      headerFontSize: 11,
-      headerFontWeight: 500,
-      cellHorizontalPadding: 8,
-      headerColumnResizeHandleColor: "transparent",
-      fontFamily: "inherit",
-    });
-
-  const AGES = [[86400 * 365, "y"], [86400, "d"], [3600, "h"], [60, "min"]];
-  /** How long ago: "3 h ago". */
-  functions.stepscopeWhen = (seconds) => {
-    if (!Number.isFinite(seconds)) return "";
-    const age = Date.now() / 1000 - seconds;
-    const [size, unit] = AGES.find(([size]) => age >= size) || [1, "s"];
-    return age < 60 ? "now" : `${Math.floor(age / size)} ${unit} ago`;
-  };
-  functions.stepscopeWhenLong = (seconds) =>
-    Number.isFinite(seconds) ? "First event " + new Date(seconds * 1000).toLocaleString() : "";
-
+  const EDGE = 13; // pixels free at the right of the header
   // --- sidebar -----------------------------------------------------------------------------------------------
 
   function setWidth(width) {
     const value = Math.min(Math.max(width, 180), Math.max(240, innerWidth * 0.6));
     document.documentElement.style.setProperty("--sidebar", value + "px");
-    localStorage.setItem(WIDTH_KEY, String(value));
+    window.stepscope.storage.set(WIDTH_KEY, String(value));
   }
 
   function dragSidebar(event) {
@@ -134,35 +25,101 @@
     };
   }
 
-  function hideSidebar(hidden) {
-    document.documentElement.classList.toggle("no-sidebar", hidden);
-    localStorage.setItem(HIDDEN_KEY, hidden ? "1" : "");
+  function toggleSidebar() {
+    const hidden = document.documentElement.classList.toggle("no-sidebar");
+    window.stepscope.storage.set(HIDDEN_KEY, hidden ? "1" : "");
     dispatchEvent(new Event("resize"));
   }
 
-  if (localStorage.getItem(WIDTH_KEY)) setWidth(Number(localStorage.getItem(WIDTH_KEY)) || 280);
-  if (localStorage.getItem(HIDDEN_KEY)) document.documentElement.classList.add("no-sidebar");
+  const widened = () => document.documentElement.classList.contains("wide-runs");
+
+  /** Gives the table of runs most of the page, or takes it back. */
+  function widen(wide) {
+    document.documentElement.classList.toggle("wide-runs", wide);
+    document.getElementById("runs-widen").setAttribute("aria-pressed", String(wide));
+    dispatchEvent(new Event("resize"));
+  }
+
+  if (window.stepscope.storage.get(WIDTH_KEY)) setWidth(Number(window.stepscope.storage.get(WIDTH_KEY)) || 300);
+  if (window.stepscope.storage.get(HIDDEN_KEY)) document.documentElement.classList.add("no-sidebar");
 
   document.addEventListener("pointerdown", (event) => {
     if (event.target.id === "sidebar-grip") dragSidebar(event);
   });
   document.addEventListener("dblclick", (event) => {
-    if (event.target.id === "sidebar-grip") setWidth(280);
-  });
-  // The grid gives the focus to its cells, not to the buttons in them.
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== " " && event.key !== "Enter") return;
-    const button = event.target.matches(".run-grid .ag-cell") && event.target.querySelector("button");
-    if (!button) return;
-    event.preventDefault();
-    button.click();
+    if (event.target.id === "sidebar-grip") setWidth(300);
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest && event.target.closest("button");
     if (!button) return;
-    if (button.id === "runs-all") switchAll(true);
-    if (button.id === "runs-none") switchAll(false);
     if (button.id === "live") scope.live.togglePause();
-    if (button.id === "sidebar-toggle") hideSidebar(!document.documentElement.classList.contains("no-sidebar"));
+    if (button.id === "sidebar-toggle") toggleSidebar();
+    if (button.id === "runs-widen") widen(!widened());
+    if (button.id === "copy-link") copyLink();
+    if (button.id === "tabs-more") openMore(button);
   });
+
+  // --- a link --------------------------------------------------------------------------------------------------
+
+  let saying = 0;
+  /** Says something that needs no answer. */
+  function say(text) {
+    let note = document.getElementById("said");
+    if (!note) {
+      note = scope.elements.make("div", { id: "said", role: "status" });
+      document.body.append(note);
+    }
+    note.textContent = text;
+    note.classList.add("shown");
+    clearTimeout(saying);
+    saying = setTimeout(() => note.classList.remove("shown"), 2000);
+  }
+
+  async function copyLink() {
+    await scope.elements.toClipboard(scope.view.link());
+    say("Link copied");
+  }
+
+  // --- tabs that do not fit -------------------------------------------------------------------------------------
+
+  const tabList = () => document.querySelector(".tabs [role=tablist]");
+
+  /** Tabs that find no room go into the menu "More"; the open one never does. */
+  function fitTabs() {
+    const list = tabList();
+    const more = document.getElementById("tabs-more");
+    if (!list || !more) return;
+    const tabs = [...list.querySelectorAll("[role=tab]")];
+    tabs.forEach((tab) => tab.removeAttribute("data-over"));
+    more.hidden = true;
+    const header = list.closest("header");
+    // The last child, because what is too wide first takes the header's padding, which is no overflow.
+    const over = () => header.lastElementChild.getBoundingClientRect().right > header.getBoundingClientRect().right - EDGE;
+    if (!over()) return;
+    more.hidden = false;
+    for (const tab of tabs.reverse()) {
+      if (!over()) break;
+      if (tab.getAttribute("aria-selected") !== "true") tab.setAttribute("data-over", "");
+    }
+  }
+
+  let fitting = 0;
+  const fitSoon = () => {
+    if (!fitting) fitting = requestAnimationFrame(() => ((fitting = 0), fitTabs()));
+  };
+  window.addEventListener("resize", fitSoon);
+  document.addEventListener("DOMContentLoaded", () => {
+    new MutationObserver((changes) => {
+      const header = document.querySelector("#frame > header");
+      if (!header) return;
+      if (changes.some((change) => header.contains(change.target) || change.target.contains(header))) fitSoon();
+    }).observe(document.body, { childList: true, subtree: true, characterData: true, attributes: true, attributeFilter: ["aria-selected"] });
+  });
+
+  function openMore(button) {
+    const hidden = [...document.querySelectorAll(".tabs [role=tab][data-over]")];
+    scope.popover.menu(button, "More tabs", hidden.map((tab) => [tab.textContent, () => tab.click()]));
+  }
+
+  scope.frame = { toggleSidebar, widen, say, copyLink };
 })();

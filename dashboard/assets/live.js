@@ -74,7 +74,9 @@
   }
 
   scope.live = {
+    /** Begins to listen; once, however often it is called. */
     start() {
+      if (source) return;
       connect();
       setInterval(() => {
         if (Date.now() - heard > SILENCE_MS) {

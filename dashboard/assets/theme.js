@@ -9,12 +9,17 @@
 
   scope.theme = {
     chosen() {
-      const stored = localStorage.getItem(KEY);
+      const stored = window.stepscope.storage.get(KEY);
       return ["light", "dark"].includes(stored) ? stored : "auto";
+    },
+    /** From light to dark and back, whatever was chosen. */
+    toggle() {
+      const value = resolve(this.chosen()) === "dark" ? "light" : "dark";
+      window.dash_clientside.set_props("theme", { value });
     },
     /** Remembers the choice; returns what the page has to become, twice: for Mantine and for the charts. */
     apply(choice) {
-      localStorage.setItem(KEY, choice);
+      window.stepscope.storage.set(KEY, choice);
       const scheme = resolve(choice);
       document.documentElement.dataset.mantineColorScheme = scheme;
       document.documentElement.dataset.agThemeMode = scheme;

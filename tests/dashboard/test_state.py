@@ -75,18 +75,14 @@ def test_unknown_parameters_are_dropped() -> None:
     assert decode("other=1&images.step=3&runs=some", SETTINGS) == View()
 
 
-def test_first_twenty_runs_are_shown_and_exceptions_apply() -> None:
-    runs = [f"r{number}" for number in range(25)]
-    assert View().shown_runs(runs) == runs[:20]
-    assert View(hide=("r0",), show=("r24", "gone")).shown_runs(runs) == [*runs[1:20], "r24"]
-    assert View(runs="none", show=("r3",)).shown_runs(runs) == ["r3"]
-    assert View(runs="all").shown_runs(runs) == runs
-    assert View(run_filter="R2").shown_runs(runs) == ["r2"]
-
-
 def test_a_pattern_that_is_none_filters_nothing_and_says_why() -> None:
-    assert View(run_filter="a[").shown_runs(["a", "b"]) == ["a", "b"]
+    assert View(tag_filter="a[").shown_tags(["a", "b"]) == ["a", "b"]
+    assert View(tag_filter="A").shown_tags(["a", "b"]) == ["a"]
     assert state.pattern_error("a[") == "unterminated character set at position 2"
     assert state.pattern_error("a" * 301) == "longer than 300 characters"
     assert state.pattern_error("a.*", ["a"]) == ""
     assert "takes too long" in state.pattern_error(r"(\w+\s?)+$", ["a " * 2000 + "!"])
+
+
+def test_how_things_look_is_personal_and_names_are_not() -> None:
+    assert [setting.name for setting in SETTINGS if setting.personal] == [SMOOTHING.name, AXIS.name, OUTLIERS.name]

@@ -16,7 +16,7 @@
 
   const icon = (name, size) => {
     const span = make("span", { className: "icon", "aria-hidden": "true" });
-    span.style.setProperty("--icon", `url(/assets/icons/${name}.svg)`);
+    span.style.setProperty("--icon", `var(--icon-${name})`);
     span.style.setProperty("--size", (size || 14) + "px");
     return span;
   };
@@ -60,6 +60,24 @@
     document.execCommand("copy");
     area.remove();
   }
+
+  scope.storage = {
+    /** What the browser remembers under a key; null where it has nothing, or refuses, as it may in a frame. */
+    get(key) {
+      try {
+        return localStorage.getItem(key);
+      } catch {
+        return null;
+      }
+    },
+    set(key, value) {
+      try {
+        localStorage.setItem(key, value);
+      } catch {
+        // It is forgotten with the page.
+      }
+    },
+  };
 
   scope.elements = { make, icon, runLabel, numbers, when, toClipboard, step: (value) => Number(value).toLocaleString("en-US") };
 })();

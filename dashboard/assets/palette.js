@@ -1,0 +1,185 @@
+// The palette: finds any run, tag, tab or command by a few letters.
+(function () {
+  "use strict";
+  const scope = (window.stepscope = window.stepscope || {});
+  const make = (...args) => scope.elements.make(...args);
+  const WAIT_MS = 60;
+  const PANELS = { mesh: "mesh", distributions: "histograms", graph_run_metadata: "timeline", graph_keras_model: "graphs", graph_run_metadata_graph: "graphs" };
+
+  /** @typedef {{title: string, hint: string, icon: string, act: () => void, places?: number[]}} Entry */
+
+  function commands() {
+    const paused = document.getElementById("live").dataset.state === "paused";
+    const grouped = scope.view.values("runs.group").length > 0;
+    const group = (specs) => scope.view.update((_params, set) => set("runs.group", specs));
+    return [
+      ["Light or dark", "sun", () => scope.theme.toggle()],
+      [grouped ? "Do not group runs" : "Group runs by seeds", "group", () => group(grouped ? [] : ["seeds"])],
+      ["Show all runs", "check", () => scope.runs.switchAll(true, [...scope.runs.rows.values()])],
+      ["Hide all runs", "close", () => scope.runs.switchAll(false, [...scope.runs.rows.values()])],
+      ["Clear the selection of runs", "reset", () => scope.runs.select([])],
+      [paused ? "Go on with live data" : "Pause live data", paused ? "play" : "pause", () => scope.live.togglePause()],
+      ["Copy a link to this view", "link", () => scope.frame.copyLink()],
+      ["Hide or show the runs", "sidebar", () => scope.frame.toggleSidebar()],
+      ["Keys", "keyboard", () => scope.shortcuts.sheet()],
+      ["Reset settings", "reset", () => scope.view.reset()],
+    ].map(([title, icon, act]) => ({ title, hint: "command", icon, act }));
+  }
+
+  const panels = () => scope.view.tabs().map((tab) => ({ title: tab.title, hint: "tab", icon: tab.name, act: () => scope.view.open(tab.name) }));
+
+  /** How well a text fits, as dashboard/runs/search.py has it; null where a letter is missing. */
+  function match(wanted, text) {
+    const letters = [...wanted.toLowerCase().replace(/\s+/g, "")];
+    const folded = [...text.toLowerCase()];
+    const places = [];
+    let at = -1;
+    for (const letter of letters) {
+      at = folded.indexOf(letter, at + 1);
+      if (at < 0) return null;
+      places.push(at);
+    }
+    const whole = text.toLowerCase().indexOf(letters.join(""));
+    return whole >= 0 ? { score: 100 - whole, places: letters.map((_, place) => whole + place) } : { score: -(at || 0), places };
+  }
+
+  function local(wanted) {
+    const all = [...panels(), ...commands()];
+    if (!wanted.trim()) return all;
+    const found = all.flatMap((entry) => {
+      const fits = match(wanted, entry.title);
+      return fits ? [{ ...entry, ...fits }] : [];
+    });
+    return found.sort((one, other) => other.score - one.score);
+  }
+
+  // --- what choosing does --------------------------------------------------------------------------------------
+
+  const escaped = (text) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+  function openRun(run) {
+    scope.runs.select([run]);
+    const row = scope.runs.rows.get(run);
+    if (row && !scope.runs.isOn(row)) scope.runs.switchRuns([row], true);
+    scope.runTable.reveal(run);
+  }
+
+  /** Brings a tag's card into sight, or opens the tab that has one, filtered to it. */
+  function openTag(tag, data) {
+    const tabs = scope.view.tabs();
+    const open = tabs.find((tab) => tab.open);
+    const name = PANELS[data] || data;
+    const panel = tabs.find((tab) => tab.name === name) || open;
+    const card = open && panel === open && [...document.querySelectorAll("#panel [data-key]")].find((element) => keyTag(element.dataset.key) === tag);
+    if (!card) return scope.view.open(panel.name, { tag_filter: ["^" + escaped(tag) + "$"] });
+    card.scrollIntoView({ block: "center" });
+    card.classList.remove("found");
+    requestAnimationFrame(() => card.classList.add("found"));
+  }
+
+  /** The tag of a card's key, which is a tag, or a list of a tag and a run. */
+  function keyTag(key) {
+    try {
+      const pair = JSON.parse(key);
+      return Array.isArray(pair) ? pair[0] : key;
+    } catch {
+      return key;
+    }
+  }
+
+  const remote = (hit) =>
+    hit.kind === "run"
+      ? { title: hit.name, hint: "run", icon: "check", places: hit.places, act: () => openRun(hit.name) }
+      : { title: hit.name, hint: hit.data, icon: "scalars", places: hit.places, act: () => openTag(hit.name, hit.data) };
+
+  // --- the box -------------------------------------------------------------------------------------------------
+
+  /** A text with the letters that were found marked. */
+  function marked(text, places) {
+    const found = new Set(places || []);
+    return make("bdi", {}, ...[...text].map((letter, place) => (found.has(place) ? make("b", {}, letter) : letter)));
+  }
+
+  function open() {
+    if (document.querySelector("dialog.palette")) return;
+    scope.popover.close(false);
+    const field = make("input", { type: "text", placeholder: "Find a run, a tag, a tab or a command", "aria-label": "Find a run, a tag, a tab or a command", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off", spellcheck: false });
+    const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Found" });
+    const box = make("dialog", { className: "palette", "aria-label": "Find" }, make("div", { className: "field" }, scope.elements.icon("search", 16), field), list);
+    /** @type {Entry[]} */
+    let entries = [];
+    let chosen = 0;
+    let asked = 0;
+    let waiting = 0;
+
+    const mark = () => {
+      [...list.children].forEach((entry, place) => entry.setAttribute("aria-selected", String(place === chosen)));
+      const current = list.children[chosen];
+      field.setAttribute("aria-activedescendant", current ? current.id : "");
+      if (current) current.scrollIntoView({ block: "nearest" });
+    };
+    const show = (next) => {
+      entries = next;
+      chosen = 0;
+      list.replaceChildren(...entries.map((entry, place) => {
+        const item = make("li", { role: "option", id: "palette-" + place }, scope.elements.icon(entry.icon, 14), marked(entry.title, entry.places), make("span", { className: "hint" }, entry.hint));
+        item.addEventListener("click", () => take(place));
+        item.addEventListener("pointermove", () => {
+          if (chosen === place) return;
+          chosen = place;
+          mark();
+        });
+        return item;
+      }));
+      if (!entries.length) list.append(make("li", { className: "nothing" }, "Nothing found"));
+      mark();
+    };
+    const take = (place) => {
+      const entry = entries[place];
+      if (!entry) return;
+      box.close();
+      entry.act();
+    };
+    const ask = async () => {
+      const wanted = field.value;
+      const turn = (asked += 1);
+      const own = local(wanted);
+      const answer = await fetch("/api/search?limit=50&q=" + encodeURIComponent(wanted.slice(0, 200)));
+      const hits = answer.ok ? await answer.json() : [];
+      if (turn === asked) show(wanted.trim() ? [...own.filter((entry) => entry.score > 0), ...hits.map(remote), ...own.filter((entry) => entry.score <= 0)] : [...own, ...hits.map(remote)]);
+    };
+    field.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(ask, WAIT_MS);
+    });
+    box.addEventListener("keydown", (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
+      if (by && entries.length) {
+        chosen = Math.abs(by) > 1 ? Math.min(Math.max(chosen + by, 0), entries.length - 1) : (chosen + by + entries.length) % entries.length;
+        mark();
+      } else if (event.key === "Enter") take(chosen);
+      else return;
+      event.preventDefault();
+    });
+    box.addEventListener("click", (event) => event.target === box && box.close());
+    box.addEventListener("close", () => box.remove());
+    document.body.append(box);
+    box.showModal();
+    show(local(""));
+    ask();
+  }
+
+  window.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    const known = /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog.palette"));
+    if (known) known.close();
+    else open();
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest("#palette-open");
+    if (button) open();
+  });
+
+  scope.palette = { open };
+})();

@@ -1,0 +1,79 @@
+"""Colours of runs: one a run, one a group, or by the value of a hyperparameter or a metric."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.colors import RunColor, assign_colors
+from dashboard.runs.facts import FactValue
+from dashboard.runs.grouping import shown_value
+
+# Stops of a map whose lightness grows evenly, so that it reads without colour vision too; cut at both ends so that
+# no line vanishes on its background.
+_LIGHT: Final = ("#440f6b", "#46408c", "#33658d", "#23868c", "#1fa283", "#4fb45c", "#9cb726")
+_DARK: Final = ("#7a5bc7", "#5f86d6", "#3fa9cf", "#33c3ae", "#5fd68a", "#a5e356", "#fbe94a")
+MISSING: Final = RunColor("#9aa3ae", "#6b7480")
+
+
+@dataclass(frozen=True)
+class ColorScale:
+    """What colours by a number mean."""
+
+    low: float
+    high: float
+    logarithmic: bool
+    """Where the values are positive and span more than two powers of ten."""
+
+    def at(self, value: float) -> RunColor:
+        """The colour of a value; `MISSING` for one that is not finite."""
+        if not math.isfinite(value):
+            return MISSING
+        # Halved, because the span of two finite numbers need not be finite; that of the least ones is then nothing.
+        half = self.high / 2 - self.low / 2
+        if half == 0:
+            return _between(0.5)
+        if self.logarithmic:
+            return _between((math.log(value) - math.log(self.low)) / (math.log(self.high) - math.log(self.low)))
+        return _between((value / 2 - self.low / 2) / half)
+
+
+def scale_of(values: Sequence[float]) -> ColorScale | None:
+    """The scale from the least to the greatest of the finite values; None without any."""
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return None
+    low, high = min(finite), max(finite)
+    return ColorScale(low, high, low > 0 and math.log10(high) - math.log10(low) > 2)
+
+
+def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunColor], ColorScale | None]:
+    """Colours of runs by a value of theirs: along a scale for numbers, one each for anything else.
+
+    Returns:
+        The colours by run, and the scale where there is one.
+    """
+    numbers = {run: float(v) for run, v in values.items() if isinstance(v, float | int) and not isinstance(v, bool)}
+    if len(numbers) == sum(value is not None for value in values.values()):
+        scale = scale_of(list(numbers.values()))
+        if scale is None:
+            return dict.fromkeys(values, MISSING), None
+        return {run: scale.at(numbers[run]) if run in numbers else MISSING for run in values}, scale
+    shown = {run: shown_value(value) for run, value in values.items()}
+    by_value = assign_colors(dict.fromkeys(shown[run] for run, value in values.items() if value is not None))
+    return {run: MISSING if values[run] is None else by_value[shown[run]] for run in values}, None
+
+
+def _between(share: float) -> RunColor:
+    return RunColor(_interpolated(_LIGHT, share), _interpolated(_DARK, share))
+
+
+def _interpolated(stops: Sequence[str], share: float) -> str:
+    place = min(max(share, 0.0), 1.0) * (len(stops) - 1)
+    index = min(int(place), len(stops) - 2)
+    mix = place - index
+    channels = (
+        round(int(stops[index][at : at + 2], 16) * (1 - mix) + int(stops[index + 1][at : at + 2], 16) * mix)
+        for at in (1, 3, 5)
+    )
+    return "#" + "".join(f"{channel:02x}" for channel in channels)

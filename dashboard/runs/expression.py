@@ -1,0 +1,380 @@
+"""Conditions on runs that users type: ``lr < 0.01 and loss.last < 0.2 or name ~ "adam"``.
+
+The grammar, loosest first::
+
+    or         := and ("or" and)*
+    and        := not ("and" not)*
+    not        := "not" not | "(" or ")" | comparison
+    comparison := operand ("<" | "<=" | ">" | ">=" | "==" | "!=" | "~" | "!~") operand | operand ["not"] "in" list
+    list       := "(" operand ("," operand)* ")"
+    operand    := field | number | string | "true" | "false"
+    field      := letters, digits, "_", ".", "/", "-", or anything between backquotes
+
+A field is ``name``, ``group``, ``step`` (the furthest step), a hyperparameter, or a metric: a scalar tag with
+``.last``, ``.min`` or ``.max``; without one it is the last value. ``~`` searches a regular expression. What a run does
+not have compares as false. Nothing is evaluated as Python.
+"""
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+
+from dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
+from summary.errors import UserError
+from summary.patterns import Pattern, PatternError
+
+Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
+BuiltIn = Literal["name", "group", "step"]
+LONGEST_EXPRESSION: Final = 2_000
+DEEPEST_NESTING: Final = 50
+MOST_PATTERNS: Final = 20
+"""Each may take as long as a search may."""
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:
+      (?P<number>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w))
+    | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+    | (?P<quoted>`[^`]+`)
+    | (?P<operator><=|>=|==|!=|!~|<|>|~)
+    | (?P<mark>[(),])
+    | (?P<word>[^\W\d][\w./-]*)
+    )""",
+    re.VERBOSE,
+)
+_LOOKS_LIKE: Final = re.compile(r"<=|>=|==|!=|!~|<|>|~|\bin\s*\(")
+_QUOTED: Final = re.compile(r""" "(?:[^"\\]|\\.)*" | '(?:[^'\\]|\\.)*' | `[^`]*` """, re.VERBOSE)
+
+
+class ExpressionError(UserError):
+    """What was typed is no condition, or names what no run has."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number, a string or a truth value."""
+
+    value: float | str | bool
+
+
+@dataclass(frozen=True)
+class Named:
+    """A field, as it was typed."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two operands and what has to hold between them."""
+
+    left: "Operand"
+    operator: Operator
+    right: "Operand"
+
+
+@dataclass(frozen=True)
+class Membership:
+    """An operand that has to equal one of several."""
+
+    operand: "Operand"
+    options: tuple["Operand", ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """The opposite of a condition."""
+
+    condition: "Condition"
+
+
+@dataclass(frozen=True)
+class Both:
+    """All of these, or any of them."""
+
+    kind: Literal["and", "or"]
+    conditions: tuple["Condition", ...]
+
+
+Operand: TypeAlias = Constant | Named
+Condition: TypeAlias = Comparison | Membership | Not | Both
+
+
+def looks_like_expression(text: str) -> bool:
+    """Whether a search is meant as a condition, not as a regular expression: it compares something."""
+    bare = _QUOTED.sub("``", text)
+    return "(?" not in bare and _LOOKS_LIKE.search(bare) is not None
+
+
+@dataclass(frozen=True)
+class _Token:
+    kind: str
+    text: str
+    at: int
+
+
+def parse(text: str) -> Condition:
+    """Reads a condition.
+
+    Raises:
+        ExpressionError: it does not follow the grammar; the message says where.
+    """
+    if len(text) > LONGEST_EXPRESSION:
+        raise ExpressionError(f"longer than {LONGEST_EXPRESSION} characters")
+    return _Parser(_tokens(text)).whole()
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    at = 0
+    end = len(text.rstrip())
+    while at < end:
+        found = _TOKEN.match(text, at)
+        if found is None or found.lastgroup is None:
+            place = at + len(text[at:]) - len(text[at:].lstrip())
+            hint = '; equality is "=="' if text[place] == "=" else ""
+            raise ExpressionError(f"{text[place]!r} at character {place + 1} is not understood{hint}")
+        tokens.append(_Token(found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)))
+        at = found.end()
+    return tokens
+
+
+class _Parser:
+    """Recursive descent over the tokens."""
+
+    def __init__(self, tokens: Sequence[_Token]) -> None:
+        self._tokens = tokens
+        self._next = 0
+        self._depth = 0
+        self._patterns = 0
+
+    def whole(self) -> Condition:
+        condition = self._either("or")
+        if self._next < len(self._tokens):
+            raise self._expected('"and", "or" or the end')
+        return condition
+
+    def _either(self, kind: Literal["and", "or"]) -> Condition:
+        part: Callable[[], Condition] = self._not if kind == "and" else lambda: self._either("and")
+        conditions = [part()]
+        while self._take("word", kind):
+            conditions.append(part())
+        return conditions[0] if len(conditions) == 1 else Both(kind, tuple(conditions))
+
+    def _not(self) -> Condition:
+        self._depth += 1
+        if self._depth > DEEPEST_NESTING:
+            raise ExpressionError(f"nested deeper than {DEEPEST_NESTING}")
+        try:
+            if self._take("word", "not"):
+                return Not(self._not())
+            if self._take("mark", "("):
+                condition = self._either("or")
+                if not self._take("mark", ")"):
+                    raise self._expected('")"')
+                return condition
+            return self._comparison()
+        finally:
+            self._depth -= 1
+
+    def _comparison(self) -> Condition:
+        left = self._operand()
+        if self._take("word", "not"):
+            if not self._take("word", "in"):
+                raise self._expected('"in"')
+            return Not(self._membership(left))
+        if self._take("word", "in"):
+            return self._membership(left)
+        token = self._peek()
+        if token is None or token.kind != "operator":
+            raise self._expected("a comparison such as <, ==, ~ or in")
+        self._next += 1
+        right = self._operand()
+        operator = cast(Operator, token.text)
+        if operator in ("~", "!~"):
+            if not (isinstance(right, Constant) and isinstance(right.value, str)):
+                raise ExpressionError(f'{operator} needs a regular expression in quotes after it, such as ~ "adam"')
+            self._check_pattern(right.value)
+        return Comparison(left, operator, right)
+
+    def _check_pattern(self, text: str) -> None:
+        self._patterns += 1
+        if self._patterns > MOST_PATTERNS:
+            raise ExpressionError(f"more than {MOST_PATTERNS} regular expressions")
+        try:
+            Pattern(text)
+        except PatternError as error:
+            raise ExpressionError(f"{text!r} is no regular expression: {error}") from None
+
+    def _membership(self, left: Operand) -> Membership:
+        if not self._take("mark", "("):
+            raise self._expected('a list such as (1, 2, "a")')
+        options = [self._operand()]
+        while self._take("mark", ","):
+            options.append(self._operand())
+        if not self._take("mark", ")"):
+            raise self._expected('"," or ")"')
+        return Membership(left, tuple(options))
+
+    def _operand(self) -> Operand:
+        token = self._peek()
+        if (
+            token is None
+            or token.kind not in ("number", "string", "quoted", "word")
+            or token.text in ("and", "or", "not", "in")
+        ):
+            raise self._expected("a name, a number or a text in quotes")
+        self._next += 1
+        match token.kind:
+            case "number":
+                return Constant(float(token.text))
+            case "string":
+                return Constant(re.sub(r"\\([\"'\\])", r"\1", token.text[1:-1]))
+            case "quoted":
+                return Named(token.text[1:-1])
+            case _:
+                return Constant(token.text == "true") if token.text in ("true", "false") else Named(token.text)
+
+    def _peek(self) -> _Token | None:
+        return self._tokens[self._next] if self._next < len(self._tokens) else None
+
+    def _take(self, kind: str, text: str) -> bool:
+        token = self._peek()
+        if token is None or token.kind != kind or token.text != text:
+            return False
+        self._next += 1
+        return True
+
+    def _expected(self, what: str) -> ExpressionError:
+        token = self._peek()
+        found = "it ends" if token is None else f"{token.text!r} stands at character {token.at + 1}"
+        return ExpressionError(f"expected {what}, but {found}")
+
+
+def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str]) -> list[str]:
+    """The runs for which a condition holds, in order.
+
+    Args:
+        condition: what `parse` gave.
+        facts: what is known of the runs.
+        group_of: label of a run's group.
+
+    Raises:
+        ExpressionError: a name means nothing in any run, or more than one thing.
+        PatternError: a regular expression takes too long.
+    """
+    runs = list(facts.snapshot.runs)
+    held = _holds(condition, facts, runs, group_of)
+    return [run for run, holds in zip(runs, held, strict=True) if holds]
+
+
+def _holds(condition: Condition, facts: Facts, runs: Sequence[str], group_of: Callable[[str], str]) -> list[bool]:
+    match condition:
+        case Comparison(left, operator, right):
+            values = _values(left, facts, runs, group_of)
+            if operator in ("~", "!~"):
+                texts = ["" if value is None else _text(value) for value in values]
+                found = Pattern(str(cast(Constant, right).value)).matches(texts)
+                wanted = operator == "~"
+                return [value is not None and hit is wanted for value, hit in zip(values, found, strict=True)]
+            others = _values(right, facts, runs, group_of)
+            return [compare(value, operator, other) for value, other in zip(values, others, strict=True)]
+        case Membership(operand, options):
+            values = _values(operand, facts, runs, group_of)
+            choices = [_values(option, facts, runs, group_of) for option in options]
+            return [any(compare(v, "==", c) for c in row) for v, *row in zip(values, *choices, strict=True)]
+        case Not(inner):
+            return [not holds for holds in _holds(inner, facts, runs, group_of)]
+        case Both(kind, conditions):
+            columns = [_holds(part, facts, runs, group_of) for part in conditions]
+            join = all if kind == "and" else any
+            return [join(row) for row in zip(*columns, strict=True)]
+        case _:
+            assert_never(condition)
+
+
+def compare(left: FactValue, operator: Operator, right: FactValue) -> bool:
+    """Whether a comparison holds; what is missing, and what cannot be ordered, compares as false."""
+    if left is None or right is None:
+        return False
+    comparable = isinstance(left, str) == isinstance(right, str)
+    match operator:
+        case "==":
+            return comparable and left == right
+        case "!=":
+            return not comparable or left != right
+        case "~" | "!~":
+            raise ExpressionError(f"{operator} compares with a regular expression")
+        case _:
+            pass
+    if not comparable:
+        return False
+    if isinstance(left, str) or isinstance(right, str):
+        order = (str(left) > str(right)) - (str(left) < str(right))
+    elif math.isnan(left) or math.isnan(right):
+        return False
+    else:
+        order = (left > right) - (left < right)
+    return {"<": order < 0, "<=": order <= 0, ">": order > 0, ">=": order >= 0}[operator]
+
+
+def _text(value: float | str | bool) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Callable[[str], str]) -> list[FactValue]:
+    if isinstance(operand, Constant):
+        return [operand.value] * len(runs)
+    field = resolve(operand.name, facts)
+    match field:
+        case "name":
+            return list(runs)
+        case "group":
+            return [group_of(run) for run in runs]
+        case "step":
+            return [facts.last_step(run) for run in runs]
+        case _:
+            return facts.values(runs, field)
+
+
+def resolve(name: str, facts: Facts) -> Field | BuiltIn:
+    """What a name in a condition means: a built-in field, a hyperparameter, or a metric.
+
+    A metric may be called by the last part of its tag where no other tag ends with it. ``hparam.NAME`` and
+    ``metric.TAG`` say which of two is meant.
+
+    Raises:
+        ExpressionError: nothing has the name, or several things have it.
+    """
+    for built_in in get_args(BuiltIn):
+        if name == built_in:
+            return cast(BuiltIn, name)
+    bare = name.removeprefix("hparam.")
+    if bare in facts.hparam_names:
+        return HParamField(bare)
+    metric = _metric(name.removeprefix("metric."), facts)
+    if metric is not None:
+        return metric
+    known = [*get_args(BuiltIn), *facts.hparam_names, *facts.metric_tags]
+    near = get_close_matches(name, known, n=3)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise ExpressionError(f"no run has {name!r}{hint}")
+
+
+def _metric(name: str, facts: Facts) -> MetricField | None:
+    stem, dot, end = name.rpartition(".")
+    candidates: list[tuple[str, Statistic]] = [(name, "last")]
+    if dot and end in get_args(Statistic):
+        candidates.append((stem, cast(Statistic, end)))
+    for tag, statistic in candidates:
+        if tag in facts.metric_tags:
+            return MetricField(tag, statistic)
+    for tag, statistic in candidates:
+        parts = [full for full in facts.metric_tags if tag in (full.rpartition("/")[2], full.partition("/")[0])]
+        if len(parts) == 1:
+            return MetricField(parts[0], statistic)
+        if parts:
+            raise ExpressionError(f"{tag!r} may be {', '.join(parts[:4])}: write the whole tag")
+    return None

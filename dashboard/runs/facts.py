@@ -1,0 +1,211 @@
+"""What is known of a run besides its curves: hyperparameters, and numbers that sum its metrics up."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_args
+
+import numpy as np
+
+from dashboard.api.hparams.sessions import python_value, sessions
+from summary.kinds.base import PayloadError
+from summary.kinds.hparams import HParamValue
+from summary.snapshot import SCALARS, Series, Snapshot
+
+T = TypeVar("T")
+Statistic = Literal["last", "min", "max"]
+FactValue: TypeAlias = HParamValue | None
+"""None where a run has no such hyperparameter or metric."""
+HPARAM: Final = "hparam:"
+METRIC: Final = "metric:"
+_SEED: Final = re.compile(r"(^|[^a-z])seed$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HParamField:
+    """A hyperparameter as a column, a group or a colour."""
+
+    name: str
+
+    @property
+    def spec(self) -> str:
+        """How the URL writes it."""
+        return HPARAM + self.name
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class MetricField:
+    """One number that sums up a scalar tag: its last value, or the least or greatest of the finite ones."""
+
+    tag: str
+    statistic: Statistic
+
+    @property
+    def spec(self) -> str:
+        """How the URL writes it."""
+        return f"{METRIC}{self.tag}.{self.statistic}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.tag} {self.statistic}"
+
+
+Field: TypeAlias = HParamField | MetricField
+
+
+def parse_field(spec: str) -> Field | None:
+    """Reads "hparam:NAME" or "metric:TAG.STATISTIC"; None for anything else."""
+    if spec.startswith(HPARAM) and spec != HPARAM:
+        return HParamField(spec.removeprefix(HPARAM))
+    if spec.startswith(METRIC):
+        tag, dot, statistic = spec.removeprefix(METRIC).rpartition(".")
+        for known in get_args(Statistic):
+            if dot and statistic == known:
+                return MetricField(tag, known)
+    return None
+
+
+def summed_up(series: Series, statistic: Statistic) -> float | None:
+    """The last value of a scalar series, or the least or greatest that is finite.
+
+    Returns:
+        None where it has no point, or none can be read.
+    """
+    try:
+        values = series.values
+    except PayloadError:
+        return None
+    if not len(values):
+        return None
+    if statistic == "last":
+        return float(values[-1])
+    finite = values[np.isfinite(values)]
+    if not len(finite):
+        return float("nan")
+    match statistic:
+        case "min":
+            return float(finite.min())
+        case "max":
+            return float(finite.max())
+        case _:
+            assert_never(statistic)
+
+
+class Facts:
+    """The facts of all runs of a snapshot, found out when asked for."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot: Final = snapshot
+        self._known: Final[dict[object, object]] = {}
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> "Facts":
+        """The facts of a snapshot; found out once, and kept as long as the snapshot is."""
+        # Two threads may both make one; whichever is first is everybody's.
+        return cast(Facts, vars(snapshot).setdefault("_facts", cls(snapshot)))
+
+    def once(self, key: object, make: Callable[[], T]) -> T:
+        """What ``make`` gives, worked out when it is first asked for by this key."""
+        if key not in self._known:
+            self._known[key] = make()
+        return cast(T, self._known[key])
+
+    @cached_property
+    def hparams(self) -> Mapping[str, Mapping[str, HParamValue]]:
+        """Hyperparameters by run.
+
+        A run without a session of its own has those of the nearest session above it, as Keras writes them (``train``
+        and ``validation`` below the session), else those of the one session directly below it, as PyTorch's
+        ``add_hparams`` writes it. Where several are below, none is the run's.
+        """
+        own = {
+            found.run: {
+                # By name: a protobuf map has no order.
+                name: plain
+                for name, value in sorted(found.start.hparams.items())
+                if (plain := python_value(value)) is not None
+            }
+            for found in sessions(self.snapshot)
+        }
+        below: dict[str, list[str]] = {}
+        for session in own:
+            if session != ".":
+                below.setdefault(posixpath.dirname(session) or ".", []).append(session)
+        return {run: self._hparams_of(run, own, below) for run in self.snapshot.runs}
+
+    @staticmethod
+    def _hparams_of(
+        run: str, own: Mapping[str, Mapping[str, HParamValue]], below: Mapping[str, list[str]]
+    ) -> Mapping[str, HParamValue]:
+        at = run
+        while True:
+            if at in own:
+                return own[at]
+            if at in ("", "."):
+                break
+            at = posixpath.dirname(at) or "."
+        children = below.get(run, [])
+        return own[children[0]] if len(children) == 1 else {}
+
+    @cached_property
+    def hparam_names(self) -> tuple[str, ...]:
+        """All hyperparameters: those that differ between runs first, then the rest by run and by name."""
+        seen = self._hparam_values
+        return (*self.differing_hparams, *(name for name in seen if len(seen[name]) == 1))
+
+    @cached_property
+    def differing_hparams(self) -> tuple[str, ...]:
+        """Hyperparameters that do not have one value in all runs that have them, by how much they tell.
+
+        Those with more values come first, at equal counts numbers before texts, then by name. Seeds are last: they tell
+        repetitions apart, and nothing else.
+        """
+
+        def telling(name: str) -> tuple[bool, int, bool, str]:
+            values = self._hparam_values[name]
+            numbers = all(kind in (int, float) for kind, _ in values)
+            return _SEED.search(name) is not None, -len(values), not numbers, name
+
+        return tuple(sorted((name for name, values in self._hparam_values.items() if len(values) > 1), key=telling))
+
+    @cached_property
+    def _hparam_values(self) -> Mapping[str, set[tuple[type, HParamValue]]]:
+        values: dict[str, set[tuple[type, HParamValue]]] = {}
+        for hparams in self.hparams.values():
+            for name, value in hparams.items():
+                # With its type: true is not 1.
+                values.setdefault(name, set()).add((type(value), value))
+        return values
+
+    @cached_property
+    def metric_tags(self) -> tuple[str, ...]:
+        """All scalar tags, in order of first appearance."""
+        tags = (series.tag for run in self.snapshot.runs.values() for series in run.of_kind(SCALARS))
+        return tuple(dict.fromkeys(tags))
+
+    def value(self, run: str, field: Field) -> FactValue:
+        """The value of a field for a run."""
+        if isinstance(field, HParamField):
+            return self.hparams[run].get(field.name)
+        series = self.snapshot.series(run, field.tag)
+        return summed_up(series, field.statistic) if series is not None and series.kind == SCALARS else None
+
+    def column(self, field: Field) -> Mapping[str, FactValue]:
+        """The value of a field by run, for all runs; worked out once."""
+        return self.once(field, lambda: {run: self.value(run, field) for run in self.snapshot.runs})
+
+    def last_step(self, run: str) -> int | None:
+        """The furthest step of the run's scalars."""
+        ends = [int(series.steps.max()) for series in self.snapshot.runs[run].of_kind(SCALARS) if len(series)]
+        return max(ends, default=None)
+
+    def values(self, runs: Iterable[str], field: Field) -> list[FactValue]:
+        """The values of a field for several runs."""
+        column = self.column(field)
+        return [column[run] for run in runs]

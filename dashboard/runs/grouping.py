@@ -1,0 +1,189 @@
+"""Groups of runs: by hyperparameters, by path, by regular expression, and seeds of the same training."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, TypeAlias
+
+from dashboard.runs.facts import Facts, HParamField, parse_field
+from summary.kinds.hparams import HParamValue
+from summary.patterns import Pattern, PatternError
+
+SEEDS: Final = "seeds"
+PATH: Final = "path:"
+REGEX: Final = "regex:"
+NO_VALUE: Final = "(none)"
+NO_MATCH: Final = "(no match)"
+DEEPEST_PATH: Final = 32
+MOST_SECONDS: Final = 0.5
+
+_SEED_NAME: Final = re.compile(r"(?i)^(random|rng|np|torch|global)?[_-]?(seed|random_state)s?$")
+_SEED_IN_NAME: Final = re.compile(
+    r"(?i)(?:(?<=[/_\-., ])|^)(seed|rs|s|trial|repeat|rep|fold)([=_\-:]?)\d+(?=$|[/_\-., ])"
+)
+_NUMBER_AT_END: Final = re.compile(r"(?<=[_\-/])(\d{1,4})$")
+
+KeysOf: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class RunGroup:
+    """Runs that are looked at as one."""
+
+    label: str
+    runs: tuple[str, ...]
+
+
+def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...], str]:
+    """Groups all runs by what ``specs`` say together.
+
+    Args:
+        facts: what is known of the runs.
+        specs: any of "seeds", "path:DEPTH", "regex:PATTERN", "hparam:NAME"; runs are in one group if all of them agree.
+            A pattern's capturing groups form the key, else what it found; it is searched for anywhere, ignoring case.
+
+    Returns:
+        The groups in order of their first runs, none without specs; and what is wrong with a spec, or "".
+    """
+    runs = list(facts.snapshot.runs)
+    keys: list[Sequence[str]] = []
+    for spec in dict.fromkeys(specs):
+        try:
+            keys.append(_keys_of(facts, spec)(runs))
+        except PatternError as error:
+            return (), f"Cannot group by {spec.removeprefix(REGEX)!r}: {error}"
+    if not keys:
+        return (), ""
+    members: dict[tuple[str, ...], list[str]] = {}
+    for run, *parts in zip(runs, *keys, strict=True):
+        members.setdefault(tuple(parts), []).append(run)
+    return _labelled(members), ""
+
+
+def _labelled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
+    """Groups whose labels differ, as their keys do: joined parts may read alike."""
+    taken: set[str] = set()
+    groups: list[RunGroup] = []
+    for parts, runs in members.items():
+        label = " · ".join(parts)
+        number = 2
+        while label in taken:
+            label = f"{' · '.join(parts)} ({number})"
+            number += 1
+        taken.add(label)
+        groups.append(RunGroup(label, tuple(runs)))
+    return tuple(groups)
+
+
+@dataclass(frozen=True)
+class SeedsFound:
+    """How much grouping by seeds would join."""
+
+    settings: int
+    """Groups of two runs or more."""
+    runs: int
+    """Runs in these groups."""
+
+
+def seeds_found(facts: Facts) -> SeedsFound:
+    """How many runs differ from another by their seed only."""
+    counts = [count for count in Counter(seed_labels(facts).values()).values() if count > 1]
+    return SeedsFound(len(counts), sum(counts))
+
+
+def seed_labels(facts: Facts) -> Mapping[str, str]:
+    """By run, the name of its training without the seed; see `_find_seeds`."""
+    return facts.once("seeds", lambda: _find_seeds(facts))
+
+
+def _find_seeds(facts: Facts) -> Mapping[str, str]:
+    """By run, the name of its training without the seed.
+
+    Two runs have the same if their names are the same but for a part such as ``seed_3``, ``s3`` or ``trial-3``, or but
+    for numbers at the end that count up from 0 or 1, and all hyperparameters but the seed are the same.
+    """
+    stripped = {run: _SEED_IN_NAME.sub(lambda found: f"{found[1]}{found[2]}*", run) for run in facts.snapshot.runs}
+    counted = _counted(run for run, label in stripped.items() if label == run)
+    by_name = {run: counted.get(run, label) for run, label in stripped.items()}
+    signatures = {run: _settings_but_seed(facts.hparams[run]) for run in by_name}
+    told_apart: dict[str, dict[str, None]] = {}
+    for run, label in by_name.items():
+        told_apart.setdefault(label, {})[signatures[run]] = None
+    differences = {label: _differences(list(found)) for label, found in told_apart.items() if len(found) > 1}
+    return {
+        run: f"{label} ({differences[label][signatures[run]]})" if label in differences else label
+        for run, label in by_name.items()
+    }
+
+
+def _counted(runs: Iterable[str]) -> Mapping[str, str]:
+    """Labels of runs whose names differ by a number at the end that counts up from 0 or 1."""
+    numbers: dict[str, dict[str, int]] = {}
+    for run in runs:
+        found = _NUMBER_AT_END.search(run)
+        if found is not None:
+            numbers.setdefault(run[: found.start()] + "*", {})[run] = int(found[1])
+    return {
+        run: label
+        for label, members in numbers.items()
+        if len(members) > 1
+        and sorted(members.values()) in (list(range(len(members))), list(range(1, len(members) + 1)))
+        for run in members
+    }
+
+
+def _settings_but_seed(hparams: Mapping[str, HParamValue]) -> str:
+    return json.dumps({name: hparams[name] for name in sorted(hparams) if not _SEED_NAME.match(name)})
+
+
+def _differences(signatures: Sequence[str]) -> Mapping[str, str]:
+    """By signature, the hyperparameters that are not the same in all of them."""
+    settings = [json.loads(signature) for signature in signatures]
+    values: dict[str, set[str]] = {}
+    for own in settings:
+        for name, value in own.items():
+            values.setdefault(name, set()).add(json.dumps(value))
+    present = Counter(name for own in settings for name in own)
+    varying = [name for name in values if len(values[name]) > 1 or present[name] < len(settings)]
+    return {
+        signature: ", ".join(f"{name}={shown_value(own.get(name))}" for name in varying)
+        for signature, own in zip(signatures, settings, strict=True)
+    }
+
+
+def _keys_of(facts: Facts, spec: str) -> KeysOf:
+    """What makes the parts of the keys of runs out of their names."""
+    if spec == SEEDS:
+        labels = seed_labels(facts)
+        return lambda runs: [labels[run] for run in runs]
+    if spec.startswith(PATH):
+        depth = spec.removeprefix(PATH)
+        if not (depth.isdecimal() and 0 < int(depth) <= DEEPEST_PATH):
+            raise PatternError(f"a path has a depth of 1 to {DEEPEST_PATH}, not {depth!r}")
+        return lambda runs: ["/".join(run.split("/")[: int(depth)]) for run in runs]
+    if spec.startswith(REGEX):
+        pattern = Pattern(spec.removeprefix(REGEX))
+        return lambda runs: _captured(pattern, runs)
+    field = parse_field(spec)
+    if isinstance(field, HParamField):
+        return lambda runs: [f"{field.name}={shown_value(facts.hparams[run].get(field.name))}" for run in runs]
+    raise PatternError('runs are grouped by "seeds", "path:DEPTH", "regex:PATTERN" or "hparam:NAME"')
+
+
+def _captured(pattern: Pattern, runs: Sequence[str]) -> list[str]:
+    """What a pattern captures of each run's name; all of them together have the time of one search."""
+    deadline = monotonic() + MOST_SECONDS
+    found = (pattern.captured(run, seconds=max(deadline - monotonic(), 1e-3)) for run in runs)
+    return [NO_MATCH if captured is None else " · ".join(captured) for captured in found]
+
+
+def shown_value(value: HParamValue | None) -> str:
+    """A hyperparameter as it is written: whole numbers without a fraction, few digits."""
+    if value is None:
+        return NO_VALUE
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else f"{value:.6g}"

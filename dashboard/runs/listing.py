@@ -1,0 +1,163 @@
+"""What the page's table of runs is told: rows, columns, groups and the legend, and only what changed of the rows."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from dashboard.controls import fingerprint
+from dashboard.numbers import json_number
+from dashboard.runs import settings
+from dashboard.runs.facts import FactValue, Field, HParamField
+from dashboard.runs.grouping import seeds_found, shown_value
+from dashboard.runs.table import RunTable
+from dashboard.state import DEFAULT_RUNS
+
+Row: TypeAlias = Mapping[str, Any]
+MOST_VALUES: Final = 12
+"""Values that the legend lists where colours tell no number."""
+REMEMBERED: Final = 8
+_DEPENDS: Final = (settings.GROUP, settings.COLOR, settings.COLUMNS, settings.RENAMED, settings.PAINTED)
+
+
+def listing_key(table: RunTable) -> str:
+    """Equal keys have equal rows: what is switched on or stands out changes none of them."""
+    view = table.view
+    chosen = [view.settings.get(setting.name) for setting in _DEPENDS]
+    return fingerprint((table.snapshot.revision, view.run_filter, chosen))
+
+
+def rows_of(table: RunTable) -> dict[str, Row]:
+    """By run, the rows of those that pass the filter, in order of their first event."""
+    places = {group.label: place for place, group in enumerate(table.groups)}
+    orders = {run: order for order, run in enumerate(table.snapshot.runs)}
+    columns = [table.facts.column(field) for field in table.columns]
+    return {
+        run: {
+            "run": run,
+            "label": table.label(run),
+            "order": orders[run],
+            "light": table.colors[run].light,
+            "dark": table.colors[run].dark,
+            "started": table.snapshot.runs[run].first_wall_time,
+            "group": places[table.group_of[run]] if run in table.group_of else None,
+            "values": [_plain(column[run]) for column in columns],
+        }
+        for run in table.listed
+    }
+
+
+def surroundings(table: RunTable) -> dict[str, Any]:
+    """What the table shows besides its rows."""
+    found = seeds_found(table.facts)
+    return {
+        "columns": [column_of(field) for field in table.columns],
+        "groups": [
+            {
+                "label": group.label,
+                "light": table.group_colors[group.label].light,
+                "dark": table.group_colors[group.label].dark,
+                "count": len(group.runs),
+            }
+            for group in table.groups
+        ],
+        "groupError": table.group_error,
+        "legend": legend(table),
+        "seeds": {"settings": found.settings, "runs": found.runs},
+        "total": len(table.snapshot.runs),
+        "defaultRuns": DEFAULT_RUNS,
+    }
+
+
+def column_of(field: Field) -> dict[str, str]:
+    """A field as the page knows it."""
+    kind = "hparam" if isinstance(field, HParamField) else "metric"
+    return {"spec": field.spec, "label": field.label, "kind": kind}
+
+
+def legend(table: RunTable) -> dict[str, Any] | None:
+    """What the colours tell where they tell a field: a scale, or the values with their colours."""
+    field = table.color_field
+    if field is None:
+        return None
+    scale = table.color_scale
+    if scale is not None:
+        shares = [share / 12 for share in range(13)]
+        steps = [scale.at(_at_share(scale.low, scale.high, share, scale.logarithmic)) for share in shares]
+        return {
+            "label": field.label, "low": scale.low, "high": scale.high, "logarithmic": scale.logarithmic,
+            "light": [color.light for color in steps], "dark": [color.dark for color in steps],
+        }  # fmt: skip
+    # Not the runs' colours, which may be painted by hand.
+    by_value = {shown_value(value): table.unpainted[run] for run, value in table.facts.column(field).items()}
+    entries = [{"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()]
+    return {"label": field.label, "entries": entries[:MOST_VALUES], "more": max(0, len(entries) - MOST_VALUES)}
+
+
+def _at_share(low: float, high: float, share: float, logarithmic: bool) -> float:
+    if logarithmic:
+        return float(low ** (1 - share) * high**share)
+    return low * (1 - share) + high * share
+
+
+def _plain(value: FactValue) -> float | str | bool | None:
+    return json_number(value) if isinstance(value, float) else value
+
+
+@dataclass(frozen=True)
+class _Told:
+    version: str
+    rows: Mapping[str, Row]
+    around: str
+
+
+class Listings:
+    """What pages were told lately, so that they are told only what has changed since.
+
+    Pages bring the key of what they have; one that is remembered no longer is told everything.
+    """
+
+    def __init__(self) -> None:
+        self._told: Final[OrderedDict[str, _Told]] = OrderedDict()
+        self._lock: Final = threading.Lock()
+
+    def news(self, table: RunTable, known: str) -> tuple[dict[str, Any] | None, str]:
+        """What a page has to be told.
+
+        Args:
+            table: what it has to show.
+            known: key of what it shows, "" for nothing yet.
+
+        Returns:
+            The message of `message`, None where nothing changed; and the key that the page brings the next time.
+        """
+        key = listing_key(table)
+        if key == known:
+            return None, key
+        with self._lock:
+            before = self._told.get(known)
+        rows = rows_of(table)
+        around = surroundings(table)
+        told = message(before.rows if before is not None else None, rows)
+        now = fingerprint(around)
+        same = before is not None and not told["rows"] and not told["gone"] and before.around == now
+        version = before.version if before is not None and same else key
+        with self._lock:
+            self._told[key] = _Told(version, rows, now)
+            self._told.move_to_end(key)
+            while len(self._told) > REMEMBERED:
+                self._told.popitem(last=False)
+        if same:
+            return None, key
+        base = "" if told["whole"] or before is None else before.version
+        return {**told, **around, "base": base, "version": version}, key
+
+
+def message(before: Mapping[str, Row] | None, now: Mapping[str, Row]) -> dict[str, Any]:
+    """What turns the rows of before into those of now: all, or those that changed and the runs that are gone."""
+    if before is None:
+        return {"whole": True, "rows": list(now.values()), "gone": []}
+    changed = [row for run, row in now.items() if before.get(run) != row]
+    gone: Sequence[str] = [run for run in before if run not in now]
+    return {"whole": False, "rows": changed, "gone": gone}

@@ -1,0 +1,55 @@
+"""``/api/search`` and ``/api/runs/fields``: what the palette finds, and what runs can be described by."""
+
+import asyncio
+from typing import Annotated, Any, get_args
+
+from fastapi import APIRouter, Query
+
+from dashboard.live import Live
+from dashboard.runs.expression import BuiltIn
+from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
+from dashboard.runs.listing import column_of
+from dashboard.runs.search import LONGEST_SEARCH, MOST_HITS, Hit, search, tags_of
+
+MOST_FIELDS = 2_000
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["runs"])
+
+    @routes.get("/api/search")
+    async def find(
+        q: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
+        limit: Annotated[int, Query(ge=1, le=200)] = MOST_HITS,
+    ) -> list[dict[str, Any]]:
+        """Runs and tags whose names hold the letters of ``q`` in order, best first."""
+        hits = await asyncio.to_thread(search, live.snapshot(), q, limit)
+        return [_as_json(hit) for hit in hits]
+
+    @routes.get("/api/runs/fields")
+    async def fields() -> dict[str, Any]:
+        """What runs can be grouped, coloured and searched by: hyperparameters, and scalar tags."""
+        return await asyncio.to_thread(_fields, live)
+
+    return routes
+
+
+def _as_json(hit: Hit) -> dict[str, Any]:
+    return {"kind": hit.kind, "name": hit.name, "data": hit.data, "places": hit.places}
+
+
+def _fields(live: Live) -> dict[str, Any]:
+    snapshot = live.snapshot()
+    facts = Facts.of(snapshot)
+    tags = [tag for tag, kind in facts.once("tags", lambda: tags_of(snapshot)) if kind == "scalars"]
+    return {
+        "builtIn": list(get_args(BuiltIn)),
+        "hparams": [
+            {**column_of(HParamField(name)), "differs": name in facts.differing_hparams}
+            for name in facts.hparam_names[:MOST_FIELDS]
+        ],
+        "metrics": [{"tag": tag, "spec": MetricField(tag, "last").spec} for tag in tags[:MOST_FIELDS]],
+        "statistics": list(get_args(Statistic)),
+        "depth": max((run.count("/") + 1 for run in snapshot.runs), default=1),
+    }

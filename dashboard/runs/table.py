@@ -1,0 +1,167 @@
+"""The one table of runs that every panel is served by: which are shown, in what colours, groups and names."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from dashboard.colors import RunColor, assign_colors
+from dashboard.runs import settings
+from dashboard.runs.coloring import ColorScale, colors_by_value
+from dashboard.runs.expression import looks_like_expression, parse, runs_where
+from dashboard.runs.facts import Facts, Field, HParamField, parse_field
+from dashboard.runs.grouping import RunGroup, group_runs
+from dashboard.state import View
+from summary.errors import UserError
+from summary.patterns import Pattern, PatternError
+from summary.snapshot import Snapshot
+
+MOST_DEFAULT_COLUMNS: Final = 8
+_CSS_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")
+
+
+@dataclass(frozen=True)
+class _Coloring:
+    by_run: Mapping[str, RunColor]
+    field: Field | None = None
+    scale: ColorScale | None = None
+
+
+class RunTable:
+    """The runs of a snapshot as a view shows them; what nobody asks for is not worked out."""
+
+    def __init__(self, snapshot: Snapshot, view: View) -> None:
+        self.snapshot: Final = snapshot
+        self.view: Final = view
+        self.facts: Final = Facts.of(snapshot)
+
+    @cached_property
+    def checked(self) -> frozenset[str]:
+        """Runs that are switched on, whether or not they pass the filter."""
+        return self.view.checked_runs(self.snapshot.runs)
+
+    @property
+    def listed(self) -> list[str]:
+        """Runs that pass the filter, in order of their first event."""
+        return self._filtered[0]
+
+    @property
+    def filter_error(self) -> str:
+        """What is wrong with the filter; empty if nothing is. A wrong filter lets every run through."""
+        return self._filtered[1]
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """Runs that are switched on and pass the filter; panels draw these."""
+        return [run for run in self.listed if run in self.checked]
+
+    @property
+    def groups(self) -> tuple[RunGroup, ...]:
+        """All runs in groups, whether or not they are shown; none where the view does not group."""
+        return self._grouped[0]
+
+    @property
+    def group_error(self) -> str:
+        """Why runs cannot be grouped as the view asks; empty if they can."""
+        return self._grouped[1]
+
+    @cached_property
+    def group_of(self) -> Mapping[str, str]:
+        """Label of each run's group; empty where the view does not group."""
+        return {run: group.label for group in self.groups for run in group.runs}
+
+    @property
+    def colors(self) -> Mapping[str, RunColor]:
+        """The colour of every run."""
+        return self._coloring.by_run
+
+    @property
+    def unpainted(self) -> Mapping[str, RunColor]:
+        """The colour of every run as it would be if none had been given one by hand."""
+        return self._unpainted.by_run
+
+    @property
+    def color_field(self) -> Field | None:
+        """The field that colours tell, if they tell one."""
+        return self._coloring.field
+
+    @property
+    def color_scale(self) -> ColorScale | None:
+        """The scale of the colours, where they tell a number."""
+        return self._coloring.scale
+
+    @cached_property
+    def group_colors(self) -> Mapping[str, RunColor]:
+        """The colour of every group, by label: by value that of its first run, else its own."""
+        if self.color_field is not None or settings.COLOR.of(self.view) == "run":
+            return {group.label: self.colors[group.runs[0]] for group in self.groups}
+        return assign_colors(group.label for group in self.groups)
+
+    @cached_property
+    def selected(self) -> frozenset[str]:
+        """Runs that stand out."""
+        return frozenset(settings.SELECTED.of(self.view)) & frozenset(self.snapshot.runs)
+
+    @cached_property
+    def pinned(self) -> tuple[str, ...]:
+        """Runs that stand at the top of the table."""
+        return tuple(run for run in settings.PINNED.of(self.view) if run in self.snapshot.runs)
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        return settings.parse_pairs(settings.RENAMED.of(self.view))
+
+    def label(self, run: str) -> str:
+        """What the run is called on the screen."""
+        return self._names.get(run, run)
+
+    @cached_property
+    def columns(self) -> tuple[Field, ...]:
+        """Hyperparameters and metrics that the table shows."""
+        chosen = settings.COLUMNS.of(self.view)
+        if not chosen:
+            return tuple(HParamField(name) for name in self.facts.differing_hparams[:MOST_DEFAULT_COLUMNS])
+        return tuple(field for field in map(parse_field, chosen) if field is not None)
+
+    @cached_property
+    def _filtered(self) -> tuple[list[str], str]:
+        runs = list(self.snapshot.runs)
+        text = self.view.run_filter.strip()
+        if not text:
+            return runs, ""
+        try:
+            if looks_like_expression(text):
+                return runs_where(parse(text), self.facts, lambda run: self.group_of.get(run, run)), ""
+            # A run is found by its name, and by what it is called here.
+            by_name = Pattern(text).matches(runs)
+            by_label = Pattern(text).matches(self.label(run) for run in runs) if self._names else by_name
+        except PatternError as error:
+            return runs, f"No regular expression: {error}"
+        except UserError as error:
+            return runs, f"Not understood: {error}"
+        return [run for run, name, label in zip(runs, by_name, by_label, strict=True) if name or label], ""
+
+    @cached_property
+    def _grouped(self) -> tuple[tuple[RunGroup, ...], str]:
+        return group_runs(self.facts, settings.GROUP.of(self.view))
+
+    @cached_property
+    def _coloring(self) -> _Coloring:
+        found = self._unpainted
+        painted = settings.parse_pairs(settings.PAINTED.of(self.view))
+        own = {run: RunColor(c, c) for run, c in painted.items() if run in found.by_run and _CSS_COLOR.fullmatch(c)}
+        return _Coloring({**found.by_run, **own}, found.field, found.scale)
+
+    @cached_property
+    def _unpainted(self) -> _Coloring:
+        by = settings.COLOR.of(self.view)
+        runs = list(self.snapshot.runs)
+        field = parse_field(by)
+        if field is not None:
+            by_value, scale = colors_by_value(self.facts.column(field))
+            return _Coloring(by_value, field, scale)
+        if by in ("auto", "group") and self.groups:
+            by_group = assign_colors(group.label for group in self.groups)
+            return _Coloring({run: by_group[label] for run, label in self.group_of.items()})
+        return _Coloring(self.facts.once("colors", lambda: assign_colors(runs)))

@@ -1,0 +1,336 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from summary import SummaryWriter
+from summary.kinds.hparams import checked_hparams, session_start, start_info
+from summary.proto.summary_pb2 import Summary
+from tests.browser.conftest import Dashboard
+
+pytestmark = pytest.mark.browser
+
+Serve = Callable[..., Dashboard]
+SEARCH = "Search runs by regular expression or condition"
+
+
+def write_run(folder: Path, hparams: dict[str, Any], *values: float, at: float = 1000.0) -> None:
+    with SummaryWriter(str(folder)) as writer:
+        if hparams:
+            start = session_start(start_info(checked_hparams(hparams)))
+            writer.add_summary(Summary(value=[start]), 0, walltime=at)
+        for step, value in enumerate(values):
+            writer.add_scalar("loss", value, step, walltime=at + step)
+
+
+def write_seeds(logdir: Path) -> None:
+    """Two seeds of two trainings: a (lr 0.1) and b (lr 0.0012345)."""
+    for place, (name, rate, seed) in enumerate(
+        (("a", 0.1, 0), ("b", 0.0012345, 0), ("a", 0.1, 1), ("b", 0.0012345, 1))
+    ):
+        hparams = {"lr": rate, "seed": seed, "layers": 2}
+        write_run(logdir / name / f"seed_{seed}", hparams, 3.0 + place, 1.0 + place, at=1000.0 + place)
+
+
+def opened(serve: Serve, page: Page, logdir: Path, query: str = "") -> None:
+    page.goto(f"{serve(logdir).url}/{query}")
+    expect(page.locator(".run-grid .run-name").first).to_be_visible()
+
+
+def expect_names(page: Page, *expected: str) -> None:
+    """Waits for the rows to be these, from the top: labels of runs, and of groups with the number of their runs."""
+    expect(page.locator(".run-grid .run-name")).to_have_count(len(expected))
+    page.wait_for_function(
+        """(expected) => {
+          const text = (name, part) => (name.querySelector(part) || { textContent: "" }).textContent;
+          const label = (name) => (text(name, ".dim") + text(name, ".leaf") + " " + text(name, ".count")).trim();
+          const found = [...document.querySelectorAll(".run-grid .run-name")]
+            .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+          return JSON.stringify(found.map(label)) === JSON.stringify(expected);
+        }""",
+        arg=list(expected),
+    )
+
+
+def row(page: Page, name: str) -> Locator:
+    return page.locator(".run-grid .run-name", has_text=name)
+
+
+def cells(page: Page, column: str) -> list[str]:
+    """Texts of a column, from the top."""
+    found: list[str] = page.evaluate(
+        """(column) => [...document.querySelectorAll(`.run-grid .ag-cell[col-id="${column}"]`)]
+          .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
+          .map((cell) => cell.innerText.trim())""",
+        column,
+    )
+    return found
+
+
+def test_hyperparameters_that_differ_are_columns_and_others_can_be(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    header = page.locator(".run-grid .ag-header-cell-text")
+    expect(header).to_have_text(["", "Run", "lr", "seed", "Started"])
+    assert cells(page, "hparam:lr") == ["0.1", "0.001234", "0.1", "0.001234"]
+    page.locator(".run-grid .ag-cell[col-id='hparam:lr']").nth(1).hover()
+    expect(page.locator(".ag-tooltip")).to_have_text("0.0012345")
+
+    page.get_by_role("button", name="Columns").click()
+    box = page.get_by_role("dialog", name="Columns")
+    box.get_by_label("seed").uncheck()
+    box.locator(".metric", has_text="loss").get_by_label("min").check()
+    expect(header).to_have_text(["", "Run", "lr", "loss min", "Started"])
+    assert cells(page, "metric:loss.min") == ["1", "2", "3", "4"]
+    expect(page).to_have_url(re.compile(r"runs.columns=hparam:lr&runs.columns=metric:loss.min$"))
+    box.get_by_role("button", name="Reset").click()
+    expect(header).to_have_text(["", "Run", "lr", "seed", "Started"])
+
+    page.get_by_role("button", name="Widen the table of runs").click()
+    expect(page.get_by_role("button", name="Widen the table of runs")).to_have_attribute("aria-pressed", "true")
+    page.wait_for_function("document.querySelector('#sidebar').clientWidth > innerWidth / 2")
+
+
+def test_columns_sort_and_filter(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    write_run(logdir / "bare", {}, 2.0, at=2000.0)
+    opened(serve, page, logdir, "?runs.columns=metric:loss.last&runs.columns=hparam:lr")
+    expect_names(page, "a/seed_0", "b/seed_0", "a/seed_1", "b/seed_1", "bare")
+    header = page.locator(".run-grid .ag-header-cell", has_text="lr")
+    header.click()
+    expect_names(page, "b/seed_0", "b/seed_1", "a/seed_0", "a/seed_1", "bare")
+    header.click()
+    expect_names(page, "a/seed_0", "a/seed_1", "b/seed_0", "b/seed_1", "bare")
+    page.evaluate(
+        """() => dash_ag_grid.getApi("runs-grid")
+          .setFilterModel({"metric:loss.last": {filterType: "number", type: "lessThan", filter: 2.5}})"""
+    )
+    expect(page.locator("#runs-notes")).to_contain_text("The columns' filters leave 3 of 5 runs.")
+    expect_names(page, "a/seed_0", "b/seed_0", "bare")
+    page.get_by_role("button", name="Show only these").click()
+    expect(page.locator("#run-count")).to_have_text("3 of 5 shown")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect_names(page, "a/seed_0", "a/seed_1", "b/seed_0", "b/seed_1", "bare")
+
+
+def test_runs_are_searched_by_conditions(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    field = page.get_by_label(SEARCH)
+    field.fill("lr < 0.01 and loss.last < 3")
+    expect_names(page, "b/seed_0")
+    expect(page.locator("#run-count")).to_have_text("1 of 4 shown")
+    field.fill("depth < 3")
+    expect(page.locator("#sidebar")).to_contain_text("Not understood: no run has 'depth'")
+    expect(page.locator("#run-count")).to_have_text("4 of 4 shown")
+    page.get_by_role("button", name="What can be searched for").click()
+    page.get_by_role("button", name="adam|sgd").click()
+    expect(field).to_have_value("adam|sgd")
+    expect(page.locator("#run-count")).to_have_text("0 of 4 shown")
+
+
+def test_names_are_completed_while_typing(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    field = page.get_by_label(SEARCH)
+    with page.expect_response("**/api/runs/fields"):
+        field.click()
+    page.keyboard.type("not lo")
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["loss.last", "loss.min", "loss.max"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("not loss.min ")
+    page.keyboard.type("< 2.5")
+    expect_names(page, "a/seed_1", "b/seed_1")
+
+
+def test_seeds_are_offered_as_groups(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir, "?runs.columns=hparam:lr&runs.columns=metric:loss.last")
+    hint = page.locator("#runs-notes")
+    expect(hint).to_contain_text("4 runs are 2 settings with several seeds.")
+    hint.get_by_role("button", name="Group").click()
+    expect(hint).to_be_hidden()
+    expect_names(page, "a/seed_* 2", "a/seed_0", "a/seed_1", "b/seed_* 2", "b/seed_0", "b/seed_1")
+    assert cells(page, "metric:loss.last") == ["2", "1", "3", "3", "2", "4"]
+    assert cells(page, "hparam:lr")[:2] == ["0.1", "0.1"]
+    colors = page.locator(".run-grid .swatch").evaluate_all("all => new Set(all.map((e) => e.style.cssText)).size")
+    assert colors == 2
+
+    # A group is sorted as one, its members within it.
+    page.locator(".run-grid .ag-header-cell", has_text="loss last").click()
+    page.locator(".run-grid .ag-header-cell", has_text="loss last").click()
+    expect_names(page, "b/seed_* 2", "b/seed_1", "b/seed_0", "a/seed_* 2", "a/seed_1", "a/seed_0")
+
+    row(page, "a/seed_*").get_by_role("button", name="").click()
+    expect_names(page, "b/seed_* 2", "b/seed_1", "b/seed_0", "a/seed_* 2")
+    expect(page).to_have_url(re.compile("runs.fold=a/seed_\\*$"))
+    group = page.get_by_label("Show all runs of a/seed_*")
+    expect(group).to_have_attribute("aria-checked", "true")
+    group.click()
+    expect(group).to_have_attribute("aria-checked", "false")
+    expect(page.locator("#run-count")).to_have_text("2 of 4 shown")
+    page.get_by_label("Show b/seed_0").click()
+    expect(page.get_by_label("Show all runs of b/seed_*")).to_have_attribute("aria-checked", "mixed")
+
+
+def test_grouping_is_chosen(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    page.locator("#runs-group").click()
+    box = page.get_by_role("dialog", name="Group runs")
+    box.get_by_label("Folder", exact=True).check()
+    expect_names(page, "a 2", "a/seed_0", "a/seed_1", "b 2", "b/seed_0", "b/seed_1")
+    box.get_by_label("Folders from the top").fill("2")
+    box.get_by_label("Folders from the top").press("Enter")
+    expect(page).to_have_url(re.compile("runs.group=path:2"))
+    box.get_by_label("Hyperparameters").first.check()
+    box.get_by_label("seed", exact=True).check()
+    expect(page).to_have_url(re.compile("runs.group=hparam:lr&runs.group=hparam:seed"))
+    box.get_by_label("lr", exact=True).uncheck()
+    expect_names(page, "seed=0 2", "a/seed_0", "b/seed_0", "seed=1 2", "a/seed_1", "b/seed_1")
+    box.get_by_label("Line", exact=True).select_option("median")
+    box.get_by_label("Band", exact=True).select_option("minmax")
+    box.get_by_label("Runs of the group as thin lines").check()
+    expect(page).to_have_url(re.compile("runs.line=median&runs.band=minmax&runs.members=on"))
+    box.get_by_label("Regular expression").first.check()
+    field = box.get_by_role("textbox", name="Regular expression")
+    field.fill("(")
+    field.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Cannot group by '(': missing )")
+    box.get_by_label("No groups").check()
+    expect_names(page, "a/seed_0", "b/seed_0", "a/seed_1", "b/seed_1")
+
+
+def test_colours_tell_a_value_and_the_legend_what(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    legend = page.locator("#runs-legend")
+    expect(legend).to_be_hidden()
+    page.locator("#runs-color").click()
+    box = page.get_by_role("dialog", name="Colours")
+    box.locator(".metric", has_text="loss").get_by_label("last").check()
+    expect(legend).to_have_text(re.compile(r"^loss last\s*1\s*4$"))
+    page.wait_for_function(
+        """getComputedStyle(document.querySelector('[aria-label="Show a/seed_0"]'))
+          .backgroundColor === 'rgb(68, 15, 107)'"""
+    )
+    box.get_by_label("The run", exact=True).check()
+    expect(legend).to_be_hidden()
+
+
+def test_runs_are_selected(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    row(page, "a/seed_0").click()
+    expect(page).to_have_url(re.compile(r"\?runs.select=a/seed_0$"))
+    row(page, "a/seed_1").click(modifiers=["Shift"])
+    expect(page).to_have_url(re.compile("runs.select=a/seed_0&runs.select=b/seed_0&runs.select=a/seed_1$"))
+    row(page, "b/seed_0").click(modifiers=["Control"])
+    expect(page).to_have_url(re.compile(r"\?runs.select=a/seed_0&runs.select=a/seed_1$"))
+    expect(page.locator(".run-grid .name-cell.selected-cell")).to_have_count(2)
+    page.get_by_role("button", name="Selected").click()
+    expect(page.locator("#run-count")).to_have_text("2 of 4 shown")
+    row(page, "b/seed_1").click()
+    row(page, "b/seed_1").click()
+    expect(page.locator(".run-grid .selected-cell")).to_have_count(0)
+    row(page, "b/seed_1").click()
+    page.keyboard.press("Escape")
+    expect(page.locator(".run-grid .selected-cell")).to_have_count(0)
+    # A double click says which run to show, not which to select.
+    row(page, "b/seed_0").dblclick()
+    expect(page).to_have_url(re.compile(r"\?runs=none&show=b/seed_0$"))
+
+
+def test_the_menu_of_a_run(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    row(page, "a/seed_1").click(button="right")
+    page.get_by_role("menuitem", name="Pin to the top").click()
+    expect_names(page, "a/seed_1", "a/seed_0", "b/seed_0", "b/seed_1")
+    row(page, "a/seed_1").hover()
+    row(page, "a/seed_1").get_by_role("button").click()
+    page.get_by_role("menuitem", name="Rename for display").click()
+    page.get_by_role("textbox", name="Name on the screen of a/seed_1").fill("Best: 100 %")
+    page.keyboard.press("Enter")
+    expect_names(page, "Best: 100 %", "a/seed_0", "b/seed_0", "b/seed_1")
+    row(page, "Best").click(button="right")
+    page.get_by_label("Colour of Best").fill("#123456")
+    expect(page).to_have_url(re.compile("runs.paint=a%252Fseed_1:%23123456"))
+    page.keyboard.press("Escape")
+    page.wait_for_function(
+        "getComputedStyle(document.querySelector('[aria-label^=\"Show Best\"]')).backgroundColor === 'rgb(18, 52, 86)'"
+    )
+    row(page, "Best").click(button="right")
+    page.get_by_role("menuitem", name="Reset").click()
+    expect(page).not_to_have_url(re.compile("runs.paint"))
+    row(page, "Best").click(button="right")
+    page.get_by_role("menuitem", name="Hide").click()
+    expect(page.locator("#run-count")).to_have_text("3 of 4 shown")
+
+
+def test_the_table_is_used_from_the_keyboard(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    page.locator(".run-grid .name-cell").first.focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#run-count")).to_have_text("3 of 4 shown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("hide=a/seed_0&runs.select=a/seed_0$"))
+    page.keyboard.press("F2")
+    page.keyboard.type("first")
+    page.keyboard.press("Enter")
+    expect_names(page, "first", "b/seed_0", "a/seed_1", "b/seed_1")
+    page.keyboard.press("o")
+    expect(page).to_have_url(re.compile("runs=none&show=a/seed_0$"))
+    page.keyboard.press("p")
+    expect(page).to_have_url(re.compile("runs.pin=a/seed_0$"))
+    expect(page.locator(".run-grid .ag-floating-top .name-cell")).to_be_focused()
+    page.keyboard.press("F2")
+    page.get_by_role("textbox", name="Name on the screen of").fill("")
+    page.keyboard.press("Enter")
+    expect_names(page, "a/seed_0", "b/seed_0", "a/seed_1", "b/seed_1")
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("runs.select"))
+
+
+def test_rows_follow_what_is_written(serve: Serve, page: Page, logdir: Path) -> None:
+    write_run(logdir / "a", {"lr": 1}, 3.0)
+    opened(serve, page, logdir, "?runs.columns=metric:loss.last")
+    expect_names(page, "a")
+    row(page, "a").click()
+    write_run(logdir / "b", {"lr": 2}, float("nan"), at=2000.0)
+    expect_names(page, "a", "b")
+    write_run(logdir / "a", {}, 3.0, 0.25, at=3000.0)
+    page.wait_for_function("document.querySelector('.run-grid .value-cell').innerText.trim() === '0.25'")
+    assert cells(page, "metric:loss.last") == ["0.25", "NaN"]
+    expect(page.locator(".run-grid .name-cell.selected-cell")).to_have_count(1)
+
+
+def test_switching_a_run_sends_no_rows(serve: Serve, page: Page, logdir: Path) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    with page.expect_response(
+        lambda answer: "_dash-update-component" in answer.url and "run-count" in (answer.request.post_data or "")
+    ) as answered:
+        page.get_by_label("Show a/seed_0").click()
+    expect(page.locator("#run-count")).to_have_text("3 of 4 shown")
+    assert "runs-listing" not in answered.value.json()["response"]
+
+
+def test_names_from_logs_are_text(serve: Serve, page: Page, logdir: Path) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    write_run(logdir / hostile, {"<b>": "<i>", "lr": 1}, 1.0)
+    write_run(logdir / "b", {"<b>": "x", "lr": 2}, 1.0, at=2000.0)
+    opened(serve, page, logdir, "?runs.color=hparam:%3Cb%3E&runs.group=path:1")
+    expect_names(page, f"{hostile} 1", hostile, "b 1", "b")
+    expect(page.locator("#runs-legend")).to_contain_text("<i>")
+    for opener in ("#runs-group", "#runs-color", "#runs-columns", "#runs-help"):
+        page.locator(opener).click()
+        expect(page.locator(".beside-box")).to_be_visible()
+        page.keyboard.press("Escape")
+    assert page.locator("img[src=x], #sidebar b, #sidebar i:not(.run-dot)").count() == 0

@@ -1,0 +1,179 @@
+import math
+import re
+import string
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.runs.expression import (
+    LONGEST_EXPRESSION,
+    Both,
+    Comparison,
+    Constant,
+    ExpressionError,
+    Membership,
+    Named,
+    Not,
+    compare,
+    looks_like_expression,
+    parse,
+    resolve,
+    runs_where,
+)
+from dashboard.runs.facts import Facts, HParamField, MetricField
+from tests.dashboard.runs.tiny import snapshot
+
+RUNS = snapshot(
+    {
+        "adam/0": ({"lr": 0.1, "opt": "adam", "norm": True}, {"train/loss": [3.0, 1.0, 2.0], "val/loss": [5.0]}),
+        "adam/1": ({"lr": 0.01, "opt": "adam", "norm": False}, {"train/loss": [0.5, math.nan]}),
+        "sgd": ({"lr": 0.1, "opt": "sgd"}, {"train/loss": [4.0], "accuracy": [0.9]}),
+        "bare": ({}, {}),
+    }
+)
+
+
+def where(text: str) -> list[str]:
+    return runs_where(parse(text), Facts.of(RUNS), lambda run: run.partition("/")[0])
+
+
+def test_and_binds_more_tightly_than_or_and_not_most() -> None:
+    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == Both(
+        "or",
+        (
+            Both(
+                "and",
+                (
+                    Not(Comparison(Named("a"), "<", Constant(1.0))),
+                    Membership(Named("b"), (Constant(1.0), Constant("x"))),
+                ),
+            ),
+            Comparison(Named("c d"), "!=", Constant(True)),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        ("lr < 0.05", ["adam/1"]),
+        ("lr >= 1e-1", ["adam/0", "sgd"]),
+        ("0.05 > lr", ["adam/1"]),
+        ("opt == 'sgd'", ["sgd"]),
+        ("opt != 'sgd'", ["adam/0", "adam/1"]),
+        ("opt not in ('sgd')", ["adam/0", "adam/1", "bare"]),
+        ("norm == true", ["adam/0"]),
+        ("train/loss.last < 3", ["adam/0"]),
+        ("train/loss.min <= 1", ["adam/0", "adam/1"]),
+        ("train/loss.max > 2.5 and lr == 0.1", ["adam/0", "sgd"]),
+        ("accuracy > 0", ["sgd"]),
+        ("val > 4", ["adam/0"]),
+        ("step >= 1", ["adam/0", "adam/1"]),
+        ('name ~ "^A"', ["adam/0", "adam/1"]),
+        ('name !~ "a"', ["sgd"]),
+        ('group == "adam"', ["adam/0", "adam/1"]),
+        ('opt ~ "ada" and not (lr < 0.05 or norm == false)', ["adam/0"]),
+        ('lr ~ "^0\\.1$"', ["adam/0", "sgd"]),
+        ("lr < train/loss.min", ["adam/0", "adam/1", "sgd"]),
+        ("opt < 3", []),
+    ],
+)
+def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
+    assert where(text) == runs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("lr", "expected a comparison such as <, ==, ~ or in, but it ends"),
+        ("lr <", "expected a name, a number or a text in quotes, but it ends"),
+        ("lr = 1", "'=' at character 4 is not understood; equality is \"==\""),
+        ("lr < 1 2", 'expected "and", "or" or the end, but \'2\' stands at character 8'),
+        ("(lr < 1", 'expected ")", but it ends'),
+        ("lr in 1", "expected a list such as (1, 2, \"a\"), but '1' stands at character 7"),
+        ("lr not 1", "expected \"in\", but '1' stands at character 8"),
+        ("name ~ adam", '~ needs a regular expression in quotes after it, such as ~ "adam"'),
+        ('name ~ "("', "'(' is no regular expression: missing ) at position 1"),
+        ("lr == not", "expected a name, a number or a text in quotes, but 'not' stands at character 7"),
+        ("(" * 60 + "a < 1" + ")" * 60, "nested deeper than 50"),
+        (" and ".join(['a ~ "b"'] * 21), "more than 20 regular expressions"),
+        ("a" * 2001, "longer than 2000 characters"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=f"^{re.escape(message)}$"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("los > 1", "no run has 'los'"),
+        ("loss > 1", "'loss' may be train/loss, val/loss: write the whole tag"),
+        ("nrom == true", "no run has 'nrom'; did you mean norm?"),
+    ],
+)
+def test_names_that_mean_nothing_or_too_much_are_told(text: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=f"^{re.escape(message)}$"):
+        where(text)
+
+
+def test_a_name_may_say_what_it_is() -> None:
+    clash = Facts.of(snapshot({"a": ({"loss": 1}, {"loss": [2.0], "x.min": [3.0]})}))
+    assert resolve("loss", clash) == HParamField("loss")
+    assert resolve("hparam.loss", clash) == HParamField("loss")
+    assert resolve("metric.loss.max", clash) == MetricField("loss", "max")
+    assert resolve("x.min", clash) == MetricField("x.min", "last")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("lr < 1", True),
+        ('not name ~ "(?i)x"', True),
+        ("lr in (1, 2)", True),
+        ("train/(loss|acc)", False),
+        ("train(ing)?", False),
+        ("(?<=a)b", False),
+        ("adam", False),
+        ('"<"', False),
+    ],
+)
+def test_a_search_that_compares_is_a_condition(text: str, is_one: bool) -> None:
+    assert looks_like_expression(text) is is_one
+
+
+@pytest.mark.parametrize("value", [1.0, "1", True, math.nan, None])
+def test_what_is_missing_or_no_number_is_in_no_order(value: float | str | bool | None) -> None:
+    assert not compare(value, "<", None)
+    assert not compare(value, "<", math.nan)
+    assert not compare(None, "==", value)
+
+
+words = st.sampled_from(
+    ["lr", "loss", "<", "<=", "==", "!=", "~", "!~", "in", "not", "and", "or", "(", ")", ",", "1", "-2e3", '"a"', "`b`"]
+)
+
+
+@given(st.one_of(st.text(max_size=80), st.lists(words, max_size=30).map(" ".join)))
+def test_any_text_is_a_condition_or_a_told_error(text: str) -> None:
+    try:
+        condition = parse(text)
+        runs_where(condition, Facts.of(RUNS), lambda run: run)
+    except ExpressionError:
+        return
+    assert looks_like_expression(text) or "in" in text
+
+
+@pytest.mark.parametrize("piece", [*string.punctuation, "1", "a", "1e", "not ", '"\\', "((", "a<1 and "])
+@settings(deadline=None)
+@given(st.sampled_from(["", "x", '"', " ", "1z"]))
+def test_long_texts_of_one_kind_are_read_at_once(piece: str, end: str) -> None:
+    # A tokenizer or a parser that goes back and forth would not end here.
+    text = (piece * LONGEST_EXPRESSION)[: LONGEST_EXPRESSION - len(end)] + end
+    try:
+        parse(text)
+    except ExpressionError:
+        return
+    assert piece in ("1", "a")

@@ -1,0 +1,90 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
+from tests.dashboard.runs.tiny import named, snapshot
+
+names = st.text(min_size=1, max_size=12)
+
+
+@given(st.one_of(st.builds(HParamField, names), st.builds(MetricField, names, st.sampled_from(["last", "min", "max"]))))
+def test_fields_are_read_as_they_are_written(field: HParamField | MetricField) -> None:
+    assert parse_field(field.spec) == field
+
+
+@pytest.mark.parametrize("spec", ["", "auto", "hparam:", "metric:loss", "metric:loss.mean", "loss.last", "none"])
+def test_anything_else_is_no_field(spec: str) -> None:
+    assert parse_field(spec) is None
+
+
+def test_a_metric_is_summed_up() -> None:
+    facts = Facts.of(
+        snapshot({"a": ({}, {"x": [3, math.nan, 1, math.inf], "nan": [math.nan], "none": []}), "b": ({}, {})})
+    )
+    values = {
+        (tag, statistic): facts.values(["a", "b"], MetricField(tag, statistic))
+        for tag in ("x", "none")
+        for statistic in ("last", "min", "max")
+    }
+    assert values == {
+        ("x", "last"): [math.inf, None],
+        ("x", "min"): [1.0, None],
+        ("x", "max"): [3.0, None],
+        ("none", "last"): [None, None],
+        ("none", "min"): [None, None],
+        ("none", "max"): [None, None],
+    }
+    (least,) = facts.values(["a"], MetricField("nan", "min"))
+    assert isinstance(least, float)
+    assert math.isnan(least)
+    assert [facts.last_step(run) for run in ("a", "b")] == [3, None]
+
+
+def test_hyperparameters_are_those_of_the_nearest_session() -> None:
+    facts = Facts.of(
+        snapshot(
+            {
+                "keras": ({"lr": 1}, {}),
+                "keras/train": ({}, {"loss": [1.0]}),
+                "torch": ({}, {"loss": [1.0]}),
+                "torch/1700": ({"lr": 2}, {}),
+                "two": ({}, {}),
+                "two/a": ({"lr": 3}, {}),
+                "two/b": ({"lr": 4}, {}),
+                "none": ({}, {}),
+            }
+        )
+    )
+    assert [facts.hparams[run].get("lr") for run in facts.snapshot.runs] == [1, 1, 2, 2, None, 3, 4, None]
+
+
+def test_hyperparameters_that_differ_come_first() -> None:
+    facts = Facts.of(
+        snapshot(
+            {"a": ({"same": 1, "flag": True, "lr": 1}, {}), "b": ({"same": 1, "flag": 1, "lr": 2, "own": "x"}, {})}
+        )
+    )
+    assert facts.differing_hparams == ("lr", "flag")
+    assert facts.hparam_names == ("lr", "flag", "same", "own")
+
+
+def test_hyperparameters_that_tell_more_come_first() -> None:
+    values = [
+        {"batch": 32, "activation": "relu", "lr": 0.1, "width": 8, "data/seed": 1, "seedling": 1, "reseed": 3},
+        {"batch": 32, "activation": "gelu", "lr": 0.2, "width": 16, "data/seed": 2, "seedling": 2, "reseed": 4},
+        {"batch": 64, "activation": "tanh", "lr": 0.3, "width": 8, "data/seed": 3, "seedling": 1, "reseed": 3},
+        {"batch": 64, "activation": "tanh", "lr": 0.4, "width": 8, "data/seed": 4, "seedling": 1, "reseed": 3},
+    ]
+    facts = Facts.of(snapshot({str(run): (hparams, {}) for run, hparams in enumerate(values)}))
+    assert facts.differing_hparams == ("lr", "activation", "batch", "reseed", "seedling", "width", "data/seed")
+
+
+def test_facts_are_found_out_once_for_a_snapshot() -> None:
+    shot = named("a")
+    assert Facts.of(shot) is Facts.of(shot)
+    assert Facts.of(named("a")) is not Facts.of(shot)
+    made = iter((7, 8))
+    assert [Facts.of(shot).once("key", lambda: next(made)) for _ in range(2)] == [7, 7]

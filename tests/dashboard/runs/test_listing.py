@@ -1,0 +1,99 @@
+from dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
+from dashboard.runs.table import RunTable
+from dashboard.state import View
+from summary.snapshot import Snapshot
+from tests.dashboard.runs.tiny import snapshot
+
+
+def shot(loss: float, revision: int = 1, *more: str) -> Snapshot:
+    runs: dict[str, tuple[dict[str, object], dict[str, list[float]]]] = {
+        "a": ({"opt": "adam"}, {"loss": [loss]}),
+        "b": ({"opt": "sgd"}, {"loss": [float("nan")]}),
+    }
+    return snapshot({**runs, **{name: ({}, {}) for name in more}}, revision)
+
+
+def table(of: Snapshot, **settings: str) -> RunTable:
+    values = {"runs.columns": ("hparam:opt", "metric:loss.last")}
+    return RunTable(of, View(settings={**values, **{f"runs.{name}": (value,) for name, value in settings.items()}}))
+
+
+def test_rows_say_all_that_the_page_shows_of_a_run() -> None:
+    found = table(shot(0.5), group="hparam:opt", name="b:B")
+    colors = found.colors
+    assert rows_of(found) == {
+        "a": {
+            "run": "a", "label": "a", "order": 0, "light": colors["a"].light, "dark": colors["a"].dark,
+            "started": 1000.0, "group": 0, "values": ["adam", 0.5],
+        },
+        "b": {
+            "run": "b", "label": "B", "order": 1, "light": colors["b"].light, "dark": colors["b"].dark,
+            "started": 1001.0, "group": 1, "values": ["sgd", "NaN"],
+        },
+    }  # fmt: skip
+
+
+def test_around_the_rows_are_columns_groups_and_seeds() -> None:
+    found = table(shot(0.5), group="hparam:opt")
+    groups = [
+        {"label": f"opt={opt}", "light": color.light, "dark": color.dark, "count": 1}
+        for opt, color in (("adam", found.colors["a"]), ("sgd", found.colors["b"]))
+    ]
+    assert surroundings(found) == {
+        "columns": [
+            {"spec": "hparam:opt", "label": "opt", "kind": "hparam"},
+            {"spec": "metric:loss.last", "label": "loss last", "kind": "metric"},
+        ],
+        "groups": groups,
+        "groupError": "",
+        "legend": None,
+        "seeds": {"settings": 0, "runs": 0},
+        "total": 2,
+        "defaultRuns": 20,
+    }
+
+
+def test_the_legend_explains_colours_that_tell_something() -> None:
+    assert legend(table(shot(0.5))) is None
+    by_text = table(shot(0.5, 1, "c"), color="hparam:opt", paint="a:#123456")
+    told = legend(by_text)
+    assert told is not None
+    assert [entry["value"] for entry in told["entries"]] == ["adam", "sgd", "(none)"]
+    assert [entry["light"] for entry in told["entries"]] == [by_text.unpainted[run].light for run in "abc"]
+    scale = legend(table(snapshot({"a": ({}, {"x": [1e-4]}), "b": ({}, {"x": [1.0]})}), color="metric:x.last"))
+    assert scale is not None
+    assert (scale["low"], scale["high"], scale["logarithmic"], len(scale["light"])) == (1e-4, 1.0, True, 13)
+    assert (scale["light"][0], scale["light"][6], scale["light"][12]) == ("#440f6b", "#23868c", "#9cb726")
+
+
+def test_pages_are_told_what_has_changed_since_they_were_told() -> None:
+    listings = Listings()
+    told, first = listings.news(table(shot(0.5)), "")
+    assert told is not None
+    assert (told["whole"], [row["run"] for row in told["rows"]], told["base"]) == (True, ["a", "b"], "")
+    assert listings.news(table(shot(0.5)), first) == (None, first)
+
+    # News elsewhere in the log directory change nothing here, and what follows builds on what the page has.
+    quiet, second = listings.news(table(shot(0.5, 2)), first)
+    assert quiet is None
+    assert second != first
+    changed, third = listings.news(table(shot(0.25, 3, "c")), second)
+    assert changed is not None
+    assert (changed["whole"], changed["base"], changed["gone"]) == (False, told["version"], [])
+    assert [(row["run"], row["values"]) for row in changed["rows"]] == [("a", ["adam", 0.25]), ("c", [None, None])]
+
+    gone, _ = listings.news(table(shot(0.25, 4)), third)
+    assert gone is not None
+    assert (gone["rows"], gone["gone"], gone["base"]) == ([], ["c"], changed["version"])
+    forgotten, _ = listings.news(table(shot(0.25, 5)), "never told")
+    assert forgotten is not None
+    assert forgotten["whole"]
+
+
+def test_switching_and_selecting_changes_no_row() -> None:
+    plain = listing_key(table(shot(0.5)))
+    assert listing_key(table(shot(0.5), select="a", pin="a", fold="x", line="max", members="on")) == plain
+    switched = RunTable(shot(0.5), View(hide=("a",), settings=table(shot(0.5)).view.settings))
+    assert listing_key(switched) == plain
+    assert listing_key(table(shot(0.5), color="run")) != plain
+    assert listing_key(table(shot(0.5, 2))) != plain

@@ -1,0 +1,100 @@
+from dashboard.colors import RunColor
+from dashboard.runs.facts import HParamField, MetricField
+from dashboard.runs.settings import format_pair, parse_pairs
+from dashboard.runs.table import RunTable
+from dashboard.state import View
+from summary.snapshot import Snapshot
+from tests.dashboard.runs.tiny import named, snapshot
+
+GRID = snapshot(
+    {
+        "lr_0.1/seed_0": ({"lr": 0.1, "seed": 0, "layers": 2}, {"loss": [2.0, 1.0]}),
+        "lr_0.1/seed_1": ({"lr": 0.1, "seed": 1, "layers": 2}, {"loss": [2.0, 0.5]}),
+        "lr_0.2/seed_0": ({"lr": 0.2, "seed": 0, "layers": 2}, {"loss": [2.0, 3.0]}),
+    }
+)
+
+
+def table(shot: Snapshot, run_filter: str = "", **settings: str | tuple[str, ...]) -> RunTable:
+    """A table with ``runs.NAME`` settings."""
+    values = {f"runs.{name}": (value,) if isinstance(value, str) else value for name, value in settings.items()}
+    return RunTable(shot, View(run_filter=run_filter, settings=values))
+
+
+def test_first_twenty_runs_are_shown_and_exceptions_apply() -> None:
+    runs = [f"r{number}" for number in range(25)]
+    shot = named(*runs)
+    assert RunTable(shot, View()).shown == runs[:20]
+    assert RunTable(shot, View(hide=("r0",), show=("r24", "gone"))).shown == [*runs[1:20], "r24"]
+    assert RunTable(shot, View(runs="none", show=("r3",))).shown == ["r3"]
+    assert RunTable(shot, View(runs="all")).shown == runs
+    assert RunTable(shot, View(run_filter="R2")).shown == ["r2"]
+    assert RunTable(shot, View(run_filter="R2")).listed == ["r2", "r20", "r21", "r22", "r23", "r24"]
+
+
+def test_a_search_is_a_regular_expression_or_a_condition() -> None:
+    assert table(GRID, "SEED_0$").listed == ["lr_0.1/seed_0", "lr_0.2/seed_0"]
+    assert table(GRID, "lr < 0.15 and loss.last < 0.8").listed == ["lr_0.1/seed_1"]
+    assert table(GRID, 'group == "lr_0.2"', group="path:1").listed == ["lr_0.2/seed_0"]
+
+
+def test_a_search_that_is_none_filters_nothing_and_says_why() -> None:
+    bad = [table(GRID, text) for text in ("a[", "lr <", "depth < 3")]
+    assert [found.shown for found in bad] == [list(GRID.runs)] * 3
+    assert [found.filter_error for found in bad] == [
+        "No regular expression: unterminated character set at position 2",
+        "Not understood: expected a name, a number or a text in quotes, but it ends",
+        "Not understood: no run has 'depth'",
+    ]
+
+
+def test_a_run_has_another_name_on_the_screen_and_is_found_by_both() -> None:
+    found = table(GRID, "best", name=format_pair("lr_0.2/seed_0", "Best: 1"))
+    assert [found.label(run) for run in GRID.runs] == ["lr_0.1/seed_0", "lr_0.1/seed_1", "Best: 1"]
+    assert found.listed == ["lr_0.2/seed_0"]
+    assert table(GRID, "seed_0", name=format_pair("lr_0.2/seed_0", "Best")).listed == ["lr_0.1/seed_0", "lr_0.2/seed_0"]
+
+
+def test_names_given_by_hand_are_read_as_they_are_written() -> None:
+    entries = [format_pair("a:b/c %", "x:y"), "no colon", format_pair("empty", "")]
+    assert entries == ["a%3Ab%2Fc%20%25:x:y", "no colon", "empty:"]
+    assert parse_pairs(entries) == {"a:b/c %": "x:y"}
+
+
+def test_members_of_a_group_share_its_colour() -> None:
+    plain, grouped = table(GRID), table(GRID, group="seeds")
+    one, two, other = GRID.runs
+    assert plain.groups == ()
+    assert plain.group_of == {}
+    assert len(set(plain.colors.values())) == 3
+    assert grouped.group_of == {one: "lr_0.1/seed_*", two: "lr_0.1/seed_*", other: "lr_0.2/seed_*"}
+    assert grouped.colors[one] == grouped.colors[two] == grouped.group_colors["lr_0.1/seed_*"] != grouped.colors[other]
+    assert table(GRID, group="seeds", color="run").colors == plain.colors
+    assert table(GRID, group="regex:(").group_error == "Cannot group by '(': missing ) at position 1"
+
+
+def test_colours_tell_a_value_and_one_given_by_hand_wins() -> None:
+    found = table(
+        GRID, color="metric:loss.last", paint=(format_pair("lr_0.1/seed_1", "#123456"), "x:red", "gone:#000000")
+    )
+    assert found.color_field == MetricField("loss", "last")
+    assert found.color_scale is not None
+    assert (found.color_scale.low, found.color_scale.high) == (0.5, 3.0)
+    assert found.colors == {
+        "lr_0.1/seed_0": found.color_scale.at(1.0),
+        "lr_0.1/seed_1": RunColor("#123456", "#123456"),
+        "lr_0.2/seed_0": found.color_scale.at(3.0),
+    }
+    assert found.unpainted["lr_0.1/seed_1"] == found.color_scale.at(0.5)
+
+
+def test_columns_are_the_hyperparameters_that_differ_unless_chosen() -> None:
+    assert table(GRID).columns == (HParamField("lr"), HParamField("seed"))
+    chosen = table(GRID, columns=("metric:loss.min", "hparam:layers", "nonsense"))
+    assert chosen.columns == (MetricField("loss", "min"), HParamField("layers"))
+    assert table(GRID, columns="none").columns == ()
+
+
+def test_selected_and_pinned_runs_exist() -> None:
+    found = table(GRID, select=("lr_0.2/seed_0", "gone"), pin=("gone", "lr_0.2/seed_0"))
+    assert (set(found.selected), found.pinned) == ({"lr_0.2/seed_0"}, ("lr_0.2/seed_0",))

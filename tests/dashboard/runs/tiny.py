@@ -1,0 +1,38 @@
+"""Snapshots without files: runs with hyperparameters and a few points."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from summary.kinds.hparams import checked_hparams, session_start, start_info
+from summary.snapshot import Columns, Run, Series, Snapshot
+
+Points: TypeAlias = Mapping[str, Sequence[float]]
+
+
+def snapshot(runs: Mapping[str, tuple[Mapping[str, Any], Points]], revision: int = 1) -> Snapshot:
+    """By run, its hyperparameters (empty for a run without a session) and the values of its scalar tags."""
+    made = {name: _run(name, hparams, points, at) for at, (name, (hparams, points)) in enumerate(runs.items())}
+    return Snapshot(revision, MappingProxyType(made))
+
+
+def named(*runs: str) -> Snapshot:
+    """Runs of which nothing is known but the name."""
+    return snapshot({run: ({}, {}) for run in runs})
+
+
+def _run(name: str, hparams: Mapping[str, Any], points: Points, at: int) -> Run:
+    series = {tag: _series(name, tag, "scalars", b"", values) for tag, values in points.items()}
+    if hparams:
+        start = session_start(start_info(checked_hparams(hparams)))
+        content = start.metadata.plugin_data.content
+        series[start.tag] = _series(name, start.tag, "hparams", content, [0.0])
+    return Run(name, 1000.0 + at, MappingProxyType(series))
+
+
+def _series(run: str, tag: str, kind: str, content: bytes, values: Sequence[float]) -> Series:
+    steps = np.arange(len(values), dtype=np.int64)
+    columns = Columns(steps, steps.astype(np.float64), np.array(values, np.float64))
+    return Series(run, tag, kind, "", "", content, 1, 0, lambda: columns, lambda index: None)
