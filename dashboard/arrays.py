@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.binary import fits_float32
+
 TypedArray: TypeAlias = dict[str, str]
 
 
@@ -27,12 +29,4 @@ def typed_for_screen(array: NDArray[np.float64]) -> TypedArray:
 
     Seven digits remain either way; the columns themselves stay float64.
     """
-    finite = array[np.isfinite(array)]
-    if len(finite):
-        low, high = float(finite.min()), float(finite.max())
-        reach = max(abs(low), abs(high))
-        # float32 would make nothing of the smallest, which a log scale cannot show.
-        subnormal = bool(((finite != 0) & (np.abs(finite) < 1e-30)).any())
-        if reach > 1e30 or subnormal or reach * 6e-8 > 1e-4 * (high - low) > 0:
-            return typed(array)
-    return typed(array.astype(np.float32))
+    return typed(array.astype(np.float32) if fits_float32(array) else array)

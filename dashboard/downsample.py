@@ -43,10 +43,8 @@ def _pick(x: NDArray[np.float64], y: NDArray[np.float64], most: int) -> NDArray[
     # Steps that repeat or go back: by position instead, which is the order in which the line is drawn.
     rising = bool((np.diff(x) > 0).all())
 
-    def pick(n: int) -> NDArray[np.int64]:
-        chosen = _downsampler.downsample(x, y, n_out=n) if rising else _downsampler.downsample(y, n_out=n)
-        return np.unique(chosen.astype(np.int64))
-
-    extremes = [int(y.argmin()), int(y.argmax())]
-    chosen = pick(most)
-    return chosen if np.isin(extremes, chosen).all() else np.unique(np.append(pick(most - 2), extremes))
+    # Two places are kept for the extremes, which the choice may leave out.
+    chosen = _downsampler.downsample(x, y, n_out=most - 2) if rising else _downsampler.downsample(y, n_out=most - 2)
+    both = np.sort(np.append(chosen.astype(np.int64), [int(y.argmin()), int(y.argmax())]))
+    unique: NDArray[np.int64] = both[np.append(True, both[1:] != both[:-1])]
+    return unique

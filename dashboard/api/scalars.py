@@ -1,16 +1,16 @@
-"""``/data/plugin/scalars``: TensorBoard's routes, and ``/api/scalars/download`` for a whole chart."""
+"""``/data/plugin/scalars``: TensorBoard's routes."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 import orjson
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response, StreamingResponse
 from numpy.typing import NDArray
 
 from dashboard.api.bodies import Body, form_fields, values_of
-from dashboard.api.downloads import attachment, csv_lines
+from dashboard.api.downloads import csv_lines
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import MOST_RUNS, RunName, TagName
 from dashboard.live import Live
@@ -94,22 +94,5 @@ def router(live: Live) -> APIRouter:
         found = scalar_series(live.snapshot(), runs, tags[0])
         answer = orjson.dumps({series.run: points(series) for series in found})
         return Response(answer, media_type="application/json")
-
-    @routes.get("/api/scalars/download")
-    def download(
-        tag: TagName,
-        run: Annotated[list[str], Query(max_length=MOST_RUNS)],
-        format: Format = "csv",
-    ) -> Response:
-        """Every point of one tag in the given runs, unsmoothed, as one file."""
-        found = scalar_series(live.snapshot(), run, tag)
-        if not found:
-            raise HTTPException(404, f"None of the runs has a scalar {tag!r}.")
-        if format == "csv":
-            rows = ([series.run, *point] for series in found for point in points(series))
-            lines = csv_lines(["Run", "Wall time", "Step", "Value"], rows)
-            return StreamingResponse(lines, media_type="text/csv", headers=attachment(tag, "csv"))
-        body = orjson.dumps({series.run: points(series) for series in found})
-        return Response(body, media_type="application/json", headers=attachment(tag, "json"))
 
     return routes

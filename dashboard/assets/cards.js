@@ -24,6 +24,7 @@
     toldPanel = panel;
     told = text;
     setProps(panel + "-visible", { data: keys });
+    groups.dispatchEvent(new CustomEvent("cards-visible", { bubbles: true, detail: { panel, keys } }));
   }
 
   const observer = new IntersectionObserver(

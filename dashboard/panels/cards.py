@@ -14,12 +14,13 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard.colors import RunColor, Scheme, assign_colors
+from dashboard.colors import RunColor, Scheme
 from dashboard.controls import fingerprint, off_loop, revision_input, scheme_input, setting_id, view_input
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.numbers import count
 from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
+from dashboard.runs.table import RunTable
 from dashboard.state import Setting, View, decode, names, pattern_error
 from summary.snapshot import Series, Snapshot
 
@@ -35,14 +36,19 @@ class Draw:
     """By key, what a panel's page keeps of its cards while it is open, such as how far one is zoomed in."""
 
     @cached_property
+    def table(self) -> RunTable:
+        """The runs as the view shows them."""
+        return RunTable(self.snapshot, self.view)
+
+    @property
     def shown_runs(self) -> list[str]:
         """Runs that are drawn, in order."""
-        return self.view.shown_runs(self.snapshot.runs)
+        return self.table.shown
 
-    @cached_property
+    @property
     def colors(self) -> Mapping[str, RunColor]:
         """Colours of all runs."""
-        return assign_colors(self.snapshot.runs)
+        return self.table.colors
 
     def series_of_tag(self, tag: str, kind: str) -> list[Series]:
         """The series of a tag in the shown runs."""
@@ -62,13 +68,16 @@ class CardGrid:
     """Group and key of every card, in order."""
     card: Callable[[str, bool, Mapping[str, RunColor]], Any]
     """The card of a key, still without data, given whether it takes the full width, and the colours of all runs."""
-    target: str
-    """Property of the component `data_id` that a card is drawn into: the "figure" of a chart, or "data"."""
-    depends: Callable[[str, Draw], object]
-    """What `draw` reads; while equal, the card is not drawn again."""
-    draw: Callable[[str, Draw], Any]
     nothing: str
     """What is said where no shown run has such data."""
+    closed_at_first: Callable[[Snapshot, View], frozenset[str]] = lambda _snapshot, _view: frozenset()
+    """Groups that are closed until the user opens them."""
+    target: str = "data"
+    """Property of the component `data_id` that a card is drawn into: the "figure" of a chart, or "data"."""
+    depends: Callable[[str, Draw], object] | None = None
+    """What `draw` reads; while equal, the card is not drawn again."""
+    draw: Callable[[str, Draw], Any] | None = None
+    """Draws a card; None where the page fetches what its cards show by itself."""
 
     @property
     def settings(self) -> tuple[Setting[tuple[str, ...]], ...]:
@@ -87,7 +96,12 @@ class CardGrid:
     def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
         """The groups of cards that the view asks for."""
         opened, closed, pages, _ = (setting.of(view) for setting in self.settings)
-        return arrange(self.keys(snapshot, view), opened, closed, parse_pages(pages))
+        shut = {*closed, *self.closed_at_first(snapshot, view)}
+        return arrange(self.keys(snapshot, view), opened, tuple(shut), parse_pages(pages))
+
+    def first_keys(self, snapshot: Snapshot, view: View) -> list[str]:
+        """The cards that are mounted, in order."""
+        return [key for group in self.groups(snapshot, view) if group.open for key in group.on_page]
 
     def layout(self, snapshot: Snapshot, view: View) -> list[Any]:
         """The grid and its stores."""
@@ -108,7 +122,8 @@ class CardGrid:
     def register(self, app: Dash, live: Live) -> None:
         """Adds the callbacks that mount and draw the cards."""
         self._register_arrange(app, live)
-        self._register_draw(app, live)
+        if self.draw is not None and self.depends is not None:
+            self._register_draw(app, live, self.draw, self.depends)
         app.clientside_callback(
             ClientsideFunction("stepscope", "cardPage"),
             Output(f"{self.panel}-arranged", "id"),
@@ -129,7 +144,7 @@ class CardGrid:
             change = html.Span("Change the filter or show more runs.")
             return [html.Div([html.Strong(why), change], className="notice none")]
         wide = frozenset(self.settings[3].of(view))
-        colors = assign_colors(snapshot.runs)
+        colors = RunTable(snapshot, view).colors
         return [self._section(group, wide, colors) for group in groups]
 
     def _section(self, group: Group, wide: frozenset[str], colors: Mapping[str, RunColor]) -> html.Section:
@@ -177,7 +192,9 @@ class CardGrid:
             # The same cards mounted once more are empty once more: what was drawn before counts no longer.
             return self._sections(groups, snapshot, view), wanted | {"mount": mounted["mount"] + 1}, error
 
-    def _register_draw(self, app: Dash, live: Live) -> None:
+    def _register_draw(
+        self, app: Dash, live: Live, draw: Callable[[str, Draw], Any], depends: Callable[[str, Draw], object]
+    ) -> None:
         @app.callback(
             Output(self.data_id_pattern, self.target),
             Output(f"{self.panel}-drawn", "data"),
@@ -210,8 +227,8 @@ class CardGrid:
             prints: dict[str, str] = {}
             for key in (entry["key"] for entry in ids):
                 before = drawn.get(key, "")
-                now = fingerprint((epoch, self.depends(key, on))) if key in on_screen else before
-                pieces.append(no_update if now == before else self.draw(key, on))
+                now = fingerprint((epoch, depends(key, on))) if key in on_screen else before
+                pieces.append(no_update if now == before else draw(key, on))
                 prints[key] = now
             if prints == drawn:
                 raise dash.exceptions.PreventUpdate
@@ -221,7 +238,7 @@ class CardGrid:
 def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
     """Series of one kind of the shown runs whose tags pass the filter: by tag as they first appear, then by run."""
     by_tag: dict[str, list[Series]] = {}
-    for run in view.shown_runs(snapshot.runs):
+    for run in RunTable(snapshot, view).shown:
         for series in snapshot.runs[run].of_kind(kind):
             by_tag.setdefault(series.tag, []).append(series)
     return [series for tag in view.shown_tags(by_tag) for series in by_tag[tag]]

@@ -1,99 +1,188 @@
+import csv
+import json
 import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
+from dashboard.curves.smoothing import smooth
 from summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser
 
-LINE = ".scalars-card .scatterlayer .trace"
+Serve = Callable[..., Dashboard]
+
+
+def write(folder: Path, **scalars: list[float]) -> None:
+    """A run with scalars at steps 0, 1, ..."""
+    with SummaryWriter(str(folder)) as writer:
+        for tag, values in scalars.items():
+            for step, value in enumerate(values):
+                writer.add_scalar(tag, value, step)
 
 
 def card(page: Page, tag: str) -> Any:
-    return page.locator(f'.scalars-card[data-key="{tag}"]')
+    return page.locator(f".scalars-card[data-key={json.dumps(tag)}]")
 
 
-def drawn(page: Page, tag: str, role: str) -> list[dict[str, Any]]:
-    """The traces of one role as Plotly has them, numbers as a list; None for what is not drawn."""
-    result: list[dict[str, Any]] = card(page, tag).evaluate(
-        """(card, role) => card.querySelector('.js-plotly-plot')._fullData
-          .filter((trace) => trace.meta && trace.meta.role === role)
-          .map((trace) => ({run: trace.meta.run, x: [...trace.x], y: [...trace.y]}))
-          .map((trace) => ({...trace, y: trace.y.map((y) => isFinite(y) ? y : null)}))""",
-        role,
-    )
-    return result
-
-
-def wait_until_drawn(page: Page, tag: str, points: int) -> None:
-    page.wait_for_function(
-        """([tag, points]) => {
-          const plot = document.querySelector(`.scalars-card[data-key="${tag}"] .js-plotly-plot`);
-          const line = plot && plot._fullData && plot._fullData.find((t) => t.meta && t.meta.role === 'line');
-          return line && line.x.length === points;
+def drawn(page: Page, tag: str) -> list[dict[str, Any]]:
+    """The lines of a card as they are drawn; None for what is not finite."""
+    lines: list[dict[str, Any]] = page.evaluate(
+        """(tag) => {
+          const plain = (array) => array && [...array].map((y) => (isFinite(y) ? y : null));
+          const { model } = window.stepscope.curveCards.find(tag);
+          return model.lines.map(({ label, axis, x, y, raw, low, high }) =>
+            ({ label, axis, x: plain(x), y: plain(y), raw: plain(raw), low: plain(low), high: plain(high) }));
         }""",
-        arg=[tag, points],
+        tag,
+    )
+    return lines
+
+
+def wait_until_drawn(page: Page, tag: str, points: int, lines: int = 1) -> None:
+    page.wait_for_function(
+        """([tag, points, lines]) => {
+          const card = window.stepscope && stepscope.curveCards.find(tag);
+          const model = card && card.element.isConnected && card.model;
+          return model && model.lines.length === lines && model.lines.every((line) => line.x.length === points);
+        }""",
+        arg=[tag, points, lines],
     )
 
 
-def test_curves_have_the_values_that_were_written(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def place(page: Page, tag: str) -> FloatRect:
+    box: FloatRect | None = card(page, tag).locator(".curve").bounding_box()
+    assert box is not None
+    return box
+
+
+def at(page: Page, tag: str, x: float, y: float) -> tuple[float, float]:
+    """A place on the page, as shares of a chart."""
+    box = place(page, tag)
+    return box["x"] + box["width"] * x, box["y"] + box["height"] * y
+
+
+def drag(page: Page, tag: str, begin: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*at(page, tag, *begin))
+    page.mouse.down()
+    page.mouse.move(*at(page, tag, *end), steps=4)
+    page.mouse.up()
+
+
+def ink(page: Page, tag: str) -> int:
+    """How many different colours the chart's pixels have."""
+    count: int = card(page, tag).evaluate(
+        """(card) => {
+          const seen = new Set();
+          for (const canvas of card.querySelectorAll('canvas')) {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            for (let i = 0; i < data.length; i += 4)
+              if (data[i + 3]) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+          }
+          return seen.size;
+        }"""
+    )
+    return count
+
+
+def test_curves_have_the_values_that_were_written(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step, value in enumerate([4.0, 2.0, 1.0]):
             writer.add_scalar("train/loss", value, step * 10)
     page.goto(serve(logdir).url + "?scalars.smoothing=0.5")
     wait_until_drawn(page, "train/loss", 3)
-    assert drawn(page, "train/loss", "raw") == [{"run": "a", "x": [0, 10, 20], "y": [4.0, 2.0, 1.0]}]
-    smoothed = [4.0, (0.5 * 2 + 0.5 * 2) / 0.75, (0.5 * 2 + 0.5 * 1) / 0.875]
-    assert drawn(page, "train/loss", "line")[0]["y"] == pytest.approx(smoothed)
+    (line,) = drawn(page, "train/loss")
+    assert (line["label"], line["x"], line["raw"]) == ("a", [0, 10, 20], [4.0, 2.0, 1.0])
+    assert line["y"] == pytest.approx([4.0, (0.5 * 2 + 0.5 * 2) / 0.75, (0.5 * 2 + 0.5 * 1) / 0.875])
+    assert ink(page, "train/loss") > 5
 
 
-def test_hover_tells_every_run_sorted_by_value(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def test_the_page_smooths_as_the_server_does(serve: Serve, page: Page, logdir: Path) -> None:
+    values = [math.sin(step / 9) + step % 7 for step in range(3000)]
+    values[100] = math.nan
+    write(logdir / "a", loss=values)
+    page.goto(serve(logdir).url + "?scalars.smoothing=0.3")
+    page.wait_for_function("() => window.stepscope && stepscope.curveCards.find('loss')?.chart?.smoothing === 0.3")
+    # In one look: a sharper answer may take its place at any time.
+    x, shown, guessed = page.evaluate(
+        """() => {
+          const plain = (array) => [...array].map((v) => (isFinite(v) ? v : null));
+          const { chart, model } = stepscope.curveCards.find('loss');
+          const { y, mean, count } = chart.lines[0];
+          const { x, y: shown } = model.lines[0];
+          return [plain(x), plain(shown), plain(stepscope.curveModel.smooth(y, 0.9, mean, count))];
+        }"""
+    )
+    chosen = np.array(x, np.int64)
+    exact = smooth(np.array(values), 0.3)[chosen]
+    assert shown == pytest.approx([None if math.isnan(y) else y for y in exact], abs=1e-5)
+    # Before the server has answered, the points that are not here count as their means.
+    later = smooth(np.array(values), 0.9)[chosen]
+    off = [abs(g - e) for g, e in zip(guessed, later.tolist(), strict=True) if g is not None]
+    assert max(off) < 0.5
+    assert (len(off), guessed.count(None)) == (len(chosen) - 1, 1)
+
+
+def test_hover_tells_every_run_sorted_by_value_on_all_cards(serve: Serve, page: Page, logdir: Path) -> None:
     for run, value in (("low", 1.0), ("high", 3.0), ("middle", 2.0)):
-        with SummaryWriter(str(logdir / run)) as writer:
-            for step in range(3):
-                writer.add_scalar("loss", value + step / 4, step)
+        write(logdir / run, loss=[value + step / 4 for step in range(3)], other=[value] * 3)
     page.goto(serve(logdir).url + "?scalars.smoothing=0")
-    wait_until_drawn(page, "loss", 3)
-    place = card(page, "loss").locator(".nsewdrag").first.bounding_box()
-    page.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    wait_until_drawn(page, "loss", 3, 3)
+    wait_until_drawn(page, "other", 3, 3)
+    page.mouse.move(*at(page, "loss", 0.5, 0.5))
     rows = page.locator("#hover tbody tr")
     expect(rows).to_have_count(3)
     cells = [row.locator("td").all_inner_texts()[1:4] for row in rows.all()]
     assert cells == [["high", "3.25", "1"], ["middle", "2.25", "1"], ["low", "1.25", "1"]]
+    page.mouse.move(5, 400)
+    expect(page.locator("#hover")).to_be_hidden()
 
 
-def test_one_point_is_visible(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def test_one_point_is_visible(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         writer.add_scalar("final/accuracy", 0.75, 7)
     page.goto(serve(logdir).url)
-    marks = card(page, "final/accuracy").locator(".scatterlayer .points path")
-    expect(marks).to_have_count(1)
-    expect(marks).to_be_visible()
-    assert drawn(page, "final/accuracy", "single")[0]["y"] == [0.75]
+    wait_until_drawn(page, "final/accuracy", 1)
+    assert [(line["x"], line["y"]) for line in drawn(page, "final/accuracy")] == [([7], [0.75])]
+    page.wait_for_function(
+        """() => {
+          const colour = stepscope.curveCards.find('final/accuracy').model.lines[0].color;
+          const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+          return [...document.querySelectorAll('.scalars-card canvas')].some((canvas) => {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            let found = 0;
+            for (let i = 0; i < data.length; i += 4)
+              if (data[i] === r && data[i + 1] === g && data[i + 2] === b) found++;
+            return found > 8;
+          });
+        }"""
+    )
 
 
-def test_nan_and_infinities_are_marked_where_they_happen(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        for step, value in enumerate([1.0, math.nan, 2.0, math.inf, 3.0, -math.inf, 4.0]):
-            writer.add_scalar("loss", value, step)
+def test_nan_and_infinities_are_marked_where_they_happen(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0, math.nan, 2.0, math.inf, 3.0, -math.inf, 4.0])
     page.goto(serve(logdir).url + "?scalars.smoothing=0")
     wait_until_drawn(page, "loss", 7)
-    assert drawn(page, "loss", "line")[0]["y"] == [1.0, None, 2.0, None, 3.0, None, 4.0]
-    assert drawn(page, "loss", "non-finite")[0]["x"] == [1, 3, 5]
-    expect(card(page, "loss").locator(".scatterlayer .points path")).to_have_count(3)
+    assert drawn(page, "loss")[0]["y"] == [1.0, None, 2.0, None, 3.0, None, 4.0]
+    marks = page.evaluate("stepscope.curveCards.find('loss').model.marks.map((m) => [m.x, m.shape, m.title])")
+    assert marks == [
+        [1, "triangle-open", "NaN in a"],
+        [3, "triangle-up", "+Inf in a"],
+        [5, "triangle-down", "-Inf in a"],
+    ]
+    expect(card(page, "loss").locator(".note")).to_have_text("1 NaN · 2 infinite")
+    page.mouse.move(*at(page, "loss", 0.53, 0.5))
+    expect(page.locator("#hover td.value")).to_have_text("∞")
 
 
-def test_growing_file_reaches_the_open_page_and_leaves_it_as_it_is(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
+def test_growing_file_reaches_the_open_page_and_leaves_it_as_it_is(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(3):
             for tag in ("x/one", "x/two", "x/three", "y/one", "y/two", "y/three", "z/one", "z/two", "z/three"):
@@ -110,70 +199,60 @@ def test_growing_file_reaches_the_open_page_and_leaves_it_as_it_is(
         assert page.evaluate("window.witness === document.querySelector('.scalars-card')")
 
 
-def test_zoom_fetches_the_points_in_between_and_double_click_resets(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        for step in range(4000):
-            writer.add_scalar("loss", math.sin(step), step)
+def test_zoom_fetches_the_points_in_between_and_double_click_resets(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[math.sin(step) for step in range(4000)])
     page.goto(serve(logdir).url)
-    wait_until_drawn(page, "loss", 1000)
     note = card(page, "loss").locator(".note")
-    expect(note).to_have_text("1,000 of 4,000 points a run shown")
-    place = card(page, "loss").locator(".nsewdrag").first.bounding_box()
-    middle = place["y"] + place["height"] / 2
-    page.mouse.move(place["x"] + place["width"] * 0.4, middle)
-    page.mouse.move(place["x"] + place["width"] * 0.41, middle)
-    page.mouse.down()
-    page.mouse.move(place["x"] + place["width"] * 0.5, middle, steps=4)
-    page.mouse.up()
+    expect(note).to_have_text(re.compile(r"^[\d,]+ of 4,000 points a line shown$"))
+    drag(page, "loss", (0.4, 0.5), (0.5, 0.51))
     expect(note).to_have_text("")
+    expect(page).to_have_url(re.compile("scalars.range=loss:"))
+    low, high = page.evaluate("stepscope.curveCards.find('loss').plot.visibleRange().x")
+    page.wait_for_function("() => stepscope.curveCards.find('loss').model.lines[0].x.length < 1000")
+    assert drawn(page, "loss")[0]["x"] == list(range(math.ceil(low) - 1, math.floor(high) + 2))
+    card(page, "loss").hover()
     expect(card(page, "loss").locator(".act-reset")).to_be_visible()
-    low, high = card(page, "loss").evaluate("c => c.querySelector('.js-plotly-plot')._fullLayout.xaxis.range")
-    steps = drawn(page, "loss", "line")[0]["x"]
-    assert steps == list(range(math.ceil(low) - 1, math.floor(high) + 2))
-    page.mouse.dblclick(place["x"] + place["width"] / 2, middle)
-    expect(note).to_have_text("1,000 of 4,000 points a run shown")
+    page.mouse.dblclick(*at(page, "loss", 0.5, 0.5))
+    expect(note).to_have_text(re.compile("of 4,000 points a line shown"))
     expect(card(page, "loss").locator(".act-reset")).to_be_hidden()
+    assert "range" not in page.url
 
 
-def test_opened_address_restores_everything(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def test_opened_address_restores_everything(serve: Serve, page: Page, logdir: Path) -> None:
     for run in ("a", "b", "c"):
-        with SummaryWriter(str(logdir / run)) as writer:
-            for step in range(3):
-                for tag in ("train/loss", "train/accuracy", "val/loss"):
-                    writer.add_scalar(tag, step + 1, step)
+        write(logdir / run, **{"train/loss": [1.0, 2.0, 3.0], "train/accuracy": [1.0, 2.0, 3.0], "val/loss": [1.0]})
     address = (
         serve(logdir).url + "/?hide=b&run_filter=a%7Cb&tag_filter=loss&scalars.smoothing=0.9&scalars.axis=relative"
-        "&scalars.y=log&scalars.ignore_outliers=on&scalars.closed=val&scalars.wide=train/loss"
+        "&scalars.y=log&scalars.x=log&scalars.ignore_outliers=on&scalars.closed=val&scalars.wide=train/loss"
+        "&scalars.range=train/loss:,,1,2,,"
     )
     page.goto(address)
     wait_until_drawn(page, "train/loss", 3)
     expect(page.locator(".scalars-card")).to_have_count(1)
-    expect(card(page, "train/loss")).to_have_class("card scalars-card wide")
+    expect(card(page, "train/loss")).to_have_class(re.compile(r"\bwide\b"))
     expect(page.locator("#run-count")).to_have_text("1 of 3 shown")
     expect(page.get_by_label("Filter tags by regular expression")).to_have_value("loss")
-    expect(page.get_by_label("Filter runs by regular expression")).to_have_value("a|b")
-    expect(page.locator("#smoothing-value")).to_have_text("0.9")
-    assert [entry["run"] for entry in drawn(page, "train/loss", "line")] == ["a"]
-    axes = card(page, "train/loss").evaluate(
-        "c => { const l = c.querySelector('.js-plotly-plot')._fullLayout; return [l.xaxis.ticksuffix, l.yaxis.type]; }"
+    expect(page.locator(".smoothing-value")).to_have_text("0.9")
+    assert [line["label"] for line in drawn(page, "train/loss")] == ["a"]
+    axes = page.evaluate(
+        """() => {
+          const { x, y } = stepscope.curveCards.find('train/loss').model;
+          return [x.suffix, x.scale, y.range, y.scale];
+        }"""
     )
-    assert axes == [" s", "log"]
+    assert axes == [" s", "log", [1, 2], "log"]
     assert page.url == address.replace("%7C", "|") or page.url == address
 
 
-def test_tags_with_dots_and_slashes(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def test_tags_with_dots_and_slashes(serve: Serve, page: Page, logdir: Path) -> None:
     tag = 'layer.0.weight/mean "x" {y}'
-    with SummaryWriter(str(logdir / "run.with.dots")) as writer:
-        for step in range(3):
-            writer.add_scalar(tag, step, step)
+    write(logdir / "run.with.dots", **{tag: [0.0, 1.0, 2.0]})
     page.goto(serve(logdir).url)
-    expect(page.locator(LINE).first).to_be_visible()
+    wait_until_drawn(page, tag, 3)
     expect(page.locator(".scalars-card h3")).to_have_text(tag)
 
 
-def test_large_groups_are_paged(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+def test_large_groups_are_paged(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for tag in range(30):
             writer.add_scalar(f"layers/{tag:02}", tag, 0)
@@ -190,97 +269,212 @@ def test_large_groups_are_paged(serve: Callable[..., Dashboard], page: Page, log
     expect(card(page, "layers/29")).to_be_visible()
 
 
-def test_download_has_all_points(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        for step in range(1500):
-            writer.add_scalar("loss", step, step)
-    page.goto(serve(logdir).url)
-    wait_until_drawn(page, "loss", 1000)
-    card(page, "loss").hover()
-    card(page, "loss").get_by_title("Download").click()
-    with page.expect_download() as started:
-        page.get_by_text("All points as CSV").click()
-    assert started.value.suggested_filename == "loss.csv"
-    lines = Path(started.value.path()).read_text().splitlines()
-    assert lines[0] == "Run,Wall time,Step,Value"
-    assert len(lines) == 1501
+def open_menu(page: Page, tag: str, name: str) -> None:
+    card(page, tag).hover()
+    card(page, tag).locator(f".act-{name}").click()
 
 
-def test_no_chart_offers_to_upload(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_scalar("loss", 1, 0)
-    page.goto(serve(logdir).url)
-    expect(page.locator(".scalars-card .points path").first).to_be_visible()
-    context = card(page, "loss").evaluate("c => c.querySelector('.js-plotly-plot')._context")
-    assert (context["showSendToCloud"], context["displaylogo"]) == (False, False)
+def test_downloads_have_all_points_unsmoothed(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[float(step) for step in range(1500)], other=[1.0])
+    write(logdir / "b", loss=[7.0])
+    page.goto(serve(logdir).url + "?scalars.smoothing=0.9")
+    expect(card(page, "loss").locator(".note")).not_to_have_text("")
+
+    def saved(name: str) -> Path:
+        with page.expect_download() as started:
+            page.locator(".menu").get_by_text(name, exact=True).click()
+        path = Path(started.value.path())
+        return path.rename(path.with_name(started.value.suggested_filename))
+
+    open_menu(page, "loss", "menu")
+    with saved("CSV").open() as file:
+        rows = list(csv.reader(file))
+    assert (rows[0], len(rows)) == (["run", "tag", "step", "wall_time", "value"], 1502)
+    assert [rows[3][column] for column in (0, 1, 2, 4)] == ["a", "loss", "2", "2.0"]
+    open_menu(page, "loss", "menu")
+    assert len(pl.read_parquet(saved("Parquet"))) == 1501
+    page.locator(".act-all").click()
+    assert {row["tag"] for row in json.loads(saved("JSON").read_text())} == {"loss", "other"}
+    open_menu(page, "other", "menu")
+    assert saved("PNG").read_bytes().startswith(b"\x89PNG")
+    page.locator(".act-all").click()
+    sheet = saved("SVG").read_text()
+    assert [title in sheet for title in ("loss", "other")] == [True, True]
 
 
-def test_smoothing_slider_redraws_and_is_remembered(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        for step in range(3):
-            writer.add_scalar("loss", [4.0, 2.0, 1.0][step], step)
+def test_smoothing_slider_redraws_and_is_remembered(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[4.0, 2.0, 1.0])
     page.goto(serve(logdir).url)
     wait_until_drawn(page, "loss", 3)
     page.locator(".smoothing").get_by_role("slider").press("Home")
-    expect(page.locator("#smoothing-value")).to_have_text("0")
-    expect(page).to_have_url(re.compile("scalars.smoothing=0$"))
-    page.wait_for_function(
-        "document.querySelector('.js-plotly-plot')._fullData.filter((t) => t.meta.role === 'raw').length === 0"
-    )
-    assert drawn(page, "loss", "line")[0]["y"] == [4.0, 2.0, 1.0]
+    expect(page.locator(".smoothing-value")).to_have_text("0")
+    expect(page).to_have_url(re.compile("scalars.smoothing=0(&|$)"))
+    page.wait_for_function("() => stepscope.curveCards.find('loss').model.lines[0].raw === null")
+    assert drawn(page, "loss")[0]["y"] == [4.0, 2.0, 1.0]
 
 
-def test_the_same_cards_are_drawn_again_after_there_were_none(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
-    with SummaryWriter(str(logdir / "a")) as writer:
-        for step in range(3):
-            writer.add_scalar("loss", step, step)
+def test_the_same_cards_are_drawn_again_after_there_were_none(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[0.0, 1.0, 2.0])
     page.goto(serve(logdir).url)
     wait_until_drawn(page, "loss", 3)
-    runs = page.get_by_label("Filter runs by regular expression")
-    runs.fill("nothing")
+    tags = page.get_by_label("Filter tags by regular expression")
+    tags.fill("nothing")
     expect(page.locator(".scalars-card")).to_have_count(0)
-    runs.fill("")
+    tags.fill("")
     wait_until_drawn(page, "loss", 3)
 
 
-def test_a_zoomed_card_that_is_mounted_anew_can_still_be_reset(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
+def test_a_zoomed_card_that_is_mounted_anew_can_still_be_reset(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(100):
             writer.add_scalar("loss", step, step)
         writer.flush()
         page.goto(serve(logdir).url)
         wait_until_drawn(page, "loss", 100)
-        place = card(page, "loss").locator(".nsewdrag").first.bounding_box()
-        page.mouse.move(place["x"] + place["width"] * 0.4, place["y"] + 20)
-        page.mouse.move(place["x"] + place["width"] * 0.41, place["y"] + 20)
-        page.mouse.down()
-        page.mouse.move(place["x"] + place["width"] * 0.8, place["y"] + 150, steps=4)
-        page.mouse.up()
+        drag(page, "loss", (0.4, 0.2), (0.8, 0.8))
         reset = card(page, "loss").locator(".act-reset")
         expect(reset).to_be_visible()
         writer.add_scalar("accuracy", 1, 0)
         writer.flush()
         expect(page.locator(".scalars-card")).to_have_count(2)
         expect(reset).to_be_visible()
+        card(page, "loss").hover()
         reset.click()
         wait_until_drawn(page, "loss", 100)
         expect(reset).to_be_hidden()
 
 
-def test_a_hover_box_holds_its_table_in_a_narrow_window(
-    serve: Callable[..., Dashboard], page: Page, logdir: Path
-) -> None:
-    with SummaryWriter(str(logdir / ("long_" * 20) / "seed_0")) as writer:
-        for step in range(3):
-            writer.add_scalar("loss", 0.123456 + step, step)
+def test_a_hover_box_holds_its_table_in_a_narrow_window(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / ("long_" * 20) / "seed_0", loss=[0.123456, 1.123456, 2.123456])
     page.set_viewport_size({"width": 900, "height": 700})
     page.goto(serve(logdir).url)
     wait_until_drawn(page, "loss", 3)
-    card(page, "loss").locator(".nsewdrag").first.hover()
+    page.mouse.move(*at(page, "loss", 0.5, 0.5))
+    expect(page.locator("#hover")).to_be_visible()
     right = "e => e.getBoundingClientRect().right"
     box, table = (page.locator(part).evaluate(right) for part in ("#hover", "#hover table"))
     assert table <= box <= 900
+
+
+def test_seeds_are_one_line_with_a_band(serve: Serve, page: Page, logdir: Path) -> None:
+    for lr in (1, 2):
+        for seed in (0, 1):
+            write(logdir / f"lr_{lr}" / f"seed_{seed}", loss=[lr + seed, lr - seed])
+    page.goto(serve(logdir).url + "?runs.group=seeds&runs.band=minmax&scalars.smoothing=0")
+    wait_until_drawn(page, "loss", 2, 2)
+    first, second = drawn(page, "loss")
+    assert (first["label"], first["low"], first["y"], first["high"]) == ("lr_1/seed_*", [1, 0], [1.5, 0.5], [2, 1])
+    assert (second["label"], second["y"]) == ("lr_2/seed_*", [2.5, 1.5])
+    page.mouse.move(*at(page, "loss", 0.1, 0.5))
+    rows = page.locator("#hover tbody tr")
+    expect(rows).to_have_count(2)
+    assert rows.first.locator("td").all_inner_texts()[1:] == ["lr_2/seed_*", "2.5", "2 – 3", "2", "0"]
+
+
+def test_marks_measure_between_two_places(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[8.0, 4.0, 2.0], other=[1.0, 1.0, 1.0])
+    write(logdir / "b", loss=[1.0, 1.0, 4.0])
+    page.goto(serve(logdir).url + "?scalars.smoothing=0")
+    wait_until_drawn(page, "loss", 3, 2)
+    page.mouse.click(*at(page, "loss", 0.12, 0.5))
+    page.mouse.click(*at(page, "loss", 0.95, 0.5))
+    rows = page.locator(".dock tbody tr")
+    expect(rows).to_have_count(2)
+    expect(page.locator(".dock th")).to_have_text(
+        ["", "Run", re.compile("A ↓"), "Step A", "B", "Step B", "B − A", "Change", "Slope", "Time"]
+    )
+    assert [row.locator("td").all_inner_texts()[1:9] for row in rows.all()] == [
+        ["a", "8", "0", "2", "2", "−6", "−75 %", "−3"],
+        ["b", "1", "0", "4", "2", "+3", "+300 %", "+1.5"],
+    ]
+    page.locator(".dock th", has_text="B − A").get_by_role("button").click()
+    expect(rows.first.locator("td").nth(1)).to_have_text("b")
+    expect(page).to_have_url(re.compile("scalars.marks=card:loss&scalars.marks=a:.*&scalars.marks=b:"))
+    page.reload()
+    expect(rows).to_have_count(2)
+    page.keyboard.press("Escape")
+    expect(rows).to_have_count(0)
+
+
+def test_tags_are_combined_on_two_axes_and_taken_apart(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0, 2.0], lr=[0.1, 0.01], other=[5.0, 6.0])
+    page.goto(serve(logdir).url + "?scalars.smoothing=0")
+    wait_until_drawn(page, "loss", 2)
+    open_menu(page, "loss", "combine")
+    page.get_by_placeholder("Find a tag").fill("lr")
+    row = page.locator(".combine li:not([hidden])")
+    expect(row).to_have_count(1)
+    row.get_by_role("button", name="right").click()
+    page.get_by_role("button", name="Show", exact=True).click()
+    key = '[["loss"],["lr"]]'
+    wait_until_drawn(page, key, 2, 2)
+    assert [(line["axis"], line["y"]) for line in drawn(page, key)] == [
+        ("y", [1.0, 2.0]),
+        ("y2", pytest.approx([0.1, 0.01])),
+    ]
+    expect(page.locator(".group-name").first).to_have_text("Combined")
+    open_menu(page, key, "menu")
+    page.get_by_text("Take apart").click()
+    expect(card(page, key)).to_have_count(0)
+
+
+def test_cards_are_pinned_ordered_and_filled_out(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", **{f"x/{name}": [1.0, 2.0] for name in ("one", "two", "three")})
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "x/one", 2)
+    titles = page.locator(".scalars-card h3")
+    card(page, "x/three").locator("header").drag_to(
+        card(page, "x/one").locator("header"), target_position={"x": 3, "y": 10}
+    )
+    expect(titles).to_have_text(["x/three", "x/one", "x/two"])
+    open_menu(page, "x/two", "pin")
+    expect(titles).to_have_text(["x/two", "x/three", "x/one"])
+    expect(page.locator(".group-name")).to_have_text(["Pinned", "x"])
+    open_menu(page, "x/one", "full")
+    expect(card(page, "x/one")).to_have_class(re.compile(r"\bfull\b"))
+    assert place(page, "x/one")["height"] > 700
+    page.keyboard.press("Escape")
+    expect(card(page, "x/one")).not_to_have_class(re.compile(r"\bfull\b"))
+
+
+def test_limits_are_typed(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0, 2.0, 3.0])
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 3)
+    open_menu(page, "loss", "menu")
+    page.get_by_label("y from").fill("0")
+    page.get_by_label("y to").fill("10")
+    page.get_by_role("button", name="Set").click()
+    page.wait_for_function("() => String(stepscope.curveCards.find('loss').plot.visibleRange().y) === '0,10'")
+    open_menu(page, "loss", "menu")
+    page.get_by_role("button", name="Fit").click()
+    page.wait_for_function("() => stepscope.curveCards.find('loss').plot.visibleRange().y[1] < 4")
+
+
+def test_another_metric_is_the_horizontal_axis(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[3.0, 2.0, 1.0], samples=[100.0, 200.0, 400.0])
+    page.goto(serve(logdir).url + "?scalars.smoothing=0")
+    wait_until_drawn(page, "loss", 3)
+    page.get_by_text("Metric", exact=True).click()
+    page.get_by_role("textbox", name="Metric of the horizontal axis").click()
+    page.get_by_role("option", name="samples").click()
+    page.wait_for_function("() => stepscope.curveCards.find('loss').model.lines[0]?.x[2] === 400")
+    assert drawn(page, "loss")[0]["x"] == [100.0, 200.0, 400.0]
+
+
+def test_a_run_that_is_switched_off_leaves_at_once(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0, 2.0])
+    write(logdir / "b", loss=[3.0, 4.0])
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 2, 2)
+    page.get_by_label("Show a", exact=True).click()
+    wait_until_drawn(page, "loss", 2, 1)
+    assert [line["label"] for line in drawn(page, "loss")] == ["b"]
+    page.get_by_label("Show a", exact=True).click()
+    wait_until_drawn(page, "loss", 2, 2)
+
+
+def test_no_scalars_say_what_to_do(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[1.0])
+    page.goto(serve(logdir).url + "?tag_filter=nothing")
+    expect(page.locator(".notice.none")).to_contain_text("No tag matches the filter")

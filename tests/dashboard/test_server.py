@@ -1,3 +1,4 @@
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -60,18 +61,32 @@ def test_scalars_as_csv(client: TestClient) -> None:
     assert client.get("/data/plugin/scalars/scalars", params=query).text == "Wall time,Step,Value\r\n200.0,0,0.5\r\n"
 
 
-def test_download_of_several_runs(client: TestClient) -> None:
-    query = {"run": ["a", "gone"], "tag": "train/loss", "format": "json"}
-    answer = client.get("/api/scalars/download", params=query)
-    assert answer.json() == {"a": [[200.0, 0, 0.5]]}
+def test_points_of_a_card_as_a_table(client: TestClient) -> None:
+    query = {"view": "hide=b", "key": "train/loss", "format": "json"}
+    answer = client.get("/api/scalars/table", params=query)
+    assert answer.json() == [{"run": "a", "tag": "train/loss", "step": 0, "wall_time": 200.0, "value": 0.5}]
     assert answer.headers["content-disposition"] == 'attachment; filename="train_loss.json"'
 
 
-def test_a_run_asked_for_twice_is_sent_once(client: TestClient) -> None:
-    # 2000 times the same long run in one URL were 2000 copies of it.
-    query = {"run": ["a"] * 2000, "tag": "train/loss"}
-    answer = client.get("/api/scalars/download", params=query)
-    assert answer.text == "Run,Wall time,Step,Value\r\na,200.0,0,0.5\r\n"
+def test_a_table_of_nothing_says_what_to_do(client: TestClient) -> None:
+    answer = client.get("/api/scalars/table", params={"key": "gone"})
+    expected = "No shown run has such a scalar. Show more runs, or change the filter."
+    assert (answer.status_code, answer.json()["detail"]) == (404, expected)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "[]",
+        '{"view": 3}',
+        '{"view": "", "charts": [{"key": 1}]}',
+        json.dumps({"view": "", "charts": [{"key": "x"}] * 65}),
+    ],
+)
+def test_charts_that_are_asked_for_wrongly_are_refused(client: TestClient, body: str) -> None:
+    answer = client.post("/api/scalars/curves", content=body)
+    assert (answer.status_code, answer.json()["detail"].partition(" ")[0]) == (400, "Expected")
 
 
 def test_descriptions_are_sanitised_html() -> None:
@@ -90,7 +105,6 @@ def test_what_is_not_there_is_said(client: TestClient) -> None:
     assert answer.json()["detail"] == ("No scalars for run 'zzz', tag 't': unknown run. See /data/plugin/scalars/tags.")
     assert client.get("/data/plugin/scalars/scalars", params={"run": "a"}).status_code == 422
     assert client.get("/data/plugin/scalars/scalars", params={"run": "a" * 5000, "tag": "t"}).status_code == 422
-    assert client.get("/api/scalars/download", params={"run": "zzz", "tag": "t"}).status_code == 404
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:6006", "127.0.0.1:6006", "[::1]:6006", "LOCALHOST"])

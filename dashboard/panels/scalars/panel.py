@@ -1,26 +1,32 @@
 """The scalars panel: one card per tag, with a curve of every shown run."""
 
 from collections.abc import Mapping
-from math import inf
-from typing import Any, cast
+from typing import Any
 
-import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, html
+from dash import Dash, html
 from fastapi import APIRouter
 
 from dashboard.colors import RunColor
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input, toggle_id
+from dashboard.controls import tag_filter_input
+from dashboard.curves.cards import curve_card, register_curve_cards
+from dashboard.curves.routes import curve_routes
+from dashboard.curves.settings import CurveParameters
+from dashboard.curves.toolbar import curve_controls
 from dashboard.live import Live
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, tag_keys
-from dashboard.panels.charts import chart_body, utc_offset
-from dashboard.panels.scalars.figures import ChartSettings, RunCurve, XAxis, YScale, Zoom, scalar_chart
-from dashboard.state import Setting, View, choice, flag, number
+from dashboard.panels.cards import CardGrid, action
+from dashboard.panels.scalars.arrangement import (
+    COMBINED,
+    FULL,
+    HEIGHTS,
+    ORDER,
+    PINNED,
+    card_keys,
+    combined_tags,
+    spec_of,
+)
+from dashboard.panels.scalars.routes import scalar_routes
+from dashboard.state import Setting, View
 from summary.snapshot import SCALARS, Snapshot
-
-SMOOTHING = number("scalars.smoothing", 0.6, 0.0, 0.999)
-X_AXIS = choice("scalars.axis", "step", ("step", "relative", "wall"))
-Y_SCALE = choice("scalars.y", "linear", ("linear", "log"))
-OUTLIERS = flag("scalars.ignore_outliers", False)
 
 
 class ScalarsPanel:
@@ -31,112 +37,35 @@ class ScalarsPanel:
     icon = "scalars"
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
-            keys=lambda snapshot, view: tag_keys(snapshot, view, SCALARS),
-            card=card,
-            target="figure",
-            depends=depends,
-            draw=draw,
-            nothing="No shown run has scalars",
-        )
-        self.settings: tuple[Setting[Any], ...] = (SMOOTHING, X_AXIS, Y_SCALE, OUTLIERS, *self._grid.settings)
+        self._curves = CurveParameters(self.name)
+        self._grid = CardGrid(panel=self.name, keys=card_keys, card=card, nothing="No shown run has scalars")
+        own = (PINNED, ORDER, COMBINED, HEIGHTS, FULL)
+        self.settings: tuple[Setting[Any], ...] = (*self._curves.settings, *own, *self._grid.settings)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return SCALARS in snapshot.kinds
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel scalars")
+        lay_out = html.Button("Layout", className="quiet act-layout", title="Lay out charts of several tags for good")
+        controls = [tag_filter_input(view), *curve_controls(self._curves, snapshot, view), lay_out]
+        toolbar = html.Div(controls, className="toolbar")
+        return html.Div(
+            [toolbar, *self._grid.layout(snapshot, view), html.Div(id="curve-dock")], className="panel scalars"
+        )
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "showSmoothing"),
-            Output("smoothing-value", "children"),
-            Input(setting_id(SMOOTHING.name), "value"),
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "dropZoom"),
-            Output("scalars-kept", "data"),
-            Input(setting_id(X_AXIS.name), "value"),
-            Input(setting_id(Y_SCALE.name), "value"),
-            Input(toggle_id(OUTLIERS.name), "checked"),
-            prevent_initial_call=True,
-        )
+        register_curve_cards(app, self.name, self._curves)
 
     def router(self, live: Live) -> APIRouter | None:
-        return None
+        routes = curve_routes(live, self._curves, spec_of, self._grid.first_keys)
+        routes.include_router(scalar_routes(live, spec_of))
+        return routes
 
 
-def toolbar(view: View) -> html.Div:
-    """Tag filter, smoothing, axes."""
-    return html.Div(
-        [
-            tag_filter_input(view),
-            html.Label(
-                [
-                    html.Span("Smoothing"),
-                    dmc.Slider(
-                        id=setting_id(SMOOTHING.name),
-                        value=SMOOTHING.of(view),
-                        min=0,
-                        max=0.999,
-                        step=0.001,
-                        precision=3,
-                        size="xs",
-                        updatemode="drag",
-                        label=None,
-                        className="smoothing",
-                        attributes={"thumb": {"aria-label": "Smoothing"}},
-                    ),
-                    html.Output(f"{SMOOTHING.of(view):.3g}", id="smoothing-value"),
-                ],
-                className="field",
-            ),
-            segmented(X_AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "Horizontal axis"),
-            segmented(Y_SCALE, view, {"linear": "Linear", "log": "Log"}, "Vertical scale"),
-            switch(OUTLIERS, view, "Ignore outliers"),
-        ],
-        className="toolbar",
-    )
-
-
-def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, still without its chart."""
-    actions = [action("reset", "Reset the zoom"), full_width(), action("download", "Download")]
-    return frame(tag, tag, "scalars", wide, chart_body({"type": "scalars-data", "key": tag}), actions=actions)
-
-
-def depends(tag: str, on: Draw) -> object:
-    """What the chart of a card is made of."""
-    versions = [(s.run, s.version, on.colors[s.run].light) for s in on.series_of_tag(tag, SCALARS)]
-    return (chart_settings(on.view), on.scheme, parse_zoom(on.kept.get(tag)), versions)
-
-
-def draw(tag: str, on: Draw) -> dict[str, Any]:
-    """The figure of a card."""
-    curves = [RunCurve(s.run, on.colors[s.run], s.columns) for s in on.series_of_tag(tag, SCALARS)]
-    zoom = parse_zoom(on.kept.get(tag))
-    return scalar_chart(curves, chart_settings(on.view), on.scheme, zoom).with_meta()
-
-
-def chart_settings(view: View) -> ChartSettings:
-    """The view's settings for charts; wall time is printed in the server's time zone."""
-    return ChartSettings(
-        smoothing=SMOOTHING.of(view),
-        x_axis=cast(XAxis, X_AXIS.of(view)),
-        y_scale=cast(YScale, Y_SCALE.of(view)),
-        ignore_outliers=OUTLIERS.of(view),
-        utc_offset=utc_offset(),
-    )
-
-
-def parse_zoom(raw: Any) -> Zoom | None:
-    """The visible part of a chart as the page reports it, [x0, x1, y0, y1]; None where that makes no sense."""
-    if not (isinstance(raw, list) and len(raw) == 4 and all(isinstance(edge, (int, float)) for edge in raw)):
-        return None
-    try:
-        x0, x1, y0, y1 = (float(edge) for edge in raw)
-    except OverflowError:
-        return None
-    return Zoom((x0, x1), (y0, y1)) if -inf < x0 < x1 < inf and -inf < y0 < y1 < inf else None
+def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one tag, or of several combined, still without its chart."""
+    combined = combined_tags(key)
+    title = key if combined is None else " + ".join((*combined[0], *combined[1]))
+    actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]
+    return curve_card("scalars", key, title, wide, actions)

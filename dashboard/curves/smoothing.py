@@ -37,6 +37,7 @@ def _debiased_average(values: NDArray[np.float64], weight: float) -> NDArray[np.
             out[i] = y
             continue
         last = last * weight + (1.0 - weight) * y
-        decay *= weight
+        # Far below what 1 - decay can feel; numbers smaller still would take a hundred times as long to multiply.
+        decay = decay * weight if decay > 1e-20 else 0.0
         out[i] = last if weight == 1.0 else last / (1.0 - decay)
     return out

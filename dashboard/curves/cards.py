@@ -1,0 +1,51 @@
+"""Cards that ``assets/curve_cards.js`` fills with curves."""
+
+from collections.abc import Sequence
+
+from dash import ClientsideFunction, Dash, Input, Output, State, html
+
+from dashboard.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
+from dashboard.curves.settings import CurveParameters
+from dashboard.panels.cards import action, frame, full_width
+
+
+def curve_card(panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = ()) -> html.Article:
+    """A card, still without its chart.
+
+    Args:
+        panel: the panel's name.
+        key: what the panel's route calls the chart.
+        title: the card's name.
+        wide: whether it takes a row of its own.
+        actions: buttons besides those that every chart has.
+    """
+    body = html.Div(className="curve", tabIndex=-1)
+    buttons = [
+        action("reset", "Reset the zoom (double click)"),
+        *actions,
+        full_width(),
+        action("full", "Fill the window"),
+        action("menu", "Limits and downloads"),
+    ]
+    return frame(key, title, panel, wide, body, actions=buttons)
+
+
+def register_curve_cards(app: Dash, panel: str, parameters: CurveParameters) -> None:
+    """Tells the page what its cards have to follow: the view, new data and the scheme."""
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "curveNews"),
+        Output(f"{panel}-drawn", "data"),
+        view_input(panel),
+        revision_input(panel),
+        scheme_input(panel),
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "curveAxisChanged"),
+        Output(f"{panel}-axis-tag", "style"),
+        Input(setting_id(parameters.x_axis.name), "value"),
+        Input(setting_id(parameters.x_tag.name), "value"),
+        Input(setting_id(parameters.x_scale.name), "value"),
+        Input(setting_id(parameters.y_scale.name), "value"),
+        Input(toggle_id(parameters.outliers.name), "checked"),
+        State(f"{panel}-axis-tag", "style"),
+    )

@@ -1,0 +1,274 @@
+"""A chart of scalars as the page gets it: pure functions from runs and settings to lines, marks and remarks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.binary import ColumnPack
+from dashboard.colors import RunColor, assign_colors
+from dashboard.controls import fingerprint
+from dashboard.curves.axes import Axis, axis_of, places
+from dashboard.curves.bands import group_curve
+from dashboard.curves.lines import DrawnLine, Line, choose, packed
+from dashboard.curves.settings import CurveSettings
+from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.numbers import count
+from dashboard.runs.settings import BandStatistic
+from dashboard.runs.table import RunTable
+from summary.kinds.base import PayloadError
+from summary.snapshot import SCALARS, Columns, Series
+
+Window = tuple[float, float]
+LEAST_POINTS: Final = 200
+MOST_POINTS: Final = 8_000
+MOST_MARKS: Final = 400
+MOST_RULES: Final = 60
+BAND_NAMES: Final[Mapping[BandStatistic, str]] = {
+    "minmax": "minimum to maximum",
+    "std": "standard deviation",
+    "stderr": "standard error",
+    "ci95": "95 % interval of the mean",
+}
+
+
+def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int) -> str:
+    """Equal versions mean equal charts, which need not be sent again."""
+    tags = {tag for line in spec.lines for tag in (line.tag, line.low_tag, line.high_tag) if tag} | {settings.x_tag}
+    versions = [
+        (run, tag, series.version, series.superseded)
+        for run in table.shown
+        for tag in sorted(tags)
+        if (series := table.snapshot.series(run, tag)) is not None
+    ]
+    looks = [(run, table.colors[run], table.label(run), table.group_of.get(run)) for run in table.shown]
+    groups = sorted(table.group_colors.items()) if table.groups else []
+    return fingerprint((spec, settings, window, most, versions, looks, groups))
+
+
+def chart(
+    spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int, pack: ColumnPack
+) -> dict[str, Any]:
+    """Draws one chart's lines into the pack.
+
+    Args:
+        spec: the tags.
+        table: the runs.
+        settings: axes, smoothing, groups.
+        window: the visible part of the horizontal axis, in its own unit; None for all of it.
+        most: points of each line, from `LEAST_POINTS` to `MOST_POINTS`.
+        pack: takes the columns.
+
+    Returns:
+        "x" (what the horizontal axis is), "lines", "marks" (points that are not finite, as [line, x, what]), "best" (as
+        [line, x, y]), "rules" (where runs were resumed, as x, light, dark, title), "note" (what is not in the picture)
+        and "empty" (why there is nothing, else "").
+    """
+    most = min(max(most, LEAST_POINTS), MOST_POINTS)
+    lost: list[str] = []
+    found = [(line, _series_of(line.tag, table, lost)) for line in spec.lines]
+    axis = axis_of([s.columns for _, series in found for s in series], settings)
+    lines = [
+        line
+        for index, (spec_, series) in enumerate(found)
+        for line in _lines(spec_, index, series, table, settings, axis)
+    ]
+    lines = _told_apart(lines)
+    drawn = [choose(line, window, most) for line in lines]
+    remarks = [note(drawn, settings, sum(s.superseded for _, series in found for s in series)), *spec.problems, *lost]
+    return {
+        "x": axis.described(settings),
+        "lines": [packed(line, settings.smoothing, pack) for line in drawn],
+        "marks": _marks(drawn),
+        "best": _best(lines, settings),
+        "rules": _rules([s for _, series in found for s in series], table, axis),
+        "note": " · ".join(remark for remark in remarks if remark),
+        "empty": " · ".join(spec.problems) if spec.problems and not lines else _why_empty(lines, settings),
+    }
+
+
+def _series_of(tag: str, table: RunTable, lost: list[str]) -> list[Series]:
+    """The series of a tag in the shown runs; what of them cannot be read is told in ``lost``."""
+    found: list[Series] = []
+    for run in table.shown:
+        series = _scalar(table, run, tag)
+        try:
+            if series is not None and len(series.columns):
+                found.append(series)
+        except PayloadError as error:
+            lost.append(str(error))
+    return found
+
+
+def _scalar(table: RunTable, run: str, tag: str) -> Series | None:
+    series = table.snapshot.series(run, tag) if tag else None
+    return series if series is not None and series.kind == SCALARS and len(series) else None
+
+
+def _lines(
+    spec: LineSpec, index: int, series: Sequence[Series], table: RunTable, settings: CurveSettings, axis: Axis
+) -> list[Line]:
+    """The lines of one tag: a line a group where runs are grouped, with the members if they are asked for."""
+    common = {"tag": spec.tag, "side": spec.side, "dash": index}
+    single = [_run_line(s, table, settings, axis, spec, common) for s in series]
+    if not table.groups:
+        return single
+    by_run = {s.run: line for s, line in zip(series, single, strict=True)}
+    lines: list[Line] = []
+    for group in table.groups:
+        members = [by_run[run] for run in group.runs if run in by_run]
+        if not members:
+            continue
+        color = table.group_colors[group.label]
+        if settings.members:
+            lines += [
+                Line(m.about | {"kind": "member"} | _shades(color), m.x, m.y, None, None, m.extra) for m in members
+            ]
+        joined = group_curve([(m.x, m.y) for m in members], settings.line, settings.band, settings.align)
+        about = common | _shades(color) | {
+            "id": f"{index}:group:{group.label}", "kind": "group", "label": group.label,
+            "runs": [member.about["run"] for member in members],
+        }  # fmt: skip
+        lines.append(Line(about, joined.x, joined.y, joined.low, joined.high, {"members": joined.members}))
+    return lines
+
+
+def _run_line(
+    series: Series, table: RunTable, settings: CurveSettings, axis: Axis, spec: LineSpec, common: Mapping[str, Any]
+) -> Line:
+    columns = series.columns
+    other = _scalar(table, series.run, settings.x_tag) if axis.kind == "metric" else None
+    x = places(columns, axis, other.columns if other is not None else None)
+    first = float(columns.wall_times[0])
+    about = dict(common) | _shades(table.colors[series.run]) | {
+        "id": f"{common['dash']}:run:{series.run}", "kind": "run", "run": series.run, "label": table.label(series.run),
+        "first": first if np.isfinite(first) else None,
+    }  # fmt: skip
+    extra: dict[str, NDArray[Any]] = {"seconds": (columns.wall_times - first).astype(np.float32)}
+    if axis.kind != "step":
+        extra["step"] = columns.steps.astype(np.float64)
+    low, high = (_edge(table, series.run, tag, columns) for tag in (spec.low_tag, spec.high_tag))
+    return Line(about, x, columns.values, low, high, extra)
+
+
+def _told_apart(lines: list[Line]) -> list[Line]:
+    """Several tags of one run, or one group, have colours of their own; dashes would hardly tell six of them apart."""
+    tags = dict.fromkeys(line.about["tag"] for line in lines)
+    owners = {line.about["label"] for line in lines if line.about["kind"] != "member"}
+    if len(tags) < 2 or len(owners) != 1:
+        return lines
+    colors = assign_colors(tags)
+    return [replace(line, about=line.about | _shades(colors[line.about["tag"]]) | {"dash": 0}) for line in lines]
+
+
+def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
+    """The edge of a band that another scalar of the run is, at the steps of the line."""
+    series = _scalar(table, run, tag)
+    if series is None:
+        return None
+    known, first = np.unique(series.steps, return_index=True)
+    at = np.minimum(np.searchsorted(known, columns.steps), len(known) - 1)
+    return np.where(known[at] == columns.steps, series.values[first][at], np.nan)
+
+
+def _shades(color: RunColor) -> dict[str, str]:
+    return {"light": color.light, "dark": color.dark}
+
+
+def _marks(drawn: Sequence[DrawnLine]) -> list[list[Any]]:
+    """Where lines are not finite: index of the line, x, and "NaN", "+Inf" or "-Inf"."""
+    marks: list[list[Any]] = []
+    for index, one in enumerate(drawn):
+        if one.line.about["kind"] == "group":
+            continue
+        values = one.line.y[one.chosen]
+        at = one.chosen[~np.isfinite(values)]
+        if len(at) > MOST_MARKS:
+            at = at[np.linspace(0, len(at) - 1, MOST_MARKS).round().astype(np.int64)]
+        for place in at.tolist():
+            value = one.line.y[place]
+            kind = "NaN" if np.isnan(value) else "+Inf" if value > 0 else "-Inf"
+            marks.append([index, float(one.line.x[place]), kind])
+    return marks
+
+
+def _best(lines: Sequence[Line], settings: CurveSettings) -> list[list[float]]:
+    """The least or greatest point of each line: index of the line, x and y."""
+    if settings.best == "none":
+        return []
+    found: list[list[float]] = []
+    for index, line in enumerate(lines):
+        usable = np.flatnonzero(np.isfinite(line.y) & np.isfinite(line.x))
+        if len(usable):
+            y = line.y[usable]
+            at = usable[int(y.argmin() if settings.best == "min" else y.argmax())]
+            found.append([index, float(line.x[at]), float(line.y[at])])
+    return found
+
+
+def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[dict[str, Any]]:
+    """Where runs were resumed after a restart that overwrote points."""
+    rules: list[dict[str, Any]] = []
+    for one in series:
+        for resumed in one.resumptions:
+            match axis.kind:
+                case "step":
+                    x = float(resumed.step)
+                case "wall":
+                    x = resumed.wall_time
+                case "relative":
+                    x = (resumed.wall_time - float(one.wall_times[0])) / axis.divisor
+                case "metric":
+                    continue
+                case _:
+                    assert_never(axis.kind)
+            lost = f"{count(resumed.superseded)} points superseded"
+            title = f"{table.label(one.run)} resumed at step {resumed.step:,}: {lost}"
+            rules.append({"x": x, "title": title, **_shades(table.colors[one.run])})
+    return rules[:MOST_RULES]
+
+
+def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int) -> str:
+    """What the lines of groups are, and what is not in the picture, in words; empty if nothing has to be said."""
+    parts: list[str] = []
+    if any(one.line.about["kind"] == "group" for one in drawn):
+        parts.append(
+            f"{settings.line} of each group"
+            + (f", band: {BAND_NAMES[settings.band]}" if settings.band != "none" else "")
+        )
+    thinned = [line for line in drawn if line.visible > len(line.chosen)]
+    if thinned:
+        most = max(line.visible for line in thinned)
+        parts.append(f"{count(max(len(line.chosen) for line in thinned))} of {count(most)} points a line shown")
+    runs = [one.line for one in drawn if one.line.about["kind"] != "group"]
+    for name, test in (("NaN", np.isnan), ("infinite", np.isinf)):
+        found = sum(int(test(line.y).sum()) for line in runs)
+        if found:
+            parts.append(f"{count(found)} {name}")
+    nowhere = sum(int((~np.isfinite(one.line.x)).sum()) for one in drawn)
+    if nowhere:
+        parts.append(f"{count(nowhere)} without a place on the axis")
+    if superseded:
+        parts.append(f"{count(superseded)} superseded by a restart")
+    if settings.ignore_outliers:
+        parts.append("outliers ignored")
+    for name, scale, values in (
+        ("", settings.y_scale, [line.y for line in runs]),
+        (" in x", settings.x_scale if settings.x_axis != "wall" else "linear", [line.x for line in runs]),
+    ):
+        below = sum(int((column <= 0).sum()) for column in values) if scale == "log" else 0
+        if below:
+            parts.append(f"{count(below)} not positive{name}, not drawn")
+    return " · ".join(parts)
+
+
+def _why_empty(lines: Sequence[Line], settings: CurveSettings) -> str:
+    if not lines:
+        return "No shown run has this"
+    if any(np.isfinite(line.y).any() and np.isfinite(line.x).any() for line in lines):
+        return ""
+    if settings.x_axis == "metric" and not any(np.isfinite(line.x).any() for line in lines):
+        return f"No shown run has {settings.x_tag!r} for the horizontal axis"
+    return "No finite value"

@@ -1,0 +1,115 @@
+"""One line of a chart: which of its points are drawn, smoothed how."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.binary import ColumnPack
+from dashboard.curves.smoothing import smooth
+from dashboard.downsample import indices_to_draw
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Line:
+    """All points of a line, in the order in which it is drawn; arrays of equal length."""
+
+    about: dict[str, Any]
+    """What the page is told of the line besides its points."""
+    x: Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
+    """More columns for the cursor's table: "step", "seconds", "members"."""
+
+
+@dataclass(frozen=True)
+class DrawnLine:
+    """The points of a line that are sent."""
+
+    line: Line
+    chosen: NDArray[np.int64]
+    """Their indices, ascending."""
+    visible: int
+    """How many points the visible part has."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all points are sent, so that the page can smooth them itself, exactly."""
+        return len(self.chosen) == len(self.line.x)
+
+
+def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLine:
+    """Chooses the points that are drawn.
+
+    Args:
+        line: the line.
+        window: the visible part of the horizontal axis; None for all of it. One more point on either side is taken, so
+            that the line reaches the edge of the chart.
+        most: how many points are drawn; where there are less than twice as many, all of them.
+    """
+    known = np.isfinite(line.x)
+    inside = np.arange(len(line.x)) if known.all() else np.flatnonzero(known)
+    if window is not None:
+        x = line.x[inside]
+        hit = np.flatnonzero((x >= window[0]) & (x <= window[1]))
+        if len(hit):
+            inside = inside[max(hit[0] - 1, 0) : hit[-1] + 2]
+        else:
+            # Nothing in it: the line crosses it, from the last point before to the first behind.
+            before = np.flatnonzero(x < window[0])[-1:]
+            behind = np.flatnonzero(x > window[1])[:1]
+            inside = inside[np.concatenate([before, behind])]
+    few = most if len(inside) >= 2 * most else len(inside)
+    chosen = inside[indices_to_draw(line.x[inside], line.y[inside], few)]
+    return DrawnLine(line, chosen, len(inside))
+
+
+def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> dict[str, Any]:
+    """What is sent of a line: what it is, how many points it has, and where its columns are in the pack.
+
+    "x" and "y" are the points as stored, y being NaN where it is not finite. Where not all points are sent, "smooth" is
+    the smoothed line, and "mean" and "count" are the mean and number of the finite points from the one sent before,
+    exclusively, to each: from these the page sees at once what another smoothing will look like, until it has asked.
+    """
+    line, chosen = drawn.line, drawn.chosen
+    columns = {"x": pack.add_exactly(line.x[chosen]), "y": pack.add_numbers(_finite(line.y[chosen]))}
+    if not drawn.whole:
+        mean, count = gap_means(line.y, chosen)
+        columns["mean"], columns["count"] = pack.add_numbers(mean), pack.add(count)
+        columns["smooth"] = pack.add_numbers(_finite(smooth(line.y, smoothing)[chosen]))
+    for name, edge in (("low", line.low), ("high", line.high)):
+        if edge is not None:
+            columns[name] = pack.add_numbers(_finite(smooth(edge, smoothing)[chosen]))
+    for name, values in line.extra.items():
+        columns[name] = pack.add(values[chosen])
+    return line.about | {"total": len(line.x), "visible": drawn.visible, "columns": columns}
+
+
+def gap_means(y: Floats, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:
+    """Mean and number of the finite values from behind each chosen point to the next, with that.
+
+    Args:
+        y: float64[n].
+        chosen: int64[k], ascending indices into ``y``.
+
+    Returns:
+        float64[k], 0 where there is none, and int32[k].
+    """
+    finite = np.isfinite(y)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(finite, y, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(finite)])
+    ends = chosen + 1
+    begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    count = (counts[ends] - counts[begins]).astype(np.int32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = sums[ends] - sums[begins]
+    return np.where(count > 0, total / np.maximum(count, 1), 0.0), count
+
+
+def _finite(values: Floats) -> Floats:
+    return values if np.isfinite(values).all() else np.where(np.isfinite(values), values, np.nan)

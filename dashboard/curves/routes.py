@@ -1,0 +1,110 @@
+"""The route that panels of curves get their charts from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+from fastapi import APIRouter, HTTPException, Response
+
+from dashboard.api.bodies import Body
+from dashboard.binary import ColumnPack
+from dashboard.curves.chart import MOST_POINTS, chart, chart_version
+from dashboard.curves.settings import CurveParameters
+from dashboard.curves.spec import ChartSpec
+from dashboard.live import Live
+from dashboard.panels.charts import utc_offset
+from dashboard.runs.table import RunTable
+from dashboard.state import MAX_QUERY, View, decode
+from summary.snapshot import Snapshot
+
+MOST_CHARTS: Final = 64
+FIRST_CHARTS: Final = 6
+
+
+class ChartRequest(msgspec.Struct, frozen=True):
+    """One chart that is asked for."""
+
+    key: str
+    points: int = 1000
+    """How many points of each line are wanted."""
+    window: tuple[float, float] | None = None
+    """Visible part of the horizontal axis, in its own unit."""
+    version: str = ""
+    """The version that the page has, if it has one."""
+
+
+class ChartsRequest(msgspec.Struct, frozen=True):
+    """Charts of one view."""
+
+    view: str
+    """The page's query string."""
+    charts: list[ChartRequest]
+
+
+class FirstRequest(msgspec.Struct, frozen=True):
+    """The charts that a page will show first."""
+
+    view: str
+    points: int = 1000
+
+
+def curve_routes(
+    live: Live,
+    parameters: CurveParameters,
+    spec_of: Callable[[str, Snapshot, View], ChartSpec],
+    first_keys: Callable[[Snapshot, View], Sequence[str]],
+) -> APIRouter:
+    """``POST /curves`` and ``POST /first`` of a panel.
+
+    Args:
+        live: the log directory.
+        parameters: the panel's settings for curves.
+        spec_of: which lines the chart of a key has.
+        first_keys: the cards that stand first on the page.
+    """
+    routes = APIRouter()
+
+    @routes.post("/first")
+    def first(body: Body) -> Response:
+        """The charts that a page with a view shows first, as ``curves`` gives them; asked for while the page starts."""
+        try:
+            asked = msgspec.json.decode(body, type=FirstRequest)
+        except msgspec.MsgspecError as error:
+            raise HTTPException(400, f"Expected a view: {error}.") from None
+        keys = first_keys(live.snapshot(), decode(asked.view[:MAX_QUERY]))[:FIRST_CHARTS]
+        return answer(asked.view, [ChartRequest(key, asked.points) for key in keys])
+
+    @routes.post("/curves")
+    def curves(body: Body) -> Response:
+        """Charts as `dashboard.binary` writes them: "revision" and "charts" by key, without those that did not change.
+
+        Each is what `dashboard.curves.chart.chart` gives, with its "version".
+        """
+        try:
+            asked = msgspec.json.decode(body, type=ChartsRequest)
+        except msgspec.MsgspecError as error:
+            raise HTTPException(400, f"Expected a list of charts: {error}.") from None
+        return answer(asked.view, asked.charts)
+
+    def answer(query: str, charts: Sequence[ChartRequest]) -> Response:
+        if len(charts) > MOST_CHARTS or len(query) > MAX_QUERY:
+            raise HTTPException(400, f"Expected up to {MOST_CHARTS} charts, got {len(charts)}.")
+        snapshot, view = live.snapshot(), decode(query)
+        table = RunTable(snapshot, view)
+        settings = parameters.of(view, utc_offset())
+        pack = ColumnPack()
+        found: dict[str, Mapping[str, Any]] = {}
+        for wanted in charts:
+            spec = spec_of(wanted.key, snapshot, view)
+            most = min(wanted.points, MOST_POINTS)
+            version = chart_version(spec, table, settings, wanted.window, most)
+            if version != wanted.version:
+                made = chart(spec, table, settings, wanted.window, most, pack)
+                # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
+                raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
+                found[wanted.key] = made | {"version": version, "raw_version": raw, "points": wanted.points}
+        body = pack.body({"revision": snapshot.revision, "charts": found})
+        return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+
+    return routes

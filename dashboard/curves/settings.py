@@ -1,0 +1,76 @@
+"""How curves are drawn, as URL parameters."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast, get_args
+
+from dashboard.runs import settings as run_settings
+from dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
+from dashboard.state import Setting, View, choice, flag, names, number, text
+
+XAxis = Literal["step", "relative", "wall", "metric"]
+Scale = Literal["linear", "log"]
+Best = Literal["none", "min", "max"]
+
+
+@dataclass(frozen=True)
+class CurveSettings:
+    """How curves are drawn."""
+
+    smoothing: float = 0.6
+    x_axis: XAxis = "step"
+    x_tag: str = ""
+    """The scalar that is the horizontal axis where ``x_axis`` is "metric"."""
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+    ignore_outliers: bool = False
+    best: Best = "none"
+    """Which point of each line is marked."""
+    line: LineStatistic = "mean"
+    band: BandStatistic = "std"
+    members: bool = False
+    """Whether the runs of a group are drawn too."""
+    align: Alignment = "interpolate"
+    utc_offset: float = 0.0
+    """Seconds to add to a wall time to have the server's local time."""
+
+
+class CurveParameters:
+    """The URL parameters of a panel of curves."""
+
+    def __init__(self, panel: str) -> None:
+        self.smoothing: Final = number(f"{panel}.smoothing", 0.6, 0.0, 0.999)
+        self.x_axis: Final = choice(f"{panel}.axis", "step", get_args(XAxis))
+        self.x_tag: Final = text(f"{panel}.axis_tag", "")
+        self.x_scale: Final = choice(f"{panel}.x", "linear", get_args(Scale))
+        self.y_scale: Final = choice(f"{panel}.y", "linear", get_args(Scale))
+        self.outliers: Final = flag(f"{panel}.ignore_outliers", False)
+        self.best: Final = choice(f"{panel}.best", "none", get_args(Best))
+        self.ranges: Final = names(f"{panel}.range")
+        """Visible parts of cards, zoomed or typed: see ``assets/curve_cards.js``."""
+        self.marks: Final = names(f"{panel}.marks")
+        """Places of the measuring marks A and B on the horizontal axis."""
+
+    @property
+    def settings(self) -> tuple[Setting[Any], ...]:
+        """All of them."""
+        return (
+            self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.ranges,
+            self.marks,
+        )  # fmt: skip
+
+    def of(self, view: View, utc_offset: float) -> CurveSettings:
+        """What a view says."""
+        return CurveSettings(
+            smoothing=self.smoothing.of(view),
+            x_axis=cast(XAxis, self.x_axis.of(view)),
+            x_tag=self.x_tag.of(view),
+            x_scale=cast(Scale, self.x_scale.of(view)),
+            y_scale=cast(Scale, self.y_scale.of(view)),
+            ignore_outliers=self.outliers.of(view),
+            best=cast(Best, self.best.of(view)),
+            line=cast(LineStatistic, run_settings.LINE.of(view)),
+            band=cast(BandStatistic, run_settings.BAND.of(view)),
+            members=run_settings.MEMBERS.of(view),
+            align=cast(Alignment, run_settings.ALIGN.of(view)),
+            utc_offset=utc_offset,
+        )

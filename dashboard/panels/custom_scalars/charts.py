@@ -1,0 +1,113 @@
+"""The charts of a layout: pure functions from what runs declare to cards and lines."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dashboard.api.custom_scalars import merged_layout
+from dashboard.api.patterns import exact_case
+from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.runs.table import RunTable
+from dashboard.state import View
+from summary.patterns import PatternError
+from summary.proto.custom_scalars_pb2 import Chart, Layout
+from summary.snapshot import SCALARS, Snapshot
+
+UNTITLED = "(untitled)"
+
+
+@dataclass(frozen=True)
+class Card:
+    """One chart of the layout."""
+
+    category: str
+    title: str
+    closed: bool
+    """Whether its category is closed at first."""
+    chart: Chart
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.category, self.title], ensure_ascii=False)
+
+
+def cards(layout: Layout | None) -> list[Card]:
+    """The charts by category; of those with one title in a category, the first.
+
+    Layouts are merged by name of the run, so that of the log directory itself, which the editor writes, comes first.
+    """
+    found: dict[tuple[str, str], Card] = {}
+    for category in layout.category if layout is not None else ():
+        for index, chart in enumerate(category.chart):
+            title = chart.title or f"{UNTITLED} {index + 1}"
+            card = Card(category.title or UNTITLED, title, category.closed, chart)
+            found.setdefault((card.category, title), card)
+    return list(found.values())
+
+
+def card_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+    """Category and key of every chart whose title passes the filter."""
+    all_cards = cards(merged_layout(snapshot))
+    titles = set(view.shown_tags(dict.fromkeys(card.title for card in all_cards)))
+    return [(card.category, card.key) for card in all_cards if card.title in titles]
+
+
+def closed_categories(snapshot: Snapshot, _view: View) -> frozenset[str]:
+    """Categories that the layout closes."""
+    return frozenset(card.category for card in cards(merged_layout(snapshot)) if card.closed)
+
+
+def spec_of(key: str, snapshot: Snapshot, view: View) -> ChartSpec:
+    """The lines of a chart: all tags of the shown runs that its expressions match, or its values with their margins."""
+    card = next((card for card in cards(merged_layout(snapshot)) if card.key == key), None)
+    if card is None:
+        return ChartSpec((), ("This chart is in no layout any more",))
+    shown = RunTable(snapshot, view).shown
+    tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))
+    match card.chart.WhichOneof("content"):
+        case "multiline":
+            return _multiline(list(card.chart.multiline.tag), tags)
+        case "margin":
+            return _margin(card.chart, tags)
+        case _:
+            return ChartSpec((), ("The layout says of this chart neither tags nor margins",))
+
+
+def matched_tags(pattern: str, tags: Sequence[str]) -> list[str]:
+    """The tags that a regular expression matches from their beginning, as TensorBoard matches them.
+
+    Raises:
+        PatternError: it is no regular expression, or takes too long.
+    """
+    matches = exact_case(pattern, from_beginning=True).matches(tags)
+    return [tag for tag, fits in zip(tags, matches, strict=True) if fits]
+
+
+def _multiline(patterns: Sequence[str], tags: Sequence[str]) -> ChartSpec:
+    found: dict[str, None] = {}
+    problems: list[str] = []
+    for pattern in patterns:
+        try:
+            matched = matched_tags(pattern, tags)
+        except PatternError as error:
+            problems.append(f"{pattern!r} is no regular expression: {error}")
+            continue
+        if not matched:
+            problems.append(f"no tag matches {pattern!r}")
+        found |= dict.fromkeys(matched)
+    return ChartSpec(tuple(LineSpec(tag) for tag in found), tuple(problems))
+
+
+def _margin(chart: Chart, tags: Sequence[str]) -> ChartSpec:
+    known = set(tags)
+    series = list(chart.margin.series)
+    problems = [
+        f"no shown run has {tag!r}" for one in series for tag in (one.value, one.lower, one.upper) if tag not in known
+    ]
+    lines = tuple(LineSpec(one.value, "left", one.lower, one.upper) for one in series)
+    return ChartSpec(lines, tuple(problems))
+
+
+def card_title(key: str) -> str:
+    """The title of the chart of a key."""
+    return str(json.loads(key)[1])

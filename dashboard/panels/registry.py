@@ -1,0 +1,40 @@
+"""The panels of the dashboard, in the order of their tabs."""
+
+from dashboard.panels.audio.panel import AudioPanel
+from dashboard.panels.base import Panel
+from dashboard.panels.custom_scalars.panel import CustomScalarsPanel
+from dashboard.panels.health.panel import HealthPanel
+from dashboard.panels.histograms.panel import HistogramsPanel
+from dashboard.panels.hparams.panel import HParamsPanel
+from dashboard.panels.images.panel import ImagesPanel
+from dashboard.panels.mesh.panel import MeshPanel
+from dashboard.panels.pr_curves.panel import PrCurvesPanel
+from dashboard.panels.scalars.panel import ScalarsPanel
+from dashboard.panels.text.panel import TextPanel
+from dashboard.panels.timeline.panel import TimelinePanel
+from summary.projector import CONFIG_PATTERN
+
+PANELS: tuple[Panel, ...] = (
+    ScalarsPanel(),
+    CustomScalarsPanel(),
+    ImagesPanel(),
+    AudioPanel(),
+    MeshPanel(),
+    HistogramsPanel(),
+    HParamsPanel(),
+    PrCurvesPanel(),
+    TextPanel(),
+    TimelinePanel(),
+    HealthPanel(),
+)
+"""Adding a panel is adding its folder and a line here."""
+
+COMPANION_PATTERNS: tuple[str, ...] = (
+    "*.trace.json",
+    "*.trace.json.gz",
+    "*.trace.json.zst",
+    "*.xplane.pb",
+    "*.sstrace",
+    CONFIG_PATTERN,
+)
+"""Files beside the event files that some panel shows."""

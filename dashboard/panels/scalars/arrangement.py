@@ -1,0 +1,65 @@
+"""Which cards the scalars panel has, and in which order."""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.panels.cards import tag_keys
+from dashboard.state import View, names
+from summary.snapshot import SCALARS, Snapshot
+
+PINNED: Final = names("scalars.pin")
+"""Keys of the cards that stand first."""
+ORDER: Final = names("scalars.order")
+"""Keys of cards in the order that the user gave them within their groups."""
+COMBINED: Final = names("scalars.chart")
+"""Charts of several tags: see `combined_tags`."""
+HEIGHTS: Final = names("scalars.height")
+FULL: Final = names("scalars.full")
+"""Key of the card that fills the window."""
+PINNED_GROUP: Final = "Pinned"
+COMBINED_GROUP: Final = "Combined"
+MOST_TAGS: Final = 40
+
+
+def combined_tags(key: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Tags on the left and on the right axis, of a key of the form ``[["a", "b"], ["c"]]``; None for any other key."""
+    if not key.startswith("[["):
+        return None
+    try:
+        value = json.loads(key)
+    except (ValueError, RecursionError):
+        return None
+    if not (isinstance(value, list) and len(value) == 2 and all(isinstance(side, list) for side in value)):
+        return None
+    left, right = value
+    if not left + right or len(left) + len(right) > MOST_TAGS or not all(isinstance(tag, str) for tag in left + right):
+        return None
+    return tuple(left), tuple(right)
+
+
+def spec_of(key: str, _snapshot: Snapshot, _view: View) -> ChartSpec:
+    """The lines of a card: a tag, or several combined."""
+    combined = combined_tags(key)
+    if combined is None:
+        return ChartSpec((LineSpec(key),))
+    left, right = combined
+    return ChartSpec((*(LineSpec(tag) for tag in left), *(LineSpec(tag, "right") for tag in right)))
+
+
+def card_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+    """Group and key of every card: pinned ones first, then those of several tags, then the tags by their prefix."""
+    by_prefix = _ordered(tag_keys(snapshot, view, SCALARS), ORDER.of(view))
+    combined = [(COMBINED_GROUP, key) for key in COMBINED.of(view) if combined_tags(key) is not None]
+    known = {key for _, key in (*combined, *by_prefix)}
+    pinned = [(PINNED_GROUP, key) for key in PINNED.of(view) if key in known]
+    first = {key for _, key in pinned}
+    return [*pinned, *(pair for pair in (*combined, *by_prefix) if pair[1] not in first)]
+
+
+def _ordered(keys: Sequence[tuple[str, str]], order: Sequence[str]) -> list[tuple[str, str]]:
+    """The cards, those that the user placed before the others of their groups."""
+    place = {key: index for index, key in enumerate(order)}
+    groups = {group: index for index, group in enumerate(dict.fromkeys(group for group, _ in keys))}
+    return sorted(keys, key=lambda pair: (groups[pair[0]], place.get(pair[1], len(place))))

@@ -1,0 +1,73 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Page, expect
+
+from summary import SummaryWriter
+from summary.kinds.custom_scalars import TAG
+from summary.logdir import Logdir
+from summary.sources import source_of
+from tests.browser.conftest import Dashboard
+from tests.browser.test_scalars import drawn, wait_until_drawn
+
+pytestmark = pytest.mark.browser
+
+Serve = Callable[..., Dashboard]
+
+
+def write(folder: Path, layout: bool = True) -> None:
+    with SummaryWriter(str(folder)) as writer:
+        for step in range(3):
+            writer.add_scalars("loss", {"train": step, "test": step + 0.5}, step)
+            for tag, value in (("mean", 2.0), ("low", 1.0), ("high", 4.0), ("x/one", 1.0), ("x/two", 2.0)):
+                writer.add_scalar(tag, value + step, step)
+        if layout:
+            charts = {"both": ["Multiline", [r"x/.*"]], "margin": ["Margin", ["mean", "low", "high"]]}
+            writer.add_custom_scalars({"Losses": charts})
+
+
+def test_lines_and_margins_are_drawn_as_laid_out(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a")
+    page.goto(serve(logdir).url + "?tab=custom_scalars&custom_scalars.smoothing=0&hide=a/loss_train&hide=a/loss_test")
+    both, margin = '["Losses", "both"]', '["Losses", "margin"]'
+    wait_until_drawn(page, both, 3, 2)
+    assert [line["y"] for line in drawn(page, both)] == [[1, 2, 3], [2, 3, 4]]
+    wait_until_drawn(page, margin, 3)
+    assert [(line["low"], line["y"], line["high"]) for line in drawn(page, margin)] == [
+        ([1, 2, 3], [2, 3, 4], [4, 5, 6])
+    ]
+    colors = page.evaluate(f"stepscope.curveCards.find({both!r}).model.lines.map((line) => line.color)")
+    assert len(set(colors)) == 2
+    expect(page.locator(".custom_scalars-card h3")).to_have_text(["both", "margin"])
+
+
+def test_the_editor_saves_a_layout_that_shows_at_once(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", layout=False)
+    page.goto(serve(logdir).url)
+    page.get_by_role("button", name="Layout", exact=True).click()
+    page.get_by_label("Category").fill("Mine")
+    page.get_by_label("Chart", exact=True).fill("two")
+    page.get_by_label("Regular expression of tags").fill("x/.*")
+    expect(page.locator(".layout .matches")).to_have_text("2 tags")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".custom_scalars-card h3")).to_have_text(["two"])
+    expect(page).to_have_url(re.compile("tab=custom_scalars"))
+    series = Logdir(source_of(logdir)).update().series(".", TAG)
+    assert series is not None
+    saved = series.read(len(series) - 1)
+    assert [(c.title, [(chart.title, list(chart.multiline.tag)) for chart in c.chart]) for c in saved.category] == [
+        ("Mine", [("two", ["x/.*"])])
+    ]
+
+
+def test_a_layout_is_written_for_pages_of_this_server_only(serve: Serve, logdir: Path) -> None:
+    write(logdir / "a", layout=False)
+    url = serve(logdir).url + "/api/custom_scalars/layout"
+    before = sorted(logdir.rglob("*"))
+    assert httpx.post(url, content='{"category": []}', headers={"content-type": "text/plain"}).status_code == 415
+    broken = httpx.post(url, content='{"category": 3}', headers={"content-type": "application/json"})
+    assert (broken.status_code, broken.json()["detail"].partition(":")[0]) == (400, "Expected a layout")
+    assert sorted(logdir.rglob("*")) == before

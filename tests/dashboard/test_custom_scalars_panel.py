@@ -1,0 +1,101 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.panels.custom_scalars.charts import card_keys, cards, closed_categories, spec_of
+from dashboard.state import View, decode
+from summary import SummaryWriter
+from summary.kinds.custom_scalars import custom_scalars
+from summary.logdir import Logdir
+from summary.proto.custom_scalars_pb2 import Category, Chart, Layout, MarginChartContent, MultilineChartContent
+from summary.proto.summary_pb2 import Summary
+from summary.snapshot import Snapshot
+from summary.sources import source_of
+
+
+def lines(title: str, *patterns: str) -> Chart:
+    return Chart(title=title, multiline=MultilineChartContent(tag=patterns))
+
+
+def margins(title: str, *tags: str) -> Chart:
+    value, lower, upper = tags
+    return Chart(
+        title=title,
+        margin=MarginChartContent(series=[{"value": value, "lower": lower, "upper": upper}]),
+    )
+
+
+def logs(folder: Path, layouts: dict[str, Layout], **tags: list[str]) -> Snapshot:
+    """Runs with a point of each tag, and layouts by run."""
+    for run in dict.fromkeys([*layouts, *tags]):
+        with SummaryWriter(str(folder / run)) as writer:
+            for tag in tags.get(run, []):
+                writer.add_scalar(tag, 1.0, 0)
+            if run in layouts:
+                writer.add_summary(Summary(value=[custom_scalars(layouts[run])]))
+    return Logdir(source_of(folder)).update()
+
+
+def spec(snapshot: Snapshot, title: str, view: str = "") -> ChartSpec:
+    key = next(card_key for _, card_key in card_keys(snapshot, View()) if title in card_key)
+    return spec_of(key, snapshot, decode(view))
+
+
+def test_expressions_match_from_the_beginning_in_all_shown_runs(tmp_path: Path) -> None:
+    layout = Layout(category=[Category(title="c", chart=[lines("t", "loss", "acc.*x", "Loss")])])
+    found = logs(tmp_path, {"a": layout}, a=["loss/train", "my/loss", "acc_x"], b=["loss/other"])
+    expected = ("loss/train", "loss/other", "acc_x")
+    assert spec(found, "t") == ChartSpec(tuple(map(LineSpec, expected)), ("no tag matches 'Loss'",))
+    assert spec(found, "t", "hide=a").lines == (LineSpec("loss/other"),)
+
+
+def test_a_margin_chart_has_its_bounds(tmp_path: Path) -> None:
+    layout = Layout(category=[Category(title="c", chart=[margins("t", "mean", "low", "high")])])
+    found = logs(tmp_path, {"a": layout}, a=["mean", "low"])
+    assert spec(found, "t") == ChartSpec((LineSpec("mean", "left", "low", "high"),), ("no shown run has 'high'",))
+
+
+@pytest.mark.parametrize(
+    ("chart", "problem"),
+    [
+        (lines("t", "("), "'(' is no regular expression: "),
+        (lines("t", "(a+)+$"), ""),
+        (Chart(title="t"), "The layout says of this chart neither tags nor margins"),
+    ],
+)
+def test_what_cannot_be_shown_is_said(tmp_path: Path, chart: Chart, problem: str) -> None:
+    found = logs(tmp_path, {"a": Layout(category=[Category(title="c", chart=[chart])])}, a=["a" * 40 + "b"])
+    made = spec(found, "t")
+    assert made.lines == ()
+    assert made.problems[0].startswith(problem)
+
+
+def test_a_chart_that_is_gone_is_said(tmp_path: Path) -> None:
+    assert spec_of('["c", "t"]', logs(tmp_path, {}, a=["x"]), View()).problems == (
+        "This chart is in no layout any more",
+    )
+
+
+def test_the_log_directorys_own_layout_replaces_charts_of_the_same_title(tmp_path: Path) -> None:
+    found = logs(
+        tmp_path,
+        {
+            "a": Layout(category=[Category(title="c", chart=[lines("t", "old"), lines("u", "other")])]),
+            ".": Layout(category=[Category(title="c", closed=True, chart=[lines("t", "new")])]),
+        },
+        a=["old", "new", "other"],
+    )
+    assert card_keys(found, View()) == [("c", '["c", "t"]'), ("c", '["c", "u"]')]
+    assert spec(found, '"t"').lines == (LineSpec("new"),)
+    assert closed_categories(found, View()) == {"c"}
+    assert card_keys(found, View(tag_filter="u")) == [("c", '["c", "u"]')]
+
+
+def test_charts_without_a_title_are_all_there() -> None:
+    untitled: Any = [Chart(), Chart()]
+    assert [card.title for card in cards(Layout(category=[Category(chart=untitled)]))] == [
+        "(untitled) 1",
+        "(untitled) 2",
+    ]
