@@ -1,21 +1,28 @@
-// The histograms panel: what is under the pointer.
+// The histograms panel: what is under the pointer, the runs of a card, downloads.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
-  const { make, numbers } = scope.elements;
+  const panel = (scope.histograms = scope.histograms || {});
+  const { make, numbers, runLabel } = scope.elements;
 
   /** Five significant digits, without noise. */
   function show(value) {
+    if (typeof value !== "number") return value === null ? "–" : String(value);
     if (!Number.isFinite(value)) return String(value);
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace("-", "−").replace("e+", "e");
     return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 9 }).replace("-", "−");
   }
 
+  // --- what is under the pointer -----------------------------------------------------------------------------
+
   let box = null;
   let hot = null;
+  /** What the box shows now, so that an answer that comes late is not put into another's. */
+  let asked = "";
 
   function leave() {
+    asked = "";
     if (box) box.hidden = true;
     if (hot) hot.classList.remove("hot");
     hot = null;
@@ -54,56 +61,46 @@
     return best;
   }
 
-  /** The bucket of x: the stairs' level stretch below it. */
-  function bucketAt(trace, x) {
-    const { x: xs, y: ys, meta } = trace;
+  /** The bucket of x: stair i lies between points 2i + 1 and 2i + 2. */
+  function bucketAt(xs, counts, x) {
     let i = 0;
-    while (i + 2 < xs.length && xs[i + 1] <= x) i += 1;
-    // Where the pointer is right of the last stretch, or the only bucket has no width.
-    while (i > 0 && ys[i] !== ys[i + 1]) i -= 1;
-    const width = Math.max(xs[i + 1] - xs[i], meta.finest);
-    const count = (((meta.at - ys[i]) / meta.scale) * width) / meta.typical;
-    // Screen numbers have seven digits, and counts are whole as a rule.
-    const whole = Math.round(count);
-    return { left: xs[i], right: xs[i + 1], count: Math.abs(count - whole) < 1e-4 * Math.max(10, whole) ? whole : count };
+    while (i + 1 < counts.length && xs[2 * i + 2] <= x) i += 1;
+    return { left: xs[2 * i + 1], right: xs[2 * i + 2], count: counts[i] };
   }
 
   function ridgeFacts(plot, mode, x, px, py) {
     const at = traceAt(plot, mode, x, px, py);
     if (at < 0) return null;
-    const meta = plot._fullData[at].meta;
-    const bucket = bucketAt(plot._fullData[at], x);
-    return { at, step: meta.step, wall: meta.wall, total: meta.total, ...bucket };
+    const trace = plot._fullData[at];
+    const { step, wall, total, index, run, counts } = trace.meta;
+    return { at, step, wall, total, index, run, ...bucketAt(trace.x, numbers(counts), x) };
+  }
+
+  /** The column nearest to a place in pixels. */
+  function columnAt(axis, meta, px) {
+    const places = numbers(meta.places);
+    let best = 0;
+    for (let i = 1; i < places.length; i += 1) {
+      if (Math.abs(axis.c2p(places[i]) - px) < Math.abs(axis.c2p(places[best]) - px)) best = i;
+    }
+    return { column: best, step: numbers(meta.steps)[best], wall: numbers(meta.walls)[best], index: numbers(meta.indices)[best], total: numbers(meta.totals)[best] };
   }
 
   function heatFacts(plot, px, py) {
     const { meta } = plot._fullData[0];
-    const x = plot._fullLayout.xaxis.p2c(px);
+    const found = columnAt(plot._fullLayout.xaxis, meta, px);
     const y = plot._fullLayout.yaxis.p2c(py);
-    const column = meta.places.reduce((best, place, i) => (Math.abs(place - x) < Math.abs(meta.places[best] - x) ? i : best), 0);
     const edges = numbers(meta.edges);
     const bins = edges.length - 1;
     const row = Math.floor(((y - edges[0]) / (edges[bins] - edges[0])) * bins);
     if (row < 0 || row >= bins) return null;
-    const counts = numbers(meta.counts).subarray(column * bins, (column + 1) * bins);
-    return {
-      at: -1, step: meta.steps[column], wall: meta.walls[column], left: edges[row], right: edges[row + 1],
-      count: counts[row], total: counts.reduce((sum, value) => sum + value, 0),
-    };
+    const counts = numbers(meta.counts);
+    return { at: -1, ...found, left: edges[row], right: edges[row + 1], count: counts[found.column * bins + row] };
   }
 
-  function hover({ plot, layout, px, py }, event) {
-    if (!plot._fullData.length || !layout.meta) return leave();
-    const { mode } = layout.meta;
-    const facts = mode === "heatmap" ? heatFacts(plot, px, py) : ridgeFacts(plot, mode, layout.xaxis.p2c(px), px, py);
-    if (!facts || facts.left === undefined) return leave();
-    const line = facts.at < 0 ? null : plot.querySelectorAll(".scatterlayer .trace")[facts.at];
-    if (hot && hot !== line) hot.classList.remove("hot");
-    if (line) line.classList.add("hot");
-    hot = line;
-    if (!box) document.body.append((box = make("div", { id: "bucket" })));
+  const bucketRows = (facts) => {
     const share = facts.total > 0 ? ` (${Number(((100 * facts.count) / facts.total).toPrecision(3))} %)` : "";
-    const rows = [
+    return [
       ["Step", scope.elements.step(facts.step)],
       ["From", show(facts.left)],
       ["To", show(facts.right)],
@@ -111,10 +108,156 @@
       ["Of", show(facts.total)],
       ["Time", scope.elements.when(facts.wall)],
     ];
-    box.replaceChildren(make("dl", {}, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)])));
+  };
+
+  function bandFacts(plot, px) {
+    const { meta } = plot._fullData[plot._fullData.length - 1];
+    if (!meta || !meta.points) return null;
+    const found = columnAt(plot._fullLayout.xaxis, meta, px);
+    const points = meta.points;
+    const values = numbers(meta.values).subarray(found.column * points.length, (found.column + 1) * points.length);
+    const name = (point) => (point === 0 ? "Min" : point === 5000 ? "Median" : point === 10000 ? "Max" : `${(point / 100).toFixed(2)} %`);
+    const rows = points.map((point, i) => [name(point), show(values[i])]).reverse();
+    rows.unshift(["Step", scope.elements.step(found.step)]);
+    rows.push(["Of", show(found.total)], ["Time", scope.elements.when(found.wall)]);
+    return { at: -1, ...found, rows };
+  }
+
+  function factsAt(plot, mode, px, py) {
+    if (mode === "bands") return bandFacts(plot, px);
+    const facts = mode === "heatmap" ? heatFacts(plot, px, py) : ridgeFacts(plot, mode, plot._fullLayout.xaxis.p2c(px), px, py);
+    return facts && facts.left !== undefined ? { ...facts, rows: bucketRows(facts) } : null;
+  }
+
+  /** Tag, run and place of the histogram under the pointer. */
+  const source = (meta, facts) => ({ tag: meta.tag, run: facts.run ?? meta.run, index: facts.index });
+
+  function hover({ card, plot, layout, px, py }, event) {
+    if (!plot._fullData.length || !layout.meta || !layout.meta.mode) return leave();
+    const { mode } = layout.meta;
+    const facts = factsAt(plot, mode, px, py);
+    if (!facts) return leave();
+    const line = facts.at < 0 ? null : plot.querySelectorAll(".scatterlayer .trace")[facts.at];
+    if (hot && hot !== line) hot.classList.remove("hot");
+    if (line) line.classList.add("hot");
+    hot = line;
+    if (!box) document.body.append((box = make("div", { id: "bucket" }, make("div", { className: "what" }), make("div", { className: "bucket-picture" }))));
+    const rows = facts.rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
+    const what = [make("dl", {}, ...rows)];
+    if (facts.run) what.unshift(make("div", { className: "run" }, scope.runs && scope.runs.label ? scope.runs.label(facts.run) : facts.run));
+    box.firstChild.replaceChildren(...what);
     box.hidden = false;
+    const from = source(layout.meta, facts);
+    const key = panel.large.address(from);
+    if (key !== asked) {
+      asked = key;
+      panel.large.fetch(from).then((found) => {
+        if (asked !== key) return;
+        box.lastChild.replaceChildren(...panel.large.picture(found, 300, 110), panel.large.facts(found, show));
+        scope.charts.placeBeside(box, event, 16);
+      });
+    }
     scope.charts.placeBeside(box, event, 16);
+    card.stepscopeUnder = from;
   }
 
   scope.charts.onPointer(".histograms-card", hover, leave);
+
+  // A click that is no drag opens the histogram under the pointer.
+  let down = null;
+  document.addEventListener("pointerdown", (event) => (down = { x: event.clientX, y: event.clientY }), true);
+  document.addEventListener(
+    "click",
+    (event) => {
+      const chart = event.target.closest && event.target.closest(".histograms-card .chart");
+      if (!chart || !down || Math.hypot(event.clientX - down.x, event.clientY - down.y) > 4) return;
+      const card = chart.closest(".card");
+      if (card.stepscopeUnder && asked) panel.large.open(card.stepscopeUnder, show);
+    },
+    true,
+  );
+
+  // --- all runs of a tag at one step -------------------------------------------------------------------------
+
+  /** @type {Map<string, {fill: HTMLElement, slider: any, legend: HTMLElement, meta: any}>} */
+  const cards = new Map();
+  const axis = () => scope.view.values("histograms.axis")[0] || "step";
+
+  function showRuns(article, meta) {
+    const fill = article.querySelector(".fill");
+    let known = cards.get(meta.tag);
+    if (!known || known.fill !== fill || !fill.firstChild) {
+      const slider = scope.steps.slider({ setting: "histograms.step", key: meta.tag, label: "Step" });
+      known = { fill, slider, legend: make("ul", { className: "legend" }), meta };
+      fill.replaceChildren(slider.element, known.legend);
+      cards.set(meta.tag, known);
+    }
+    known.meta = meta;
+    known.slider.update(meta.slider, axis());
+    const entries = meta.runs.map((run) => {
+      const said = run.said ? [make("span", { className: "said" }, run.said)] : [];
+      return make("li", { className: run.drawn ? "" : "absent" }, runLabel(run), ...said);
+    });
+    known.legend.replaceChildren(...entries);
+  }
+
+  // --- download ----------------------------------------------------------------------------------------------
+
+  function closeMenu() {
+    document.querySelectorAll(".menu.of-histograms").forEach((menu) => menu.remove());
+  }
+
+  function openMenu(card, button) {
+    closeMenu();
+    const plot = card.querySelector(".js-plotly-plot");
+    const meta = plot && plot._fullLayout && plot._fullLayout.meta;
+    if (!meta || !meta.mode) return;
+    const runs = meta.mode === "runs" ? meta.runs.map((run) => run.run) : [meta.run];
+    const range = ["first", "last"].flatMap((edge) => scope.view.values("histograms." + edge).map((value) => [edge, value]));
+    const query = [["tag", meta.tag], ...runs.map((run) => ["run", run]), ...range];
+    const text = range.length ? "Histograms of the range as" : "All histograms as";
+    const links = ["csv", "json"].map((format) =>
+      make("a", { href: "/api/histograms/download?" + new URLSearchParams([...query, ["format", format]]), download: "" }, `${text} ${format.toUpperCase()}`),
+    );
+    const menu = make("div", { className: "menu of-histograms" }, ...links);
+    document.body.append(menu);
+    const place = button.getBoundingClientRect();
+    menu.style.top = place.bottom + 4 + "px";
+    menu.style.left = place.right - menu.offsetWidth + "px";
+    menu.querySelector("a").focus();
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest && event.target.closest(".histograms-card .act-download");
+    if (button) openMenu(button.closest(".card"), button);
+    else closeMenu();
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") closeMenu();
+  });
+
+  const clientside = {
+    /** Figures of the cards -> what stands below those with all runs. */
+    drawHistograms(figures) {
+      const inputs = window.dash_clientside.callback_context.inputs_list[0];
+      figures.forEach((figure, i) => {
+        const meta = figure && figure.layout && figure.layout.meta;
+        if (!meta || meta.mode !== "runs") return;
+        const article = scope.cards.find("histograms", inputs[i].id.key);
+        const known = cards.get(meta.tag);
+        if (article && !(known && known.meta === meta && known.fill.isConnected)) showRuns(article, meta);
+      });
+      return window.dash_clientside.no_update;
+    },
+    /** What the toolbar says that needs no drawing. */
+    adjustHistograms() {
+      const root = document.getElementById("histograms-panel");
+      root.dataset.bins = scope.view.values("histograms.bins")[0] || "written";
+      for (const known of cards.values()) if (known.fill.isConnected) known.slider.update(known.meta.slider, axis());
+      return window.dash_clientside.no_update;
+    },
+  };
+  window.dash_clientside = Object.assign({}, window.dash_clientside, {
+    stepscope: Object.assign({}, (window.dash_clientside || {}).stepscope, clientside),
+  });
 })();

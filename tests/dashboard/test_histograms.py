@@ -1,7 +1,11 @@
+import base64
+import json
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
+import hypothesis
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,20 +15,40 @@ from numpy.typing import NDArray
 from plotly.graph_objects import Figure
 
 from dashboard.colors import PALETTE
-from dashboard.panels.histograms.buckets import clean, join_narrow, outline, pick, rebin, span, typical_width
+from dashboard.panels.cards import pair_key
+from dashboard.panels.histograms.buckets import clean, join_narrow, outline, rebin, span, statistics, typical_width
 from dashboard.panels.histograms.compressor import compress
-from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
-from dashboard.panels.histograms.panel import read
+from dashboard.panels.histograms.figures import histogram_chart, runs_chart
+from dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
+from dashboard.panels.histograms.panel import FIRST, runs_key, runs_tag
+from dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
+from dashboard.panels.histograms.shapes import log_ticks
+from dashboard.state import View
 from summary import SummaryWriter
 from summary.logdir import open_logdir
+from summary.proto.summary_pb2 import HistogramProto, Summary
+from summary.snapshot import Series
 from tests.dashboard.media import client_of
 
 ANY_BUCKETS = arrays(
     np.float64, st.tuples(st.integers(0, 6), st.just(3)), elements=st.floats(allow_nan=True, allow_infinity=True)
 )
+ANY_STEP = StepRange()
 SETTINGS = [
-    ChartSettings(mode, axis, bins) for mode in get_args(Mode) for axis in get_args(Axis) for bins in get_args(Bins)
+    change
+    for mode in get_args(Mode)
+    for change in (
+        ChartSettings(mode),
+        ChartSettings(mode, "relative", "even", height="density", log=True),
+        ChartSettings(mode, "wall", log=True),
+    )
 ]
+
+
+def values(spec: dict[str, str]) -> list[float]:
+    """The numbers of a base64 typed array."""
+    found: list[float] = np.frombuffer(base64.b64decode(spec["bdata"]), spec["dtype"]).tolist()
+    return found
 
 
 def rows(*buckets: tuple[float, float, float]) -> NDArray[np.float64]:
@@ -76,10 +100,10 @@ def test_rebin_spreads_counts_over_their_width() -> None:
     assert rebin(rows((0, 4, 8), (4, 6, 2)), np.array([0.0, 1.0, 3.0, 5.0, 6.0])).tolist() == [2, 4, 3, 1]
 
 
-def test_pick_spreads_and_keeps_both_ends() -> None:
-    assert pick(3).tolist() == [0, 1, 2]
-    assert pick(11, 3).tolist() == [0, 5, 10]
-    assert (len(set(pick(500).tolist())), pick(500)[-1]) == (50, 499)
+def test_rebin_of_buckets_that_overlap_or_leave_room() -> None:
+    edges = np.array([0.0, 2.0, 4.0, 8.0])
+    assert rebin(rows((0, 4, 8), (2, 4, 2)), edges).tolist() == [4, 6, 0]
+    assert rebin(rows((0, 1, 8), (3, 5, 2)), edges).tolist() == [8, 1, 1]
 
 
 def test_compress_gives_tensorboards_percentiles() -> None:
@@ -110,6 +134,7 @@ def test_compress_is_tensorboards_function(buckets: NDArray[np.float64]) -> None
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
+@hypothesis.settings(max_examples=30)
 @given(st.lists(st.one_of(st.none(), ANY_BUCKETS), max_size=4))
 def test_any_buckets_make_a_figure(settings: ChartSettings, some: list[NDArray[np.float64] | None]) -> None:
     moments = [Moment(step, 100.0 + step, buckets) for step, buckets in enumerate(some)]
@@ -127,7 +152,8 @@ def test_notes_say_what_is_not_as_written() -> None:
     ]
     chart = histogram_chart(moments, 500, 100.0, PALETTE[0], ChartSettings(), "light")
     assert chart.note == (
-        "4 of 500 steps shown · 1 to 2 bins · 1 damaged step left out · empty at 1 step · 1 bin not finite, not drawn"
+        "4 of 500 steps shown, evenly spread, first and last among them · 1 to 2 bins · 1 damaged step left out"
+        " · empty at 1 step · 1 bin not finite, not drawn"
     )
     even = histogram_chart(moments[:1], 1, 100.0, PALETTE[0], ChartSettings(bins="even"), "light")
     assert even.note == "spread over 30 even bins"
@@ -171,9 +197,7 @@ def test_newest_histogram_has_the_runs_own_colour_and_lies_in_front() -> None:
 def test_one_histogram_has_the_height_of_the_chart() -> None:
     figure = histogram_chart([Moment(0, 100.0, rows((0, 1, 4)))], 1, 100.0, PALETTE[0], ChartSettings(), "light").figure
     _, top = figure["layout"]["yaxis"]["range"]
-    trace = figure["data"][0]
-    highest = trace["meta"]["at"] - 4 * trace["meta"]["scale"]
-    assert highest / top == pytest.approx(0.9)
+    assert min(values(figure["data"][0]["y"])) / top == pytest.approx(0.9)
 
 
 def test_equal_values_are_a_needle_that_can_be_seen() -> None:
@@ -196,3 +220,194 @@ def test_routes_give_the_buckets_and_their_percentiles(tmp_path: Path) -> None:
     assert client.get("/data/plugin/histograms/tags").json() == tags
     assert client.get("/data/plugin/distributions/tags").json() == tags
     assert client.get("/data/plugin/histograms/histograms", params={"run": "a", "tag": "v"}).status_code == 404
+
+
+def overlay(settings: ChartSettings, *buckets: NDArray[np.float64]) -> dict[str, Any]:
+    moments = [Moment(step, 100.0 + step, one) for step, one in enumerate(buckets)]
+    return histogram_chart(moments, len(moments), 100.0, PALETTE[0], settings, "light").figure
+
+
+def test_densities_have_areas_of_one_whatever_the_counts() -> None:
+    figure = overlay(ChartSettings("overlay", height="density"), rows((0, 2, 6), (2, 4, 2)), rows((0, 4, 80)))
+    assert values(figure["data"][0]["y"]) == pytest.approx([0, 0.375, 0.375, 0.125, 0.125, 0])
+    assert values(figure["data"][1]["y"]) == pytest.approx([0, 0.25, 0.25, 0])
+
+
+def test_log_heights_tell_nothing_from_a_single_value() -> None:
+    figure = overlay(ChartSettings("overlay", log=True), rows((0, 1, 1), (1, 2, 0), (2, 3, 100)))
+    assert values(figure["data"][0]["y"]) == pytest.approx([0, 1, 1, 0, 0, 3, 3, 0])
+    axis = figure["layout"]["yaxis"]
+    assert (axis["tickvals"], axis["ticktext"]) == ([0, 1, 2, 3], ["0", "1", "10", "100"])
+    assert values(figure["data"][0]["meta"]["counts"]) == [1, 0, 100]
+
+
+def test_log_ticks_are_few_and_powers_of_ten() -> None:
+    assert log_ticks(1e-3, 10.5) == {
+        "tickvals": pytest.approx([0, 1, 3, 5, 7, 9]),
+        "ticktext": ["0", "0.001", "0.1", "10", "1000", "1e5"],
+    }
+
+
+def test_even_bins_are_as_many_as_asked_for_and_say_so() -> None:
+    settings = ChartSettings("overlay", bins="even", bin_count=4)
+    chart = histogram_chart([Moment(0, 100.0, rows((0, 8, 8)))], 1, 100.0, PALETTE[0], settings, "light")
+    assert values(chart.figure["data"][0]["x"]) == [0, 0, 2, 2, 4, 4, 6, 6, 8, 8]
+    assert chart.note == "spread over 4 even bins"
+
+
+def heat(settings: ChartSettings) -> list[list[float]]:
+    trace = overlay(settings, rows((0, 1, 3), (1, 2, 1)), rows(), rows((0, 2, 8)))["data"][0]
+    assert trace["z"]["shape"] == "2, 3"
+    found: list[list[float]] = np.reshape(values(trace["z"]), (2, 3)).tolist()
+    return found
+
+
+def test_a_heat_map_has_counts_or_densities_and_nothing_where_there_is_no_value() -> None:
+    even = ChartSettings("heatmap", bins="even", bin_count=2)
+    nan = math.nan
+    counts, densities, logs = (heat(replace(even, **change)) for change in ({}, {"height": "density"}, {"log": True}))
+    assert counts == [pytest.approx([3, nan, 4], nan_ok=True), pytest.approx([1, nan, 4], nan_ok=True)]
+    assert densities == [pytest.approx([0.75, nan, 0.5], nan_ok=True), pytest.approx([0.25, nan, 0.5], nan_ok=True)]
+    assert logs[1] == pytest.approx([1, nan, 1 + math.log10(4)], nan_ok=True)
+
+
+def test_bands_are_tensorboards_percentiles_and_skip_empty_steps() -> None:
+    compressor = pytest.importorskip("tensorboard.plugins.distribution.compressor")
+    some = [rows((0, 1, 1), (1, 3, 5)), rows(), rows((-2, 2, 9))]
+    moments = [Moment(10 * i, 100.0 + i, one) for i, one in enumerate(some)]
+    chart = histogram_chart(moments, 3, 100.0, PALETTE[0], ChartSettings("bands"), "light")
+    assert chart.note == "empty at 1 step"
+    theirs = [[value for _, value in compressor.compress_histogram(one.tolist())] for one in (some[0], some[2])]
+    *edges, median = chart.figure["data"]
+    assert values(median["meta"]["values"]) == pytest.approx(np.concatenate(theirs))
+    assert values(median["x"]) == [0, 20]
+    drawn = np.array([values(edge["y"]) for edge in edges] + [values(median["y"])])
+    assert drawn == pytest.approx(np.array(theirs).T[[0, 8, 1, 7, 2, 6, 3, 5, 4]])
+    assert [edge.get("fill") for edge in edges] == [None, "tonexty"] * 4
+
+
+def test_bands_of_one_step_have_a_width() -> None:
+    figure = overlay(ChartSettings("bands"), rows((0, 1, 1)))
+    assert values(figure["data"][-1]["x"]) == [-0.5, 0.5]
+
+
+def test_statistics_are_those_of_the_buckets() -> None:
+    found = statistics(clean(rows((-5, -4, 0), (0, 2, 3), (2, 6, 1), (6, 9, 0))))
+    assert [found.count, found.smallest, found.largest, found.mean] == pytest.approx([4, 0, 6, 7 / 4])
+    nothing = statistics(clean(rows()))
+    assert nothing.count == 0
+    assert math.isnan(nothing.mean)
+
+
+@pytest.fixture
+def two_runs(tmp_path: Path) -> Path:
+    """Run "a" with steps 0, 10, 20, the second with a NaN; run "b" with step 5."""
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        for step, extra in ((0, 1.0), (10, math.nan), (20, 3.0)):
+            writer.add_histogram("w", [0.5, 1.5, extra], step, bins=[0.0, 1.0, 4.0], walltime=100.0 + step)
+    with SummaryWriter(str(tmp_path / "b")) as writer:
+        writer.add_histogram("w", [0.5], 5, bins=[0.0, 1.0, 4.0], walltime=105.0)
+    return tmp_path
+
+
+def series(path: Path, run: str) -> Series:
+    found = open_logdir(path).series(run, "w")
+    assert found is not None
+    return found
+
+
+def test_a_range_of_steps_bounds_what_is_read(two_runs: Path) -> None:
+    def steps(first: int | None, last: int | None, most: int = 9) -> tuple[list[int], int]:
+        moments, total = read_some(series(two_runs, "a"), StepRange(first, last), most)
+        return [moment.step for moment in moments], total
+
+    assert steps(None, None) == ([0, 10, 20], 3)
+    assert steps(5, None) == ([10, 20], 2)
+    assert steps(None, 10) == ([0, 10], 2)
+    assert steps(11, 12) == ([], 0)
+    assert steps(None, None, most=2) == ([0, 20], 3)
+
+
+def test_a_run_without_the_step_shows_its_nearest_earlier_one_and_says_so(two_runs: Path) -> None:
+    def at(run: str, step: int | None, within: StepRange = ANY_STEP) -> tuple[int | None, str]:
+        found = read_at(series(two_runs, run), PALETTE[0], step, within)
+        return None if found.moment is None else found.moment.step, found.said
+
+    assert at("a", 20) == (20, "")
+    assert at("a", 15) == (10, "step 10 · 1 NaN")
+    assert at("b", 3) == (None, "begins at step 5")
+    assert at("b", 9) == (5, "step 5")
+    assert at("a", 20, StepRange(None, 9)) == (0, "step 0")
+    assert at("b", None, StepRange(6)) == (None, "no histogram in the range of steps")
+
+
+def test_runs_lie_over_each_other_in_their_colours(two_runs: Path) -> None:
+    runs = [read_at(series(two_runs, run), PALETTE[i], 5, StepRange()) for i, run in enumerate("ab")]
+    runs.append(RunMoment("c", PALETTE[2], None, "begins at step 9"))
+    chart = runs_chart(runs, ChartSettings("runs"), "dark")
+    assert [(t["meta"]["run"], t["meta"]["step"], t["line"]["color"]) for t in chart.figure["data"]] == [
+        ("a", 0, PALETTE[0].dark),
+        ("b", 5, PALETTE[1].dark),
+    ]
+    assert chart.note == "1 of 3 runs not drawn, see below · 1 to 2 bins"
+    Figure(chart.figure)
+
+
+def test_a_point_has_its_outline_and_statistics(two_runs: Path) -> None:
+    client = client_of(two_runs)
+    query: dict[str, Any] = {"run": "a", "tag": "w", "index": 1}
+    found = client.get("/api/histograms/point", params=query).json()
+    assert (values(found["x"]), values(found["counts"])) == ([0.5, 0.5, 1, 1, 1.5, 1.5], [1, 1])
+    assert {name: found[name] for name in ("index", "points", "step", "wall", "error", "bins", "dropped")} == {
+        "index": 1,
+        "points": 3,
+        "step": 10,
+        "wall": 110.0,
+        "error": "",
+        "bins": 2,
+        "dropped": 0,
+    }
+    assert found["statistics"] == {"count": 2, "smallest": 0.5, "largest": 1.5, "mean": 1.0}
+    assert found["left_out"] == {"NaN": 1}
+    assert client.get("/api/histograms/point", params=query | {"index": 3}).status_code == 404
+    assert client.get("/api/histograms/point", params=query | {"height": "tall"}).status_code == 422
+
+
+def test_a_card_is_downloaded_as_written(two_runs: Path) -> None:
+    client = client_of(two_runs)
+    query: dict[str, Any] = {"tag": "w", "run": ["a", "b"], "first": 5, "last": 10}
+    answer = client.get("/api/histograms/download", params=query)
+    assert answer.text.splitlines() == [
+        "run,step,wall_time,left,right,count,error",
+        "a,10,110.0,0.5,1.0,1.0,",
+        "a,10,110.0,1.0,1.5,1.0,",
+        "b,5,105.0,0.5,0.5,1.0,",
+    ]
+    assert json.loads(client.get("/api/histograms/download", params=query | {"format": "json"}).text) == [
+        {"run": "a", "step": 10, "wall_time": 110.0, "buckets": [[0.5, 1, 1], [1, 1.5, 1]], "left_out": {"NaN": 1}},
+        {"run": "b", "step": 5, "wall_time": 105.0, "buckets": [[0.5, 0.5, 1]], "left_out": {}},
+    ]
+    nothing = client.get("/api/histograms/download", params=query | {"format": "json", "first": 99})
+    assert json.loads(nothing.text) == []
+
+
+def test_a_download_says_what_cannot_be_read(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        broken = HistogramProto(bucket=[1.0, 2.0], bucket_limit=[1.0])
+        writer.add_summary(Summary(value=[Summary.Value(tag="w", histo=broken)]), 4)
+    client = client_of(tmp_path)
+    query = {"run": "a", "tag": "w"}
+    line = client.get("/api/histograms/download", params=query).text.splitlines()[1]
+    assert line.startswith("a,4,")
+    assert line.endswith('expected as many bucket limits as buckets, got 1 and 2"')
+    assert client.get("/api/histograms/point", params=query | {"index": "0"}).json()["error"].endswith("got 1 and 2")
+
+
+def test_settings_that_are_no_steps_are_without_a_bound() -> None:
+    for raw, step in (("12", 12), ("-3", -3), ("", None), ("1e3", None), ("9" * 40, None)):
+        assert FIRST.of(View(settings={"histograms.first": (raw,)})) == step
+
+
+def test_keys_of_cards_tell_tags_from_pairs() -> None:
+    assert runs_tag(runs_key('a "quoted" tag')) == 'a "quoted" tag'
+    assert runs_tag(pair_key("tag", "run")) is None

@@ -1,26 +1,50 @@
-"""The histograms panel: one card per tag and run."""
+"""The histograms panel: a card per tag and run over steps, or a card per tag with all runs at one step."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from dash import Dash, html
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
 from dashboard.colors import RunColor
-from dashboard.controls import segmented, tag_filter_input
+from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
 from dashboard.live import Live
-from dashboard.panels.cards import CardGrid, Draw, frame, pair_keys, pair_of
+from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_keys, pair_of, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
-from dashboard.panels.histograms.buckets import pick
-from dashboard.panels.histograms.figures import Axis, Bins, ChartSettings, Mode, Moment, histogram_chart
-from dashboard.state import Setting, View, choice
-from summary.kinds.base import PayloadError
-from summary.kinds.histogram import PLUGIN_NAME, Histogram
+from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
+from dashboard.panels.histograms.figures import histogram_chart, runs_chart
+from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, ChartSettings, Height, Mode
+from dashboard.panels.histograms.reading import StepRange, read_at, read_some
+from dashboard.panels.histograms.routes import make_router
+from dashboard.panels.steps import chosen_steps, slider
+from dashboard.state import Setting, View, choice, flag, names, number
+from summary.kinds.histogram import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 
-MODE = choice("histograms.mode", "offset", ("offset", "overlay", "heatmap"))
+
+def optional_step(name: str) -> Setting[int | None]:
+    """A setting that is a step, or none."""
+
+    def parse(raw: Sequence[str]) -> int | None:
+        if len(raw[-1]) > 19:
+            raise ValueError(f"{name} is no step: {raw[-1]!r}")
+        return int(raw[-1])
+
+    return Setting(name, None, parse, lambda value: () if value is None else (str(value),))
+
+
+MODE = choice("histograms.mode", "offset", ("offset", "overlay", "heatmap", "bands", "runs"))
 AXIS = choice("histograms.axis", "step", ("step", "relative", "wall"))
 BINS = choice("histograms.bins", "written", ("written", "even"))
+BIN_COUNT = number("histograms.bin_count", EVEN_BINS, 1, 500)
+HEIGHT = choice("histograms.height", "count", ("count", "density"))
+LOG = flag("histograms.log", False)
+FIRST = optional_step("histograms.first")
+LAST = optional_step("histograms.last")
+STEPS = names("histograms.step")
+"""``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
 
 class HistogramsPanel:
@@ -33,100 +57,205 @@ class HistogramsPanel:
     def __init__(self) -> None:
         self._grid = CardGrid(
             panel=self.name,
-            keys=lambda snapshot, view: pair_keys(snapshot, view, PLUGIN_NAME),
+            keys=keys,
             card=card,
             target="figure",
             depends=depends,
             draw=draw,
             nothing="No shown run has histograms",
         )
-        self.settings: tuple[Setting[Any], ...] = (MODE, AXIS, BINS, *self._grid.settings)
+        own: tuple[Setting[Any], ...] = (MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS)
+        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return PLUGIN_NAME in snapshot.kinds
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel histograms")
+        return html.Div(
+            [toolbar(view), *self._grid.layout(snapshot, view)],
+            className="panel histograms",
+            id="histograms-panel",
+            **{"data-bins": BINS.of(view)},
+        )
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "drawHistograms"),
+            Output("histograms-visible", "id"),
+            Input(self._grid.data_id_pattern, "figure"),
+            prevent_initial_call=True,
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "adjustHistograms"),
+            Output("histograms-panel", "id"),
+            view_input(self.name),
+        )
 
     def router(self, live: Live) -> APIRouter | None:
-        return None
+        return make_router(live)
 
 
 def toolbar(view: View) -> html.Div:
-    """Tag filter, mode, axis, bins."""
+    """Tag filter, mode, axis, range of steps, bins, heights."""
+    modes = {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map", "bands": "Percentiles", "runs": "Runs"}
     return html.Div(
         [
             tag_filter_input(view),
-            segmented(
-                MODE, view, {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map"}, "How steps are drawn"
-            ),
+            segmented(MODE, view, modes, "How histograms are drawn"),
             segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "Axis of steps"),
-            segmented(BINS, view, {"written": "Bins as written", "even": "Even bins"}, "Bins"),
+            html.Div(
+                [
+                    html.Span("Steps"),
+                    step_input(FIRST, view, "first", "First step that is shown"),
+                    html.Span("to"),
+                    step_input(LAST, view, "last", "Last step that is shown"),
+                ],
+                className="field steps-field",
+            ),
+            html.Div(
+                [
+                    segmented(BINS, view, {"written": "Bins as written", "even": "Even bins"}, "Bins"),
+                    dmc.NumberInput(
+                        id=setting_id(BIN_COUNT.name),
+                        value=int(BIN_COUNT.of(view)),
+                        min=1,
+                        max=500,
+                        allowDecimal=False,
+                        clampBehavior="strict",
+                        debounce=300,
+                        size="xs",
+                        className="bin-count",
+                        **{"aria-label": "Number of even bins"},
+                    ),
+                ],
+                className="field",
+            ),
+            segmented(HEIGHT, view, {"count": "Count", "density": "Density"}, "Heights"),
+            switch(LOG, view, "Log"),
         ],
         className="toolbar",
     )
 
 
+def step_input(setting: Setting[int | None], view: View, placeholder: str, label: str) -> dmc.NumberInput:
+    """A field for a step; empty is without a bound."""
+    value = setting.of(view)
+    return dmc.NumberInput(
+        id=setting_id(setting.name),
+        value="" if value is None else value,
+        placeholder=placeholder,
+        allowDecimal=False,
+        hideControls=True,
+        debounce=300,
+        size="xs",
+        className="step-input",
+        **{"aria-label": label},
+    )
+
+
+def runs_key(tag: str) -> str:
+    """Key of a card with all runs of a tag; told from a `dashboard.panels.cards.pair_key` by its length."""
+    return json.dumps([tag], ensure_ascii=False)
+
+
+def runs_tag(key: str) -> str | None:
+    """Tag of a `runs_key`; None for a key of another kind."""
+    parts = json.loads(key)
+    return str(parts[0]) if len(parts) == 1 else None
+
+
+def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[str, str]]:
+    """A card for every tag and run; with all runs at one step, for every tag."""
+    if MODE.of(view) != "runs":
+        return pair_keys(snapshot, view, PLUGIN_NAME)
+    return [(group, runs_key(tag)) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
+
+
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag of one run, still without its chart."""
+    """The card of one tag, of one run or of all, still without its chart."""
+    actions = [full_width(), action("download", "Download")]
+    chart = chart_body({"type": "histograms-data", "key": key})
+    tag = runs_tag(key)
+    if tag is not None:
+        body = html.Div([chart, html.Div(className="fill")])
+        return frame(key, tag, "histograms", wide, body, actions=actions)
     tag, run = pair_of(key)
-    body = chart_body({"type": "histograms-data", "key": key})
-    return frame(key, tag, "histograms", wide, body, run=run, color=colors.get(run))
+    return frame(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
 
 
 def depends(key: str, on: Draw) -> object:
     """What the chart of a card is made of."""
+    settings = (chart_settings(on.view), step_range(on.view), on.scheme)
+    tag = runs_tag(key)
+    if tag is not None:
+        versions = [(s.run, s.version, on.colors[s.run]) for s in on.series_of_tag(tag, PLUGIN_NAME)]
+        return (settings, versions, chosen_steps(STEPS.of(on.view)).get(tag))
     series = series_of(key, on.snapshot)
     color = on.colors.get(pair_of(key)[1])
-    return (chart_settings(on.view), on.scheme, color, None if series is None else series.version)
+    return (settings, columns(key, on.view), color, None if series is None else series.version)
 
 
 def draw(key: str, on: Draw) -> dict[str, Any]:
     """The figure of a card; its layout's ``meta`` carries what the card says about it."""
+    tag = runs_tag(key)
+    if tag is not None:
+        return draw_runs(tag, on)
     series = series_of(key, on.snapshot)
     if series is None:
         return Chart({"data": [], "layout": {}}, "no data any more").with_meta()
     color = on.colors[series.run]
-    return series_chart(series, color, on).with_meta(mode=MODE.of(on.view), color=color.on(on.scheme))
+    chart = series_chart(series, color, on, columns(key, on.view))
+    return chart.with_meta(mode=MODE.of(on.view), color=color.on(on.scheme), run=series.run, tag=series.tag)
 
 
-def series_chart(series: Series, color: RunColor, on: Draw) -> Chart:
+def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
+    """All shown runs at one step; ``meta`` has the slider and what is said of each run."""
+    found = on.series_of_tag(tag, PLUGIN_NAME)
+    within = step_range(on.view)
+    inside = {series.run: series.steps[within.indices(series)] for series in found}
+    step = chosen_steps(STEPS.of(on.view)).get(tag)
+    if step is None:
+        step = max((int(steps.max()) for steps in inside.values() if len(steps)), default=None)
+    runs = [read_at(series, on.colors[series.run], step, within) for series in found]
+    chart = runs_chart(runs, chart_settings(on.view), on.scheme)
+    legend = [
+        {
+            "run": one.run,
+            "light": one.color.light,
+            "dark": one.color.dark,
+            "said": one.said,
+            "drawn": one.moment is not None,
+        }
+        for one in runs
+    ]
+    return chart.with_meta(mode="runs", tag=tag, runs=legend, slider=slider(found, within.holds))
+
+
+def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
     """Reads the histograms that are drawn, and draws them."""
-    moments = [read(series, index) for index in pick(len(series)).tolist()]
+    moments, total = read_some(series, step_range(on.view), most)
     first = float(series.wall_times[0]) if len(series) else 0.0
-    return histogram_chart(moments, len(series), first, color, chart_settings(on.view), on.scheme)
+    return histogram_chart(moments, total, first, color, chart_settings(on.view), on.scheme)
 
 
-def read(series: Series, index: int) -> Moment:
-    """One histogram; damage is a value."""
-    step, wall_time = int(series.steps[index]), float(series.wall_times[index])
-    try:
-        histogram = series.read(index)
-    except PayloadError:
-        return Moment(step, wall_time, None)
-    return Moment(step, wall_time, histogram.buckets, left_out(histogram))
-
-
-def left_out(histogram: Histogram) -> dict[str, int]:
-    """How many values are in no bucket, by what they are called."""
-    numbers = {
-        "NaN": histogram.nan,
-        "+inf": histogram.positive_infinite,
-        "-inf": histogram.negative_infinite,
-        "below the edges": histogram.below,
-        "above the edges": histogram.above,
-    }
-    return {name: number for name, number in numbers.items() if number}
+def columns(key: str, view: View) -> int:
+    """How many histograms a card draws at most."""
+    if MODE.of(view) not in ("heatmap", "bands"):
+        return STEPS_DRAWN
+    return COLUMNS_WIDE if key in view.settings.get("histograms.wide", ()) else COLUMNS_DRAWN
 
 
 def series_of(key: str, snapshot: Snapshot) -> Series | None:
-    """The series that a card shows."""
+    """The series that a card of one run shows."""
     tag, run = pair_of(key)
     series = snapshot.series(run, tag)
     return series if series is not None and series.kind == PLUGIN_NAME else None
+
+
+def step_range(view: View) -> StepRange:
+    """The view's range of steps."""
+    return StepRange(FIRST.of(view), LAST.of(view))
 
 
 def chart_settings(view: View) -> ChartSettings:
@@ -135,5 +264,8 @@ def chart_settings(view: View) -> ChartSettings:
         mode=cast(Mode, MODE.of(view)),
         axis=cast(Axis, AXIS.of(view)),
         bins=cast(Bins, BINS.of(view)),
+        bin_count=int(BIN_COUNT.of(view)),
+        height=cast(Height, HEIGHT.of(view)),
+        log=LOG.of(view),
         utc_offset=utc_offset(),
     )

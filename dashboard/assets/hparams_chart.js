@@ -1,0 +1,160 @@
+// The chart of the hparams panel: its head with legend and choices, its tooltip, and which of the charts is drawn.
+(function () {
+  "use strict";
+  const scope = (window.stepscope = window.stepscope || {});
+  const hparams = (scope.hparams = scope.hparams || {});
+  const { make, runLabel } = scope.elements;
+  const MOST_LEGEND = 10;
+  const MOST_TIP = 24;
+
+  /** A native choice: `options` as [value, text]. */
+  function choice(label, value, options, change) {
+    const select = make("select", { ariaLabel: label, title: label, onchange: () => change(select.value) });
+    for (const [key, text] of options) select.append(make("option", { value: key }, text));
+    select.value = options.some(([key]) => key === value) ? value : options[0][0];
+    return make("label", {}, make("span", { className: "dim" }, label), select);
+  }
+
+  function legend(coloring) {
+    const { column, scale, hue } = coloring;
+    if (!column) return make("span", { className: "hparams-legend count" }, "colours of the runs");
+    const place = make("span", { className: "hparams-legend" });
+    if (scale.kind === "category") {
+      scale.labels.slice(0, MOST_LEGEND).forEach((label) => {
+        const dot = make("i", {});
+        dot.style.background = hue(label);
+        place.append(make("span", {}, dot, label === "" ? '""' : label));
+      });
+      const more = scale.labels.length - MOST_LEGEND;
+      if (more > 0) place.append(make("span", { className: "dim" }, `and ${more} more`));
+      return place;
+    }
+    if (!scale.ticks.length) return place;
+    const bar = make("i", { className: "ramp" });
+    bar.style.background = `linear-gradient(to right, ${[0, 0.25, 0.5, 0.75, 1].map(hparams.shade).join(",")})`;
+    const end = (at) => hparams.short(Number(scale.value(at).toPrecision(4)));
+    place.append(make("span", {}, end(0)), bar, make("span", {}, end(1)), make("span", { className: "dim" }, scale.kind === "linear" ? "" : scale.kind));
+    return place;
+  }
+
+  /** The row above the chart. */
+  function head(chart, coloring) {
+    const columns = hparams.columns();
+    const named = columns.map((column) => [column.key, column.label]);
+    const place = make("div", { className: "hparams-head" });
+    place.append(
+      choice("Colour", coloring.key, [...named, ["@run", "run"]], (key) => hparams.setSetting("color", key)),
+      legend(coloring),
+      make("span", { className: "spacer" }),
+    );
+    if (chart === "scatter") {
+      place.append(
+        choice("x", hparams.setting("x"), [["", "all hyperparameters"], ...named], (key) => hparams.setSetting("x", key)),
+        choice("y", hparams.setting("y"), [["", "all metrics"], ...named], (key) => hparams.setSetting("y", key)),
+      );
+    } else {
+      place.append(make("span", { className: "count hint" }, "Drag along an axis to select; drag its name to move it"));
+    }
+    return place;
+  }
+
+  // --- tooltip -----------------------------------------------------------------------------------------------
+
+  let tip = null;
+  function hideTip() {
+    if (tip) tip.hidden = true;
+  }
+
+  /** Says all of a row beside the pointer; `keys` are the columns that the pointer is on. */
+  function showTip(row, keys, event) {
+    if (!tip || !tip.isConnected) document.body.append((tip = make("div", { className: "hparams-tip", role: "tooltip" })));
+    const lines = hparams.columns().filter((column) => row.v[column.place] !== null || column.key in row.several);
+    const table = make("table", {});
+    for (const column of lines.slice(0, MOST_TIP)) {
+      const step = row.s[column.place];
+      table.append(
+        make("tr", { className: keys.includes(column.key) ? "on" : "" },
+          make("th", {}, column.label),
+          make("td", {}, row.several[column.key] || hparams.short(row.v[column.place])),
+          make("td", { className: "dim" }, step === null ? "" : `step ${step.toLocaleString("en-US")}`)),
+      );
+    }
+    const name = row.n > 1 ? `${row.id} (${row.n} sessions)` : row.id;
+    tip.replaceChildren(runLabel({ ...row, run: name }), table);
+    if (lines.length > MOST_TIP) tip.append(make("div", { className: "dim" }, `and ${lines.length - MOST_TIP} more`));
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(4, event.clientX + 16 + box.width > innerWidth ? event.clientX - 16 - box.width : event.clientX + 16) + "px";
+    tip.style.top = Math.max(4, Math.min(event.clientY + 12, innerHeight - box.height - 4)) + "px";
+  }
+
+  // --- canvases ----------------------------------------------------------------------------------------------
+
+  /** A canvas of a size in CSS pixels, sharp on every screen; returns its context. */
+  function canvas(width, height, className) {
+    const element = make("canvas", { className });
+    const density = window.devicePixelRatio || 1;
+    element.width = Math.round(width * density);
+    element.height = Math.round(height * density);
+    element.style.width = width + "px";
+    element.style.height = height + "px";
+    const context = element.getContext("2d");
+    context.scale(density, density);
+    context.font = "11px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
+    return context;
+  }
+
+  const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+  /** A text cut to a width. */
+  function cut(context, text, width) {
+    if (context.measureText(text).width <= width) return text;
+    let end = text.length;
+    while (end > 1 && context.measureText(text.slice(0, end) + "\u2026").width > width) end--;
+    return text.slice(0, end) + "\u2026";
+  }
+
+  const observer = new ResizeObserver(() => hparams.redraw());
+  let observed = null;
+  let shownWidth = 0;
+  let shown = "";
+
+  function drawChart(chart) {
+    const place = document.getElementById("hparams-chart");
+    if (!place) return;
+    if (observed !== place) {
+      observer.disconnect();
+      observer.observe((observed = place));
+      shown = "";
+    }
+    if (chart !== "parallel" && chart !== "scatter") {
+      shown = "";
+      hideTip();
+      return place.replaceChildren();
+    }
+    // A brush would be lost with the chart that it is drawn on; the chart is drawn when it is let go.
+    if (hparams.held && place.firstChild) return;
+    // Nothing it shows has changed: a hand on it is not to be disturbed.
+    const { data } = hparams;
+    const state = [chart, place.clientWidth, hparams.dark(), ...["color", "x", "y", "scale", "order", "brush"].flatMap((name) => [name, ...hparams.settings(name)]), ...scope.view.values("runs.select")].join("\n");
+    if (state === shown && drawn === data()) return;
+    shown = state;
+    drawn = data();
+    shownWidth = place.clientWidth;
+    const focused = place.contains(document.activeElement) && document.activeElement.dataset.focus;
+    const scrolled = place.querySelector(".hparams-scroll")?.scrollLeft || 0;
+    const coloring = hparams.coloring();
+    if (!drawn.rows.length || !hparams.columns().length) {
+      const why = drawn.rows.length ? "No column is chosen" : "No session passes the filters";
+      const what = drawn.rows.length ? "Choose hyperparameters and metrics on the left." : "Change the filters on the left.";
+      return place.replaceChildren(make("div", { className: "notice none" }, make("strong", {}, why), make("span", {}, what)));
+    }
+    const draw = chart === "parallel" ? hparams.parallel : hparams.scatter;
+    place.replaceChildren(head(chart, coloring), draw(shownWidth, coloring));
+    place.querySelector(".hparams-scroll").scrollLeft = scrolled;
+    if (focused) place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  }
+  let drawn = null;
+
+  Object.assign(hparams, { drawChart, showTip, hideTip, canvas, ink, cut });
+})();

@@ -1,0 +1,144 @@
+"""Charts with a column for every step: heat map and bands of percentiles; pure functions to plain figure dicts."""
+
+from collections.abc import Sequence
+from typing import Any, Final, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.arrays import typed, typed_for_screen
+from dashboard.colors import RunColor, Scheme
+from dashboard.numbers import counted
+from dashboard.panels.charts import Chart
+from dashboard.panels.histograms.buckets import Cleaned, rebin, span
+from dashboard.panels.histograms.compressor import BASIS_POINTS, compress
+from dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
+from dashboard.panels.histograms.shapes import foot_of, log_heights
+from dashboard.panels.histograms.tints import clear, mix
+from dashboard.theme import chart_layout, ink
+
+HEATMAP_BINS: Final = 60
+_BANDS: Final = ((0, 8), (1, 7), (2, 6), (3, 5))
+"""Places of the lower and the upper edge of each band in `BASIS_POINTS`, from the outside in."""
+_MEDIAN: Final = 4
+_OPACITY: Final = (0.13, 0.17, 0.2, 0.24)
+
+
+def heatmap_chart(
+    moments: Sequence[Moment],
+    total: int,
+    first_wall_time: float,
+    color: RunColor,
+    settings: ChartSettings,
+    scheme: Scheme,
+) -> Chart:
+    """A column per step, its cells the darker the more values are in them; arguments as `histogram_chart`."""
+    cleaned = [m.cleaned() for m in moments]
+    reach = span([c.buckets for c in cleaned])
+    at, unit = places(moments, first_wall_time, settings)
+    bins = settings.bin_count if settings.bins == "even" else HEATMAP_BINS
+    edges = np.linspace(*reach, bins + 1)
+    counts = np.array([rebin(c.buckets, edges) for c in cleaned]).reshape(-1, bins)
+    drawn = _cells(counts, edges, settings)
+    layout = _layout(at, unit, settings, scheme)
+    layout["yaxis"] |= {"range": list(reach), "autorange": False}
+    cells = counts.astype(np.float32).reshape(-1)
+    surface, own = ink(scheme)["surface"], color.on(scheme)
+    trace = {
+        "type": "heatmap",
+        "x": typed(np.array(at, np.float64)),
+        "y": typed((edges[:-1] + edges[1:]) / 2),
+        "z": typed(drawn.T.astype(np.float32).reshape(-1)) | {"shape": f"{bins}, {len(moments)}"},
+        "colorscale": [[0, surface], [0.15, mix(own, surface, 0.12 if settings.log else 0.45)], [1, own]],
+        "zmin": 0,
+        "showscale": False,
+        "hoverinfo": "skip",
+        "meta": _column_meta(moments, at, cleaned) | {"edges": typed(edges), "counts": typed(cells)},
+    }
+    # A typed array of no cell has no shape that Plotly could read.
+    traces = [trace] if len(moments) else []
+    said = f"spread over {counted(bins, 'even bin')}"
+    return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total, said))
+
+
+def bands_chart(
+    moments: Sequence[Moment],
+    total: int,
+    first_wall_time: float,
+    color: RunColor,
+    settings: ChartSettings,
+    scheme: Scheme,
+) -> Chart:
+    """TensorBoard's distributions: bands between percentiles over steps, and the median; as `histogram_chart`."""
+    cleaned = [m.cleaned() for m in moments]
+    filled = [i for i, c in enumerate(cleaned) if len(c.buckets)]
+    kept = [moments[i] for i in filled]
+    with np.errstate(over="ignore", invalid="ignore"):
+        rows = [[value for _, value in compress(cleaned[i].buckets)] for i in filled]
+    values = np.array(rows, np.float64).reshape(-1, len(BASIS_POINTS))
+    at, unit = places(kept, first_wall_time, settings)
+    layout = _layout(at, unit, settings, scheme)
+    x, drawn = np.array(at, np.float64), values
+    if len(x) == 1:
+        # One step has no width: half a unit on either side makes its bands seen.
+        room = 0.5 if settings.axis != "wall" else 500.0
+        x, drawn = np.array([x[0] - room, x[0] + room]), np.repeat(values, 2, axis=0)
+    own = color.on(scheme)
+    traces = []
+    for (low, high), opacity in zip(_BANDS, _OPACITY, strict=True):
+        traces += [
+            _edge(x, drawn[:, low]),
+            _edge(x, drawn[:, high]) | {"fill": "tonexty", "fillcolor": clear(own, opacity)},
+        ]
+    traces.append(_edge(x, drawn[:, _MEDIAN]) | {"line": {"color": own, "width": 1.6}})
+    meta = _column_meta(kept, at, [cleaned[i] for i in filled])
+    traces[-1] |= {"meta": meta | {"values": typed(values.reshape(-1)), "points": list(BASIS_POINTS)}}
+    return Chart({"data": traces if len(x) else [], "layout": layout}, note(moments, cleaned, total, ""))
+
+
+def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: ChartSettings) -> NDArray[np.float64]:
+    """What the cells' colours stand for, float64[moments, bins]; NaN where a moment has no values."""
+    totals = counts.sum(axis=1, keepdims=True)
+    match settings.height:
+        case "count":
+            drawn = np.where(totals > 0, counts, np.nan)
+        case "density":
+            drawn = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > 0)
+            drawn /= edges[1] - edges[0]
+        case _:
+            assert_never(settings.height)
+    if settings.log:
+        known = np.nan_to_num(drawn)
+        # Spreading makes parts of a count, which are not worth a decade each.
+        foot = max(foot_of([known.reshape(-1)]), float(known.max(initial=0.0)) * 1e-4)
+        drawn = np.where(np.isnan(drawn), np.nan, log_heights(known, foot)) if foot else drawn
+    return drawn
+
+
+def _layout(at: Sequence[float], unit: str, settings: ChartSettings, scheme: Scheme) -> dict[str, Any]:
+    layout = chart_layout(scheme)
+    layout["uirevision"] = f"{settings.mode}{settings.axis}{settings.bins}{settings.height}{settings.log}"
+    layout["xaxis"] |= {"showgrid": False, "zeroline": False, **moment_axis(at, settings, unit)}
+    layout["yaxis"] |= {"showgrid": settings.mode == "bands", "zeroline": False}
+    return layout
+
+
+def _column_meta(moments: Sequence[Moment], at: Sequence[float], cleaned: Sequence[Cleaned]) -> dict[str, Any]:
+    return {
+        "steps": typed(np.array([m.step for m in moments], np.float64)),
+        "walls": typed(np.array([m.wall_time for m in moments], np.float64)),
+        "indices": typed(np.array([m.index for m in moments], np.int64)),
+        "places": typed(np.array(at, np.float64)),
+        "totals": typed(np.array([c.total for c in cleaned], np.float64)),
+    }
+
+
+def _edge(x: NDArray[np.float64], y: NDArray[np.float64]) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": typed(x),
+        "y": typed_for_screen(y),
+        "line": {"width": 0},
+        "hoverinfo": "skip",
+    }

@@ -1,0 +1,129 @@
+"""One histogram with its statistics, and the histograms of a card as a file."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response, StreamingResponse
+
+from dashboard.api.downloads import attachment, csv_lines
+from dashboard.api.errors import find_series
+from dashboard.api.parameters import MOST_RUNS, Index, RunName, TagName
+from dashboard.arrays import typed
+from dashboard.live import Live
+from dashboard.numbers import json_number
+from dashboard.panels.histograms.buckets import clean, statistics
+from dashboard.panels.histograms.moments import ChartSettings, Height
+from dashboard.panels.histograms.reading import StepRange, everything, left_out
+from dashboard.panels.histograms.shapes import make_shapes
+from summary.kinds.base import PayloadError
+from summary.kinds.histogram import PLUGIN_NAME, Histogram
+from summary.snapshot import Series
+
+COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
+
+Row = tuple[str, int, float, Histogram | None, str]
+"""Run, step, wall time, histogram, what is wrong with it."""
+
+
+def describe(series: Series, index: int, settings: ChartSettings) -> dict[str, Any]:
+    """A histogram's outline and statistics, or why it cannot be read.
+
+    Raises:
+        HTTPException: 404 where there is no such point.
+    """
+    if index >= len(series):
+        raise HTTPException(404, f"{series.run!r} has {len(series)} points of {series.tag!r}; there is no {index}.")
+    known: dict[str, Any] = {
+        "index": index,
+        "points": len(series),
+        "step": int(series.steps[index]),
+        "wall": json_number(float(series.wall_times[index])),
+    }
+    try:
+        histogram: Histogram = series.read(index)
+    except PayloadError as error:
+        return known | {"error": str(error)}
+    cleaned = clean(histogram.buckets)
+    made = make_shapes([cleaned], settings)
+    shape = made.shapes[0]
+    return known | {
+        "error": "",
+        "x": typed(shape.x),
+        "y": typed(shape.y),
+        "counts": typed(shape.counts),
+        "low": made.low,
+        "high": made.high,
+        "bins": len(histogram.buckets),
+        "dropped": cleaned.dropped,
+        "statistics": {name: json_number(value) for name, value in asdict(statistics(cleaned)).items()},
+        "left_out": left_out(histogram),
+    }
+
+
+def rows(chosen: Sequence[Series], within: StepRange) -> Iterator[Row]:
+    """Every histogram of some series in a range of steps."""
+    for series in chosen:
+        for step, wall_time, histogram, error in everything(series, within):
+            yield series.run, step, wall_time, histogram, error
+
+
+def csv_rows(found: Iterator[Row]) -> Iterator[tuple[Any, ...]]:
+    """A row per bucket as written; one row that says why where a histogram cannot be read."""
+    for run, step, wall_time, histogram, error in found:
+        if histogram is None:
+            yield run, step, wall_time, "", "", "", error
+            continue
+        for left, right, number in histogram.buckets.tolist():
+            yield run, step, wall_time, left, right, number, ""
+
+
+def json_pieces(found: Iterator[Row]) -> Iterator[bytes]:
+    """A JSON array with an object per histogram."""
+    before = b"[\n"
+    for run, step, wall_time, histogram, error in found:
+        known: dict[str, Any] = {"run": run, "step": step, "wall_time": json_number(wall_time)}
+        if histogram is None:
+            known["error"] = error
+        else:
+            known["buckets"] = [[json_number(value) for value in row] for row in histogram.buckets.tolist()]
+            known["left_out"] = left_out(histogram)
+        yield before + orjson.dumps(known)
+        before = b",\n"
+    yield b"\n]\n" if before != b"[\n" else b"[]\n"
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+
+    @routes.get("/point")
+    def point(run: RunName, tag: TagName, index: Index, height: Height = "count", log: bool = False) -> Response:
+        """One histogram: the outline of its buckets as written, its statistics, and what no bucket holds."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        body = describe(series, index, ChartSettings(height=height, log=log))
+        return Response(orjson.dumps(body), media_type="application/json")
+
+    @routes.get("/download", response_class=Response)
+    def download(
+        tag: TagName,
+        run: Annotated[list[str], Query(max_length=MOST_RUNS)],
+        first: int | None = None,
+        last: int | None = None,
+        format: Literal["csv", "json"] = "csv",
+    ) -> Response:
+        """Every histogram of a tag of some runs from step ``first`` to ``last``, buckets as written.
+
+        CSV has a row per bucket; JSON an object per histogram, which also says what no bucket holds.
+        """
+        snapshot = live.snapshot()
+        chosen = [find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)]
+        found = rows(chosen, StepRange(first, last))
+        headers = attachment(tag if len(chosen) != 1 else f"{chosen[0].run}_{tag}", format)
+        if format == "csv":
+            return StreamingResponse(csv_lines(list(COLUMNS), csv_rows(found)), media_type="text/csv", headers=headers)
+        return StreamingResponse(json_pieces(found), media_type="application/json", headers=headers)
+
+    return routes

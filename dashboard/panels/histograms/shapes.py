@@ -1,0 +1,138 @@
+"""Histograms as lines: heights of the stairs over their buckets, all of one chart on one scale; pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, log10
+from typing import Any, Final, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.panels.histograms.buckets import (
+    FINEST_SHARE,
+    Cleaned,
+    join_narrow,
+    outline,
+    rebin,
+    span,
+    stairs,
+    typical_width,
+)
+from dashboard.panels.histograms.moments import ChartSettings
+
+Floats = NDArray[np.float64]
+
+DECADES: Final = 9
+"""What a logarithmic scale shows below the highest; lower heights are drawn at its foot."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One histogram as a line."""
+
+    x: Floats
+    y: Floats
+    """As drawn: heights, or what `log_heights` makes of them."""
+    counts: Floats
+    """Count of each stair: stair i lies between points 2i + 1 and 2i + 2."""
+    total: float
+
+    @property
+    def needle(self) -> bool:
+        """Whether all values are equal: the outline has no inside to fill."""
+        return len(self.x) > 0 and self.x[0] == self.x[-1]
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """The histograms of one chart."""
+
+    shapes: tuple[Shape, ...]
+    low: float
+    high: float
+    """The range that they lie in."""
+    foot: float
+    """On a logarithmic scale the height that is drawn as 1; 0 on a linear one."""
+
+    @property
+    def tallest(self) -> float:
+        """The greatest y; 0 where nothing is drawn."""
+        return max((float(shape.y.max()) for shape in self.shapes if len(shape.y)), default=0.0)
+
+
+def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
+    """Outlines of histograms on one scale.
+
+    Counts are heights per typical width of a bucket, so that equal areas are equal counts whatever the buckets'
+    widths. Densities are shares of the histogram's values per unit of x, so that every area is 1.
+
+    Args:
+        cleaned: the buckets.
+        settings: bins, heights and scale.
+    """
+    low, high = span([c.buckets for c in cleaned])
+    finest = (high - low) * FINEST_SHARE
+    if settings.bins == "even":
+        edges = np.linspace(low, high, settings.bin_count + 1)
+        drawn = [_even(c.buckets, edges) for c in cleaned]
+    else:
+        drawn = [join_narrow(c.buckets, finest) for c in cleaned]
+    typical = typical_width(drawn, finest)
+    lines = []
+    for buckets in drawn:
+        total = float(buckets[:, 2].sum())
+        x, y = outline(buckets, _unit(typical, total, settings), finest)
+        # The density of a bucket of almost no width is more than a float holds.
+        lines.append((x, np.minimum(y, np.finfo(np.float64).max), stairs(buckets)[:, 2], total))
+    heights = [y for _, y, _, _ in lines]
+    foot = foot_of(heights) if settings.log else 0.0
+    shapes = tuple(Shape(x, log_heights(y, foot) if foot else y, counts, total) for x, y, counts, total in lines)
+    return Shapes(shapes, low, high, foot)
+
+
+def _unit(typical: float, total: float, settings: ChartSettings) -> float:
+    """The width that a count is divided by the bucket's width for."""
+    match settings.height:
+        case "count":
+            return typical
+        case "density":
+            return 1.0 / total if total > 0 else 0.0
+        case _:
+            assert_never(settings.height)
+
+
+def foot_of(heights: Sequence[Floats]) -> float:
+    """The height that a logarithmic scale begins with: the lowest there is, within `DECADES` of the highest; or 0."""
+    positive = np.concatenate([[], *(y[y > 0] for y in heights)])
+    if len(positive) == 0:
+        return 0.0
+    return float(max(positive.min(), positive.max() * 10.0**-DECADES))
+
+
+def log_heights(heights: Floats, foot: float) -> Floats:
+    """0 for 0, and 1 + log10(height / foot) for others, at least 1: an empty bucket differs from a single value."""
+    drawn = np.zeros_like(heights)
+    filled = heights > 0
+    drawn[filled] = 1.0 + np.log10(np.maximum(heights[filled] / foot, 1.0))
+    return drawn
+
+
+def log_ticks(foot: float, tallest: float) -> dict[str, Any]:
+    """Ticks of an axis with `log_heights`: 0, and powers of ten.
+
+    Args:
+        foot: the height that is drawn as 1.
+        tallest: the greatest place on the axis.
+    """
+    first, last = ceil(log10(foot) - 1e-9), floor(log10(foot) + tallest - 1 + 1e-9)
+    every = max(1, -(-(last - first + 1) // 6))
+    powers = list(range(first, last + 1, every))
+    places = [0.0] + [1.0 + power - log10(foot) for power in powers]
+    labels = ["0"] + [f"{10**power:g}" if -4 < power < 5 else f"1e{power}" for power in powers]
+    return {"tickvals": places, "ticktext": labels}
+
+
+def _even(buckets: Floats, edges: Floats) -> Floats:
+    if len(buckets) == 0:
+        return buckets
+    return np.column_stack([edges[:-1], edges[1:], rebin(buckets, edges)])

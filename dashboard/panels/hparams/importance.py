@@ -1,0 +1,153 @@
+"""The view of importance and correlation: bars and what has to be said about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+
+from dashboard.numbers import count, counted
+from dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyse
+from dashboard.panels.hparams.table import Table
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One hyperparameter."""
+
+    name: str
+    importance: float | None
+    correlation: Correlation | None
+
+
+def analysis_of(table: Table) -> Analysis | None:
+    """The analysis of what the table shows; None without a target or columns.
+
+    The rows count as they are shown: where a group is one row, it is one session here, and hyperparameters in which
+    its sessions differ are missing.
+    """
+    target = table.target
+    columns = [column for column in table.columns if column.kind == "hparam"]
+    if target is None or not columns:
+        return None
+    metric = [row.metrics[target.key][0] if target.key in row.metrics else None for row in table.rows]
+    return analyse({column.key: [row.hparams.get(column.key) for row in table.rows] for column in columns}, metric)
+
+
+def bars(found: Analysis, by: str) -> list[Bar]:
+    """The hyperparameters, those with most importance or correlation first."""
+    importance = found.forest.importance if found.forest is not None else {}
+    names = dict.fromkeys([*importance, *found.correlations])
+    all_bars = [Bar(name, importance.get(name), found.correlations.get(name)) for name in names]
+
+    def size(bar: Bar) -> tuple[float, float]:
+        correlated = abs(bar.correlation.value) if bar.correlation is not None else -1.0
+        important = bar.importance if bar.importance is not None else -1.0
+        return (correlated, important) if by == "correlation" else (important, correlated)
+
+    return sorted(all_bars, key=size, reverse=True)
+
+
+def warnings(found: Analysis) -> list[str]:
+    """What keeps the numbers from being trusted."""
+    said: list[str] = []
+    if found.sessions < FEWEST_SESSIONS:
+        said.append(
+            f"Too few sessions to say: {counted(found.sessions, 'session')} with a value; importance needs at least "
+            f"{FEWEST_SESSIONS}, and correlations of so few are mostly chance."
+        )
+    elif found.forest is None:
+        said.append("Nothing to explain: the metric is the same in all sessions, or no hyperparameter differs.")
+    elif found.forest.r2 < POOR_FIT:
+        said.append(
+            f"The forest explains little (out-of-bag R\u00b2 {found.forest.r2:.2f}): do not trust the importances. "
+            "More sessions help, or the metric depends on what is no hyperparameter, such as chance."
+        )
+    if found.left_out:
+        said.append(f"{counted(found.left_out, 'session')} without a finite value left out.")
+    return said
+
+
+def method(found: Analysis) -> str:
+    """How the numbers came about."""
+    if found.forest is None:
+        return f"{counted(found.sessions, 'session')}."
+    return (
+        f"{counted(found.sessions, 'session')}; random forest of {count(TREES)} trees (scikit-learn) on the ranks of "
+        f"the metric, out-of-bag R\u00b2 {found.forest.r2:.2f}. Importance: share of the variance that is lost when "
+        "the hyperparameter is shuffled. Correlation: Spearman's \u03c1 for numbers, correlation ratio \u03b7 for "
+        "categories."
+    )
+
+
+def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) -> html.Div:
+    """The bars, or why there are none.
+
+    Args:
+        table: what the panel shows.
+        found: what `analysis_of` says of it.
+        by: "importance" or "correlation": what the bars are sorted by.
+        switch: the control of ``by``.
+    """
+    if found is None or table.target is None:
+        why = "Choose a target metric and at least one hyperparameter on the left."
+        return html.Div([html.Strong("Nothing to explain"), html.Span(why)], className="notice none")
+    listed = bars(found, by)
+    better = "lower is better" if table.lower_is_better else "higher is better"
+    head = html.Div(
+        [
+            html.H3(["What ", html.B(table.target.label), " depends on"]),
+            html.Span(better, className="count"),
+            html.Span(className="spacer"),
+            html.Span("Sorted by", className="count"),
+            switch,
+        ],
+        className="hparams-importance-head",
+    )
+    return html.Div(
+        [
+            head,
+            *(html.P(text, className="hparams-warning", role="status") for text in warnings(found)),
+            _bar_table(listed, max((bar.importance or 0 for bar in listed), default=0)) if listed else html.Div(),
+            html.P(method(found), className="hparams-method"),
+        ],
+        className="hparams-importance",
+    )
+
+
+def _bar_table(listed: Sequence[Bar], largest: float) -> html.Table:
+    header = html.Thead(html.Tr([html.Th("Hyperparameter"), html.Th("Importance"), html.Th("Correlation")]))
+    return html.Table([header, html.Tbody([_line(bar, largest) for bar in listed])], className="hparams-bars")
+
+
+def _line(bar: Bar, largest: float) -> html.Tr:
+    width = 0 if bar.importance is None or not largest else 100 * bar.importance / largest
+    importance = html.Td(
+        html.Div(
+            [
+                html.Div(html.I(style={"width": f"{width:.1f}%"}), className="hparams-bar"),
+                html.Span("\u2013" if bar.importance is None else f"{bar.importance:.3f}"),
+            ]
+        )
+    )
+    return html.Tr([html.Th(bar.name, scope="row", title=bar.name), importance, _correlation(bar.correlation)])
+
+
+def _correlation(found: Correlation | None) -> html.Td:
+    if found is None:
+        return html.Td(html.Div([html.Div(className="hparams-bar signed"), html.Span("\u2013")]))
+    sign = "unsigned" if found.measure == "eta" else "negative" if found.value < 0 else "positive"
+    measure = "\u03c1" if found.measure == "spearman" else "\u03b7"
+    title = "Spearman's rank correlation" if found.measure == "spearman" else "Correlation ratio of the categories"
+    style = {"width": f"{50 * abs(found.value):.1f}%"}
+    return html.Td(
+        html.Div(
+            [
+                html.Div(html.I(style=style, className=sign), className="hparams-bar signed"),
+                html.Span(
+                    f"{measure} {found.value:+.2f}" if found.measure == "spearman" else f"{measure} {found.value:.2f}"
+                ),
+            ]
+        ),
+        title=f"{title}, {counted(found.sessions, 'session')}",
+    )

@@ -1,0 +1,238 @@
+"""The hparams panel: a table of sessions, parallel coordinates, a scatter matrix, and what a metric depends on."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import dash
+import dash_ag_grid as dag
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from fastapi import APIRouter
+
+from dashboard.controls import fingerprint, off_loop, revision_input, segmented, setting_id, switch, view_input
+from dashboard.icons import icon
+from dashboard.live import Live
+from dashboard.panels.cards import Draw
+from dashboard.panels.hparams.analysis import Analysis
+from dashboard.panels.hparams.importance import analysis_of, importance_view
+from dashboard.panels.hparams.routes import make_router
+from dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
+from dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
+from dashboard.panels.hparams.table import Table, build_table, payload
+from dashboard.state import View, decode
+from summary.snapshot import Snapshot
+
+T = TypeVar("T")
+
+GRID_OPTIONS: dict[str, Any] = {
+    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
+    "rowHeight": 27,
+    # Two lines of a name.
+    "headerHeight": 42,
+    "animateRows": False,
+    "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    "rowSelection": {"mode": "multiRow", "enableClickSelection": True, "headerCheckbox": False},
+    "selectionColumnDef": {"width": 34, "minWidth": 34, "maxWidth": 34, "pinned": "left", "resizable": False},
+    "tooltipShowDelay": 300,
+    "localeText": {"noRowsToShow": "No session passes the filters", "noMatchingRows": "No session matches the search"},
+}
+
+
+class Latest(Generic[T]):
+    """The value that was made last, and what it was made of."""
+
+    def __init__(self) -> None:
+        self._entry: tuple[object, T] | None = None
+
+    def get(self, key: object, make: Callable[[], T]) -> T:
+        """The value made of ``key``, made anew where the last was made of something else."""
+        entry = self._entry
+        if entry is None or entry[0] != key:
+            entry = self._entry = (key, make())
+        return entry[1]
+
+
+class HParamsPanel:
+    """Sessions with their hyperparameters and metrics."""
+
+    name = "hparams"
+    title = "HParams"
+    icon = "hparams"
+    settings = SETTINGS
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return has_sessions(snapshot)
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        # What is in it comes with the first callback, as the page draws it.
+        return html.Div(
+            [
+                toolbar(view),
+                html.Div(
+                    [
+                        html.Aside(id="hparams-controls", **{"aria-label": "Columns and filters"}),
+                        html.Div(
+                            [
+                                html.Div(
+                                    [
+                                        html.Div(id="hparams-facts"),
+                                        html.Div(id="hparams-selection", **{"aria-live": "polite"}),
+                                    ],
+                                    className="hparams-line",
+                                ),
+                                html.Div(id="hparams-chart"),
+                                html.Div(id="hparams-importance"),
+                                html.Div(grid(), className="hparams-table"),
+                            ],
+                            className="hparams-main",
+                        ),
+                    ],
+                    className="hparams-body",
+                ),
+                dcc.Store(id="hparams-data"),
+                dcc.Store(id="hparams-known", data=""),
+                dcc.Store(id="hparams-ranked", data=""),
+            ],
+            className="panel hparams-panel",
+        )
+
+    def register(self, app: Dash, live: Live) -> None:
+        for function, outputs, trigger in (
+            ("hparamsData", [Output("hparams-grid", "rowData"), Output("hparams-grid", "columnDefs")],
+             Input("hparams-data", "data")),
+            ("hparamsView", [Output("hparams-known", "id")], view_input(self.name)),
+        ):  # fmt: skip
+            app.clientside_callback(ClientsideFunction("stepscope", function), *outputs, trigger)
+        latest: Latest[Sessions] = Latest()
+
+        def table_of(view: View) -> tuple[Table, Snapshot]:
+            snapshot = live.snapshot()
+            asked = Asked.of(view)
+            found = latest.get((snapshot.revision, asked.folder), lambda: read_sessions(snapshot, asked.folder))
+            return build_table(found, asked), snapshot
+
+        self._register_table(app, live, table_of)
+        self._register_importance(app, table_of)
+
+    def router(self, live: Live) -> APIRouter | None:
+        return make_router(live)
+
+    def _register_table(self, app: Dash, live: Live, table_of: Callable[[View], tuple[Table, Snapshot]]) -> None:
+        @app.callback(
+            Output("hparams-data", "data"),
+            Output("hparams-known", "data"),
+            view_input(self.name),
+            revision_input(self.name),
+            State("hparams-known", "data"),
+        )
+        @off_loop
+        def update_hparams(query: str | None, _revision: int | None, known: str) -> Any:
+            """Sends the table, unless the page has it: most of what changes in the view the page does alone."""
+            if query is None:
+                raise dash.exceptions.PreventUpdate
+            view = decode(query)
+            snapshot = live.snapshot()
+            colors = Draw(snapshot=snapshot, view=view, scheme="light", kept={}).colors
+            now = fingerprint((snapshot.revision, Asked.of(view), [color.light for color in colors.values()]))
+            if now == known:
+                raise dash.exceptions.PreventUpdate
+            table, _ = table_of(view)
+            return payload(table, colors, folders(snapshot), Asked.of(view).folder), now
+
+    def _register_importance(self, app: Dash, table_of: Callable[[View], tuple[Table, Snapshot]]) -> None:
+        latest: Latest[Analysis | None] = Latest()
+
+        @app.callback(
+            Output("hparams-importance", "children"),
+            Output("hparams-ranked", "data"),
+            view_input(self.name),
+            revision_input(self.name),
+            State("hparams-ranked", "data"),
+            running=[(Output("hparams-importance", "className"), "busy", "")],
+        )
+        @off_loop
+        def update_importance(query: str | None, _revision: int | None, known: str) -> Any:
+            """Ranks the hyperparameters while that is what the user looks at."""
+            view = decode(query or "")
+            if query is None or CHART.of(view) != "importance":
+                raise dash.exceptions.PreventUpdate
+            table, _ = table_of(view)
+            shown = (table.target, table.lower_is_better, table.columns, table.rows)
+            now = fingerprint((shown, RANKED.of(view)))
+            if now == known:
+                raise dash.exceptions.PreventUpdate
+            found = latest.get(shown, lambda: analysis_of(table))
+            by = segmented(RANKED, view, {"importance": "Importance", "correlation": "Correlation"}, "Bars sorted by")
+            return importance_view(table, found, RANKED.of(view), by), now
+
+
+def toolbar(view: View) -> html.Div:
+    """Which chart there is, the selection, search, and what leaves the page."""
+    charts = {"parallel": "Parallel", "scatter": "Scatter", "importance": "Importance", "none": "Table"}
+    return html.Div(
+        [
+            html.Button(
+                icon("filter", 15),
+                id="hparams-toggle",
+                className="icon-button",
+                title="Show or hide columns and filters",
+            ),
+            segmented(CHART, view, charts, "What is shown above the table"),
+            html.Span(className="spacer"),
+            dmc.TextInput(
+                id=setting_id(SEARCH.name),
+                value=SEARCH.of(view),
+                placeholder="Search the table",
+                size="xs",
+                debounce=150,
+                spellCheck="false",
+                autoComplete="off",
+                leftSection=icon("search", 14),
+                className="pattern",
+                **{"aria-label": "Search the table"},
+            ),
+            switch(HEAT, view, "Heat"),
+            html.Div(
+                [
+                    _button("copy", "Copy", "csv", "Copy what the table shows, as CSV"),
+                    *(
+                        _button("download", label, extension, f"Download what the table shows, as {label}")
+                        for extension, label in (("csv", "CSV"), ("json", "JSON"), ("tex", "LaTeX"))
+                    ),
+                ],
+                className="hparams-files",
+            ),
+        ],
+        className="toolbar",
+    )
+
+
+def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
+    action = "hparams-copy" if sign == "copy" else "hparams-save"
+    return html.Button(
+        [icon(sign, 14), html.Span(label)],
+        className=f"quiet with-icon {action}",
+        title=title,
+        **{"data-extension": extension},
+    )
+
+
+def grid() -> dag.AgGrid:
+    """The table, still empty; ``assets/hparams_table.js`` makes its columns."""
+    return dag.AgGrid(
+        id="hparams-grid",
+        rowData=[],
+        columnDefs=[],
+        getRowId="params.data.id",
+        defaultColDef={
+            "sortable": True,
+            "resizable": True,
+            "suppressHeaderMenuButton": True,
+            "minWidth": 60,
+            "wrapHeaderText": True,
+        },
+        dashGridOptions=GRID_OPTIONS,
+        className="hparams-grid",
+        style={"height": "100%", "width": "100%"},
+    )

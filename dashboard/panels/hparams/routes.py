@@ -1,0 +1,88 @@
+"""``/api/hparams``: what the table shows as CSV, JSON or LaTeX."""
+
+from collections.abc import Callable, Mapping
+from typing import Final, Literal
+
+import msgspec
+from fastapi import APIRouter, HTTPException
+from fastapi.responses import Response
+
+from dashboard.api.bodies import Body
+from dashboard.api.downloads import attachment
+from dashboard.api.hparams.download import MEDIA_TYPES, Cell, Format, encoded
+from dashboard.live import Live
+from dashboard.panels.hparams.sessions import Column, read_sessions, text_of
+from dashboard.panels.hparams.settings import Asked
+from dashboard.panels.hparams.table import Row, build_table
+from dashboard.state import decode
+
+FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
+    "@run": ("run", lambda row: row.name),
+    "@group": ("group", lambda row: row.group),
+    "@sessions": ("sessions", lambda row: row.sessions),
+    "@status": ("status", lambda row: row.status),
+    "@start": ("start", lambda row: row.start),
+    "@duration": ("duration", lambda row: row.duration),
+}
+"""Columns of the table that are neither hyperparameters nor metrics: header and cell; times are in seconds."""
+
+
+class AskedTable(msgspec.Struct):
+    """What the page shows."""
+
+    view: str
+    """The query string of the address bar."""
+    columns: list[str]
+    """Keys of the columns, and keys of `FACTS`, from left to right."""
+    rows: list[str]
+    """Names of the rows from top to bottom."""
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+
+    @routes.post("/table.{extension}")
+    def table_as_file(extension: Literal["csv", "json", "tex"], body: Body) -> Response:
+        """Rows and columns of the table of sessions, in the order given.
+
+        The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
+        wanted. Names that the view has not are left out.
+        """
+        try:
+            asked = msgspec.json.decode(body, type=AskedTable)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise HTTPException(422, f"Expected view, columns and rows as JSON: {error}.") from error
+        file_format: Format = "latex" if extension == "tex" else extension
+        content = encoded(*cells(live, asked), file_format)
+        return Response(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))
+
+    return routes
+
+
+def cells(live: Live, asked: AskedTable) -> tuple[list[str], list[list[Cell]]]:
+    """Header and rows of what was asked for."""
+    wanted = Asked.of(decode(asked.view))
+    table = build_table(read_sessions(live.snapshot(), wanted.folder), wanted)
+    columns = {column.key: column for column in table.columns}
+    rows = {row.name: row for row in table.rows}
+    chosen = [key for key in asked.columns if key in FACTS or key in columns]
+    header = [FACTS[key][0] if key in FACTS else columns[key].label for key in chosen]
+    return header, [
+        [FACTS[key][1](rows[name]) if key in FACTS else _cell(rows[name], columns[key]) for key in chosen]
+        for name in asked.rows
+        if name in rows
+    ]
+
+
+def _cell(row: Row, column: Column) -> Cell:
+    if column.kind == "metric":
+        metric = row.metrics.get(column.key)
+        return None if metric is None else metric[0]
+    if column.key in row.several:
+        return ", ".join(row.several[column.key])
+    value = row.hparams.get(column.key)
+    if value is None or column.type == "text":
+        return text_of(value)
+    # As it was written in the program: 64, not 64.0.
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,269 @@
+"""The sessions of a snapshot and every column that they could have."""
+
+import math
+import posixpath
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from dashboard.api.hparams.experiment import joined
+from dashboard.api.hparams.sessions import (
+    FoundSession,
+    experiments,
+    metric_names,
+    metric_series,
+    python_value,
+    sessions,
+)
+from dashboard.panels.hparams.settings import Status, ValueOf
+from summary.kinds.hparams import SESSION_START_TAG, HParamValue
+from summary.proto import hparams_pb2
+from summary.proto.hparams_pb2 import Experiment, MetricName
+from summary.snapshot import SCALARS, Snapshot
+
+Kind = Literal["hparam", "metric"]
+ColumnType = Literal["number", "text"]
+FIRST_METRICS: Final = 4
+"""Metrics that are columns where no experiment declares any: more than a table can show are often logged."""
+
+_STATUSES: Final[Mapping[int, Status]] = {
+    hparams_pb2.STATUS_SUCCESS: "success",
+    hparams_pb2.STATUS_FAILURE: "failure",
+    hparams_pb2.STATUS_RUNNING: "running",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A hyperparameter or a metric."""
+
+    key: str
+    """Unique among all columns, and stable: what the URL calls it."""
+    label: str
+    description: str
+    kind: Kind
+    type: ColumnType
+    default: bool
+    """Whether it is shown when nothing was chosen."""
+    values: tuple[str, ...] = ()
+    """Of a hyperparameter, the texts of its values: in the declared order, else by size or by the alphabet."""
+    group: str = ""
+    """Of a metric, the folder below the session's run."""
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One session: what it was given, and where its metrics are."""
+
+    run: str
+    runs: tuple[str, ...]
+    """The session's run and all that belong to it."""
+    group: str
+    status: Status
+    start: float
+    """Seconds since the epoch, as the session said, else of its run's first event."""
+    end: float | None
+    """As the session said; None where it did not."""
+    hparams: Mapping[str, HParamValue]
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """All sessions of a snapshot, and the columns that any of them or any experiment has."""
+
+    snapshot: Snapshot
+    sessions: tuple[Session, ...]
+    columns: tuple[Column, ...]
+    """Hyperparameters, those that differ first, then metrics, those that are declared first."""
+
+
+def has_sessions(snapshot: Snapshot) -> bool:
+    """Whether any run has begun a session."""
+    return any(SESSION_START_TAG in run.series for run in snapshot.runs.values())
+
+
+def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
+    """Reads the sessions of a snapshot.
+
+    Args:
+        snapshot: the log directory.
+        folder: take the runs below this folder only; empty for all.
+    """
+    found = [session for session in sessions(snapshot) if not folder or first_folder(session.run) == folder]
+    belonging = runs_of_sessions(snapshot, [session.run for session in found])
+    read = tuple(_session(snapshot, one, belonging[one.run]) for one in found)
+    said = joined(experiments(snapshot))
+    hparams = _hparam_columns(said, read)
+    metrics = _metric_columns(snapshot, said, read, frozenset(column.key for column in hparams))
+    return Sessions(snapshot, read, (*hparams, *metrics))
+
+
+def first_folder(run: str) -> str:
+    """The first part of a run's name, where it has several; else nothing."""
+    first, slash, _ = run.partition("/")
+    return first if slash else ""
+
+
+def folders(snapshot: Snapshot) -> list[str]:
+    """The first folders of the runs that sessions began in, where there is more than one such folder."""
+    found = sorted({first_folder(run.name) for run in snapshot.runs.values() if SESSION_START_TAG in run.series})
+    return found if len(found) > 1 and "" not in found else []
+
+
+def runs_of_sessions(snapshot: Snapshot, session_runs: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """By session, the runs that belong to it.
+
+    These are its own and the runs below it that belong to no session further down, such as "validation". PyTorch's
+    ``add_hparams`` makes a run for the session below the one that has the curves: where that one is no session and
+    holds one only, it belongs to it too.
+    """
+    known = frozenset(session_runs)
+    found: dict[str, list[str]] = {run: [run] for run in session_runs}
+    below: dict[str, list[str]] = {}
+    for run in session_runs:
+        below.setdefault(posixpath.dirname(run) or ".", []).append(run)
+    for run in snapshot.runs:
+        if run in known:
+            continue
+        above = _session_above(run, known)
+        if above is not None:
+            found[above].append(run)
+        elif len(below.get(run, ())) == 1:
+            found[below[run][0]].append(run)
+    return {session: tuple(runs) for session, runs in found.items()}
+
+
+def metric_value(snapshot: Snapshot, session: Session, metric: Column, which: ValueOf) -> tuple[float, int] | None:
+    """The value of a metric and its step; None where the session has none.
+
+    NaN is neither the least nor the greatest unless there is nothing else.
+    """
+    series = metric_series(snapshot, session.run, MetricName(group=metric.group, tag=metric.tag))
+    if series is None:
+        return None
+    values = series.values
+    if which == "last" or np.isnan(values).all():
+        at = len(values) - 1
+    else:
+        at = int(np.nanargmin(values) if which == "min" else np.nanargmax(values))
+    return float(values[at]), int(series.steps[at])
+
+
+def last_time(snapshot: Snapshot, session: Session) -> float | None:
+    """Wall time of the last scalar of a session's runs; None where it has none."""
+    times = [
+        float(series.wall_times[-1])
+        for run in session.runs
+        for series in snapshot.runs[run].of_kind(SCALARS)
+        if len(series)
+    ]
+    return max(times, default=None)
+
+
+def text_of(value: HParamValue | None) -> str:
+    """A value as it is written in the table and the URL: "true", "0.001", "64", "adam", and "" for none."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case _ if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+            return str(int(value))
+        case _:
+            return repr(float(value))
+
+
+def _session(snapshot: Snapshot, found: FoundSession, runs: tuple[str, ...]) -> Session:
+    values = {name: python_value(value) for name, value in found.start.hparams.items()}
+    return Session(
+        run=found.run,
+        runs=runs,
+        group=found.start.group_name or found.run,
+        status="running" if found.end is None else _STATUSES.get(found.end.status, "unknown"),
+        start=found.start.start_time_secs or snapshot.runs[found.run].first_wall_time,
+        end=(found.end.end_time_secs or None) if found.end is not None else None,
+        hparams={name: value for name, value in values.items() if value is not None},
+    )
+
+
+def _hparam_columns(said: Experiment, read: Iterable[Session]) -> list[Column]:
+    infos = {info.name: info for info in said.hparam_infos}
+    values: dict[str, list[HParamValue | None]] = {name: [] for name in infos}
+    count = 0
+    for session in read:
+        for name, value in session.hparams.items():
+            values.setdefault(name, []).append(value)
+        count += 1
+    columns: list[Column] = []
+    for name, have in values.items():
+        if len(have) < count:
+            have.append(None)
+        info = infos.get(name)
+        order = [python_value(value) for value in info.domain_discrete.values] if info is not None else []
+        # By their texts: Python's sets take True for 1.0.
+        distinct = {text_of(value): value for value in have}
+        columns.append(
+            Column(
+                key=name,
+                label=(info.display_name if info is not None else "") or name,
+                description=info.description if info is not None else "",
+                kind="hparam",
+                type="number" if all(type(value) is float for value in have if value is not None) else "text",
+                default=len(distinct) > 1,
+                values=_in_order(distinct.values(), order),
+            )
+        )
+    return sorted(columns, key=lambda column: (not column.default, column.key))
+
+
+def _in_order(values: Iterable[HParamValue | None], declared: Sequence[HParamValue | None]) -> tuple[str, ...]:
+    place = {text_of(value): at for at, value in enumerate(declared)}
+
+    def key(value: HParamValue | None) -> tuple[int, bool, float, str]:
+        number = isinstance(value, float) and not math.isnan(value)
+        at = place.get(text_of(value), len(place)) if value is not None else len(place) + 1
+        return at, not number, float(value) if number and value is not None else 0.0, text_of(value)
+
+    return tuple(dict.fromkeys(text_of(value) for value in sorted(values, key=key)))
+
+
+def _metric_columns(
+    snapshot: Snapshot, said: Experiment, read: Sequence[Session], taken: frozenset[str]
+) -> list[Column]:
+    declared = {(info.name.group, info.name.tag): info for info in said.metric_infos}
+    logged = [(name.group, name.tag) for name in metric_names(snapshot, [session.run for session in read])]
+    known = frozenset(logged)
+    first = [name for name in declared if name in known] or logged[:FIRST_METRICS]
+    used = set(taken)
+    columns: list[Column] = []
+    for group, tag in dict.fromkeys([*first, *declared, *logged]):
+        key = f"{group}/{tag}" if group else tag
+        while key in used:
+            key += " (metric)"
+        used.add(key)
+        info = declared.get((group, tag))
+        columns.append(
+            Column(
+                key=key,
+                label=(info.display_name if info is not None else "") or key,
+                description=info.description if info is not None else "",
+                kind="metric",
+                type="number",
+                default=(group, tag) in first,
+                group=group,
+                tag=tag,
+            )
+        )
+    return columns
+
+
+def _session_above(run: str, known: frozenset[str]) -> str | None:
+    at = run
+    while at and at not in known:
+        at = posixpath.dirname(at)
+    return at or ("." if "." in known else None)

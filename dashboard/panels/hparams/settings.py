@@ -1,0 +1,132 @@
+"""What the hparams panel keeps in the URL. Those that only the page reads are drawn by ``assets/hparams*.js``."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast, get_args
+from urllib.parse import unquote
+
+from dashboard.state import Setting, View, choice, flag, names
+
+ValueOf = Literal["last", "min", "max"]
+Better = Literal["auto", "lower", "higher"]
+Rows = Literal["sessions", "avg", "median", "min", "max"]
+Status = Literal["running", "success", "failure", "unknown"]
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+
+def _text(name: str) -> Setting[str]:
+    return Setting(name, "", lambda raw: raw[-1], lambda value: (value,))
+
+
+FOLDER: Final = _text("hparams.folder")
+"""The first folder of the runs that are taken, where several hold sessions: an experiment, or a log directory."""
+HPARAMS: Final = names("hparams.hparams")
+"""Hyperparameters that are columns; without any, those that differ; one empty name for none."""
+METRICS: Final = names("hparams.metrics")
+"""Metrics that are columns; without any, the declared ones or the first few; one empty name for none."""
+TARGET: Final = _text("hparams.target")
+BETTER: Final = choice("hparams.better", "auto", get_args(Better))
+VALUE: Final = choice("hparams.value", "last", get_args(ValueOf))
+ROWS: Final = choice("hparams.rows", "sessions", get_args(Rows))
+STATUS: Final = names("hparams.status")
+ALLOWED: Final = names("hparams.values")
+"""Values that a column may have, each as "column:value" with both percent-encoded."""
+RANGES: Final = names("hparams.range")
+"""Bounds of a column, each as "column:low:high"; either may be empty."""
+
+CHART: Final = choice("hparams.chart", "parallel", ("parallel", "scatter", "importance", "none"))
+COLOR: Final = _text("hparams.color")
+"""The column that colours lines and points; empty for the target, "@run" for the colours of the runs."""
+HORIZONTAL: Final = _text("hparams.x")
+VERTICAL: Final = _text("hparams.y")
+SCALES: Final = names("hparams.scale")
+"""Scales that the user chose, each as "column:log"."""
+ORDER: Final = names("hparams.order")
+"""Columns in the order of their axes."""
+BRUSHES: Final = names("hparams.brush")
+"""Parts of axes that are brushed, each as "column:low:high"; of a category, its place among all."""
+HEAT: Final = flag("hparams.heat", False)
+SEARCH: Final = _text("hparams.search")
+SORT: Final = names("hparams.sort")
+"""Columns that the table is sorted by, each as "column:asc"."""
+TABLE: Final = names("hparams.table")
+"""The table's columns from left to right, where they were moved; "column:left" where one was pinned."""
+CONTROLS: Final = flag("hparams.controls", True)
+RANKED: Final = choice("hparams.ranked", "importance", ("importance", "correlation"))
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
+    FOLDER, HPARAMS, METRICS, TARGET, BETTER, VALUE, ROWS, STATUS, ALLOWED, RANGES,
+    CHART, COLOR, HORIZONTAL, VERTICAL, SCALES, ORDER, BRUSHES, HEAT, SEARCH, SORT, TABLE, CONTROLS, RANKED,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from ``low`` to ``high``, both included."""
+
+    low: float
+    high: float
+
+    def holds(self, value: object) -> bool:
+        """Whether a value is a number between the bounds."""
+        return isinstance(value, float) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the table is asked for: all that the server needs of the view."""
+
+    folder: str = ""
+    hparams: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    target: str = ""
+    better: Better = "auto"
+    value: ValueOf = "last"
+    rows: Rows = "sessions"
+    status: tuple[str, ...] = ()
+    allowed: tuple[tuple[str, frozenset[str]], ...] = ()
+    """By column, the texts of values that pass; "" for no value."""
+    ranges: tuple[tuple[str, Interval], ...] = ()
+
+    @classmethod
+    def of(cls, view: View) -> "Asked":
+        """What the view asks for; what is not understood is left out."""
+        return cls(
+            FOLDER.of(view),
+            HPARAMS.of(view),
+            METRICS.of(view),
+            TARGET.of(view),
+            cast(Better, BETTER.of(view)),
+            cast(ValueOf, VALUE.of(view)),
+            cast(Rows, ROWS.of(view)),
+            STATUS.of(view),
+            tuple((column, frozenset(values)) for column, values in parse_values(ALLOWED.of(view)).items()),
+            tuple(parse_ranges(RANGES.of(view)).items()),
+        )
+
+
+def parse_values(raw: Sequence[str]) -> Mapping[str, list[str]]:
+    """Reads entries of the form "column:value", both percent-encoded; several of a column belong together."""
+    found: dict[str, list[str]] = {}
+    for column, colon, value in (entry.partition(":") for entry in raw):
+        if colon:
+            found.setdefault(unquote(column), []).append(unquote(value))
+    return found
+
+
+def parse_ranges(raw: Sequence[str]) -> Mapping[str, Interval]:
+    """Reads entries of the form "column:low:high"; those that are none are left out."""
+    found: dict[str, Interval] = {}
+    for entry in raw:
+        column, *bounds = entry.split(":")
+        try:
+            low, high = (float(bound) if bound else default for bound, default in zip(bounds, _OPEN, strict=True))
+        except ValueError:
+            continue
+        if not (math.isnan(low) or math.isnan(high)):
+            found[unquote(column)] = Interval(low, high)
+    return found
+
+
+_OPEN: Final = (-math.inf, math.inf)

@@ -1,0 +1,267 @@
+"""The table of sessions: which columns and rows the view asks for."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Final, assert_never
+
+from dashboard.colors import PALETTE, RING, RunColor
+from dashboard.numbers import json_number
+from dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
+from dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
+from summary.kinds.hparams import HParamValue
+
+LOWER_IS_BETTER: Final = re.compile(
+    r"(^|[^a-z])(loss|nll|err|error|perplexity|ppl|mse|rmse|mae|wer|cer|fid|time|latency|cost|bpc|bpd)([^a-z]|$)", re.I
+)
+MOST_LISTED: Final = 200
+"""Values of one hyperparameter that a filter lists; more are filtered by their bounds, or by the table's search."""
+
+Metric = tuple[float, int]
+"""A value and the step that it was reached at."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: a session, or a group of them."""
+
+    name: str
+    runs: tuple[str, ...]
+    group: str
+    sessions: int
+    status: Status
+    start: float
+    duration: float | None
+    """Seconds; of a group, the mean."""
+    hparams: Mapping[str, HParamValue]
+    several: Mapping[str, tuple[str, ...]]
+    """Of a group, the hyperparameters in which its sessions differ, and the texts of their values."""
+    metrics: Mapping[str, Metric]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What the panel shows."""
+
+    found: Sessions
+    columns: tuple[Column, ...]
+    """Those that are shown: hyperparameters, then metrics."""
+    constant: tuple[tuple[str, str], ...]
+    """Hyperparameters that no session differs in and that are no columns: name and text."""
+    target: Column | None
+    lower_is_better: bool
+    rows: tuple[Row, ...]
+    passing: int
+    """Sessions that pass the filters."""
+
+
+def build_table(found: Sessions, asked: Asked) -> Table:
+    """The table that the view asks for, over the sessions of a folder."""
+    columns = shown_columns(found.columns, asked)
+    metrics = [column for column in columns if column.kind == "metric"]
+    all_metrics = [column for column in found.columns if column.kind == "metric"]
+    target = next((column for column in all_metrics if column.key == asked.target), next(iter(metrics), None))
+    hparams = frozenset(column.key for column in found.columns if column.kind == "hparam")
+    kept = [session for session in found.sessions if _passes(session, asked, hparams)]
+    wanted = {column.key: column for column in (*metrics, *([target] if target else []))}
+    bounded = [column for column in all_metrics if column.key in dict(asked.ranges)]
+    rows: list[Row] = []
+    for session in kept:
+        row = _row(found, session, [*wanted.values(), *(c for c in bounded if c.key not in wanted)], asked)
+        if all(interval.holds(row.metrics.get(column.key, (None,))[0]) for column, interval in _bounds(bounded, asked)):
+            rows.append(row)
+    passing = len(rows)
+    if asked.rows != "sessions":
+        rows = grouped(rows, asked.rows, target.key if target is not None else "")
+    constant = tuple(
+        (column.label, column.values[0])
+        for column in found.columns
+        if column.kind == "hparam" and not column.default and column.values and column not in columns
+    )
+    return Table(found, columns, constant, target, _lower(target, asked), tuple(rows), passing)
+
+
+def shown_columns(columns: Sequence[Column], asked: Asked) -> tuple[Column, ...]:
+    """The columns that are shown, in the order of ``columns``; chosen ones that are gone are left out."""
+
+    def chosen(kind: str, keys: tuple[str, ...]) -> list[Column]:
+        of_kind = [column for column in columns if column.kind == kind]
+        return [column for column in of_kind if (column.key in keys if keys else column.default)]
+
+    return (*chosen("hparam", asked.hparams), *chosen("metric", asked.metrics))
+
+
+def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
+    """One row for each group, in order of appearance.
+
+    "avg" takes the mean of each metric; "median" (the lower of two), "min" and "max" take the metrics of the session
+    whose ``target`` is that, as TensorBoard does, so that the numbers of a row belong together.
+    """
+    members: dict[str, list[Row]] = {}
+    for row in rows:
+        members.setdefault(row.group, []).append(row)
+    return [_joined(name, group, how, target) for name, group in members.items()]
+
+
+def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str], folder: str) -> dict[str, Any]:
+    """The table as the page gets it; rows hold their values in the order of the shown columns."""
+    found = table.found
+    shown = {column.key: place for place, column in enumerate(table.columns)}
+    counts = dict.fromkeys(STATUSES, 0)
+    for session in found.sessions:
+        counts[session.status] += 1
+    return {
+        "all": [_column_payload(column, column.key in shown) for column in found.columns],
+        "columns": list(shown),
+        "constant": [list(pair) for pair in table.constant],
+        "target": table.target.key if table.target is not None else "",
+        "lower": table.lower_is_better,
+        "rows": [_row_payload(row, table.columns, colors) for row in table.rows],
+        "sessions": len(found.sessions),
+        "passing": table.passing,
+        "statuses": {status: number for status, number in counts.items() if number},
+        "groups": len({session.group for session in found.sessions}),
+        "folders": list(folders),
+        "palette": [[color.light, color.dark] for color in PALETTE[:RING]],
+        "folder": folder,
+    }
+
+
+def _column_payload(column: Column, shown: bool) -> dict[str, Any]:
+    return {
+        "key": column.key,
+        "label": column.label,
+        "about": column.description,
+        "kind": column.kind,
+        "type": column.type,
+        "shown": shown,
+        "constant": column.kind == "hparam" and not column.default,
+        "values": column.values[:MOST_LISTED],
+        "count": len(column.values),
+    }
+
+
+def _row_payload(row: Row, columns: Sequence[Column], colors: Mapping[str, RunColor]) -> dict[str, Any]:
+    values: list[Any] = []
+    steps: list[int | None] = []
+    for column in columns:
+        if column.kind == "metric":
+            metric = row.metrics.get(column.key)
+            values.append(None if metric is None else json_number(metric[0]))
+            steps.append(None if metric is None else metric[1])
+        else:
+            value = row.hparams.get(column.key)
+            if column.type == "text":
+                values.append(None if value is None else text_of(value))
+            else:
+                values.append(json_number(value) if isinstance(value, float) else None)
+            steps.append(None)
+    color = colors[row.runs[0]]
+    return {
+        "id": row.name,
+        "runs": row.runs,
+        "group": row.group,
+        "n": row.sessions,
+        "status": row.status,
+        "start": json_number(row.start),
+        "duration": None if row.duration is None else json_number(row.duration),
+        "light": color.light,
+        "dark": color.dark,
+        "v": values,
+        "s": steps,
+        "several": {key: ", ".join(texts) for key, texts in row.several.items()},
+    }
+
+
+def _lower(target: Column | None, asked: Asked) -> bool:
+    match asked.better:
+        case "auto":
+            return target is not None and LOWER_IS_BETTER.search(target.key) is not None
+        case "lower":
+            return True
+        case "higher":
+            return False
+        case _:
+            assert_never(asked.better)
+
+
+def _passes(session: Session, asked: Asked, hparams: frozenset[str]) -> bool:
+    if asked.status and session.status not in asked.status:
+        return False
+    if any(text_of(session.hparams.get(column)) not in texts for column, texts in asked.allowed):
+        return False
+    return all(interval.holds(session.hparams.get(column)) for column, interval in asked.ranges if column in hparams)
+
+
+def _bounds(columns: Sequence[Column], asked: Asked) -> list[tuple[Column, Any]]:
+    bounds = dict(asked.ranges)
+    return [(column, bounds[column.key]) for column in columns]
+
+
+def _row(found: Sessions, session: Session, metrics: Sequence[Column], asked: Asked) -> Row:
+    reached = {column.key: metric_value(found.snapshot, session, column, asked.value) for column in metrics}
+    end = session.end or last_time(found.snapshot, session)
+    return Row(
+        session.run,
+        session.runs,
+        session.group,
+        1,
+        session.status,
+        session.start,
+        end - session.start if end is not None and end >= session.start else None,
+        session.hparams,
+        {},
+        {key: metric for key, metric in reached.items() if metric is not None},
+    )
+
+
+def _joined(name: str, members: Sequence[Row], how: Rows, target: str) -> Row:
+    values: dict[str, list[HParamValue | None]] = {
+        key: list({text_of(row.hparams.get(key)): row.hparams.get(key) for row in members}.values())
+        for key in dict.fromkeys(key for row in members for key in row.hparams)
+    }
+    durations = [row.duration for row in members if row.duration is not None]
+    statuses = {row.status for row in members}
+    return Row(
+        name,
+        tuple(run for row in members for run in row.runs),
+        name,
+        len(members),
+        next((status for status in ("failure", "running", "unknown", "success") if status in statuses), "unknown"),
+        min(row.start for row in members),
+        fmean(durations) if durations else None,
+        {key: only[0] for key, only in values.items() if len(only) == 1 and only[0] is not None},
+        {key: tuple(text_of(value) or "not set" for value in found) for key, found in values.items() if len(found) > 1},
+        _joined_metrics(members, how, target),
+    )
+
+
+def _joined_metrics(members: Sequence[Row], how: Rows, target: str) -> Mapping[str, Metric]:
+    match how:
+        case "avg" | "sessions":
+            found: dict[str, list[Metric]] = {}
+            for row in members:
+                for key, metric in row.metrics.items():
+                    found.setdefault(key, []).append(metric)
+            return {
+                key: (fmean(value for value, _ in metrics), sum(step for _, step in metrics) // len(metrics))
+                for key, metrics in found.items()
+            }
+        case "median":
+            return _of_one(members, target, lambda values: sorted(values)[(len(values) - 1) // 2])
+        case "min":
+            return _of_one(members, target, min)
+        case "max":
+            return _of_one(members, target, max)
+        case _:
+            assert_never(how)
+
+
+def _of_one(members: Sequence[Row], target: str, choose: Callable[[list[float]], float]) -> Mapping[str, Metric]:
+    having = [(row.metrics[target][0], row) for row in members if target in row.metrics]
+    numbers = [value for value, _ in having if value == value]
+    if not numbers:
+        return members[0].metrics
+    chosen = choose(numbers)
+    return next(row for value, row in having if value == chosen).metrics

@@ -1,0 +1,1 @@
+"""The PR curves panel."""

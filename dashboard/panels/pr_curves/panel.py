@@ -1,0 +1,279 @@
+"""The PR curves panel: one card per tag, with the curve of every shown run at one step."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+from dash import ClientsideFunction, Dash, Input, Output, html
+from fastapi import APIRouter
+from numpy.typing import NDArray
+
+from dashboard.arrays import TypedArray, typed
+from dashboard.colors import RunColor
+from dashboard.controls import segmented, switch, tag_filter_input, view_input
+from dashboard.live import Live
+from dashboard.numbers import count, counted
+from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
+from dashboard.panels.charts import Chart, chart_body, utc_offset
+from dashboard.panels.pr_curves.curves import Curve, check
+from dashboard.panels.pr_curves.figures import (
+    METRIC_NAMES,
+    Axis,
+    Kind,
+    Metric,
+    RunCurve,
+    RunTrack,
+    pr_chart,
+    roc_chart,
+    track_chart,
+)
+from dashboard.panels.pr_curves.routes import make_router
+from dashboard.panels.steps import chosen_steps, index_at, pick, slider
+from dashboard.state import Setting, View, choice, flag, names
+from summary.kinds.base import PayloadError
+from summary.kinds.pr_curve import PLUGIN_NAME
+from summary.snapshot import Series, Snapshot
+
+VIEW = choice("pr_curves.view", "pr", ("pr", "roc", "steps"))
+METRIC = choice("pr_curves.metric", "ap", ("ap", "auc", "f1"))
+AXIS = choice("pr_curves.axis", "step", ("step", "relative", "wall"))
+SLIDER = choice("pr_curves.slider", "all", ("all", "run"))
+ISO = flag("pr_curves.iso", True)
+MATRIX = flag("pr_curves.matrix", True)
+STEPS = names("pr_curves.step")
+"""``TAG:STEP`` for every card whose slider is not at the end."""
+RUN_STEPS = names("pr_curves.run_step")
+"""``[TAG, RUN]:STEP`` for every slider of one run that is not at the end."""
+THRESHOLDS = names("pr_curves.threshold")
+"""``TAG:THRESHOLD`` for every card whose threshold is not 0.5."""
+
+TRACKED: Final = 100
+"""Curves of one run that are read for a line over steps."""
+
+
+class PrCurvesPanel:
+    """What binary classifiers get right at each threshold."""
+
+    name = "pr_curves"
+    title = "PR curves"
+    icon = "pr_curves"
+
+    def __init__(self) -> None:
+        self._grid = CardGrid(
+            panel=self.name,
+            keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
+            card=card,
+            target="figure",
+            depends=depends,
+            draw=draw,
+            nothing="No shown run has PR curves",
+        )
+        own: tuple[Setting[Any], ...] = (VIEW, METRIC, AXIS, SLIDER, ISO, MATRIX, STEPS, RUN_STEPS, THRESHOLDS)
+        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return PLUGIN_NAME in snapshot.kinds
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div(
+            [toolbar(view), *self._grid.layout(snapshot, view)],
+            className="panel pr_curves",
+            id="pr_curves-panel",
+            **{"data-view": VIEW.of(view), "data-matrix": "on" if MATRIX.of(view) else "off"},
+        )
+
+    def register(self, app: Dash, live: Live) -> None:
+        self._grid.register(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "drawPrCurves"),
+            Output("pr_curves-visible", "id"),
+            Input(self._grid.data_id_pattern, "figure"),
+            prevent_initial_call=True,
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "adjustPrCurves"), Output("pr_curves-panel", "id"), view_input(self.name)
+        )
+
+    def router(self, live: Live) -> APIRouter | None:
+        return make_router(live)
+
+
+def toolbar(view: View) -> html.Div:
+    """Tag filter, chart, number over steps, display of steps, sliders, iso-lines, matrices."""
+    kinds = {"pr": "Precision-recall", "roc": "ROC", "steps": "Over steps"}
+    return html.Div(
+        [
+            tag_filter_input(view),
+            segmented(VIEW, view, kinds, "Chart"),
+            html.Span(
+                segmented(
+                    METRIC, view, {str(name): label for name, label in METRIC_NAMES.items()}, "Number over steps"
+                ),
+                className="only-steps",
+            ),
+            segmented(AXIS, view, {"step": "Step", "relative": "Relative", "wall": "Wall"}, "How steps are told"),
+            html.Span(
+                segmented(SLIDER, view, {"all": "One slider", "run": "One per run"}, "Step sliders"),
+                className="only-curves",
+            ),
+            html.Span(switch(ISO, view, "F1 lines"), className="only-pr"),
+            html.Span(switch(MATRIX, view, "Confusion matrix"), className="only-curves"),
+        ],
+        className="toolbar",
+    )
+
+
+def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one tag, still without its chart; ``assets/pr_curves.js`` fills what is below it."""
+    actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
+    body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
+    return frame(tag, tag, "pr_curves", wide, body, actions=actions)
+
+
+def depends(tag: str, on: Draw) -> object:
+    """What the chart of a card is made of."""
+    versions = [(s.run, s.version, on.colors[s.run]) for s in on.series_of_tag(tag, PLUGIN_NAME)]
+    kind = VIEW.of(on.view)
+    if kind == "steps":
+        return (kind, METRIC.of(on.view), AXIS.of(on.view), on.scheme, versions)
+    steps = [wanted_step(tag, run, on.view) for run, _, _ in versions]
+    return (kind, SLIDER.of(on.view), ISO.of(on.view), on.scheme, versions, steps)
+
+
+def draw(tag: str, on: Draw) -> dict[str, Any]:
+    """The figure of a card; its layout's ``meta`` has what the page needs for the table and the matrices below."""
+    found = on.series_of_tag(tag, PLUGIN_NAME)
+    kind = cast(Kind, VIEW.of(on.view))
+    if kind == "steps":
+        metric, axis = cast(Metric, METRIC.of(on.view)), cast(Axis, AXIS.of(on.view))
+        tracks = [track(series, on.colors[series.run], metric) for series in found]
+        return track_chart(tracks, metric, axis, on.scheme, utc_offset=utc_offset()).with_meta(
+            view=kind, metric=metric, runs=[], slider=slider([])
+        )
+    apart = SLIDER.of(on.view) == "run"
+    steps = {series.run: wanted_step(tag, series.run, on.view) for series in found}
+    if not apart:
+        # At its end the slider stands at the newest step of all runs, which some may not have.
+        newest = max((int(series.steps.max()) for series in found if len(series)), default=None)
+        steps = {run: newest if step is None else step for run, step in steps.items()}
+    read = [read_curve(series, on.colors[series.run], steps[series.run]) for series in found]
+    curves = [one for one, _ in read]
+    chart: Chart = (
+        pr_chart(curves, on.scheme, iso_lines=ISO.of(on.view)) if kind == "pr" else roc_chart(curves, on.scheme)
+    )
+    runs = [
+        run_meta(one, series, index, kind, on)
+        | ({"slider": slider([series]), "key": pair_key(tag, one.run)} if apart else {})
+        for (one, index), series in zip(read, found, strict=True)
+    ]
+    return chart.with_meta(view=kind, runs=runs, slider=slider([]) if apart else slider(found))
+
+
+def wanted_step(tag: str, run: str, view: View) -> int | None:
+    """The step that the user chose for a run of a card; None for the newest."""
+    if SLIDER.of(view) == "run":
+        return chosen_steps(RUN_STEPS.of(view)).get(pair_key(tag, run))
+    return chosen_steps(STEPS.of(view)).get(tag)
+
+
+def read_curve(series: Series, color: RunColor, step: int | None) -> tuple[RunCurve, int | None]:
+    """A run's curve at a step, or at the nearest one before it, and its place in the series; damage is a value."""
+    index = index_at(series.steps, step)
+    if index is None:
+        first = f"begins at step {count(int(series.steps.min()))}" if len(series) else "has no curve yet"
+        return RunCurve(series.run, color, None, first), None
+    try:
+        curve = check(series.read(index))
+    except PayloadError as error:
+        return RunCurve(series.run, color, None, f"cannot be read: {error}"), index
+    return RunCurve(series.run, color, curve, what_to_say(series, index, step, curve)), index
+
+
+def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> str:
+    """What is unusual about a curve; empty if nothing is."""
+    parts = []
+    at = int(series.steps[index])
+    if step is not None and at != step:
+        parts.append(f"step {count(at)}")
+    again = int((series.steps == at).sum())
+    if again > 1:
+        parts.append(f"the last of {count(again)} at step {count(at)}")
+    if len(curve.thresholds) == 0:
+        parts.append("no threshold that can be drawn")
+    elif len(curve.thresholds) == 1:
+        parts.append("one threshold: a point, no curve")
+    elif curve.positives == 0:
+        parts.append("no positive sample")
+    if curve.left_out:
+        parts.append(f"{counted(curve.left_out, 'threshold')} left out")
+    if curve.contradicts:
+        parts.append("ratios as written differ from the counts")
+    return " · ".join(parts)
+
+
+def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: Draw) -> dict[str, Any]:
+    """A run of a card as the page needs it: numbers by threshold, and where they come from."""
+    known: dict[str, Any] = {
+        "run": one.run,
+        "light": one.color.light,
+        "dark": one.color.dark,
+        "color": one.color.on(on.scheme),
+        "said": one.said,
+        "index": index,
+        "step": None if index is None else int(series.steps[index]),
+        "wall": None if index is None else _finite(float(series.wall_times[index])),
+        "seconds": None if index is None else _finite(float(series.wall_times[index] - series.wall_times[0])),
+    }
+    curve = one.curve
+    if curve is None or len(curve.thresholds) == 0:
+        return known
+    drawn = curve.thinned()
+    rows = dict(zip(("tp", "fp", "tn", "fn"), curve.counts, strict=True))
+    rows |= {"thresholds": curve.thresholds, "precision": curve.precision, "recall": curve.recall}
+    rows |= {"f1": curve.f1, "accuracy": curve.accuracy, "mcc": curve.mcc}
+    if kind == "roc":
+        rows["fpr"], rows["tpr"] = curve.roc
+    return (
+        known
+        | {name: compact(row[drawn]) for name, row in rows.items()}
+        | {
+            "shown": int(np.searchsorted(drawn, curve.shown)),
+            "best": None if curve.best is None else int(np.searchsorted(drawn, curve.best)),
+            "baseline": _finite(curve.baseline),
+            "ap": _finite(curve.average_precision),
+            "auc": _finite(curve.roc_auc),
+        }
+    )
+
+
+def compact(values: NDArray[np.float64]) -> TypedArray:
+    """Numbers for the page: as float32 where that changes none, as counts and ratios mostly were written."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    return typed(single if np.array_equal(single, values, equal_nan=True) else values)
+
+
+def track(series: Series, color: RunColor, metric: Metric) -> RunTrack:
+    """A number of at most `TRACKED` curves of a run, evenly spread over its points."""
+    chosen = pick(len(series), TRACKED)
+    values = np.array([_number(series, index, metric) for index in chosen.tolist()], dtype=np.float64)
+    return RunTrack(series.run, color, series.steps[chosen], series.wall_times[chosen], values, len(series))
+
+
+def _number(series: Series, index: int, metric: Metric) -> float:
+    try:
+        curve = check(series.read(index))
+    except PayloadError:
+        return math.nan
+    match metric:
+        case "ap":
+            return curve.average_precision
+        case "auc":
+            return curve.roc_auc
+        case "f1":
+            return math.nan if curve.best is None else float(curve.f1[curve.best])
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

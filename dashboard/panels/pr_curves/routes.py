@@ -1,0 +1,82 @@
+"""The curves of a card as a file."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response, StreamingResponse
+
+from dashboard.api.downloads import attachment, csv_lines
+from dashboard.api.errors import find_series
+from dashboard.api.parameters import MOST_RUNS, Index, TagName
+from dashboard.live import Live
+from dashboard.numbers import json_number
+from summary.kinds.base import PayloadError
+from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
+from summary.snapshot import Series
+
+COLUMNS: Final = (
+    "run",
+    "step",
+    "wall_time",
+    "threshold",
+    "true_positives",
+    "false_positives",
+    "true_negatives",
+    "false_negatives",
+    "precision",
+    "recall",
+)
+
+
+def read(series: Series, index: int) -> PrCurve:
+    """A curve of a series.
+
+    Raises:
+        HTTPException: 404 where there is no such point; 422 where it cannot be read.
+    """
+    try:
+        found: PrCurve = series.read(index)
+    except IndexError as error:
+        raise HTTPException(404, f"{error}.") from error
+    except PayloadError as error:
+        raise HTTPException(422, f"No PR curve of {series.run!r}: {error}.") from error
+    return found
+
+
+def rows(series: Series, index: int, found: PrCurve) -> Iterator[tuple[Any, ...]]:
+    """One row per threshold, all of them, as written; `COLUMNS`."""
+    step, wall_time = int(series.steps[index]), float(series.wall_times[index])
+    for threshold, numbers in zip(found.thresholds.tolist(), found.table.T.tolist(), strict=True):
+        yield (series.run, step, wall_time, threshold, *numbers)
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+
+    @routes.get("/download", response_class=Response)
+    def download(
+        tag: TagName,
+        run: Annotated[list[str], Query(max_length=MOST_RUNS)],
+        index: Annotated[list[Index], Query(max_length=MOST_RUNS)],
+        format: Literal["csv", "json"] = "csv",
+    ) -> Response:
+        """One curve of each run, by its place in the series: a row per threshold, as CSV or as a JSON array."""
+        if len(run) != len(index):
+            raise HTTPException(422, f"As many runs as indices are needed, got {len(run)} and {len(index)}.")
+        snapshot = live.snapshot()
+        chosen = [(find_series(snapshot, name, tag, PLUGIN_NAME), at) for name, at in zip(run, index, strict=True)]
+        read_now = [(series, at, read(series, at)) for series, at in chosen]
+        table = (row for series, at, found in read_now for row in rows(series, at, found))
+        headers = attachment(tag, format)
+        if format == "csv":
+            return StreamingResponse(csv_lines(list(COLUMNS), table), media_type="text/csv", headers=headers)
+        objects = [
+            dict(zip(COLUMNS, (json_number(cell) if isinstance(cell, float) else cell for cell in row), strict=True))
+            for row in table
+        ]
+        return Response(orjson.dumps(objects), media_type="application/json", headers=headers)
+
+    return routes

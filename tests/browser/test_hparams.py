@@ -1,0 +1,234 @@
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from summary import SummaryWriter
+from summary.kinds.hparams import checked_hparams, session_start, start_info
+from summary.proto.summary_pb2 import Summary
+from tests.browser.conftest import Dashboard
+from tests.dashboard.hparams_logs import write_sessions
+
+pytestmark = pytest.mark.browser
+
+ROWS = ".hparams-grid .ag-center-cols-container .ag-row"
+NAMES = ".hparams-grid .ag-pinned-left-cols-container .ag-row [col-id='@run']"
+
+
+def write_session(logdir: Path, run: str, hparams: Mapping[str, object], *losses: float) -> None:
+    with SummaryWriter(str(logdir / run)) as writer:
+        start = start_info(checked_hparams(hparams))
+        writer.add_summary(Summary(value=[session_start(start)]), 0)
+        for step, loss in enumerate(losses):
+            writer.add_scalar("loss", loss, step)
+
+
+def write_sweep(logdir: Path) -> None:
+    """Ten sessions: the loss is a tenth of the learning rate's number; two optimizers."""
+    for at in range(10):
+        hparams = {"lr": float(at), "optimizer": "adam" if at % 2 else "sgd", "seed": 0}
+        write_session(logdir, f"run_{at}", hparams, 1.0, at / 10)
+
+
+def in_order(page: Page) -> list[str]:
+    """The names of the table's rows from top to bottom."""
+    cells = page.locator(NAMES)
+    rows = cells.evaluate_all(
+        "all => all.map(cell => [Number(cell.closest('[row-index]').getAttribute('row-index')), cell.innerText])"
+    )
+    return [str(name) for _, name in sorted(rows)]
+
+
+def selection(page: Page) -> Locator:
+    return page.locator("#hparams-selection")
+
+
+def brush(page: Page, column: str, low: float, high: float) -> None:
+    """Drags along an axis between two shares of its height."""
+    # In one look: the axes are drawn anew whenever the selection changes.
+    # As in assets/hparams_parallel.js: the axes reach from 66 to 288 pixels below the top.
+    place = page.wait_for_function(
+        """(key) => {
+          const head = document.querySelector(`.hparams-axis[data-key='${key}']`);
+          const chart = document.querySelector(".hparams-parallel");
+          const width = head && chart ? head.getBoundingClientRect().width : 0;
+          return width ? [head.getBoundingClientRect().x + 8, chart.getBoundingClientRect().y + 288] : null;
+        }""",
+        arg=column,
+    )
+    x, bottom = place.json_value()
+    page.mouse.move(x, bottom - 222 * low)
+    page.mouse.down()
+    page.mouse.move(x, bottom - 222 * (low + high) / 2)
+    page.mouse.move(x, bottom - 222 * high)
+    page.mouse.up()
+
+
+def test_sessions_are_a_table_sorted_by_the_target(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+    expect(page.locator(f"{ROWS}[row-index='0'] [col-id='loss']")).to_have_text("0")
+    assert in_order(page) == [f"run_{at}" for at in range(10)]
+    expect(page.locator("#hparams-facts")).to_contain_text("10 sessions")
+    expect(page.locator("#hparams-facts")).to_contain_text("constant: seed = 0")
+    expect(page.locator(".hparams-axis")).to_have_count(3)
+    page.locator(".hparams-grid .ag-header-cell[col-id=lr]").click()
+    page.locator(".hparams-grid .ag-header-cell[col-id=lr]").click()
+    expect(page).to_have_url(re.compile("hparams.sort=lr:desc"))
+    page.reload()
+    expect(page.locator(f"{ROWS}[row-index='0'] [col-id='lr']")).to_have_text("9")
+
+
+def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+    brush(page, "lr", 0.3, 0.95)
+    expect(selection(page)).to_contain_text("6 of 10 selected")
+    brush(page, "optimizer", 0.05, 0.45)
+    expect(selection(page)).to_contain_text("3 of 10 selected")
+    assert set(re.findall(r"runs\.select=(run_\d)", page.url)) == {"run_3", "run_5", "run_7"}
+    expect(page.locator(f"{ROWS}.ag-row-selected")).to_have_count(3)
+    page.reload()
+    expect(selection(page)).to_contain_text("3 of 10 selected")
+    expect(page).to_have_url(re.compile("hparams.brush=lr:"))
+    page.get_by_role("button", name="Show only these runs").click()
+    expect(page.locator("#run-count")).to_have_text("3 of 10 shown")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(selection(page)).to_be_empty()
+    expect(page).not_to_have_url(re.compile("hparams.brush|runs.select"))
+    expect(page.locator(f"{ROWS}.ag-row-selected")).to_have_count(0)
+
+
+def test_a_row_selects_its_runs_and_ctrl_adds(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sessions(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(6)
+    page.locator(f"{ROWS}[row-id='a0'] [col-id='opt']").click()
+    expect(selection(page)).to_contain_text("1 of 6 selected")
+    assert re.findall(r"runs\.select=([^&]+)", page.url) == ["a0", "a0/val"]
+    page.locator(f"{ROWS}[row-id='b1'] [col-id='opt']").click(modifiers=["ControlOrMeta"])
+    expect(selection(page)).to_contain_text("2 of 6 selected")
+
+
+def test_filters_narrow_and_are_removed(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    page.get_by_role("button", name="Filter by optimizer").click()
+    page.locator("#hparams-controls").get_by_label("sgd").uncheck()
+    expect(page.locator("#hparams-facts")).to_contain_text("5 of 10 sessions")
+    page.get_by_role("button", name="Filter by lr").click()
+    page.get_by_label("least lr").fill("4")
+    page.get_by_label("least lr").press("Enter")
+    expect(page.locator("#hparams-facts")).to_contain_text("3 of 10 sessions")
+    assert in_order(page) == ["run_5", "run_7", "run_9"]
+    expect(page).to_have_url(re.compile("hparams.range=lr:4:"))
+    page.get_by_role("button", name="Remove filters").click()
+    expect(page.locator(ROWS)).to_have_count(10)
+
+
+def test_chosen_columns_leave_the_page_as_files(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=none")
+    expect(page.locator(ROWS)).to_have_count(10)
+    page.get_by_role("checkbox", name="optimizer").uncheck()
+    expect(page.locator(".hparams-grid .ag-header-cell[col-id=optimizer]")).to_have_count(0)
+    page.get_by_label("Search the table").fill("run_7")
+    expect(page.locator(ROWS)).to_have_count(1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).click()
+    header, row = download.value.path().read_text().splitlines()
+    assert header == "run,lr,loss,status,start,duration"
+    assert row.startswith("run_7,7,0.69999")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.locator(".hparams-files .done")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()").splitlines() == [header, row]
+
+
+def test_axes_take_another_scale_and_another_place(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    scale = page.locator(".hparams-axis[data-key=lr] .hparams-axis-scale")
+    expect(scale).to_have_text("linear")
+    scale.click()
+    expect(scale).to_have_text("log")
+    scale.click()
+    expect(scale).to_have_text("quantile")
+    expect(page).to_have_url(re.compile("hparams.scale=lr:quantile"))
+    name = page.locator(".hparams-axis[data-key=lr] .hparams-axis-name")
+    name.focus()
+    name.press("Alt+ArrowRight")
+    expect(page.locator(".hparams-axis-name")).to_have_text(["optimizer", "lr", "loss"])
+    expect(name).to_be_focused()
+
+
+def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=scatter&hparams.x=lr&hparams.y=loss")
+    chart = page.locator(".hparams-scatter")
+    expect(chart).to_have_attribute("aria-label", "Scatter of 10 rows: lr against loss")
+    box = chart.bounding_box()
+    assert box is not None
+    # The upper right corner of the only cell is the session of the highest rate and loss: see `within` there.
+    page.mouse.move(box["x"] + box["width"] - 10 - 8, box["y"] + 4 + 8)
+    expect(page.locator(".hparams-tip")).to_contain_text("run_9")
+    page.mouse.down()
+    page.mouse.up()
+    expect(selection(page)).to_contain_text("1 of 10 selected")
+    expect(page).to_have_url(re.compile("runs.select=run_9"))
+
+
+def test_importance_says_what_matters(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=importance")
+    lines = page.locator(".hparams-bars tbody th")
+    expect(lines).to_have_text(["lr", "optimizer"])
+    expect(page.locator(".hparams-method")).to_contain_text("10 sessions; random forest of 100 trees (scikit-learn)")
+    expect(page.locator(".hparams-bars tbody tr").first).to_contain_text("\u03c1 +1.00")
+
+
+def test_one_session_and_nan_are_shown_and_nothing_is_claimed(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_session(logdir, "only", {"lr": 0.1, "<b>name</b>": "<img src=x onerror=alert(1)>"}, float("nan"))
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(f"{ROWS} [col-id='loss']")).to_have_text("NaN")
+    page.get_by_role("checkbox", name="<b>name</b>").check()
+    expect(page.locator(f"{ROWS} .ag-cell.hparam")).to_have_text("<img src=x onerror=alert(1)>")
+    page.locator(".hparams-panel").get_by_text("Importance", exact=True).click()
+    expect(page.locator("#hparams-importance")).to_contain_text("Too few sessions to say")
+
+
+def test_new_sessions_and_new_points_appear(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_session(logdir, "a", {"lr": 0.1}, 0.5)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(1)
+    expect(page.locator("#hparams-facts")).to_contain_text("constant: lr = 0.1")
+    write_session(logdir, "b", {"lr": 0.2}, 0.25)
+    expect(page.locator(ROWS)).to_have_count(2)
+    expect(page.locator(".hparams-grid .ag-header-cell[col-id=lr]")).to_be_visible()
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_scalar("loss", 0.125, 7)
+    expect(page.locator(f"{ROWS}[row-id=a] [col-id=loss]")).to_have_text("0.125")
+    assert in_order(page) == ["a", "b"]
+
+
+def test_a_damaged_file_leaves_the_other_sessions(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    damaged = next((logdir / "run_3").iterdir())
+    content = bytearray(damaged.read_bytes())
+    content[-60] ^= 0xFF
+    damaged.write_bytes(content)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+
+
+def test_no_session_no_tab(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "plain")) as writer:
+        writer.add_scalar("loss", 1, 0)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.get_by_role("tab")).to_have_text(["Scalars", "Health"])

@@ -1,0 +1,111 @@
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dashboard.panels.hparams.analysis import (
+    FEWEST_SESSIONS,
+    Analysis,
+    Correlation,
+    analyse,
+    correlation_ratio,
+    ranks,
+    spearman,
+)
+from summary.kinds.hparams import HParamValue
+
+
+def floats(*values: float) -> NDArray[np.float64]:
+    return np.array(values, np.float64)
+
+
+def test_equal_values_share_the_mean_of_their_ranks() -> None:
+    assert ranks(floats(10, 30, 10, -5)).tolist() == [2.5, 4.0, 2.5, 1.0]
+
+
+def test_spearman_sees_any_monotone_relation() -> None:
+    x = floats(1, 2, 3, 4, 5)
+    assert spearman(x, x**7) == pytest.approx(1)
+    assert spearman(x, -np.exp(x)) == pytest.approx(-1)
+    # 1 - 6 * sum(d^2) / (n (n^2 - 1)) with d = (1, -1, 0, 0): 1 - 12 / 60
+    assert spearman(floats(1, 2, 3, 4), floats(20, 10, 30, 40)) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3]), ([1, 2, 3], [5, 5, 5])])
+def test_spearman_of_too_little_is_none(x: list[float], y: list[float]) -> None:
+    assert spearman(floats(*x), floats(*y)) is None
+
+
+def test_correlation_ratio_is_the_share_between_categories() -> None:
+    # The ranks are 1 to 4; the categories' means are 1.5 and 3.5 about 2.5: 4 of 5 parts of the squares lie between.
+    assert correlation_ratio(["a", "a", "b", "b"], floats(1, 2, 30, 40)) == pytest.approx(math.sqrt(4 / 5))
+    assert correlation_ratio(["a", "b", "a", "b"], floats(1, 2, 4, 3)) == pytest.approx(0)
+    assert correlation_ratio(["a", "a", "a"], floats(1, 2, 3)) is None
+    assert correlation_ratio(["a", "b", "a"], floats(2, 2, 2)) is None
+
+
+def made_sessions(count: int) -> tuple[dict[str, list[HParamValue | None]], list[float | None]]:
+    generator = np.random.default_rng(7)
+    rates = [float(rate) for rate in 10 ** generator.uniform(-4, 0, count)]
+    names = [str(name) for name in generator.choice(["sgd", "adam"], count)]
+    noise = [float(value) for value in generator.uniform(0, 1, count)]
+    metric: list[float | None] = [
+        math.log10(rate) + (0.8 if name == "adam" else 0) for rate, name in zip(rates, names, strict=True)
+    ]
+    return {"lr": [*rates], "optimizer": [*names], "noise": [*noise], "seed": [0.0] * count}, metric
+
+
+def test_forest_finds_what_matters_and_how_well_it_knows() -> None:
+    hparams, metric = made_sessions(150)
+    found = analyse(hparams, metric)
+    assert found.forest is not None
+    importance = found.forest.importance
+    assert list(importance) == ["lr", "optimizer", "noise"]
+    assert importance["lr"] > 0.8 > importance["optimizer"] > 0.02 > importance["noise"]
+    assert 0.9 < found.forest.r2 < 1
+    assert found.correlations["lr"].measure == "spearman"
+    assert found.correlations["lr"].value > 0.9
+    assert found.correlations["optimizer"].measure == "eta"
+    assert "seed" not in found.correlations
+    assert analyse(hparams, metric) == found
+
+
+def test_noise_is_not_explained() -> None:
+    hparams, _ = made_sessions(60)
+    metric: list[float | None] = [float(value) for value in np.random.default_rng(1).uniform(0, 1, 60)]
+    found = analyse(hparams, metric)
+    assert found.forest is not None
+    assert found.forest.r2 < 0.3
+
+
+def test_too_few_sessions_get_no_forest() -> None:
+    hparams, metric = made_sessions(FEWEST_SESSIONS - 1)
+    found = analyse(hparams, metric)
+    assert (found.sessions, found.forest) == (FEWEST_SESSIONS - 1, None)
+    enough, more = made_sessions(FEWEST_SESSIONS)
+    assert analyse(enough, more).forest is not None
+
+
+def test_sessions_without_a_finite_metric_are_left_out_and_counted() -> None:
+    values: list[HParamValue | None] = [1.0, 2.0, 3.0, 4.0, None, 6.0]
+    found = analyse({"x": values, "mixed": [True, 1.0, "1", None, "a", "a"]}, [3, 2, math.nan, 1, 0, math.inf])
+    assert found == Analysis(4, 2, None, {"x": Correlation("spearman", -1.0, 3), "mixed": Correlation("eta", 1.0, 4)})
+
+
+def test_missing_numbers_and_odd_types_are_no_obstacle() -> None:
+    count = 20
+    odd: list[HParamValue | None] = [
+        None if at % 3 == 0 else math.nan if at % 3 == 1 else float(at) for at in range(count)
+    ]
+    mixed: list[HParamValue | None] = [[True, 1.0, "1", None, math.inf][at % 5] for at in range(count)]  # type: ignore[misc]
+    found = analyse({"odd": odd, "mixed": mixed}, [float(at) for at in range(count)])
+    assert found.forest is not None
+    assert set(found.forest.importance) == {"odd", "mixed"}
+
+
+@pytest.mark.parametrize("metric", [[], [None], [math.nan] * 9, [1.0] * 9])
+def test_nothing_to_explain(metric: list[float | None]) -> None:
+    found = analyse({"x": [float(at) for at in range(len(metric))]}, metric)
+    assert found.forest is None
+    assert dict(found.correlations) == {}
