@@ -1,18 +1,20 @@
-"""Images and audio of a log directory as files: what ``stepscope export`` writes into a folder."""
+"""Images and audio of a log directory as files: what ``stepscope export`` writes into a folder, and ZIP streams."""
 
+import io
 import re
+import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from summary.kinds.audio import Audio
 from summary.kinds.base import Payload, PayloadError
 from summary.kinds.image import Images
-from summary.snapshot import Series
+from summary.snapshot import Series, Snapshot
 
 _LONGEST_NAME: Final = 100
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*%]|^\.+$|[. ]$')
@@ -21,9 +23,12 @@ _MAGIC: Final = (
     (b"\x89PNG", ".png"),
     (b"\xff\xd8\xff", ".jpg"),
     (b"GIF8", ".gif"),
-    (b"RIFF", ".wav"),
     (b"BM", ".bmp"),
 )
+LARGEST_ZIP: Final = 1_000_000_000
+"""Bytes of files that one ZIP stream holds unless told otherwise."""
+LEFT_OUT: Final = "left_out.txt"
+"""The file of a ZIP stream that says what is not in it, and why."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +42,24 @@ class MediaFile:
     content: bytes
 
 
+class Wanted(NamedTuple):
+    """One sample of one point; ``step`` is the step that the point is known by, so that no other is taken for it."""
+
+    run: str
+    tag: str
+    point: int
+    """Its place in the series."""
+    step: int
+    sample: int
+
+
 def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | None = None) -> Iterator[MediaFile]:
     """Every picture or clip of some series, read one at a time; of the ``last`` points only, if given.
 
     Why one cannot be read is added to ``unreadable``.
     """
     for series in chosen:
-        run = [] if series.run == "." else [safe_name(part) for part in series.run.split("/")]
-        folder = PurePosixPath(*run, safe_name(series.tag))
+        folder = _folder(series.run, series.tag)
         times: Counter[int] = Counter()
         for index, step in enumerate(series.steps.tolist()):
             times[step] += 1
@@ -59,6 +74,88 @@ def media_files(chosen: Sequence[Series], unreadable: list[str], *, last: int | 
                 again = f"_again{times[step] - 1}" if times[step] > 1 else ""
                 of_several = f"_sample{sample}" if len(contents) > 1 else ""
                 yield MediaFile(folder / f"{step}{again}{of_several}{_ending(content)}", content)
+
+
+def chosen_files(snapshot: Snapshot, chosen: Sequence[Wanted], kind: str) -> Iterator[MediaFile]:
+    """The samples asked for, read one at a time, and last, where some cannot be read, `LEFT_OUT`."""
+    left_out: list[str] = []
+    for wanted in chosen:
+        series = snapshot.series(wanted.run, wanted.tag)
+        try:
+            if series is None or series.kind != kind:
+                raise PayloadError(f"the run has no {kind} of that tag any more")
+            if not (0 <= wanted.point < len(series)) or int(series.steps[wanted.point]) != wanted.step:
+                raise PayloadError("the run was started again")
+            contents = _contents(series.read(wanted.point))
+            if not 0 <= wanted.sample < len(contents):
+                raise PayloadError(f"there is no sample {wanted.sample} of {len(contents)}")
+        except PayloadError as error:
+            left_out.append(f"{wanted.run}\t{wanted.tag}\tstep {wanted.step}\tsample {wanted.sample}\t{error}")
+            continue
+        content = contents[wanted.sample]
+        name = f"{wanted.step}_sample{wanted.sample}" if len(contents) > 1 else str(wanted.step)
+        yield MediaFile(_folder(wanted.run, wanted.tag) / (name + _ending(content)), content)
+    if left_out:
+        yield MediaFile(PurePosixPath(LEFT_OUT), "".join(line + "\n" for line in left_out).encode())
+
+
+def zip_stream(files: Iterator[MediaFile], most_bytes: int = LARGEST_ZIP) -> Iterator[bytes]:
+    """A ZIP file, piece by piece: one file is in memory at a time.
+
+    Pictures and clips are compressed already, so they are stored. A path that comes again gets a number. What is beyond
+    ``most_bytes`` is left out, and `LEFT_OUT` names it.
+    """
+    out = _Pieces()
+    left_out: list[bytes] = []
+    used: Counter[PurePosixPath] = Counter()
+    total = 0
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for file in files:
+            if file.path == PurePosixPath(LEFT_OUT):
+                left_out.append(file.content)
+                continue
+            if total + len(file.content) > most_bytes:
+                left_out.append(f"{file.path}\tbeyond {most_bytes:,} bytes in one ZIP file\n".encode())
+                continue
+            total += len(file.content)
+            used[file.path] += 1
+            again = f"_again{used[file.path] - 1}" if used[file.path] > 1 else ""
+            # The time of a ZIP entry cannot be left out; the earliest there is stands for none.
+            entry = zipfile.ZipInfo(str(file.path.with_name(file.path.stem + again + file.path.suffix)))
+            archive.writestr(entry, file.content)
+            yield out.taken()
+        if left_out:
+            archive.writestr(zipfile.ZipInfo(LEFT_OUT), b"".join(left_out))
+    yield out.taken()
+
+
+class _Pieces(io.RawIOBase):
+    """A file to be written that is handed on piece by piece."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def write(self, data: Any) -> int:
+        piece = bytes(data)
+        self._pieces.append(piece)
+        return len(piece)
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        joined = b"".join(self._pieces)
+        self._pieces.clear()
+        return joined
+
+
+def _folder(run: str, tag: str) -> PurePosixPath:
+    parts = [] if run == "." else [safe_name(part) for part in run.split("/")]
+    return PurePosixPath(*parts, safe_name(tag))
 
 
 def safe_name(name: str) -> str:
@@ -85,4 +182,6 @@ def _contents(payload: Payload) -> tuple[bytes, ...]:
 
 
 def _ending(content: bytes) -> str:
+    if content.startswith(b"RIFF"):
+        return ".webp" if content[8:12] == b"WEBP" else ".wav"
     return next((ending for magic, ending in _MAGIC if content.startswith(magic)), ".bin")

@@ -1,260 +1,302 @@
-// The images panel: a step slider for each card, pictures loaded when they are looked at.
+// The images panel: galleries by tag, by run and by step; a step and a sample for each card, or one step for all.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
   const images = (scope.images = scope.images || {});
-  const { make, icon, runLabel } = scope.elements;
-  const PLAY_MS = 400;
+  const { make, runLabel, step: stepText } = scope.elements;
+  const MANY = 6;
 
   /**
-   * @typedef {{step: number, nth: number, index: number, wall: number}} Point as images_steps.js has it
-   * @typedef {{run: string, light: string, dark: string, points: Point[]}} Run
-   * @typedef {{tag: string, runs: Run[], positions: Point[], body: HTMLElement|null, tiles: Map<string, object>}} Card
+   * @typedef {{step: number, nth: number, index: number}} Point as images_steps.js has it
+   * @typedef {{run: string, tag: string, light: string, dark: string, epoch: string, points: Point[]}} Series
+   * @typedef {object} Card
+   * @property {string} key "tag:TAG" or "run:RUN"
+   * @property {string} group "tag", "run" or "step"
+   * @property {Series[]} series
+   * @property {Point[]} positions all steps of all series
+   * @property {HTMLElement|null} body
+   * @property {Map<string, object>} tiles by run and tag; empty in film strips
    */
   /** @type {Map<string, Card>} */
   const cards = new Map();
-  /** Step and repeat that the user chose, by tag; where there is none the newest is shown. @type {Map<string, [number, number]>} */
+  /** Step and repeat that the user chose, by card; where there is none the newest is shown. @type {Map<string, [number, number]>} */
   const chosen = new Map();
-  const samples = new Map(); // tag -> sample
-  const playing = new Map(); // tag -> timer
-  let chosenFromUrl = false;
+  const samples = new Map(); // by card
+  let readFromUrl = false;
 
-  // --- what there is -----------------------------------------------------------------------------------------
+  const mounted = () => [...cards.values()].filter((card) => card.body && card.body.isConnected && card.positions.length);
+  const linked = () => images.settings.on("link");
 
-  function position(card) {
-    const last = card.positions.length - 1;
-    if (!chosen.has(card.tag)) return last;
-    const [step, nth] = chosen.get(card.tag);
-    return Math.max(0, images.steps.nearest(card.positions, step, nth));
-  }
+  // --- which step and sample ---------------------------------------------------------------------------------
 
   function readUrl() {
-    if (chosenFromUrl) return;
-    chosenFromUrl = true;
-    for (const entry of scope.view.values("images.step")) {
-      const at = entry.lastIndexOf(":");
-      const step = Number(entry.slice(at + 1));
-      if (at > 0 && Number.isFinite(step)) chosen.set(entry.slice(0, at), [step, 0]);
+    if (readFromUrl) return;
+    readFromUrl = true;
+    for (const [name, keep] of [["step", (key, value) => chosen.set(key, [value, 0])], ["sample", (key, value) => samples.set(key, value)]]) {
+      for (const entry of images.settings.all(name)) {
+        const at = entry.lastIndexOf(":");
+        const value = Number(entry.slice(at + 1) || NaN);
+        if (at > 0 && Number.isFinite(value)) keep(entry.slice(0, at), value);
+      }
     }
   }
 
-  const writeUrl = () =>
-    scope.view.update((params, set) => set("images.step", [...chosen].map(([tag, [step]]) => `${tag}:${step}`)));
+  function writeUrl() {
+    images.settings.set({
+      step: [...chosen].map(([key, [step]]) => `${key}:${step}`),
+      sample: [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
+    });
+  }
+
+  function chosenStep(card) {
+    if (!linked()) return chosen.get(card.key);
+    const at = images.settings.get("at");
+    return at === "" || !Number.isFinite(Number(at)) ? undefined : [Number(at), 0];
+  }
+
+  function position(card) {
+    const wanted = chosenStep(card);
+    return wanted ? Math.max(0, images.steps.nearest(card.positions, wanted[0], wanted[1])) : card.positions.length - 1;
+  }
 
   /** Which of the pictures of one step is shown. */
-  const sample = (card) => samples.get(card.tag) || 0;
+  const sample = (card) => samples.get(card.key) || 0;
 
-  const linked = () => scope.view.values("images.link")[0] === "on";
-
-  /** Moves a card, and with it all others if they are linked; at the end it follows what is new. */
+  /** Moves a card; at the end it follows what is new. */
   function move(card, at) {
-    const last = card.positions.length - 1;
-    const target = card.positions[Math.min(Math.max(at, 0), last)];
-    const others = linked() ? [...cards.values()] : [card];
-    for (const other of others) {
-      if (at >= last) chosen.delete(other.tag);
-      else chosen.set(other.tag, [target.step, target.nth]);
-      refresh(other);
-    }
-  }
-
-  // --- a card ------------------------------------------------------------------------------------------------
-
-  function controls(card) {
-    const slider = make("input", { type: "range", min: "0", step: "1", className: "steps", "aria-label": "Step" });
-    const play = make("button", { className: "icon-button act-play", title: "Play" }, icon("play"));
-    const sampler = make("span", { className: "samples", hidden: true });
-    const before = make("button", { className: "icon-button", title: "Previous sample" }, "‹");
-    const after = make("button", { className: "icon-button", title: "Next sample" }, "›");
-    sampler.append(before, make("span", { className: "which" }), after);
-    const label = make("output", { className: "at" });
-    slider.addEventListener("input", () => move(card, Number(slider.value)));
-    slider.addEventListener("change", writeUrl);
-    play.addEventListener("click", () => (playing.has(card.tag) ? stop(card) : start(card)));
-    before.addEventListener("click", () => turnSample(card, -1));
-    after.addEventListener("click", () => turnSample(card, 1));
-    return make("div", { className: "controls" }, play, slider, label, sampler);
-  }
-
-  const mostSamples = (card) => Math.max(1, ...[...card.tiles.values()].map((tile) => tile.samples));
-
-  function turnSample(card, by) {
-    const most = mostSamples(card);
-    samples.set(card.tag, (sample(card) + by + most) % most);
-    refresh(card);
-  }
-
-  function start(card) {
-    if (position(card) >= card.positions.length - 1) move(card, 0);
-    playing.set(
-      card.tag,
-      setInterval(() => {
-        if (!card.body || !card.body.isConnected) return stop(card);
-        move(card, position(card) + 1);
-        if (position(card) >= card.positions.length - 1) stop(card);
-      }, PLAY_MS),
-    );
-    refresh(card);
-  }
-
-  function stop(card) {
-    clearInterval(playing.get(card.tag));
-    playing.delete(card.tag);
+    const target = card.positions[at];
+    if (at >= card.positions.length - 1) chosen.delete(card.key);
+    else chosen.set(card.key, [target.step, target.nth]);
     writeUrl();
     refresh(card);
   }
 
-  /** Brings a card's page elements in line with its data and the chosen step. */
-  function refresh(card) {
-    const body = card.body;
-    if (!body || !body.isConnected || !card.positions.length) return;
-    const last = card.positions.length - 1;
-    const at = position(card);
-    const slider = body.querySelector(".steps");
-    slider.max = String(last);
-    slider.value = String(at);
-    slider.disabled = last === 0;
-    const play = body.querySelector(".act-play");
-    const runs = playing.has(card.tag);
-    play.hidden = last === 0;
-    play.title = runs ? "Stop" : "Play";
-    play.replaceChildren(icon(runs ? "stop" : "play"));
-    const here = card.positions[at];
-    const label = body.querySelector(".at");
-    label.textContent = "step " + scope.elements.step(here.step);
-    slider.title = label.title = `${at + 1} of ${last + 1} steps · ${scope.elements.when(here.wall)}`;
-    slider.setAttribute("aria-valuetext", label.textContent);
-    label.append(make("span", { className: "dim" }, scope.elements.when(here.wall)));
-    for (const run of card.runs) {
-      const tile = card.tiles.get(run.run);
-      if (!tile) continue;
-      const point = run.points[images.steps.nearest(run.points, here.step, here.nth)];
-      tile.other.textContent = point.step === here.step ? "" : "step " + scope.elements.step(point.step);
-      want(card, tile, run, point);
+  /** Moves the cards of a series to a step. */
+  function moveTo(run, tag, step) {
+    for (const card of mounted()) {
+      if (!card.series.some((series) => series.run === run && series.tag === tag)) continue;
+      const at = images.steps.nearest(card.positions, step, 0);
+      if (linked()) moveAll(allPositions(), images.steps.nearest(allPositions(), step, 0));
+      else move(card, at);
     }
   }
 
-  function fill(card, data) {
-    card.runs = data.runs.map((run) => ({ ...run, points: images.steps.points(run) })).filter((run) => run.points.length);
-    card.positions = images.steps.positions(card.runs);
-    const article = scope.cards.find("images", card.tag);
-    const body = article && article.querySelector(".fill");
-    if (!body) return;
-    if (card.body !== body || !body.firstChild) {
-      card.body = body;
-      card.tiles = new Map();
-      body.replaceChildren(controls(card), make("div", { className: "tiles" }));
-    }
-    const box = body.querySelector(".tiles");
-    box.classList.toggle("few", card.runs.length < 3);
-    const keep = new Set(card.runs.map((run) => run.run));
-    for (const [run, tile] of card.tiles) {
-      if (keep.has(run)) continue;
-      tile.element.remove();
-      card.tiles.delete(run);
-    }
-    for (const run of card.runs) {
-      let tile = card.tiles.get(run.run);
-      if (!tile) {
-        tile = makeTile(card, run);
-        card.tiles.set(run.run, tile);
-      }
-      box.append(tile.element);
-    }
-    refresh(card);
+  // --- one stepper for all cards -----------------------------------------------------------------------------
+
+  let shared = null;
+  const allPositions = () => images.steps.positions(mounted().map((card) => card.positions));
+
+  function moveAll(positions, at) {
+    images.settings.set({ at: at >= positions.length - 1 ? [] : [positions[at].step] });
+    refreshAll();
   }
 
-  // --- a picture ---------------------------------------------------------------------------------------------
-
-  const lazy = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) {
-        const tile = entry.target.stepscopeTile;
-        tile.seen = entry.isIntersecting;
-        if (tile.seen && tile.wanted) load(tile);
-      }
-    },
-    { rootMargin: "150px 0px" },
-  );
-
-  function makeTile(card, run) {
-    const picture = make("button", { className: "picture", title: "Open large" });
-    const other = make("span", { className: "other dim" });
-    const element = make("figure", { className: "tile" }, make("figcaption", {}, runLabel(run), other), picture);
-    const tile = { element, picture, other, seen: false, wanted: null, shown: "", samples: 1 };
-    picture.addEventListener("click", () => images.large.open(card, run.run));
-    element.stepscopeTile = tile;
-    lazy.observe(element);
-    return tile;
+  function refreshShared() {
+    const box = document.getElementById("images-stepper");
+    if (!box) return;
+    box.hidden = !linked();
+    if (!linked() || !mounted().length) return box.replaceChildren();
+    if (!shared || shared.element.parentElement !== box) {
+      shared = images.stepper(
+        {
+          positions: allPositions,
+          at: () => {
+            const positions = allPositions();
+            const at = images.settings.get("at");
+            return at === "" ? positions.length - 1 : images.steps.nearest(positions, Number(at), 0);
+          },
+          move: (at) => moveAll(allPositions(), at),
+          busy: () => mounted().some(busy),
+        },
+        "Step of all cards",
+      );
+      box.replaceChildren(shared.element);
+    }
+    shared.refresh();
   }
 
-  function want(card, tile, run, point) {
-    const wanted = { run: run.run, tag: card.tag, point, sample: sample(card) };
-    tile.wanted = wanted;
-    tile.card = card;
-    if (tile.seen) load(tile);
+  function refreshAll() {
+    mounted().forEach(refresh);
+    refreshShared();
   }
 
-  async function load(tile) {
-    const wanted = tile.wanted;
-    const url = images.pictures.url(wanted);
-    if (tile.shown === url || tile.loading === url) return;
-    tile.loading = url;
-    const result = await images.pictures.fetch(wanted, url);
-    if (tile.loading !== url) return;
-    tile.loading = "";
-    tile.shown = url;
-    tile.samples = result.info.samples || 1;
-    showSamples(tile.card);
-    tile.picture.replaceChildren(result.element);
-    tile.picture.classList.toggle("failed", !result.image);
-    tile.picture.title = result.image ? images.pictures.facts(result.info) + " · click to open large" : "";
-    if (result.image) images.pictures.crisp(result.image);
+  // --- a card ------------------------------------------------------------------------------------------------
+
+  const tilesOf = (card) => (card.strip ? card.strip.tiles() : [...card.tiles.values()]);
+  const busy = (card) => tilesOf(card).some((tile) => tile.seen && tile.loading);
+  const mostSamples = (card) => Math.max(1, ...tilesOf(card).map((tile) => tile.samples));
+
+  function sampler(card) {
+    const turn = (by) => {
+      const most = mostSamples(card);
+      samples.set(card.key, (sample(card) + by + most) % most);
+      writeUrl();
+      refresh(card);
+    };
+    const button = (title, text, by) => {
+      const made = make("button", { type: "button", className: "icon-button", title }, text);
+      made.addEventListener("click", () => turn(by));
+      return made;
+    };
+    return make("span", { className: "samples", hidden: true }, button("Previous sample", "‹", -1), make("span", { className: "which" }), button("Next sample", "›", 1));
   }
 
   function showSamples(card) {
-    const most = mostSamples(card);
-    const box = card.body.querySelector(".samples");
+    const box = card.body && card.body.querySelector(".samples");
+    if (!box) return;
+    const most = Math.max(mostSamples(card), sample(card) + 1);
     box.hidden = most < 2;
     box.querySelector(".which").textContent = `sample ${sample(card) + 1} of ${most}`;
   }
 
+  /** Builds the inside of a card anew. */
+  function build(card, body) {
+    card.body = body;
+    tilesOf(card).forEach(images.tiles.drop);
+    card.tiles = new Map();
+    card.stepper = images.stepper({ positions: () => card.positions, at: () => position(card), move: (at) => move(card, at), busy: () => busy(card) }, "Step");
+    card.strip = card.group === "step" ? images.strip(card) : null;
+    card.built = card.group;
+    const controls = make("div", { className: "controls" }, card.stepper.element, make("output", { className: "linked-at" }), sampler(card));
+    body.replaceChildren(controls, card.strip ? card.strip.element : make("div", { className: "tiles" }));
+  }
+
+  const nameOf = (series) => series.run + "\n" + series.tag;
+
+  function arrangeTiles(card) {
+    const box = card.body.querySelector(".tiles");
+    box.classList.toggle("few", card.series.length < 3);
+    const wide = card.body.closest(".card");
+    wide.classList.toggle("many", card.series.length > MANY);
+    const keep = new Set(card.series.map(nameOf));
+    for (const [name, tile] of card.tiles) {
+      if (keep.has(name)) continue;
+      images.tiles.drop(tile);
+      card.tiles.delete(name);
+    }
+    card.series.forEach((series, place) => {
+      let tile = card.tiles.get(nameOf(series));
+      if (!tile) {
+        tile = images.tiles.make((one) => settled(card, one));
+        tile.other = make("span", { className: "other dim" });
+        const label = card.group === "run" ? make("span", { className: "tag-label", title: series.tag }, series.tag) : runLabel(series);
+        tile.caption.append(label, tile.other);
+        card.tiles.set(nameOf(series), tile);
+      }
+      if (box.children[place] !== tile.element) box.insertBefore(tile.element, box.children[place] || null);
+    });
+  }
+
+  function settled(card, tile) {
+    showSamples(card);
+    if (card.ratio || !tile.ratio) return;
+    card.ratio = Math.min(Math.max(tile.ratio, 0.4), 4);
+    card.body.style.setProperty("--ratio", String(card.ratio));
+  }
+
+  /** Brings a card's page elements in line with its data and the chosen step. */
+  function refresh(card) {
+    if (!card.body || !card.body.isConnected || !card.positions.length) return;
+    const here = card.positions[position(card)];
+    card.stepper.element.hidden = linked() && !card.strip;
+    card.body.querySelector(".linked-at").textContent = linked() && !card.strip ? "step " + stepText(here.step) : "";
+    card.stepper.refresh();
+    showSamples(card);
+    if (card.strip) return card.strip.show(position(card));
+    for (const series of card.series) {
+      const tile = card.tiles.get(nameOf(series));
+      if (!tile) continue;
+      const point = series.points[images.steps.nearest(series.points, here.step, here.nth)];
+      tile.other.textContent = point.step === here.step ? "" : "step " + stepText(point.step);
+      images.tiles.want(tile, { run: series.run, tag: series.tag, epoch: series.epoch, point, sample: sample(card) });
+    }
+  }
+
+  function fill(card, data) {
+    const points = data.steps.map(images.steps.points);
+    card.group = data.group;
+    card.series = data.series.map((series) => ({ ...series, points: points[series.steps] })).filter((series) => series.points.length);
+    card.positions = card.series.length ? images.steps.positions(card.series.map((series) => series.points)) : [];
+    const article = scope.cards.find("images", card.key);
+    const body = article && article.querySelector(".fill");
+    if (!body) return;
+    if (card.body !== body || !body.firstChild || card.built !== card.group) build(card, body);
+    if (card.strip) card.strip.refresh();
+    else arrangeTiles(card);
+    const note = article.querySelector(".note");
+    const kinds = card.group === "run" ? "tag" : "run";
+    const count = `${card.series.length} ${kinds}${card.series.length === 1 ? "" : "s"} · ${stepText(card.positions.length)} step${card.positions.length === 1 ? "" : "s"}`;
+    note.textContent = note.title = (card.strip && card.strip.note()) || count;
+    refresh(card);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    const article = event.target.closest && event.target.closest(".images-card");
+    if (!article || event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const card = cards.get(article.dataset.key);
+    const stepper = card && (linked() && !card.strip ? shared : card.stepper);
+    const act = stepper && { ArrowLeft: () => stepper.move(-1), ArrowRight: () => stepper.move(1), Home: () => stepper.to(0), End: () => stepper.to(stepper.last()) }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
   // --- toolbar -----------------------------------------------------------------------------------------------
+
+  let sizes = "";
 
   /** What the toolbar says, as CSS. */
   function adjust() {
     const root = document.documentElement;
     for (const name of ["brightness", "contrast"]) {
-      const value = Number(scope.view.values("images." + name)[0] ?? 1);
+      const value = images.settings.number(name, 1);
       root.style.setProperty("--" + name, String(value));
       const shown = document.querySelector(`.adjusted[data-setting="images.${name}"]`);
-      if (shown) shown.textContent = Math.round(value * 100) + " %";
+      if (shown) shown.textContent = Math.round(value * 100) + "%";
     }
-    root.dataset.imageSize = scope.view.values("images.size")[0] === "actual" ? "actual" : "fit";
-    root.classList.toggle("images-adjusted", root.style.getPropertyValue("--brightness") !== "1" || root.style.getPropertyValue("--contrast") !== "1");
+    const width = images.settings.number("width", 160);
+    root.style.setProperty("--thumb", width + "px");
+    const shown = document.querySelector('.adjusted[data-setting="images.width"]');
+    if (shown) shown.textContent = width + " px";
+    root.dataset.imageSize = images.settings.get("size") === "actual" ? "actual" : "fit";
+    const group = images.settings.get("group") || "tag";
+    const panel = document.getElementById("panel");
+    if (panel && root.dataset.imageGroup && root.dataset.imageGroup !== group) panel.scrollTop = 0;
+    root.dataset.imageGroup = group;
+    root.classList.toggle("images-adjusted", images.settings.number("brightness", 1) !== 1 || images.settings.number("contrast", 1) !== 1);
+    const now = [width, root.dataset.imageSize, linked(), images.settings.get("at")].join();
+    if (now !== sizes) {
+      sizes = now;
+      mounted().forEach((card) => card.strip && card.strip.refresh());
+      refreshAll();
+    }
     images.pictures.crispAll();
   }
 
-  images.cards = { position, move, sample, writeUrl };
+  /** What is shown: a picture for each tile, in film strips those that are seen. */
+  const shown = () => mounted().flatMap((card) => tilesOf(card).map((tile) => tile.wanted)).filter(Boolean);
+
+  images.gallery = { position, sample, showSamples, moveTo, shown };
 
   const clientside = {
     drawImages(all) {
       readUrl();
       for (const data of all) {
         if (!data) continue;
-        let card = cards.get(data.tag);
-        if (!card) cards.set(data.tag, (card = { tag: data.tag, runs: [], positions: [], body: null, tiles: new Map(), data: null }));
-        const mounted = card.body && card.body.isConnected;
-        if (card.data === data && mounted) continue;
+        let card = cards.get(data.key);
+        if (!card) cards.set(data.key, (card = { key: data.key, group: "", series: [], positions: [], body: null, tiles: new Map(), strip: null, data: null, ratio: 0 }));
+        if (card.data === data && card.body && card.body.isConnected) continue;
         card.data = data;
         fill(card, data);
       }
-      images.large.show();
+      refreshShared();
+      images.large.renew();
       return window.dash_clientside.no_update;
     },
     resetAdjustments: () => [1, 1],
     adjustImages() {
       adjust();
+      images.large.openFromUrl();
       return window.dash_clientside.no_update;
     },
   };

@@ -1,74 +1,109 @@
-// The images panel: one picture, fetched, decoded and described.
+// The images panel: one picture, fetched and described; what was fetched lately is kept.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
   const images = (scope.images = scope.images || {});
   const { make, icon } = scope.elements;
-  const EXTENSIONS = { "image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP", "image/bmp": "BMP" };
+  const FORMATS = { "image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WebP", "image/bmp": "BMP" };
+  const EDGES = [64, 128, 256, 512, 1024];
+  const MOST_KEPT = 600;
+  const MOST_BYTES = 96e6;
 
-  /** @typedef {{run: string, tag: string, point: {index: number, step: number, wall: number}, sample: number}} Wanted */
+  /**
+   * @typedef {{run: string, tag: string, epoch: string, point: {index: number, step: number}, sample: number}} Wanted
+   * @typedef {{samples: number, width: number, height: number, frames: number, size: number, mime_type: string, wall_time: number|string, reduced: boolean}} Facts
+   * @typedef {{facts: Facts|null, blob: Blob|null, url: string, error: string, samples: number}} Found
+   */
+  /** By address, the latest last. @type {Map<string, Found>} */
+  const kept = new Map();
+  let bytes = 0;
 
-  function query(run, tag, point, sample) {
-    return new URLSearchParams([["run", run], ["tag", tag], ["index", String(point.index)], ["sample", String(sample)]]);
+  function where(wanted, more) {
+    return new URLSearchParams([["run", wanted.run], ["tag", wanted.tag], ["index", String(wanted.point.index)], ["sample", String(wanted.sample)], ...more]);
   }
 
-  function imageUrl(wanted) {
-    const parameters = query(wanted.run, wanted.tag, wanted.point, wanted.sample);
-    // With these two the answer may be cached for good. A time that is not finite cannot be part of a URL.
-    if (Number.isFinite(wanted.point.wall)) {
-      parameters.set("step", String(wanted.point.step));
-      parameters.set("wall_time", String(wanted.point.wall));
+  /** The address of a picture: of the original where `edge` is 0, else of one not much larger than that. */
+  function address(wanted, edge) {
+    return "/api/images/look?" + where(wanted, [["step", String(wanted.point.step)], ["epoch", wanted.epoch], ["edge", String(edge)]]);
+  }
+
+  const downloadAddress = (wanted) => "/api/images/image?" + where(wanted, [["download", "true"]]);
+
+  /** The thumbnail that is large enough for so many CSS pixels. */
+  const edgeFor = (width) => EDGES.find((edge) => edge >= width * Math.min(devicePixelRatio, 2)) || EDGES[EDGES.length - 1];
+
+  function keep(url, found) {
+    kept.set(url, found);
+    bytes += found.blob.size;
+    for (const [oldest, entry] of kept) {
+      if ((kept.size <= MOST_KEPT && bytes <= MOST_BYTES) || oldest === url) break;
+      kept.delete(oldest);
+      bytes -= entry.blob.size;
+      URL.revokeObjectURL(entry.url);
     }
-    return "/api/images/image?" + parameters;
   }
 
-  /** What is known of a picture. */
-  async function describe(wanted) {
-    const answer = await fetch("/api/images/point?" + query(wanted.run, wanted.tag, wanted.point, wanted.sample));
-    if (!answer.ok) return { error: "The server does not have this picture any more.", samples: 0 };
-    return answer.json();
+  /** A picture that is here already. @returns {Found|undefined} */
+  function known(url) {
+    const found = kept.get(url);
+    if (found) {
+      kept.delete(url);
+      kept.set(url, found);
+    }
+    return found;
   }
 
-  function facts(info) {
-    const size = info.size < 1000 ? `${info.size} B` : info.size < 1e6 ? `${(info.size / 1000).toPrecision(3)} kB` : `${(info.size / 1e6).toPrecision(3)} MB`;
-    return `${info.width} × ${info.height} · ${EXTENSIONS[info.mime_type]} · ${size}`;
-  }
+  const nothing = (error, samples) => ({ facts: null, blob: null, url: "", error, samples: samples || 0 });
 
-  /** An image element whose picture is decoded already; rejects where it cannot be. */
-  async function decoded(url) {
-    const image = new Image();
-    image.src = url;
-    await image.decode();
-    return image;
-  }
-
-  /** The picture, or a placeholder that says why there is none. */
-  async function fetchPicture(wanted, url) {
-    let info = { samples: 0, error: "" };
+  /** Fetches a picture; what is wrong with it is in its `error`. Throws only where `signal` ended it. @returns {Promise<Found>} */
+  async function look(wanted, edge, signal) {
+    const url = address(wanted, edge);
+    const there = known(url);
+    if (there) return there;
+    let response;
     try {
-      info = await describe(wanted);
-      if (info.error) throw new Error(info.error);
-      const image = await decoded(url);
-      image.alt = `${wanted.tag}, ${wanted.run}, step ${wanted.point.step}`;
-      image.draggable = false;
-      return { info, image, element: image };
+      response = await fetch(url, { signal });
+      if (!response.ok) return nothing("The server does not have this picture any more.");
+      if ((response.headers.get("content-type") || "").startsWith("application/json")) {
+        const { error, samples } = await response.json();
+        return nothing(sentence(error), samples);
+      }
+      const facts = JSON.parse(response.headers.get("X-Picture"));
+      const blob = await response.blob();
+      const found = { facts, blob, url: URL.createObjectURL(blob), error: "", samples: facts.samples };
+      keep(url, found);
+      return found;
     } catch (error) {
-      const why =
-        info.error ||
-        (info.mime_type
-          ? `The browser cannot decode this ${EXTENSIONS[info.mime_type]} (${facts(info)}); its bytes are damaged.`
-          : "No answer from the server.");
-      const element = make("span", { className: "no-picture" }, icon("alert", 18), make("span", {}, why));
-      return { info, image: null, element };
+      if (signal && signal.aborted) throw error;
+      return nothing("No answer from the server.");
     }
   }
+
+  const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+
+  function fileSize(size) {
+    return size < 1000 ? `${size} B` : size < 1e6 ? `${(size / 1000).toPrecision(3)} kB` : `${(size / 1e6).toPrecision(3)} MB`;
+  }
+
+  /** Size, format, bytes. @param {Facts} facts */
+  function describe(facts) {
+    const frames = facts.frames > 1 ? ` · ${facts.frames} frames` : "";
+    return `${facts.width} × ${facts.height} · ${FORMATS[facts.mime_type]}${frames} · ${fileSize(facts.size)}`;
+  }
+
+  /** What stands in a picture's place. */
+  function placeholder(why) {
+    return make("span", { className: "no-picture", title: why }, icon("alert", 18), make("span", {}, why));
+  }
+
+  const undecodable = (facts) => `The browser cannot decode this ${FORMATS[facts.mime_type]} (${describe(facts)}); its bytes are damaged.`;
 
   /** Pixels stay squares where a small picture is enlarged. */
   function crisp(image) {
-    image.classList.toggle("crisp", image.clientWidth * devicePixelRatio > image.naturalWidth * 1.5);
+    image.classList.toggle("crisp", image.clientWidth * devicePixelRatio > image.naturalWidth * 1.2);
   }
-  const crispAll = () => document.querySelectorAll(".picture img, #large img").forEach(crisp);
+  const crispAll = () => document.querySelectorAll(".picture img").forEach(crisp);
   addEventListener("resize", crispAll);
 
-  images.pictures = { url: imageUrl, fetch: fetchPicture, facts, crisp, crispAll };
+  images.pictures = { address, downloadAddress, edgeFor, look, known, describe, placeholder, undecodable, crisp, crispAll };
 })();

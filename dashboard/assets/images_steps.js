@@ -1,27 +1,32 @@
-// The images panel: the steps of runs and of cards, and which is nearest to another.
+// The images panel: the steps of series and of cards, and which is nearest to another.
 (function () {
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
   const images = (scope.images = scope.images || {});
 
   /**
-   * @typedef {{step: number, nth: number, index: number, wall: number}} Point a run's picture; `nth` counts repeats of a step
+   * @typedef {{step: number, nth: number, index: number}} Point a picture of a series; `nth` counts repeats of a step
    */
 
-  /** A run's pictures in order of their steps. @returns {Point[]} */
-  function points(run) {
-    const steps = scope.elements.numbers(run.steps);
-    const walls = scope.elements.numbers(run.walls);
-    const found = Array.from(steps, (step, index) => ({ step, index, wall: walls[index], nth: 0 }));
+  const sorted = new WeakMap();
+
+  /** The pictures in order of their steps, from a typed array of steps. @returns {Point[]} */
+  function points(spec) {
+    let found = sorted.get(spec);
+    if (found) return found;
+    found = Array.from(scope.elements.numbers(spec), (step, index) => ({ step, index, nth: 0 }));
     found.sort((a, b) => a.step - b.step || a.index - b.index);
     for (let i = 1; i < found.length; i += 1) if (found[i].step === found[i - 1].step) found[i].nth = found[i - 1].nth + 1;
+    sorted.set(spec, found);
     return found;
   }
 
-  /** All steps of all runs of a card. */
-  function positions(runs) {
+  /** All steps of several lists of points. @param {Point[][]} lists */
+  function positions(lists) {
+    const different = [...new Set(lists)];
+    if (different.length === 1) return different[0];
     const all = new Map();
-    for (const point of runs.flatMap((run) => run.points)) {
+    for (const point of different.flat()) {
       const at = `${point.step}:${point.nth}`;
       if (!all.has(at)) all.set(at, point);
     }
@@ -29,18 +34,18 @@
   }
 
   /** Index of the point nearest to a step; of several at that step the one of the same repeat, or the last. */
-  function nearest(sorted, step, nth) {
+  function nearest(points_, step, nth) {
     let low = 0;
-    let high = sorted.length - 1;
+    let high = points_.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (sorted[middle].step < step) low = middle + 1;
+      if (points_[middle].step < step) low = middle + 1;
       else high = middle;
     }
-    if (low > 0 && Math.abs(sorted[low - 1].step - step) < Math.abs(sorted[low].step - step)) low -= 1;
-    const at = sorted[low].step;
-    while (low + 1 < sorted.length && sorted[low + 1].step === at && sorted[low].nth < nth) low += 1;
-    while (low > 0 && sorted[low - 1].step === at && sorted[low].nth > nth) low -= 1;
+    if (low > 0 && Math.abs(points_[low - 1].step - step) < Math.abs(points_[low].step - step)) low -= 1;
+    const at = points_[low].step;
+    while (low + 1 < points_.length && points_[low + 1].step === at && points_[low].nth < nth) low += 1;
+    while (low > 0 && points_[low - 1].step === at && points_[low].nth > nth) low -= 1;
     return low;
   }
 

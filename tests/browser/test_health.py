@@ -188,7 +188,7 @@ def test_first_pass_is_shown_in_the_header_and_moves_nothing(
     write_run(logdir, "b")
     dashboard = serve(logdir)
     page.goto(dashboard.url)
-    expect(page.locator(".scalars-card .scatterlayer .trace").first).to_be_visible()
+    expect(page.locator(".scalars-card.drawn canvas").first).to_be_visible()
     places = "() => [...document.querySelectorAll('header > *')].map(e => JSON.stringify(e.getBoundingClientRect()))"
     before = page.evaluate(places)
     whole = dashboard.live.snapshot()

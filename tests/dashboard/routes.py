@@ -6,7 +6,7 @@ from fastapi.testclient import TestClient
 
 from dashboard.app import build_app
 from dashboard.live import Live
-from dashboard.panels import COMPANION_PATTERNS
+from dashboard.panels.registry import COMPANION_PATTERNS
 from summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 

@@ -5,6 +5,7 @@ from types import MappingProxyType
 import pytest
 
 from dashboard.health import Progress, progress
+from dashboard.panels.health.columns import columns
 from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
 from dashboard.panels.health.report import Condition, Verdict, condition, table_row, verdict, worst_first
 from dashboard.state import View, decode
@@ -15,7 +16,12 @@ from tests.dashboard.media import client_of
 
 WHOLE = FileHealth("a/events", "a", 1000, 1000, 20, (), 0, False)
 DAMAGED = replace(
-    WHOLE, path="b/events", run="b", damages=(Damage(40, 12, "bad"), Damage(90, 8, "bad")), damage_count=2
+    WHOLE,
+    path="b/events",
+    run="b",
+    damages=(Damage(40, 12, "bad"), Damage(90, 8, "bad")),
+    damage_count=2,
+    skipped_bytes=20,
 )
 CUT = replace(WHOLE, path="c/events", run="c", bytes_read=960, waiting=True)
 CLOSED = FileHealth("d/events", "d", 0, 500, 0, (), 0, False, "Permission denied")
@@ -46,7 +52,7 @@ def test_state_in_words(file: FileHealth, expected: Condition) -> None:
 
 
 def test_row_of_a_damaged_file() -> None:
-    assert table_row(replace(DAMAGED, path="b/c/events.7", damage_count=5, superseded=3)) == {
+    assert table_row(replace(DAMAGED, path="b/c/events.7", damage_count=5, superseded=3, skipped_bytes=77)) == {
         "path": "b/c/events.7",
         "file": "events.7",
         "run": "b",
@@ -54,16 +60,27 @@ def test_row_of_a_damaged_file() -> None:
         "size": 1000,
         "read": 1000,
         "stretches": 5,
-        "skipped": 20,
-        "all": False,
+        "skipped": 77,
         "superseded": 3,
         "state": "damaged",
         "severity": "bad",
     }
 
 
-def test_files_with_loss_come_first() -> None:
-    assert [file.run for file in worst_first([CUT, CLOSED, WHOLE, DAMAGED])] == ["b", "d", "a", "c"]
+def test_files_with_loss_come_first_and_then_those_that_wait() -> None:
+    assert [file.run for file in worst_first([CUT, CLOSED, WHOLE, DAMAGED])] == ["b", "d", "c", "a"]
+
+
+def test_the_column_of_superseded_points_is_there_if_there_are_any() -> None:
+    shown = [
+        [column["field"] for column in columns([table_row(file)]) if not column["hide"]]
+        for file in (replace(WHOLE, superseded=3), WHOLE)
+    ]
+    rest = ["records", "read", "size"]
+    assert shown == [
+        ["run", "file", "state", "stretches", "skipped", "superseded", *rest],
+        ["run", "file", "state", "stretches", "skipped", *rest],
+    ]
 
 
 def test_verdict_without_loss_is_good_news() -> None:
@@ -78,13 +95,13 @@ def test_verdict_without_loss_is_good_news() -> None:
 
 
 def test_verdict_counts_every_kind_of_loss() -> None:
-    more = replace(DAMAGED, damage_count=200)
+    more = replace(DAMAGED, damage_count=200, skipped_bytes=3000)
     assert verdict([WHOLE, DAMAGED, more, CLOSED], 7, loading=True) == Verdict(
         "bad",
         "2 of 4 files are damaged, 1 cannot be opened",
         (
             "60 records, 3 kB read",
-            "202 stretches skipped as unreadable, at least 40 B; everything else is shown",
+            "202 stretches skipped as unreadable, 3.02 kB; everything else is shown",
             "7 points superseded by a restart; start with --keep-superseded to see all",
         ),
     )
@@ -112,12 +129,12 @@ def test_progress_in_percent(at: Progress, percent: float) -> None:
 @pytest.mark.parametrize(
     ("query", "runs"),
     [
-        ("", ["b", "d", "a", "c"]),
+        ("", ["b", "d", "c", "a"]),
         ("health.show=bad", ["b", "d"]),
         ("health.filter=%5E[ab]/", ["b", "a"]),
         ("health.filter=%5E[ab]/&health.show=bad", ["b"]),
-        ("health.filter=[&health.show=odd", ["b", "d", "a", "c"]),
-        ("run_filter=nothing&runs=none", ["b", "d", "a", "c"]),
+        ("health.filter=[&health.show=odd", ["b", "d", "c", "a"]),
+        ("run_filter=nothing&runs=none", ["b", "d", "c", "a"]),
     ],
 )
 def test_files_are_chosen_whichever_runs_are_shown(query: str, runs: list[str]) -> None:
@@ -161,9 +178,8 @@ def test_tables_as_csv(tmp_path: Path) -> None:
     files = client.get("/api/health/files.csv")
     assert files.headers["content-disposition"] == 'attachment; filename="event_files.csv"'
     assert files.text.splitlines() == [
-        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Skipped bytes are all,"
-        "Superseded points,State",
-        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},yes,0,damaged',
+        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,State",
+        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,damaged',
     ]
     damages = client.get("/api/health/damages.csv", params={"file": path})
     assert damages.text.splitlines() == [

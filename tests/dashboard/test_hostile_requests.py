@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from dashboard.api.bodies import LARGEST_BODY
 from dashboard.app import build_app
 from dashboard.live import Live
-from dashboard.panels import COMPANION_PATTERNS
+from dashboard.panels.registry import COMPANION_PATTERNS
 from summary.follow import Follower
 from summary.logdir import Logdir
 

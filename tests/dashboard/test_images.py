@@ -1,3 +1,5 @@
+import json
+import zipfile
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -5,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient
+from httpx import Response
 from PIL import Image
 
+from dashboard.arrays import typed
 from dashboard.panels.images.pictures import sniff
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
@@ -30,13 +34,15 @@ def legacy(content: bytes) -> Summary:
 
 @pytest.fixture
 def client(tmp_path: Path) -> TestClient:
-    """Steps 0 and 10 with two samples, then an SVG, then a GIF."""
+    """Steps 0 and 10 with two samples, then an SVG, a GIF, a PNG without its header, and nothing."""
     with SummaryWriter(str(tmp_path / "a")) as writer:
         for step in (0, 10):
             pixels = np.full((2, 1, 2, 3), step, np.uint8)
             writer.add_images("digit", pixels, step, walltime=100.0 + step)
         writer.add_summary(legacy(SVG), 20, walltime=120.0)
         writer.add_summary(legacy(encoded("GIF")), 30, walltime=130.5)
+        writer.add_summary(legacy(b"\x89PNG\r\n\x1a\nIHDR"), 40, walltime=140.0)
+        writer.add_summary(legacy(b""), 50, walltime=150.0)
     return client_of(tmp_path)
 
 
@@ -76,14 +82,6 @@ def test_known_picture_is_not_sent_again(client: TestClient) -> None:
     assert (again.status_code, again.content, other.status_code) == (304, b"", 200)
 
 
-def test_picture_of_a_named_moment_is_cached_for_good(client: TestClient) -> None:
-    right = client.get("/api/images/image", params={**WHERE, "index": 3, "step": 30, "wall_time": 130.5})
-    wrong = client.get("/api/images/image", params={**WHERE, "index": 3, "step": 31, "wall_time": 130.5})
-    assert right.headers["cache-control"] == "private, max-age=86400, immutable"
-    assert right.headers["content-type"] == "image/gif"
-    assert wrong.status_code == 404
-
-
 def test_svg_is_never_served(client: TestClient) -> None:
     answer = client.get("/api/images/image", params={**WHERE, "index": 2})
     assert answer.status_code == 422
@@ -96,31 +94,97 @@ def test_download_is_named_after_run_tag_and_step(client: TestClient) -> None:
     assert answer.headers["content-disposition"] == 'attachment; filename="a_digit_step30_0.gif"'
 
 
-def test_point_says_what_is_there_or_why_nothing_is(client: TestClient) -> None:
-    def point(index: int, sample: int = 0) -> Any:
-        return client.get("/api/images/point", params={**WHERE, "index": index, "sample": sample}).json()
+def look(client: TestClient, index: int, step: int, **more: Any) -> Response:
+    series_epoch = client.get("/api/images/steps", params=WHERE).json()["epoch"]
+    where = {**WHERE, "index": index, "step": step, "epoch": series_epoch, **more}
+    answer: Response = client.get("/api/images/look", params=where)
+    return answer
 
-    size = len(client.get("/api/images/image", params={**WHERE, "index": 0, "sample": 1}).content)
-    assert point(0, 1) == {"samples": 2, "width": 3, "height": 2, "size": size, "mime_type": "image/png", "error": ""}
-    assert point(3, 1)["error"] == "there is no sample 1: this step has 1 picture"
-    assert point(2) == {
-        "samples": 1,
+
+def test_look_sends_a_picture_with_what_is_known_of_it_for_good(client: TestClient) -> None:
+    original = client.get("/api/images/image", params={**WHERE, "index": 1, "sample": 1}).content
+    answer = look(client, 1, 10, sample=1)
+    assert answer.content == original
+    assert answer.headers["cache-control"] == "private, max-age=86400, immutable"
+    assert json.loads(answer.headers["x-picture"]) == {
+        "samples": 2,
         "width": 3,
         "height": 2,
-        "size": 0,
-        "mime_type": "",
-        "error": "71 B that are no PNG, JPEG, GIF, WebP or BMP; they begin with b'<svg xml'",
+        "frames": 1,
+        "size": len(original),
+        "mime_type": "image/png",
+        "wall_time": 110.0,
+        "reduced": False,
     }
+
+
+@pytest.mark.parametrize(
+    ("index", "step", "sample", "error"),
+    [
+        (3, 30, 1, "there is no sample 1: this step has 1 picture"),
+        (2, 20, 0, "71 B that are no PNG, JPEG, GIF, WebP or BMP; they begin with b'<svg xml'"),
+        (4, 40, 0, "the picture is damaged: its header cannot be read (12 B)"),
+        (5, 50, 0, "the picture is empty: 0 bytes"),
+        (0, 99, 0, "the run was started again, and this picture is gone"),
+    ],
+)
+def test_look_says_why_there_is_no_picture(client: TestClient, index: int, step: int, sample: int, error: str) -> None:
+    answer = look(client, index, step, sample=sample, edge=64)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "private, no-cache")
+    assert answer.json() == {"error": error, "samples": 2 if index == 0 else 1}
+
+
+def test_look_of_another_epoch_is_refused(client: TestClient) -> None:
+    answer = look(client, 0, 0, epoch="0000")
+    assert answer.json()["error"] == "the run was started again, and this picture is gone"
+
+
+def test_steps_and_catalog_list_what_there_is(client: TestClient) -> None:
+    steps = client.get("/api/images/steps", params=WHERE).json()
+    assert steps["steps"] == typed(np.array([0, 10, 20, 30, 40, 50]))
+    catalog = client.get("/api/images/catalog").json()
+    assert catalog["tags"] == ["digit"]
+    assert [(run["run"], run["tags"]) for run in catalog["runs"]] == [("a", [0])]
+    assert client.get("/api/images/catalog", params={"view": "hide=a"}).json() == {"tags": [], "runs": []}
+
+
+def zipped(client: TestClient, wanted: Any) -> dict[str, bytes]:
+    answer = client.post("/api/images/zip", json=wanted)
+    assert answer.status_code == 200
+    with zipfile.ZipFile(BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_pictures_come_in_a_zip_file_that_says_what_is_missing(client: TestClient) -> None:
+    files = zipped(
+        client, [["a", "digit", 1, 10, 1], ["a", "digit", 3, 30, 0], ["a", "digit", 1, 99, 0], ["b", "x", 0, 0, 0]]
+    )
+    second = client.get("/api/images/image", params={**WHERE, "index": 1, "sample": 1}).content
+    assert files == {
+        "a/digit/10_sample1.png": second,
+        "a/digit/30.gif": encoded("GIF"),
+        "left_out.txt": b"a\tdigit\tstep 99\tsample 0\tthe run was started again\n"
+        b"b\tx\tstep 0\tsample 0\tthe run has no images of that tag any more\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [(b"{", 422), (b"[1]", 422), (json.dumps([["a", "digit", 0, 0, 0]] * 5001).encode(), 413)]
+)
+def test_a_list_of_pictures_that_is_none_is_refused(client: TestClient, body: bytes, status: int) -> None:
+    assert client.post("/api/images/zip", content=body).status_code == status
 
 
 @pytest.mark.parametrize(
     ("path", "changed", "status"),
     [
-        ("image", {"index": 4}, 404),
+        ("image", {"index": 6}, 404),
         ("image", {"index": 0, "run": "b"}, 404),
         ("image", {"index": -1}, 422),
         ("image", {"index": 0, "sample": 2}, 422),
-        ("point", {"index": 4}, 404),
+        ("steps", {"tag": "other"}, 404),
+        ("look", {"index": 0, "step": 0, "epoch": "x", "edge": 100}, 422),
     ],
 )
 def test_what_is_not_there_is_said(client: TestClient, path: str, changed: dict[str, Any], status: int) -> None:

@@ -118,8 +118,17 @@ def test_routes(tmp_path: Path) -> None:
     ]
     entries = client.get("/api/text/entries", params={**where, "start": 0, "stop": 9}).json()
     assert entries[-2:] == [
-        {"index": 1, "step": 2, "wall": 101.0, "html": table, "notice": "", "error": ""},
-        {"index": 0, "step": 1, "wall": 100.0, "html": "<p><em>x</em> &lt;b&gt;</p>", "notice": "", "error": ""},
+        {"index": 1, "step": 2, "wall": 101.0, "html": table, "notice": "", "error": "", "form": "table", "words": []},
+        {
+            "index": 0,
+            "step": 1,
+            "wall": 100.0,
+            "html": "<p><em>x</em> &lt;b&gt;</p>",
+            "notice": "",
+            "error": "",
+            "form": "text",
+            "words": [],
+        },
     ]
     raw = client.get("/api/text/raw", params={**where, "index": 0})
     assert (raw.text, raw.headers["content-type"]) == ("*x* <b>", "text/plain; charset=utf-8")

@@ -1,29 +1,25 @@
-"""The images panel: one card per tag, with a picture of every shown run at one step."""
+"""The images panel: galleries of pictures by tag, by run, or as film strips of steps."""
 
 from collections.abc import Mapping
 from typing import Any
 
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
-from dashboard.arrays import typed
+from dashboard.arrays import TypedArray, typed
 from dashboard.colors import RunColor
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
-from dashboard.icons import icon
+from dashboard.controls import setting_id, view_input
 from dashboard.live import Live
-from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
-from dashboard.panels.images.routes import make_router
-from dashboard.state import Setting, View, choice, flag, names, number
+from dashboard.panels.cards import CardGrid, Draw, frame, shown_series, tag_keys
+from dashboard.panels.images.routes import epoch, make_router
+from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
+from dashboard.panels.images.toolbar import toolbar
+from dashboard.state import Setting, View
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Snapshot
+from summary.snapshot import Series, Snapshot
 
-BRIGHTNESS = number("images.brightness", 1.0, 0.0, 2.0)
-CONTRAST = number("images.contrast", 1.0, 0.0, 5.0)
-SIZE = choice("images.size", "fit", ("fit", "actual"))
-LINK = flag("images.link", False)
-STEPS = names("images.step")
-"""``TAG:STEP`` for every card whose slider is not at the end."""
+_RUN = "run:"
+_TAG = "tag:"
 
 
 class ImagesPanel:
@@ -36,14 +32,14 @@ class ImagesPanel:
     def __init__(self) -> None:
         self._grid = CardGrid(
             panel=self.name,
-            keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
+            keys=keys,
             card=card,
             target="data",
             depends=depends,
             draw=draw,
             nothing="No shown run has images",
         )
-        self.settings: tuple[Setting[Any], ...] = (BRIGHTNESS, CONTRAST, SIZE, LINK, STEPS, *self._grid.settings)
+        self.settings: tuple[Setting[Any], ...] = (*SETTINGS, *self._grid.settings)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return PLUGIN_NAME in snapshot.kinds
@@ -76,68 +72,56 @@ class ImagesPanel:
         return make_router(live)
 
 
-def toolbar(view: View) -> html.Div:
-    """Tag filter, brightness, contrast, size, link."""
-    return html.Div(
-        [
-            tag_filter_input(view),
-            adjustment(BRIGHTNESS, view, "Brightness", 2.0),
-            adjustment(CONTRAST, view, "Contrast", 5.0),
-            html.Button(
-                icon("reset", 14),
-                id="images-reset",
-                className="icon-button",
-                title="Brightness and contrast as in the pictures",
-            ),
-            segmented(SIZE, view, {"fit": "Fit", "actual": "Actual size"}, "Size of pictures"),
-            switch(LINK, view, "Link steps of all cards"),
-        ],
-        className="toolbar",
-    )
+def keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+    """A card for every tag, or for every run that has pictures."""
+    if GROUP.of(view) == "run":
+        runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
+        return [("Runs", _RUN + run) for run in runs]
+    return [(group, _TAG + tag) for group, tag in tag_keys(snapshot, view, PLUGIN_NAME)]
 
 
-def adjustment(setting: Setting[float], view: View, label: str, most: float) -> html.Label:
-    """A slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
-    slider = dmc.Slider(
-        id=setting_id(setting.name),
-        value=setting.of(view),
-        min=0,
-        max=most,
-        step=0.01,
-        precision=2,
-        size="xs",
-        updatemode="drag",
-        label=None,
-        className="adjust",
-        **{"aria-label": label},
-    )
-    shown = html.Output(f"{setting.of(view):.0%}", className="adjusted", **{"data-setting": setting.name})
-    return html.Label([html.Span(label), slider, shown], className="field")
+def series_of(key: str, on: Draw) -> list[Series]:
+    """What a card shows: the series of its tag, or those of its run whose tags pass the filter."""
+    if key.startswith(_TAG):
+        return on.series_of_tag(key.removeprefix(_TAG), PLUGIN_NAME)
+    run = key.removeprefix(_RUN)
+    return [series for series in shown_series(on.snapshot, on.view, PLUGIN_NAME) if series.run == run]
 
 
-def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, which ``assets/images.js`` fills."""
-    data = dcc.Store(id={"type": "images-data", "key": tag})
-    return frame(tag, tag, "images", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
+def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one tag or run, which ``assets/images.js`` fills."""
+    data = dcc.Store(id={"type": "images-data", "key": key})
+    body = html.Div([data, html.Div(className="fill")], className="card-body")
+    return frame(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
 
 
-def depends(tag: str, on: Draw) -> object:
+def depends(key: str, on: Draw) -> object:
     """What a card is made of."""
-    return [(series.run, series.version) for series in on.series_of_tag(tag, PLUGIN_NAME)]
+    return GROUP.of(on.view), [(s.run, s.tag, s.version, on.colors[s.run]) for s in series_of(key, on)]
 
 
-def draw(tag: str, on: Draw) -> dict[str, Any]:
-    """Runs of a card with their colours, steps and wall times; the pictures are asked for when they are looked at."""
-    return {
-        "tag": tag,
-        "runs": [
+def draw(key: str, on: Draw) -> dict[str, Any]:
+    """Series of a card with their colours and steps; the pictures are asked for when they are looked at.
+
+    Runs of one program mostly log at the same steps, so these are sent once for all series that share them.
+    """
+    places: dict[bytes, int] = {}
+    steps: list[TypedArray] = []
+    drawn: list[dict[str, Any]] = []
+    for series in series_of(key, on):
+        content = series.steps.tobytes()
+        if content not in places:
+            places[content] = len(steps)
+            steps.append(typed(series.steps))
+        color = on.colors[series.run]
+        drawn.append(
             {
                 "run": series.run,
-                "light": on.colors[series.run].light,
-                "dark": on.colors[series.run].dark,
-                "steps": typed(series.steps),
-                "walls": typed(series.wall_times),
+                "tag": series.tag,
+                "light": color.light,
+                "dark": color.dark,
+                "steps": places[content],
+                "epoch": epoch(series),
             }
-            for series in on.series_of_tag(tag, PLUGIN_NAME)
-        ],
-    }
+        )
+    return {"key": key, "group": GROUP.of(on.view), "series": drawn, "steps": steps}

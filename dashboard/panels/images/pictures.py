@@ -7,7 +7,6 @@ from typing import Final
 from dashboard.numbers import counted, file_size
 from summary.kinds.base import PayloadError
 from summary.kinds.image import Images
-from summary.snapshot import Series
 
 _SIGNATURES: Final = (
     ("image/png", 0, b"\x89PNG\r\n\x1a\n"),
@@ -39,20 +38,6 @@ class Picture:
         return f'"{blake2b(self.data, digest_size=12).hexdigest()}"'
 
 
-@dataclass(frozen=True)
-class Point:
-    """What is known of the pictures at one step; all zeros where they cannot be read."""
-
-    samples: int
-    width: int
-    height: int
-    size: int
-    """Bytes of the sample asked for."""
-    mime_type: str
-    error: str
-    """Why there is no picture; empty if there is one."""
-
-
 def sniff(data: bytes) -> str:
     """The MIME type by the first bytes.
 
@@ -77,17 +62,3 @@ def picture(images: Images, sample: int) -> Picture:
         raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'picture')}")
     data = images.encoded[sample]
     return Picture(sniff(data), data)
-
-
-def describe(series: Series, index: int, sample: int) -> Point:
-    """What a point of a series holds, or why it cannot be shown."""
-    try:
-        images: Images = series.read(index)
-    except PayloadError as error:
-        return Point(0, 0, 0, 0, "", str(error))
-    samples = len(images.encoded)
-    try:
-        found = picture(images, sample)
-    except PayloadError as error:
-        return Point(samples, images.width, images.height, 0, "", str(error))
-    return Point(samples, images.width, images.height, len(found.data), found.mime_type, "")

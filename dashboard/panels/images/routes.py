@@ -1,18 +1,27 @@
-"""The pictures' bytes over HTTP, and what is known of them."""
+"""The pictures' bytes over HTTP, what is known of them, which there are, and many of them in one ZIP file."""
 
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import Response
+import msgspec
+import orjson
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from dashboard.api.bodies import Body
 from dashboard.api.downloads import attachment
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.arrays import typed
+from dashboard.controls import fingerprint
 from dashboard.live import Live
-from dashboard.panels.images.pictures import EXTENSIONS, Picture, describe, picture
+from dashboard.media_files import Wanted, chosen_files, zip_stream
+from dashboard.numbers import count, counted, json_number
+from dashboard.panels.cards import Draw
+from dashboard.panels.images.pictures import EXTENSIONS, Picture, picture
+from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
+from dashboard.state import MAX_QUERY, decode
 from summary.kinds.base import PayloadError
-from summary.kinds.image import PLUGIN_NAME
+from summary.kinds.image import PLUGIN_NAME, Images
 from summary.snapshot import Series
 
 SAFE_HEADERS: Final = {
@@ -22,6 +31,19 @@ SAFE_HEADERS: Final = {
 }
 LOOK_AGAIN: Final = "private, no-cache"
 UNCHANGING: Final = "private, max-age=86400, immutable"
+FACTS_HEADER: Final = "X-Picture"
+"""Carries, as JSON, what is known of a picture beside its bytes."""
+MOST_ZIPPED: Final = 5_000
+"""Pictures of one ZIP file."""
+
+
+def epoch(series: Series) -> str:
+    """Changes where points of a series may have become others: the run was started again, or written anew.
+
+    Points that are added leave it as it is, so that with it and its step the picture of an index is one for ever.
+    """
+    first = float(series.wall_times[0]) if len(series) else 0.0
+    return fingerprint((first, series.superseded))
 
 
 def read_picture(series: Series, index: int, sample: int) -> Picture:
@@ -46,35 +68,117 @@ def answer(request: Request, found: Picture, headers: dict[str, str]) -> Respons
     return Response(found.data, media_type=found.mime_type, headers=headers)
 
 
-def check_moment(series: Series, index: int, step: int | None, wall_time: float | None) -> bool:
-    """Whether a client named the moment of a point, which makes the answer one for ever.
+def look_at(
+    series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails
+) -> tuple[Picture, dict[str, Any]]:
+    """A picture and what is known of it: the original, or where ``edge`` is not 0 one of at most that size.
 
     Raises:
-        HTTPException: 404 where the point is of another moment, because the run was started again.
+        PayloadError: it cannot be read or drawn.
     """
-    if step is None or wall_time is None:
-        return False
-    if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
-        return True
-    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+    images: Images = series.read(index)
+    original = picture(images, sample)
+    made = thumbnails.of(original, edge) if edge else Small(original, shape(original.data), False)
+    facts = {
+        "samples": len(images.encoded),
+        "width": made.shape.width,
+        "height": made.shape.height,
+        "frames": made.shape.frames,
+        "size": len(original.data),
+        "mime_type": original.mime_type,
+        "wall_time": json_number(float(series.wall_times[index])),
+        "reduced": made.reduced,
+    }
+    return made.picture, facts
+
+
+def samples_at(series: Series, index: int) -> int:
+    """How many pictures a point has; 0 where it cannot be read."""
+    try:
+        return len(series.read(index).encoded)
+    except (PayloadError, IndexError):
+        return 0
+
+
+def said(series: Series, index: int, why: str) -> Response:
+    """The answer in place of a picture. It is no HTTP error: damage is data, and nothing went wrong on the way."""
+    return JSONResponse({"error": why, "samples": samples_at(series, index)}, headers={"Cache-Control": LOOK_AGAIN})
+
+
+def catalog(on: Draw) -> dict[str, Any]:
+    """All tags of the shown runs, and each of these runs with its colours and the places of its tags."""
+    places: dict[str, int] = {}
+    runs = [
+        {
+            "run": run,
+            "light": on.colors[run].light,
+            "dark": on.colors[run].dark,
+            "tags": [places.setdefault(series.tag, len(places)) for series in found],
+        }
+        for run in on.shown_runs
+        if (found := on.snapshot.runs[run].of_kind(PLUGIN_NAME))
+    ]
+    return {"tags": list(places), "runs": runs}
+
+
+def wanted_of(body: bytes) -> list[Wanted]:
+    """The pictures that a request names: a JSON array of ``[run, tag, index, step, sample]``.
+
+    Raises:
+        HTTPException: 413 where there are too many, 422 where it is something else.
+    """
+    try:
+        wanted = msgspec.json.decode(body, type=list[Wanted])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise HTTPException(422, f"Expected an array of [run, tag, index, step, sample]: {error}.") from error
+    if len(wanted) > MOST_ZIPPED:
+        raise HTTPException(413, f"{counted(len(wanted), 'picture')} asked for; a ZIP file holds {count(MOST_ZIPPED)}.")
+    return wanted
 
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
     routes = APIRouter()
+    thumbnails = Thumbnails()
 
-    @routes.get("/point")
-    def point(
+    @routes.get("/catalog")
+    def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> dict[str, Any]:
+        """What the runs that a view shows have: all tags, and each run's colours and places of its tags."""
+        return catalog(Draw(live.snapshot(), decode(view), "light", {}))
+
+    @routes.get("/steps")
+    def steps(run: RunName, tag: TagName) -> dict[str, Any]:
+        """The steps of one tag of one run, and its epoch, which `/look` takes."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        return {"steps": typed(series.steps), "epoch": epoch(series)}
+
+    @routes.get("/look", response_class=Response)
+    def look(
+        request: Request,
         run: RunName,
         tag: TagName,
         index: Index,
+        step: int,
+        epoch_: Annotated[str, Query(alias="epoch", max_length=40)],
         sample: Index = 0,
-    ) -> dict[str, Any]:
-        """What is known of the pictures at one step, or why they cannot be shown."""
+        edge: Annotated[int, Query(ge=0)] = 0,
+    ) -> Response:
+        """A picture and, in the header X-Picture, what is known of it; or JSON that says why there is none.
+
+        Without ``edge`` it is the original; with it, at most that size. Whether the point is the one that the client
+        means is told by its step and the series' epoch.
+        """
+        if edge and edge not in EDGES:
+            raise HTTPException(422, f"edge is {edge}, expected 0 or one of {', '.join(map(str, EDGES))}.")
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
-        if index >= len(series):
-            raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
-        return asdict(describe(series, index, sample))
+        if index >= len(series) or int(series.steps[index]) != step or epoch(series) != epoch_:
+            return said(series, index, "the run was started again, and this picture is gone")
+        try:
+            sent, facts = look_at(series, index, sample, edge, thumbnails)
+        except PayloadError as error:
+            return said(series, index, str(error))
+        headers = {FACTS_HEADER: orjson.dumps(facts).decode(), "Cache-Control": UNCHANGING}
+        return answer(request, sent, headers)
 
     @routes.get("/image", response_class=Response)
     def image(
@@ -83,17 +187,21 @@ def make_router(live: Live) -> APIRouter:
         tag: TagName,
         index: Index,
         sample: Index = 0,
-        step: int | None = None,
-        wall_time: float | None = None,
         download: bool = False,
     ) -> Response:
-        """The bytes of one picture, by its place in the series; cached for good if its step and time are given too."""
+        """The bytes of one picture, as they were logged, by its place in the series."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
-        headers = {"Cache-Control": UNCHANGING} if check_moment(series, index, step, wall_time) else {}
         found = read_picture(series, index, sample)
-        if download:
-            name = f"{run}_{tag}_step{int(series.steps[index])}_{sample}"
-            headers |= attachment(name, EXTENSIONS[found.mime_type])
-        return answer(request, found, headers)
+        if not download:
+            return answer(request, found, {})
+        name = f"{run}_{tag}_step{int(series.steps[index])}_{sample}"
+        return answer(request, found, attachment(name, EXTENSIONS[found.mime_type]))
+
+    @routes.post("/zip", response_class=Response)
+    def zipped(body: Body) -> Response:
+        """Pictures as they were logged, in one ZIP file; which could not be read is said in a text file in it."""
+        files = chosen_files(live.snapshot(), wanted_of(body), PLUGIN_NAME)
+        headers = {**SAFE_HEADERS, "Cache-Control": "no-store", **attachment("images", "zip")}
+        return StreamingResponse(zip_stream(files), media_type="application/zip", headers=headers)
 
     return routes

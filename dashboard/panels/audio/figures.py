@@ -1,0 +1,179 @@
+"""Waveforms and spectrograms: pure functions from a stretch of sound to as many numbers as there are pixels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.panels.audio.wav import Wav
+
+Scale: TypeAlias = Literal["linear", "mel"]
+
+FFT_SIZES: Final = (512, 1024, 2048, 4096)
+MOST_CHANNELS: Final = 8
+"""Channels that are drawn."""
+MOST_WIDTH: Final = 4096
+MOST_HEIGHT: Final = 1024
+LEVELS_PER_DB: Final = 2
+"""A spectrogram's byte 255 is its `Spectrogram.top`, each one below is half a decibel less."""
+
+_AT_A_TIME: Final = 1 << 20
+"""Numbers that are worked on at once."""
+_MOST_TRANSFORMED: Final = 1 << 24
+"""Numbers that go through Fourier transforms for one picture: about half a second's work."""
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The lowest and the highest number of each pixel."""
+
+    bounds: NDArray[np.float32]
+    """[channels, width, 2]; NaN where a pixel has no finite number."""
+    not_finite: int
+    """Numbers that are NaN or infinite, which no pixel shows."""
+
+
+@dataclass(frozen=True)
+class Spectrogram:
+    """Levels over time and frequency."""
+
+    levels: NDArray[np.uint8]
+    """[height, width], the highest frequency first; 0 is silence, and whatever is more than 127 dB below ``top``."""
+    top: float
+    """Decibels of level 255: 0, or what the loudest exceeds it by. 0 dB is a sine of full scale."""
+    is_whole: bool
+    """Every frame went in; otherwise each pixel is the loudest of some windows in it."""
+
+
+def envelope(wav: Wav, start: int, stop: int, width: int) -> Envelope:
+    """The waveform of a stretch, of the first `MOST_CHANNELS` channels.
+
+    Args:
+        wav: the clip.
+        start: first frame.
+        stop: end of the stretch, after its last frame.
+        width: pixels; where the stretch has fewer frames, each frame is one.
+    """
+    start, stop = _within(wav, start, stop)
+    frames = stop - start
+    width = min(width, frames)
+    channels = min(wav.channels, MOST_CHANNELS)
+    if width == 0:
+        return Envelope(np.empty((channels, 0, 2), np.float32), 0)
+    # A pixel of a very long stretch is made of parts, so that memory stays bounded.
+    parts = -(-frames * wav.channels // (width * _AT_A_TIME))
+    edges = start + np.arange(width * parts + 1) * frames // (width * parts)
+    bounds = np.empty((2, width * parts, channels), np.float32)
+    not_finite = 0
+    for first, last in _blocks(width * parts, max(1, _AT_A_TIME * parts * width // (frames * wav.channels))):
+        sound = wav.read(int(edges[first]), int(edges[last]))[:, :channels]
+        finite = np.isfinite(sound)
+        if not finite.all():
+            not_finite += int(sound.size - finite.sum())
+            sound = np.where(finite, sound, np.float32(np.nan))
+        at = edges[first:last] - edges[first]
+        bounds[0, first:last] = np.fmin.reduceat(sound, at, axis=0)
+        bounds[1, first:last] = np.fmax.reduceat(sound, at, axis=0)
+    of_parts = bounds.reshape(2, width, parts, channels)
+    low, high = np.fmin.reduce(of_parts[0], axis=1), np.fmax.reduce(of_parts[1], axis=1)
+    return Envelope(np.ascontiguousarray(np.stack([low, high], axis=-1).transpose(1, 0, 2)), not_finite)
+
+
+def spectrogram(
+    wav: Wav, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
+) -> Spectrogram:
+    """The amplitude spectrum over time, by Fourier transforms of overlapping periodic Hann windows.
+
+    A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel is the loudest of its windows, which lie half
+    a window apart or closer, and of its frequencies; where it has none, the frequency nearest to its middle. Beyond
+    the clip's ends is silence; what is not finite counts as silence.
+
+    Args:
+        wav: the clip.
+        start: first frame.
+        stop: end of the stretch, after its last frame.
+        width: most pixels in time; short stretches have fewer, an eighth of a window apart.
+        height: most pixels in frequency, from 0 to half of the rate; there are no more than frequencies.
+        fft: frames of a window.
+        scale: equal steps of a pixel in hertz, or in mel.
+        channel: counted from 0; None for the mean of all.
+    """
+    start, stop = _within(wav, start, stop)
+    frames = stop - start
+    width = min(width, -(-8 * frames // fft))
+    height = min(height, fft // 2 + 1)
+    if width == 0:
+        return Spectrogram(np.zeros((height, 0), np.uint8), 0.0, True)
+    wanted = max(1, -(-2 * frames // (width * fft)))
+    windows = min(wanted, max(1, _MOST_TRANSFORMED // (width * fft)))
+    centres = start + (np.arange(width * windows) + 0.5) * frames / (width * windows)
+    first_frames = np.rint(centres - fft / 2).astype(np.int64)
+    columns = np.empty((width, height), np.float32)
+    rows = _rows(height, fft, wav.rate, scale)
+    for first, last in _blocks(width, max(1, _AT_A_TIME // (windows * fft))):
+        loudness = _spectra(wav, first_frames[first * windows : last * windows], fft, channel)
+        loudest = loudness.reshape(last - first, windows, -1).max(axis=1)
+        columns[first:last] = np.maximum.reduceat(np.pad(loudest, ((0, 0), (0, 1))), rows, axis=1)[:, ::2]
+    return _levels(np.ascontiguousarray(columns.T[::-1]), windows == wanted)
+
+
+def row_edges(height: int, rate: int, scale: Scale) -> NDArray[np.float64]:
+    """Hertz at the edges of a spectrogram's rows, rising: float64 ``[height + 1]``."""
+    nyquist = rate / 2
+    match scale:
+        case "linear":
+            return np.linspace(0.0, nyquist, height + 1)
+        case "mel":
+            # O'Shaughnessy's formula, as in HTK.
+            highest = 2595 * np.log10(1 + nyquist / 700)
+            return np.asarray(700 * (10 ** (np.linspace(0.0, highest, height + 1) / 2595) - 1))
+        case _:
+            assert_never(scale)
+
+
+def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
+    """First bin, and the one after the last, of every row, flat: what `numpy.maximum.reduceat` takes."""
+    edges = row_edges(height, rate, scale) * fft / rate
+    first, stop = np.ceil(edges[:-1]).astype(np.int64), np.ceil(edges[1:]).astype(np.int64)
+    stop[-1] = fft // 2 + 1
+    nearest = np.clip(np.rint((edges[:-1] + edges[1:]) / 2).astype(np.int64), 0, fft // 2)
+    empty = stop <= first
+    first[empty] = nearest[empty]
+    stop[empty] = nearest[empty] + 1
+    return np.stack([first, stop], axis=1).reshape(-1)
+
+
+def _spectra(wav: Wav, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float32]:
+    """Amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
+    sound = np.zeros((len(first_frames), fft), np.float32)
+    for row, first in zip(sound, first_frames.tolist(), strict=True):
+        piece = wav.read(first, first + fft)
+        before = max(0, -first)
+        row[before : before + len(piece)] = piece.mean(axis=1) if channel is None else piece[:, channel]
+    sound[~np.isfinite(sound)] = 0
+    window = np.hanning(fft + 1)[:-1].astype(np.float32)
+    amplitudes = np.abs(np.fft.rfft(sound * window, axis=1)) * np.float32(2 / window.sum())
+    # These two stand for themselves alone, the others for a negative frequency too.
+    amplitudes[:, [0, -1]] /= 2
+    return np.asarray(amplitudes, np.float32)
+
+
+def _levels(amplitudes: NDArray[np.float32], is_whole: bool) -> Spectrogram:
+    with np.errstate(divide="ignore"):
+        decibels = 20 * np.log10(amplitudes)
+    # What rounding adds to a sine of full scale is no reason for another scale.
+    top = float(max(0.0, np.ceil(decibels.max() - 0.25)))
+    levels = np.rint(255 + (decibels - top) * LEVELS_PER_DB).clip(0, 255)
+    return Spectrogram(levels.astype(np.uint8), top, is_whole)
+
+
+def _within(wav: Wav, start: int, stop: int) -> tuple[int, int]:
+    start = min(max(start, 0), wav.frames)
+    return start, min(max(stop, start), wav.frames)
+
+
+def _blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
+    for first in range(0, count, size):
+        yield first, min(first + size, count)

@@ -1,0 +1,176 @@
+"""The audio panel: one card per tag, with a clip of every shown run at one step."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
+from fastapi import APIRouter
+
+from dashboard.arrays import typed
+from dashboard.colors import RunColor
+from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
+from dashboard.live import Live
+from dashboard.panels.audio.figures import FFT_SIZES
+from dashboard.panels.audio.routes import make_router
+from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
+from dashboard.state import Setting, View, choice, flag, names, number
+from summary.kinds.audio import PLUGIN_NAME
+from summary.snapshot import Snapshot
+
+PICTURES = choice("audio.pictures", "both", ("both", "waveform", "spectrogram"))
+FFT = choice("audio.fft", "1024", tuple(map(str, FFT_SIZES)))
+FREQUENCIES = choice("audio.frequencies", "mel", ("mel", "linear"))
+SPECTRA = choice("audio.spectra", "mix", ("mix", "each"))
+AMPLITUDE = choice("audio.amplitude", "full", ("full", "fit"))
+SPEEDS = ("0.25", "0.5", "0.75", "1", "1.25", "1.5", "2")
+SPEED = choice("audio.speed", "1", SPEEDS)
+VOLUME = number("audio.volume", 1.0, 0.0, 1.0)
+FLOOR = number("audio.floor", -100.0, -130.0, -10.0)
+CEILING = number("audio.ceiling", 0.0, -120.0, 20.0)
+LOOP = flag("audio.loop", False)
+LINK = flag("audio.link", False)
+STEPS = names("audio.step")
+"""``TAG:STEP`` for every card whose slider is not at the end."""
+SAMPLES = names("audio.sample")
+"""``TAG:SAMPLE``, counted from 0, for every card that shows another than the first."""
+ZOOMS = names("audio.zoom")
+"""``TAG:START:STOP`` in seconds for every card that shows a part of its clips."""
+COMPARED = names("audio.compare")
+"""A clip under A and one under B, each as JSON ``[tag, run, step, sample]``."""
+
+
+class AudioPanel:
+    """Sound over steps."""
+
+    name = "audio"
+    title = "Audio"
+    icon = "audio"
+
+    def __init__(self) -> None:
+        self._grid = CardGrid(
+            panel=self.name,
+            keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
+            card=card,
+            target="data",
+            depends=depends,
+            draw=draw,
+            nothing="No shown run has audio",
+        )
+        self.settings: tuple[Setting[Any], ...] = (
+            *(PICTURES, FFT, FREQUENCIES, SPECTRA, AMPLITUDE, SPEED, VOLUME, FLOOR, CEILING, LOOP, LINK),
+            *(STEPS, SAMPLES, ZOOMS, COMPARED),
+            *self._grid.settings,
+        )
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return PLUGIN_NAME in snapshot.kinds
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel audio")
+
+    def register(self, app: Dash, live: Live) -> None:
+        self._grid.register(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "drawAudio"),
+            Output("audio-drawn", "id"),
+            Input(self._grid.data_id_pattern, "data"),
+            prevent_initial_call=True,
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "adjustAudio"),
+            Output("audio-visible", "id"),
+            view_input(self.name),
+        )
+
+    def router(self, live: Live) -> APIRouter | None:
+        return make_router(live)
+
+
+def toolbar(view: View) -> html.Div:
+    """Tag filter, what is drawn and how, and how it is played."""
+    pictures = {"both": "Both", "waveform": "Waveform", "spectrogram": "Spectrogram"}
+    return html.Div(
+        [
+            tag_filter_input(view),
+            segmented(PICTURES, view, pictures, "What is drawn of a clip"),
+            select(FFT, view, {str(size): str(size) for size in FFT_SIZES}, "FFT", "Samples of a window"),
+            segmented(FREQUENCIES, view, {"mel": "Mel", "linear": "Linear"}, "Frequency axis"),
+            segmented(SPECTRA, view, {"mix": "Mix", "each": "Each channel"}, "Spectrogram of which channels"),
+            segmented(AMPLITUDE, view, {"full": "Full scale", "fit": "Fit"}, "Height of waveforms"),
+            html.Div(
+                [
+                    html.Span("dB"),
+                    slider(FLOOR, view, "Lowest level in decibels", -130, -10, 5),
+                    html.Output(className="audio-levels"),
+                    slider(CEILING, view, "Highest level in decibels", -120, 20, 5),
+                ],
+                className="field",
+                title="Levels of the darkest and the brightest colour; 0 dB is a sine of full scale",
+            ),
+            select(SPEED, view, {value: f"{value} ×" for value in SPEEDS}, "Speed", "Speed of playing"),
+            html.Div([html.Span("Volume"), slider(VOLUME, view, "Volume", 0, 1, 0.01)], className="field"),
+            switch(LOOP, view, "Loop"),
+            switch(LINK, view, "Link steps of all cards"),
+        ],
+        className="toolbar",
+    )
+
+
+def select(setting: Setting[str], view: View, options: dict[str, str], label: str, title: str) -> html.Label:
+    """A choice from a list, ``options`` as value -> label."""
+    box = dmc.Select(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        data=[{"value": value, "label": text} for value, text in options.items()],
+        size="xs",
+        allowDeselect=False,
+        className="short-select",
+        **{"aria-label": title},
+    )
+    return html.Label([html.Span(label), box], className="field", title=title)
+
+
+def slider(setting: Setting[float], view: View, label: str, low: float, high: float, step: float) -> dmc.Slider:
+    """A slider for a number."""
+    return dmc.Slider(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        min=low,
+        max=high,
+        step=step,
+        precision=2,
+        size="xs",
+        updatemode="drag",
+        label=None,
+        className="adjust",
+        **{"aria-label": label},
+    )
+
+
+def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one tag, which ``assets/audio.js`` fills."""
+    data = dcc.Store(id={"type": "audio-data", "key": tag})
+    return frame(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
+
+
+def depends(tag: str, on: Draw) -> object:
+    """What a card is made of."""
+    return [(series.run, series.version) for series in on.series_of_tag(tag, PLUGIN_NAME)]
+
+
+def draw(tag: str, on: Draw) -> dict[str, Any]:
+    """Runs of a card with their colours, steps and wall times; the clips are asked for when they are looked at."""
+    return {
+        "tag": tag,
+        "runs": [
+            {
+                "run": series.run,
+                "light": on.colors[series.run].light,
+                "dark": on.colors[series.run].dark,
+                "steps": typed(series.steps),
+                "walls": typed(series.wall_times),
+            }
+            for series in on.series_of_tag(tag, PLUGIN_NAME)
+        ],
+    }

@@ -1,0 +1,60 @@
+"""Parts of a body, as browsers ask for them to seek in a clip (RFC 9110, section 14)."""
+
+import re
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from fastapi import Request
+from fastapi.responses import Response, StreamingResponse
+
+_PIECE: Final = 1 << 18
+_RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
+
+
+def byte_range(header: str, size: int) -> tuple[int, int] | Literal["none", "unsatisfiable"]:
+    """The first byte and the end of what a Range header asks for.
+
+    "none" where the whole is to be sent: no header, one that is not understood, or several ranges.
+    """
+    found = _RANGE.fullmatch(header.strip())
+    if found is None or found[1] == found[2] == "":
+        return "none"
+    if not found[1]:
+        start, stop = max(0, size - int(found[2])), size
+    else:
+        start, stop = int(found[1]), min(size, int(found[2]) + 1 if found[2] else size)
+        if found[2] and int(found[2]) < start:
+            return "none"
+    return (start, stop) if start < stop else "unsatisfiable"
+
+
+def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str]) -> Response:
+    """The body, the part of it that the request names (206), 304 where the client has it, or 416.
+
+    Args:
+        request: may have Range, If-Range and If-None-Match.
+        body: the whole.
+        mime_type: its type.
+        headers: with an ETag.
+    """
+    headers = {**headers, "Accept-Ranges": "bytes"}
+    if headers["ETag"] in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    asked = request.headers.get("range", "")
+    if request.headers.get("if-range", headers["ETag"]) != headers["ETag"]:
+        asked = ""
+    wanted = byte_range(asked, len(body))
+    if wanted == "unsatisfiable":
+        return Response(status_code=416, headers={**headers, "Content-Range": f"bytes */{len(body)}"})
+    start, stop = (0, len(body)) if wanted == "none" else wanted
+    headers["Content-Length"] = str(stop - start)
+    if wanted != "none":
+        headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(body)}"
+    # In pieces, so that what a browser does not read ahead is never copied.
+    pieces = _pieces(memoryview(body)[start:stop])
+    return StreamingResponse(pieces, 200 if wanted == "none" else 206, headers, media_type=mime_type)
+
+
+def _pieces(view: memoryview) -> Iterator[memoryview]:
+    for at in range(0, len(view), _PIECE):
+        yield view[at : at + _PIECE]

@@ -1,0 +1,165 @@
+"""The clips over HTTP: their bytes, what is known of them, and their waveforms and spectrograms."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import Response
+
+from dashboard.api.downloads import attachment
+from dashboard.api.errors import find_series
+from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.live import Live
+from dashboard.panels.audio.clips import EXTENSIONS, clip_of, describe, etag, sniff, wav_of
+from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
+from dashboard.panels.audio.figures import spectrogram as make_spectrogram
+from dashboard.panels.audio.ranges import ranged
+from dashboard.panels.audio.wav import Wav
+from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING
+from summary.kinds.audio import PLUGIN_NAME, Clip
+from summary.kinds.base import PayloadError
+from summary.snapshot import Series
+
+Frame = Annotated[int, Query(ge=0, le=1 << 40)]
+Width = Annotated[int, Query(ge=1, le=MOST_WIDTH)]
+Height = Annotated[int, Query(ge=1, le=MOST_HEIGHT)]
+WHOLE: Final = 1 << 40
+_PLAYED: Final = {**SAFE_HEADERS, "Content-Security-Policy": "default-src 'none'; media-src 'self'; sandbox"}
+
+
+def read_clip(series: Series, index: int, sample: int) -> Clip:
+    """A clip of a series.
+
+    Raises:
+        HTTPException: 404 where there is no such point; 422 where it cannot be read or has no such sample.
+    """
+    try:
+        return clip_of(series.read(index), sample)
+    except IndexError as error:
+        raise HTTPException(404, f"{error}.") from error
+    except PayloadError as error:
+        raise HTTPException(422, f"No clip: {error}.") from error
+
+
+def read_sound(series: Series, index: int, sample: int) -> Wav:
+    """The sound of a clip.
+
+    Raises:
+        HTTPException: 404 where there is no such point; 422 where its sound cannot be decoded here.
+    """
+    clip = read_clip(series, index, sample)
+    try:
+        return wav_of(clip)
+    except PayloadError as error:
+        raise HTTPException(422, f"No sound: {error}.") from error
+
+
+def caching(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
+    """Whether an answer may be kept: for good, where the request names the moment of the point.
+
+    Raises:
+        HTTPException: 404 where the point is of another moment, because the run was started again.
+    """
+    if step is None or wall_time is None:
+        return {"Cache-Control": LOOK_AGAIN}
+    if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
+        return {"Cache-Control": UNCHANGING}
+    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+    _add_clip_routes(routes, live)
+    _add_picture_routes(routes, live)
+    return routes
+
+
+def _add_clip_routes(routes: APIRouter, live: Live) -> None:
+    @routes.get("/point")
+    def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> dict[str, Any]:
+        """What is known of the clip at one step, or why there is no sound."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        if index >= len(series):
+            raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
+        return asdict(describe(series, index, sample))
+
+    @routes.get("/clip", response_class=Response)
+    def clip(
+        request: Request,
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        sample: Index = 0,
+        step: int | None = None,
+        wall_time: float | None = None,
+        download: bool = False,
+    ) -> Response:
+        """The bytes of one clip, or the part of them that the header Range names."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        headers = caching(series, index, step, wall_time)
+        found = read_clip(series, index, sample)
+        mime_type = sniff(found.encoded)
+        if download:
+            name = f"{run}_{tag}_step{int(series.steps[index])}_{sample}"
+            headers |= attachment(name, EXTENSIONS[mime_type])
+        return ranged(request, found.encoded, mime_type, {**_PLAYED, **headers, "ETag": etag(found)})
+
+
+def _add_picture_routes(routes: APIRouter, live: Live) -> None:
+    @routes.get("/waveform", response_class=Response)
+    def waveform(
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        width: Width,
+        sample: Index = 0,
+        start: Frame = 0,
+        stop: Frame = WHOLE,
+        step: int | None = None,
+        wall_time: float | None = None,
+    ) -> Response:
+        """The lowest and highest number of each pixel of a stretch: float32 ``[channels, width, 2]``, little-endian."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        headers = caching(series, index, step, wall_time)
+        found = envelope(read_sound(series, index, sample), start, stop, width)
+        headers |= {"X-Shape": _shape(found.bounds), "X-Not-Finite": str(found.not_finite)}
+        return _binary(found.bounds.astype("<f4", copy=False).tobytes(), headers)
+
+    @routes.get("/spectrogram", response_class=Response)
+    def spectrogram(
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        width: Width,
+        height: Height,
+        fft: int = 1024,
+        scale: Scale = "linear",
+        channel: Annotated[int | None, Query(ge=0, lt=MOST_CHANNELS)] = None,
+        sample: Index = 0,
+        start: Frame = 0,
+        stop: Frame = WHOLE,
+        step: int | None = None,
+        wall_time: float | None = None,
+    ) -> Response:
+        """Levels of half a decibel over frequency and time: uint8 ``[height, width]``, 255 for ``X-Top`` decibels."""
+        if fft not in FFT_SIZES:
+            raise HTTPException(422, f"fft is {fft}, expected one of {', '.join(map(str, FFT_SIZES))}.")
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        headers = caching(series, index, step, wall_time)
+        wav = read_sound(series, index, sample)
+        if channel is not None and channel >= wav.channels:
+            raise HTTPException(422, f"There is no channel {channel}: the clip has {wav.channels}.")
+        found = make_spectrogram(wav, start, stop, width=width, height=height, fft=fft, scale=scale, channel=channel)
+        whole = "true" if found.is_whole else "false"
+        headers |= {"X-Shape": _shape(found.levels), "X-Top": f"{found.top:g}", "X-Whole": whole}
+        return _binary(found.levels.tobytes(), headers)
+
+
+def _shape(array: np.ndarray[Any, Any]) -> str:
+    return ",".join(map(str, array.shape))
+
+
+def _binary(content: bytes, headers: dict[str, str]) -> Response:
+    return Response(content, media_type="application/octet-stream", headers={**SAFE_HEADERS, **headers})

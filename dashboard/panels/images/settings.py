@@ -1,0 +1,73 @@
+"""What the images panel keeps in the URL."""
+
+from typing import Any, Final
+
+from dashboard.state import Setting, choice, flag, names, number
+
+GROUP: Final = choice("images.group", "tag", ("tag", "run", "step"))
+"""What a card holds: a tag's runs, a run's tags, or a tag's steps as film strips."""
+WIDTH: Final = number("images.width", 160, 32, 800)
+"""CSS pixels of a thumbnail."""
+SIZE: Final = choice("images.size", "fit", ("fit", "actual"))
+BRIGHTNESS: Final = number("images.brightness", 1.0, 0.0, 2.0)
+CONTRAST: Final = number("images.contrast", 1.0, 0.0, 5.0)
+LINK: Final = flag("images.link", False)
+"""One step for all cards."""
+AT: Final = names("images.at")
+"""That step; the end where there is none."""
+STEPS: Final = names("images.step")
+"""``CARD:STEP`` for every card whose slider is not at the end."""
+SAMPLES: Final = names("images.sample")
+"""``CARD:SAMPLE``, counted from 0, for every card that does not show the first."""
+RATE: Final = choice("images.rate", "5", ("1", "2", "5", "10", "20", "30"))
+"""Steps a second while playing."""
+GAMMA: Final = number("images.gamma", 1.0, 0.1, 5.0)
+INVERT: Final = flag("images.invert", False)
+CHANNEL: Final = choice("images.channel", "all", ("all", "r", "g", "b", "a", "luminance"))
+MAP: Final = choice("images.map", "grey", ("grey", "viridis", "magma", "turbo"))
+LARGE: Final = names("images.large")
+"""Run, tag, step ("" at the end) and sample of the picture that is open large."""
+OTHER: Final = names("images.other")
+"""The same of the picture that it is compared with."""
+COMPARE: Final = choice("images.compare", "off", ("off", "side", "swipe", "blink", "difference"))
+TOGETHER: Final = flag("images.together", False)
+"""The other picture goes to the nearest step of the first."""
+FITTED: Final = choice("images.sizes", "common", ("common", "scaled"))
+"""How pictures of different sizes are compared."""
+DIVIDER: Final = number("images.divider", 0.5, 0.0, 1.0)
+BLINK: Final = number("images.blink", 2.0, 0.0, 10.0)
+"""Changes a second; 0 changes by hand only."""
+SIGNED: Final = choice("images.difference", "absolute", ("absolute", "signed"))
+AMPLIFY: Final = choice("images.amplify", "1", ("1", "2", "4", "8", "16", "32"))
+ZOOM: Final = names("images.zoom")
+"""Screen pixels per pixel, and the point of the picture in the middle, where it is not fitted."""
+SPEED: Final = choice("images.speed", "1", ("0.25", "0.5", "1", "2", "4"))
+"""Of animations."""
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (
+    GROUP,
+    WIDTH,
+    SIZE,
+    BRIGHTNESS,
+    CONTRAST,
+    LINK,
+    AT,
+    STEPS,
+    SAMPLES,
+    RATE,
+    GAMMA,
+    INVERT,
+    CHANNEL,
+    MAP,
+    LARGE,
+    OTHER,
+    COMPARE,
+    TOGETHER,
+    FITTED,
+    DIVIDER,
+    BLINK,
+    SIGNED,
+    AMPLIFY,
+    ZOOM,
+    SPEED,
+)

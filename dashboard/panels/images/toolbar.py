@@ -1,0 +1,79 @@
+"""The controls above the galleries; those of the large view are in ``assets/images_large.js``."""
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.icons import icon
+from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, LINK, RATE, SIZE, WIDTH
+from dashboard.state import Setting, View
+
+
+def toolbar(view: View) -> html.Div:
+    """Filter and grouping, sizes, adjustments, steps, and a ZIP file of what is shown."""
+    return html.Div(
+        [
+            tag_filter_input(view),
+            segmented(GROUP, view, {"tag": "By tag", "run": "By run", "step": "By step"}, "What a card holds"),
+            segmented(SIZE, view, {"fit": "Fit", "actual": "Actual size"}, "Size of pictures"),
+            slider(WIDTH, view, "Width", 32, 800, 8, f"{WIDTH.of(view):.0f} px"),
+            adjustment(BRIGHTNESS, view, "Brightness", 2.0),
+            adjustment(CONTRAST, view, "Contrast", 5.0),
+            html.Button(
+                icon("reset", 14),
+                id="images-reset",
+                className="icon-button",
+                title="Brightness and contrast as in the pictures",
+            ),
+            rate(view),
+            switch(LINK, view, "One step for all"),
+            html.Button(
+                [icon("download", 14), "ZIP"],
+                id="images-zip",
+                className="quiet zip",
+                title="Download the shown pictures as they were logged, in one ZIP file",
+            ),
+            html.Div(id="images-stepper"),
+        ],
+        className="toolbar images-toolbar",
+    )
+
+
+def rate(view: View) -> html.Label:
+    """How fast cards play."""
+    select = dmc.Select(
+        id=setting_id(RATE.name),
+        value=RATE.of(view),
+        data=[{"value": value, "label": f"{value}/s"} for value in ("1", "2", "5", "10", "20", "30")],
+        size="xs",
+        w=74,
+        allowDeselect=False,
+        **{"aria-label": "Steps a second while playing"},
+    )
+    return html.Label([html.Span("Play"), select], className="field")
+
+
+def adjustment(setting: Setting[float], view: View, label: str, most: float) -> html.Label:
+    """A slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
+    return slider(setting, view, label, 0, most, 0.01, f"{setting.of(view):.0%}")
+
+
+def slider(
+    setting: Setting[float], view: View, label: str, least: float, most: float, step: float, shown: str
+) -> html.Label:
+    """A slider whose value stands beside it; ``assets/images.js`` keeps that up to date."""
+    control = dmc.Slider(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        min=least,
+        max=most,
+        step=step,
+        precision=2,
+        size="xs",
+        updatemode="drag",
+        label=None,
+        className="adjust",
+        **{"aria-label": label},
+    )
+    value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
+    return html.Label([html.Span(label), control, value], className="field")

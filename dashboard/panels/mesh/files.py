@@ -1,0 +1,73 @@
+"""Meshes as bytes: what the page draws, and PLY files."""
+
+from typing import Any
+
+import numpy as np
+
+from dashboard.binary import ColumnPack
+from dashboard.numbers import json_number
+from dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
+
+
+def pack(header: dict[str, Any], geometry: Geometry | None) -> bytes:
+    """The answer that ``assets/mesh_geometry.js`` reads: the header, and columns as `dashboard.binary` lays them out.
+
+    ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
+    "colors" [4 n] and float32 "moved" [n].
+    """
+    columns = ColumnPack()
+    places: dict[str, int] = {}
+    if geometry is not None:
+        moved = None if geometry.moved is None else geometry.moved.distances
+        parts = {"positions": geometry.positions, "faces": geometry.faces, "colors": geometry.colors, "moved": moved}
+        places = {name: columns.add(part.ravel()) for name, part in parts.items() if part is not None}
+    return columns.body(header | {"columns": places})
+
+
+def describe(geometry: Geometry) -> dict[str, Any]:
+    """What the page is told of a mesh beside its columns."""
+    moved = geometry.moved
+    return {
+        "vertices": geometry.vertices,
+        "faces": geometry.face_count,
+        "every": geometry.every,
+        "origin": geometry.origin.tolist(),
+        "low": geometry.low.tolist(),
+        "high": geometry.high.tolist(),
+        "notes": list(geometry.notes),
+        "moved": None if moved is None else {"mean": json_number(moved.mean), "most": json_number(moved.most)},
+    }
+
+
+def ply(vertices: Rows, faces: Rows | None, colors: Rows | None) -> bytes:
+    """A binary PLY file of a whole mesh: every vertex as it was written, NaN too.
+
+    Faces that point outside the vertices, which readers of PLY refuse, are left out, which a comment says; so are
+    colours whose number is not that of the vertices. The format: G. Turk, "The PLY Polygon File Format", 1994.
+    """
+    head = ["ply", "format binary_little_endian 1.0", "comment written by Stepscope"]
+    fields: list[tuple[str, str] | tuple[str, str, tuple[int, ...]]] = [("place", "<f4", (3,))]
+    body = [f"property float {axis}" for axis in "xyz"]
+    if colors is not None and len(colors) != len(vertices):
+        head.append(f"comment {len(colors)} colours do not fit {len(vertices)} vertices and are left out")
+        colors = None
+    if colors is not None:
+        fields.append(("shade", "u1", (3,)))
+        body += [f"property uchar {name}" for name in ("red", "green", "blue")]
+    points = np.empty(len(vertices), np.dtype(fields))
+    with np.errstate(over="ignore"):
+        points["place"] = vertices
+    if colors is not None:
+        points["shade"] = bytes_of_colors(colors)[0]
+    triangles = b""
+    if faces is not None:
+        valid = valid_faces(faces, len(vertices))
+        if not valid.all():
+            head.append(f"comment {int((~valid).sum())} faces that point outside the vertices are left out")
+        rows = np.empty(int(valid.sum()), np.dtype([("corners", "u1"), ("places", "<u4", (3,))]))
+        rows["corners"] = 3
+        rows["places"] = faces[valid]
+        body += [f"element face {len(rows)}", "property list uchar uint vertex_indices"]
+        triangles = rows.tobytes()
+    lines = [*head, f"element vertex {len(vertices)}", *body, "end_header"]
+    return "".join(f"{line}\n" for line in lines).encode("ascii") + points.tobytes() + triangles

@@ -1,0 +1,160 @@
+"""What a mesh's ``json_config`` asks for, as far as it is honoured here.
+
+The terms are those of three.js, which TensorBoard hands them to: ``camera``, ``lights`` and ``material``, each with
+the name of a class under ``cls`` and that class's properties.
+"""
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any, Final
+
+from PIL import ImageColor
+
+_CAMERAS: Final = {"PerspectiveCamera": "perspective", "OrthographicCamera": "orthographic"}
+_MATERIALS: Final = (
+    "MeshBasicMaterial", "MeshLambertMaterial", "MeshPhongMaterial", "MeshStandardMaterial", "MeshPhysicalMaterial",
+    "PointsMaterial",
+)  # fmt: skip
+_MOST_LIGHTS: Final = 3
+"""Directional ones; the sum of all others is one ambient light."""
+
+
+class _Section:
+    """One part of the configuration: what is taken out of it is honoured, the rest is told."""
+
+    def __init__(self, name: str, content: Mapping[str, Any], ignored: list[str]) -> None:
+        self._name = name
+        self._rest = {str(key): value for key, value in content.items()}
+        self._ignored = ignored
+
+    def take(self, key: str) -> Any:
+        return self._rest.pop(key, None)
+
+    def refuse(self, key: str, value: Any) -> None:
+        self._ignored.append(f"{self._name}.{key} = {str(value)[:60]}")
+
+    def number(self, key: str, low: float, high: float) -> float | None:
+        value = self.take(key)
+        if value is None:
+            return None
+        if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and low <= value <= high:
+            return float(value)
+        self.refuse(key, value)
+        return None
+
+    def flag(self, key: str) -> bool | None:
+        value = self.take(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self.refuse(key, value)
+        return None
+
+    def vector(self, key: str) -> list[float] | None:
+        value = self.take(key)
+        if isinstance(value, dict):
+            value = [value.get(axis) for axis in "xyz"]
+        if value is None:
+            return None
+        if isinstance(value, list) and len(value) == 3 and all(isinstance(v, int | float) for v in value):
+            numbers = [float(v) for v in value]
+            if all(isfinite(v) for v in numbers):
+                return numbers
+        self.refuse(key, value)
+        return None
+
+    def color(self, key: str) -> list[float] | None:
+        value = self.take(key)
+        if value is None:
+            return None
+        try:
+            text = f"#{value & 0xFFFFFF:06x}" if isinstance(value, int) else str(value)[:40]
+            return [channel / 255 for channel in ImageColor.getrgb(text)[:3]]
+        except ValueError:
+            self.refuse(key, value)
+            return None
+
+    def close(self) -> None:
+        """Names what nobody took."""
+        for key, value in self._rest.items():
+            self.refuse(key, value)
+
+
+def looks_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
+
+    Colours are red, green and blue in 0..1; what is not given is None.
+    """
+    ignored: list[str] = []
+    rest = dict(config)
+    camera, material, lights = (rest.pop(key, None) for key in ("camera", "material", "lights"))
+    looks = {
+        "camera": _camera(_section("camera", camera, ignored)),
+        "material": _material(_section("material", material, ignored)),
+        "lights": _lights(lights, ignored),
+    }
+    ignored += [f"{key} = {str(value)[:60]}" for key, value in rest.items()]
+    return looks | {"ignored": ignored}
+
+
+def _section(name: str, content: Any, ignored: list[str]) -> _Section:
+    if content is not None and not isinstance(content, dict):
+        ignored.append(f"{name} = {str(content)[:60]}")
+    return _Section(name, content if isinstance(content, dict) else {}, ignored)
+
+
+def _class(section: _Section, known: tuple[str, ...]) -> str:
+    name = section.take("cls")
+    if name is None or name in known:
+        return name or ""
+    section.refuse("cls", name)
+    return ""
+
+
+def _camera(section: _Section) -> dict[str, Any]:
+    kind = _class(section, tuple(_CAMERAS))
+    found = {
+        "kind": _CAMERAS.get(kind, "perspective"),
+        "fov": section.number("fov", 1, 170),
+        "position": section.vector("position"),
+        "target": section.vector("target") or section.vector("lookAt"),
+    }
+    section.close()
+    return found
+
+
+def _material(section: _Section) -> dict[str, Any]:
+    kind = _class(section, _MATERIALS)
+    found = {
+        "unlit": kind == "MeshBasicMaterial",
+        "color": section.color("color"),
+        "wireframe": section.flag("wireframe"),
+        "flat": section.flag("flatShading"),
+        "vertexColors": section.flag("vertexColors"),
+        "size": section.number("size", 1e-9, 1e9),
+    }
+    section.close()
+    return found
+
+
+def _lights(content: Any, ignored: list[str]) -> list[dict[str, Any]]:
+    if content is not None and not isinstance(content, list):
+        ignored.append(f"lights = {str(content)[:60]}")
+    found: list[dict[str, Any]] = []
+    for number, entry in enumerate(content if isinstance(content, list) else []):
+        section = _section(f"lights[{number}]", entry, ignored)
+        kind = _class(section, ("AmbientLight", "DirectionalLight"))
+        directional = sum("position" in light for light in found)
+        if not kind or (kind == "DirectionalLight" and directional == _MOST_LIGHTS):
+            if kind:
+                section.refuse("cls", kind)
+            continue
+        intensity = section.number("intensity", 0, 1000)
+        light = {
+            "color": section.color("color") or [1.0, 1.0, 1.0],
+            "intensity": 1.0 if intensity is None else intensity,
+        }
+        if kind == "DirectionalLight":
+            light["position"] = section.vector("position") or [0.0, 1.0, 0.0]
+        found.append(light)
+        section.close()
+    return found

@@ -1,0 +1,183 @@
+"""The mesh panel: one card per mesh and run, drawn by ``assets/mesh*.js``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from dash import ClientsideFunction, Dash, Input, Output, dcc, html
+from fastapi import APIRouter
+
+from dashboard.arrays import typed
+from dashboard.colors import RunColor
+from dashboard.controls import off_loop, revision_input, scheme_input, setting_id, view_input
+from dashboard.live import Live
+from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
+from dashboard.panels.groups import prefix
+from dashboard.panels.mesh.looks import looks_of
+from dashboard.panels.mesh.parts import (
+    Compare,
+    MeshSeries,
+    belonging,
+    compared_points,
+    mesh_name,
+    meshes_of,
+    parse_compare,
+)
+from dashboard.panels.mesh.routes import make_router
+from dashboard.panels.mesh.settings import (
+    BACKGROUND,
+    BOX,
+    CAMERA,
+    CAMERAS,
+    COLOR,
+    COMPARE,
+    LINK,
+    SAMPLES,
+    SHADING,
+    SHOW,
+    SIZE,
+    STEPS,
+    UP,
+)
+from dashboard.panels.mesh.toolbar import comparisons, toolbar
+from dashboard.state import Setting, View, decode
+from summary.kinds.mesh import PLUGIN_NAME
+from summary.snapshot import Series, Snapshot
+
+
+class MeshPanel:
+    """Meshes and point clouds over steps."""
+
+    name = "mesh"
+    title = "Mesh"
+    icon = "mesh"
+
+    def __init__(self) -> None:
+        self._grid = CardGrid(
+            panel=self.name,
+            keys=mesh_keys,
+            card=card,
+            target="data",
+            depends=depends,
+            draw=draw,
+            nothing="No shown run has meshes",
+        )
+        own = (SHOW, SHADING, COLOR, SIZE, BACKGROUND, BOX, UP, CAMERAS, LINK, STEPS, SAMPLES, CAMERA, COMPARE)
+        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return PLUGIN_NAME in snapshot.kinds
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        return html.Div([toolbar(snapshot, view), *self._grid.layout(snapshot, view)], className="panel mesh")
+
+    def register(self, app: Dash, live: Live) -> None:
+        self._grid.register(app, live)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "drawMeshes"),
+            Output("mesh-drawn", "id"),
+            Input(self._grid.data_id_pattern, "data"),
+            prevent_initial_call=True,
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "adjustMeshes"),
+            Output("mesh-visible", "id"),
+            view_input(self.name),
+            scheme_input(self.name),
+        )
+
+        @app.callback(
+            Output(setting_id(COMPARE.name), "data"),
+            Output(setting_id(COMPARE.name), "value"),
+            view_input(self.name),
+            revision_input(self.name),
+            prevent_initial_call=True,
+        )
+        @off_loop
+        def list_comparisons(query: str, _revision: int | None) -> Any:
+            view = decode(query)
+            return comparisons(live.snapshot(), view), COMPARE.of(view)
+
+    def router(self, live: Live) -> APIRouter | None:
+        return make_router(live)
+
+
+def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+    """A card for every mesh of every shown run, grouped by the prefix of its name."""
+    found: dict[str, dict[str, None]] = {}
+    for series in shown_series(snapshot, view, PLUGIN_NAME):
+        found.setdefault(mesh_name(series), {})[series.run] = None
+    return [(prefix(name), pair_key(name, run)) for name, runs in found.items() for run in runs]
+
+
+def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
+    """The card of one mesh of one run, which ``assets/mesh.js`` fills."""
+    name, run = pair_of(key)
+    data = dcc.Store(id={"type": "mesh-data", "key": key})
+    actions = [
+        action("reset", "Camera as at first (R)"),
+        action("mesh_pin", "Compare all meshes with this one at this step"),
+        action("download", "Download PLY"),
+        action("images", "Download PNG"),
+        full_width(),
+    ]
+    body = html.Div([data, html.Div(className="fill")], className="card-body")
+    return frame(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
+
+
+def mesh_of(key: str, on: Draw) -> MeshSeries | None:
+    """The series of a card."""
+    name, run = pair_of(key)
+    return meshes_of(on.snapshot.runs[run]).get(name) if run in on.snapshot.runs else None
+
+
+def reference_of(key: str, on: Draw) -> tuple[Compare, MeshSeries | None]:
+    """What a card is compared with."""
+    name, run = pair_of(key)
+    compare = parse_compare(COMPARE.of(on.view))
+    other = compare.run or run
+    known = compare.kind != "off" and other in on.snapshot.runs
+    return compare, meshes_of(on.snapshot.runs[other]).get(name) if known else None
+
+
+def depends(key: str, on: Draw) -> object:
+    """What a card is made of."""
+    mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
+    color = on.colors.get(pair_of(key)[1])
+    return (mesh and mesh.version, color, compare.text, reference and reference.version)
+
+
+def draw(key: str, on: Draw) -> dict[str, Any]:
+    """Steps of a card, and which points of other series belong to each; the geometry is asked for when it is seen."""
+    name, run = pair_of(key)
+    mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
+    color = on.colors[run]
+    about = {"key": key, "tag": name, "run": run, "light": color.light, "dark": color.dark}
+    if mesh is None or mesh.vertices is None:
+        problems = ("This mesh is gone.",) if mesh is None else mesh.problems
+        return about | {"problems": problems, "vertices": None}
+    vertices = mesh.vertices
+    return about | {
+        "problems": mesh.problems,
+        "looks": looks_of(mesh.config),
+        "vertices": {
+            "steps": typed(vertices.steps),
+            "walls": typed(vertices.wall_times),
+            "faces": typed(belonging(vertices, mesh.faces)),
+            "colors": typed(belonging(vertices, mesh.colors)),
+        },
+        "against": None if compare.kind == "off" else against(vertices, reference, compare),
+    }
+
+
+def against(vertices: Series, reference: MeshSeries | None, compare: Compare) -> dict[str, Any]:
+    """Which point each is compared with; ``error`` where there is nothing to compare with."""
+    if reference is None or reference.vertices is None:
+        return {"error": f"Not compared: {compare.run} has no such mesh"}
+    other = reference.vertices
+    return {
+        "run": other.run,
+        "same_run": other.run == vertices.run,
+        "index": typed(compared_points(vertices, other, compare)),
+        "steps": typed(other.steps),
+        "walls": typed(other.wall_times),
+    }

@@ -1,0 +1,177 @@
+"""The geometry of meshes over HTTP, for the page and as files."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+from numpy.typing import NDArray
+
+from dashboard.api.downloads import attachment
+from dashboard.api.parameters import MAX_NAME, Index, RunName, TagName
+from dashboard.live import Live
+from dashboard.panels.mesh.files import describe, pack, ply
+from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
+from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
+from summary.kinds.base import PayloadError
+from summary.kinds.mesh import Mesh
+from summary.snapshot import Series, Snapshot
+
+OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in its series; -1 for none.")]
+
+
+def find_mesh(snapshot: Snapshot, run: str, tag: str) -> MeshSeries:
+    """A mesh of a run.
+
+    Raises:
+        HTTPException: 404, where the run has no such mesh.
+    """
+    found = snapshot.runs.get(run)
+    mesh = None if found is None else meshes_of(found).get(tag)
+    if mesh is None:
+        known = "unknown run" if found is None else "this run has no mesh of that name"
+        raise HTTPException(404, f"No mesh for run {run!r}, tag {tag!r}: {known}. See /data/plugin/mesh/tags.")
+    return mesh
+
+
+def rows_of(series: Series, index: int) -> NDArray[Any]:
+    """The whole batch at a point, shape [batch, n, 3].
+
+    Raises:
+        HTTPException: 404, where there is no such point.
+        PayloadError: it cannot be read.
+    """
+    try:
+        found: Mesh = series.read(index)
+    except IndexError as error:
+        raise HTTPException(404, f"{error}.") from error
+    return found.rows
+
+
+def extra_rows(
+    series: Series | None, index: int, sample: int, vertices: Series, at: int, notes: list[str], what: str
+) -> Rows | None:
+    """Faces or colours; None where there are none, with a note where there should be, or where they are older."""
+    if series is None:
+        return None
+    if index == NO_POINT:
+        notes.append(f"No {what} at this step or before")
+        return None
+    try:
+        rows = sample_of(rows_of(series, index), sample)
+    except PayloadError as error:
+        notes.append(f"The {what} cannot be read: {error}")
+        return None
+    if index < len(series) and series.steps[index] != vertices.steps[at]:
+        notes.append(f"{what.capitalize()} of step {int(series.steps[index]):,}: this one has none of its own")
+    return rows
+
+
+def check_moment(series: Series, index: int, step: int | None, wall_time: float | None) -> dict[str, str]:
+    """Headers that say how long an answer is true: for ever, if the client named the point's moment too.
+
+    Raises:
+        HTTPException: 404 where the point is of another moment, because the run was started again.
+    """
+    if step is None or wall_time is None:
+        return {"Cache-Control": "private, no-cache"}
+    if index < len(series) and (int(series.steps[index]), float(series.wall_times[index])) == (step, wall_time):
+        return {"Cache-Control": "private, max-age=86400, immutable"}
+    raise HTTPException(404, f"Point {index} of {series.run!r}, {series.tag!r} is another now; ask without step.")
+
+
+def geometry_bytes(
+    mesh: MeshSeries, vertices: Series, places: tuple[int, int, int], sample: int, other: tuple[Series, int] | None
+) -> bytes:
+    """The answer for the page; what is wrong with the data stands in its header, under "error" and "notes"."""
+    index, face, color = places
+    notes: list[str] = []
+    header: dict[str, Any] = {"samples": 0, "error": "", "notes": notes}
+    try:
+        batch = rows_of(vertices, index)
+        header |= {"samples": len(batch), "vertices": batch.shape[1]}
+        faces = extra_rows(mesh.faces, face, sample, vertices, index, notes, "faces")
+        header["faces"] = 0 if faces is None else len(faces)
+        colors = extra_rows(mesh.colors, color, sample, vertices, index, notes, "colours")
+        reference = _reference(other, sample, notes)
+        geometry = make_geometry(sample_of(batch, sample), faces, colors, reference)
+    except PayloadError as error:
+        return pack(header | {"error": str(error)}, None)
+    described = describe(geometry)
+    return pack(header | described | {"notes": [*notes, *described["notes"]]}, geometry)
+
+
+def _reference(other: tuple[Series, int] | None, sample: int, notes: list[str]) -> Rows | None:
+    if other is None:
+        return None
+    try:
+        return sample_of(rows_of(*other), sample)
+    except PayloadError as error:
+        notes.append(f"Not compared: {error}")
+        return None
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+
+    def vertices_of(mesh: MeshSeries) -> Series:
+        if mesh.vertices is None:
+            raise HTTPException(404, mesh.problems[0])
+        return mesh.vertices
+
+    @routes.get("/geometry", response_class=Response)
+    def geometry(
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        sample: Index = 0,
+        face: OtherIndex = NO_POINT,
+        color: OtherIndex = NO_POINT,
+        against_run: Annotated[str, Query(max_length=MAX_NAME)] = "",
+        against: OtherIndex = NO_POINT,
+        step: int | None = None,
+        wall_time: float | None = None,
+    ) -> Response:
+        """A mesh at one point of its vertices, with the faces and colours at the points given, as columns.
+
+        ``against`` is the point, in ``against_run``, of the vertices that distances are measured from. For the layout
+        of the answer see `dashboard.panels.mesh.files.pack`.
+        """
+        snapshot = live.snapshot()
+        mesh = find_mesh(snapshot, run, tag)
+        vertices = vertices_of(mesh)
+        headers = check_moment(vertices, index, step, wall_time)
+        other = None
+        if against != NO_POINT:
+            other = (vertices_of(find_mesh(snapshot, against_run, tag)), against)
+            headers = {"Cache-Control": "private, no-cache"}
+        content = geometry_bytes(mesh, vertices, (index, face, color), sample, other)
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
+    @routes.get("/ply", response_class=Response)
+    def ply_file(
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        sample: Index = 0,
+        face: OtherIndex = NO_POINT,
+        color: OtherIndex = NO_POINT,
+    ) -> Response:
+        """The whole mesh as a binary PLY file."""
+        mesh = find_mesh(live.snapshot(), run, tag)
+        vertices = vertices_of(mesh)
+        try:
+            parts = [
+                None if series is None or place == NO_POINT else sample_of(rows_of(series, place), sample)
+                for series, place in ((vertices, index), (mesh.faces, face), (mesh.colors, color))
+            ]
+        except PayloadError as error:
+            raise HTTPException(422, f"No PLY file: {error}.") from error
+        points = parts[0] if parts[0] is not None else np.empty((0, 3), np.float32)
+        name = f"{run}_{tag}_step{int(vertices.steps[index])}_{sample}"
+        return Response(
+            ply(points, parts[1], parts[2]), media_type="application/octet-stream", headers=attachment(name, "ply")
+        )
+
+    return routes

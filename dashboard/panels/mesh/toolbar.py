@@ -1,0 +1,124 @@
+"""The controls above the meshes."""
+
+from collections.abc import Mapping
+
+import dash_mantine_components as dmc
+from dash import html
+
+from dashboard.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.icons import icon
+from dashboard.panels.cards import shown_series
+from dashboard.panels.mesh.parts import Compare, parse_compare
+from dashboard.panels.mesh.settings import BACKGROUND, BOX, CAMERAS, COLOR, COMPARE, LINK, SHADING, SHOW, SIZE, UP
+from dashboard.state import Setting, View
+from summary.kinds.mesh import PLUGIN_NAME
+from summary.snapshot import Snapshot
+
+
+def toolbar(snapshot: Snapshot, view: View) -> html.Div:
+    """Tag filter, what is drawn and how, comparison, cameras, steps."""
+    shows = {"logged": "As logged", "surface": "Surface", "edges": "Edges", "wireframe": "Wires", "points": "Points"}
+    colors = {
+        "logged": "Colours as logged",
+        "one": "One colour",
+        "x": "Colour by x",
+        "y": "Colour by y",
+        "z": "Colour by z",
+    }
+    cameras = {"all": "All", "tag": "Per tag", "each": "Each"}
+    compare = dmc.Select(
+        id=setting_id(COMPARE.name),
+        value=COMPARE.of(view),
+        data=comparisons(snapshot, view),
+        size="xs",
+        w=196,
+        allowDeselect=False,
+        searchable=True,
+        **{"aria-label": "Compare each mesh with"},
+    )
+    link = html.Button(
+        icon("copy", 14), id="mesh-link", className="icon-button", title="Put the cameras into the address and copy it"
+    )
+    return html.Div(
+        [
+            tag_filter_input(view),
+            segmented(SHOW, view, shows, "What is drawn"),
+            select(COLOR, view, colors, "Colour of meshes", 158),
+            display(view),
+            compare,
+            html.Div(
+                [html.Span("Camera"), segmented(CAMERAS, view, cameras, "Cards that share a camera"), link],
+                className="field",
+            ),
+            switch(LINK, view, "Link steps"),
+        ],
+        className="toolbar",
+    )
+
+
+def display(view: View) -> dmc.Popover:
+    """What is chosen less often, behind a button."""
+    shadings = {"logged": "As logged", "smooth": "Smooth", "flat": "Flat"}
+    backgrounds = {"page": "Page", "white": "White", "grey": "Grey", "black": "Black"}
+    rows = [
+        ("Shading", segmented(SHADING, view, shadings, "Shading of surfaces")),
+        ("Points", point_size(view)),
+        ("Background", segmented(BACKGROUND, view, backgrounds, "Background")),
+        ("Upwards", segmented(UP, view, {"y": "y", "z": "z"}, "Axis that points up")),
+        ("Axes", switch(BOX, view, "Box with numbers")),
+    ]
+    cells = [cell for label, control in rows for cell in (html.Span(label), control)]
+    button = html.Button(["Display", icon("chevron", 12)], className="quiet", id="mesh-display")
+    return dmc.Popover(
+        [dmc.PopoverTarget(button), dmc.PopoverDropdown(html.Div(cells, className="mesh-display"))],
+        position="bottom-start",
+        keepMounted=True,
+        shadow="md",
+    )
+
+
+def select(setting: Setting[str], view: View, options: Mapping[str, str], label: str, width: int) -> dmc.Select:
+    """A list of choices, ``options`` as value -> label."""
+    return dmc.Select(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        data=[{"value": value, "label": text} for value, text in options.items()],
+        size="xs",
+        w=width,
+        allowDeselect=False,
+        **{"aria-label": label},
+    )
+
+
+def point_size(view: View) -> html.Div:
+    """A slider for the size of points, with its value beside it."""
+    slider = dmc.Slider(
+        id=setting_id(SIZE.name),
+        value=SIZE.of(view),
+        min=0,
+        max=12,
+        step=0.5,
+        size="xs",
+        updatemode="drag",
+        label=None,
+        className="adjust",
+        **{"aria-label": "Size of points in pixels; 0 as logged, or by their number"},
+    )
+    shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or by their number")
+    return html.Div([slider, shown], className="field")
+
+
+def comparisons(snapshot: Snapshot, view: View) -> list[dict[str, str]]:
+    """What a mesh can be compared with, as options of the list."""
+    runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
+    options = {
+        "off": "Not compared",
+        "first": "Moved since the first step",
+        "previous": "Moved since the step before",
+    }
+    options |= {Compare("run", run).text: f"Against {run}" for run in runs}
+    chosen = parse_compare(COMPARE.of(view))
+    if chosen.text not in options:
+        place = f"step {chosen.step:,} of {chosen.run}" if chosen.kind == "at" else chosen.run
+        options[chosen.text] = f"Against {place}"
+    return [{"value": value, "label": text} for value, text in options.items()]

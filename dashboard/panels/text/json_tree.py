@@ -1,0 +1,92 @@
+"""Texts that are JSON, as a tree that folds."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import Final, NoReturn
+
+from dashboard.numbers import count, counted
+
+MOST_CHARACTERS: Final = 200_000
+"""Of a text that is tried as JSON."""
+MOST_NODES: Final = 5_000
+"""Of a tree that is shown; what is beyond is counted."""
+DEEPEST: Final = 50
+_OPEN: Final = 2
+"""Levels that are unfolded at first."""
+
+
+class _Number(str):
+    """A number as it was written: 1e5, -0.0 and long integers keep their digits."""
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object with its keys in order, repeated ones among them."""
+
+
+def json_tree(source: str) -> str | None:
+    """The text as HTML of nested ``details``, everything in it escaped; None where it is no JSON object or array."""
+    stripped = source.strip()
+    if len(source) > MOST_CHARACTERS or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
+        return None
+    try:
+        value = json.loads(
+            stripped, object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_refuse
+        )
+    except (ValueError, RecursionError):
+        return None
+    left = [MOST_NODES]
+    html = _node(value, "", 0, left)
+    more = "" if left[0] >= 0 else f'<p class="json-more">{count(-left[0])} more values are not shown.</p>'
+    return f'<div class="json">{html}</div>{more}'
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _node(value: object, key: str, depth: int, left: list[int]) -> str:
+    left[0] -= 1
+    if left[0] < 0:
+        left[0] -= _inner(value)
+        return ""
+    match value:
+        case _Pairs():
+            children: Sequence[tuple[str, object]] = value
+            shape, brackets = counted(len(value), "key"), "{}"
+        case list():
+            children = [(str(index), child) for index, child in enumerate(value)]
+            shape, brackets = counted(len(value), "item"), "[]"
+        case _:
+            return f"<div>{_label(key)}{_leaf(value)}</div>"
+    if not children or depth >= DEEPEST:
+        return f'<div>{_label(key)}<span class="json-shape">{brackets} {shape}</span></div>'
+    inner = "".join(_node(child, name, depth + 1, left) for name, child in children)
+    opened = " open" if depth < _OPEN else ""
+    summary = f'<summary>{_label(key)}<span class="json-shape">{brackets} {shape}</span></summary>'
+    return f"<details{opened}>{summary}<div>{inner}</div></details>"
+
+
+def _inner(value: object) -> int:
+    """Values below a value that is not shown."""
+    match value:
+        case _Pairs():
+            return sum(1 + _inner(child) for _, child in value)
+        case list():
+            return sum(1 + _inner(child) for child in value)
+        case _:
+            return 0
+
+
+def _label(key: str) -> str:
+    return f'<span class="json-key">{escape(key)}</span>' if key else ""
+
+
+def _leaf(value: object) -> str:
+    match value:
+        case _Number():
+            return f'<span class="json-number">{escape(value)}</span>'
+        case str():
+            return f'<span class="json-string">{escape(json.dumps(value, ensure_ascii=False))}</span>'
+        case _:
+            return f'<span class="json-word">{json.dumps(value)}</span>'

@@ -1,0 +1,258 @@
+"""The texts over HTTP: some of them as HTML, one as written, all as a file, their differences, and a search."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+import orjson
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import PlainTextResponse, StreamingResponse
+
+from dashboard.api.downloads import attachment
+from dashboard.api.errors import find_series
+from dashboard.api.parameters import MAX_NAME, Index, RunName, TagName
+from dashboard.live import Live
+from dashboard.numbers import json_number
+from dashboard.panels.cards import pair_key, shown_series
+from dashboard.panels.groups import CARDS_PER_PAGE, prefix
+from dashboard.panels.text.diff import diff
+from dashboard.panels.text.json_tree import json_tree
+from dashboard.panels.text.rendering import raw_text, text_html
+from dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
+from dashboard.state import MAX_QUERY, decode
+from summary.kinds.base import PayloadError
+from summary.kinds.text import PLUGIN_NAME
+from summary.patterns import LONGEST_PATTERN, PatternError
+from summary.snapshot import Series
+
+MOST_ENTRIES: Final = 50
+SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
+
+ViewQuery = Annotated[str, Query(max_length=MAX_QUERY, description="The page's own query: which runs and tags.")]
+PatternText = Annotated[str, Query(max_length=LONGEST_PATTERN)]
+FileFormat = Literal["txt", "jsonl"]
+
+
+def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> dict[str, Any]:
+    """One text as sanitised HTML, or why it cannot be read, and the strings in it that a pattern finds."""
+    shown = {"index": index, "step": int(series.steps[index]), "wall": json_number(float(series.wall_times[index]))}
+    try:
+        strings = series.read(index).strings
+    except PayloadError as error:
+        return {**shown, "html": "", "notice": "", "error": str(error), "form": "text", "words": []}
+    tree = json_tree(str(strings.item())) if markdown and strings.ndim == 0 else None
+    words = [] if pattern is None else _words(pattern, raw_text(strings))
+    if tree is not None:
+        return {**shown, "html": tree, "notice": "", "error": "", "form": "json", "words": words}
+    rendered = text_html(strings, markdown=markdown)
+    form = "text" if strings.ndim == 0 else "table"
+    return {**shown, "html": rendered.html, "notice": rendered.notice, "error": "", "form": form, "words": words}
+
+
+def _words(pattern: TextPattern, text: str) -> list[str]:
+    try:
+        return pattern.words(text)
+    except PatternError:
+        return []
+
+
+def read_text(series: Series, index: int) -> str:
+    """One text as it was written.
+
+    Raises:
+        HTTPException: 404 where there is no such point, 422 where it cannot be read.
+    """
+    try:
+        return raw_text(series.read(index).strings)
+    except IndexError as error:
+        raise HTTPException(404, f"{error}.") from error
+    except PayloadError as error:
+        raise HTTPException(422, f"No text: {error}.") from error
+
+
+def make_router(live: Live) -> APIRouter:
+    """The panel's routes, over the latest snapshot."""
+    routes = APIRouter()
+    _add_entries(routes, live)
+    _add_files(routes, live)
+    _add_diff(routes, live)
+    _add_search(routes, live)
+    return routes
+
+
+def _add_entries(routes: APIRouter, live: Live) -> None:
+    @routes.get("/entries")
+    def entries(
+        run: RunName,
+        tag: TagName,
+        start: Index,
+        stop: Index,
+        markdown: bool = True,
+        pattern: PatternText = "",
+        regex: bool = False,
+    ) -> list[dict[str, Any]]:
+        """The texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        stop = min(stop, len(series))
+        first = max(start, stop - MOST_ENTRIES)
+        try:
+            looked_for = TextPattern(pattern, literal=not regex) if pattern else None
+        except PatternError:
+            # The search says what is wrong with it; the texts are shown all the same.
+            looked_for = None
+        return [entry(series, index, markdown=markdown, pattern=looked_for) for index in range(stop - 1, first - 1, -1)]
+
+    @routes.get("/at")
+    def at(run: RunName, tag: TagName, step: int) -> dict[str, Any]:
+        """The point nearest to a step: of two as near the later one, of several at one step the last."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        if not len(series):
+            raise HTTPException(404, f"{run!r} has no points of {tag!r}.")
+        distance = np.abs(series.steps.astype(np.float64) - float(step))
+        index = len(series) - 1 - int(np.argmin(distance[::-1]))
+        return {"index": index, "step": int(series.steps[index]), "total": len(series)}
+
+
+def _add_files(routes: APIRouter, live: Live) -> None:
+    @routes.get("/raw")
+    def raw(run: RunName, tag: TagName, index: Index, download: bool = False) -> PlainTextResponse:
+        """One text as it was written, whole."""
+        series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
+        text = read_text(series, index)
+        name = attachment(f"{run}_{tag}_step{int(series.steps[index])}", "txt") if download else {}
+        return PlainTextResponse(text, headers={**SAFE, **name})
+
+    @routes.get("/file")
+    def file(
+        query: ViewQuery = "",
+        run: RunName | None = None,
+        tag: TagName | None = None,
+        format: FileFormat = "txt",
+    ) -> StreamingResponse:
+        """Every text of the shown runs and tags, or of one run's tag, as one file: plain, or an object a line."""
+        snapshot = live.snapshot()
+        if run is not None and tag is not None:
+            chosen = [find_series(snapshot, run, tag, PLUGIN_NAME)]
+        else:
+            chosen = shown_series(snapshot, decode(query), PLUGIN_NAME)
+        name = f"{run}_{tag}" if run is not None and tag is not None else "texts"
+        kind = "text/plain; charset=utf-8" if format == "txt" else "application/jsonl"
+        headers = {**SAFE, **attachment(name, format)}
+        return StreamingResponse(file_lines(chosen, format), media_type=kind, headers=headers)
+
+
+def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
+    """The pieces of a file with all texts of some series, oldest first, one text in memory at a time."""
+    for series in chosen:
+        for index, (step, wall) in enumerate(zip(series.steps.tolist(), series.wall_times.tolist(), strict=True)):
+            error = ""
+            try:
+                strings = series.read(index).strings
+            except PayloadError as damaged:
+                strings, error = np.array("", object), str(damaged)
+            if form == "jsonl":
+                where = {"run": series.run, "tag": series.tag, "step": step, "wall_time": json_number(wall)}
+                content = {"error": error} if error else {"text": strings.tolist()}
+                yield orjson.dumps({**where, **content}, option=orjson.OPT_APPEND_NEWLINE)
+            else:
+                text = f"[cannot be read: {error}]" if error else raw_text(strings)
+                yield f"===== {series.tag} | {series.run} | step {step}\n{text}\n\n".encode()
+
+
+def _add_diff(routes: APIRouter, live: Live) -> None:
+    @routes.get("/diff")
+    def difference(
+        tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index
+    ) -> dict[str, Any]:
+        """Two texts of a tag compared by lines; a line is ``[change, number, number, segments, segments]``.
+
+        Where a text is damaged, ``error`` says so.
+        """
+        snapshot = live.snapshot()
+        old, new = (find_series(snapshot, run, tag, PLUGIN_NAME) for run in (old_run, new_run))
+        for series, index in ((old, old_index), (new, new_index)):
+            if index >= len(series):
+                raise HTTPException(404, f"{series.run!r} has {len(series)} points of {tag!r}; there is no {index}.")
+        sides = {
+            "old": {"step": int(old.steps[old_index]), "total": len(old)},
+            "new": {"step": int(new.steps[new_index]), "total": len(new)},
+        }
+        try:
+            found = diff(raw_text(old.read(old_index).strings), raw_text(new.read(new_index).strings))
+        except PayloadError as error:
+            return {"rows": [], "added": 0, "removed": 0, "notice": "", "error": f"{error}.", **sides}
+        return {
+            "rows": [[row.change, row.old_number, row.new_number, row.old, row.new] for row in found.rows],
+            "added": found.added,
+            "removed": found.removed,
+            "notice": found.notice,
+            "error": "",
+            **sides,
+        }
+
+
+def _add_search(routes: APIRouter, live: Live) -> None:
+    @routes.get("/search")
+    def find(
+        pattern: PatternText,
+        query: ViewQuery = "",
+        regex: bool = False,
+        place: Annotated[str, Query(max_length=3 * MAX_NAME, description="Where to go on.")] = "",
+    ) -> dict[str, Any]:
+        """Searches some hundred texts of the shown runs; ``place`` of the answer is where the next request goes on.
+
+        An expression that is none, or takes too long, is an answer with ``error``.
+        """
+        if not pattern:
+            raise HTTPException(422, "The pattern is empty.")
+        goes_on_at = parse_place(place)
+        chosen = shown_series(live.snapshot(), decode(query), PLUGIN_NAME)
+        try:
+            found = search(chosen, TextPattern(pattern, literal=not regex), goes_on_at)
+        except PatternError as error:
+            nothing = Found((), 0, sum(map(len, chosen)), 0, None)
+            return _answer(nothing, {}, f"No search with this expression: {error}.")
+        return _answer(found, card_places(chosen), "")
+
+
+def _answer(found: Found, cards: dict[tuple[str, str], tuple[str, int]], error: str) -> dict[str, Any]:
+    goes_on = None if found.place is None else orjson.dumps(list(asdict(found.place).values())).decode()
+    return {
+        **{name: getattr(found, name) for name in ("searched", "total", "unreadable")},
+        "hits": [_hit(hit, cards) for hit in found.hits],
+        "place": goes_on,
+        "error": error,
+    }
+
+
+def parse_place(text: str) -> Place | None:
+    """Where a search goes on, from the text that the last answer had.
+
+    Raises:
+        HTTPException: 422 where it is no such text.
+    """
+    if not text:
+        return None
+    try:
+        tag, run, before = orjson.loads(text)
+        return Place(str(tag), str(run), max(0, int(before)))
+    except (ValueError, TypeError) as error:
+        raise HTTPException(422, f"{text[:80]!r} is no place of a search.") from error
+
+
+def card_places(chosen: Iterable[Series]) -> dict[tuple[str, str], tuple[str, int]]:
+    """Group and page, counted from 1, of the card of every series, by tag and run."""
+    places: dict[tuple[str, str], tuple[str, int]] = {}
+    members: dict[str, int] = {}
+    for series in chosen:
+        group = prefix(series.tag)
+        number = members.get(group, 0)
+        members[group] = number + 1
+        places[series.tag, series.run] = (group, number // CARDS_PER_PAGE + 1)
+    return places
+
+
+def _hit(hit: Hit, cards: dict[tuple[str, str], tuple[str, int]]) -> dict[str, Any]:
+    group, page = cards[hit.tag, hit.run]
+    return {**asdict(hit), "key": pair_key(hit.tag, hit.run), "group": group, "page": page}

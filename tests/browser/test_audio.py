@@ -1,0 +1,249 @@
+"""Audio on the page: data, one clip, none, odd values, growth and damage; playing, seeking, zooming and comparing."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from dashboard.panels.audio.figures import envelope, spectrogram
+from dashboard.panels.audio.wav import read_wav
+from summary import SummaryWriter
+from summary.kinds.tensors import strings_tensor
+from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from tests.browser.conftest import Dashboard
+from tests.dashboard.test_audio_panel import int16_wav, wav_bytes
+
+pytestmark = pytest.mark.browser
+
+Serve = Callable[..., Dashboard]
+RATE = 8000
+
+
+def sine(seconds: float, hertz: float = 440.0) -> Any:
+    return 0.5 * np.sin(2 * np.pi * hertz * np.arange(int(RATE * seconds)) / RATE)
+
+
+def labelled(*clips: tuple[bytes, bytes]) -> Summary:
+    """Clips with labels, as TensorFlow writes them."""
+    metadata = SummaryMetadata(plugin_data=SummaryMetadata.PluginData(plugin_name="audio"))
+    parts = [part for clip in clips for part in clip]
+    value = Summary.Value(tag="voice", metadata=metadata, tensor=strings_tensor(parts, (len(clips), 2)))
+    return Summary(value=[value])
+
+
+def drawn(page: Page, number: int) -> None:
+    expect(page.locator(".audio-view[data-drawn]")).to_have_count(number)
+
+
+def type_step(page: Page, step: str, nth: int = 0) -> None:
+    field = page.locator(".track-field").nth(nth)
+    field.fill(step)
+    field.press("Enter")
+
+
+def press_at(page: Page, place: float, nth: int = 0) -> None:
+    """Clicks at a place of the time axis, 0 at its beginning, 1 at its end."""
+    box = page.locator(".audio-view").nth(nth).bounding_box()
+    assert box is not None
+    gutter = page.evaluate("stepscope.audio.draw.GUTTER")
+    page.mouse.click(box["x"] + gutter + place * (box["width"] - gutter - 2), box["y"] + 30)
+
+
+def test_every_run_has_its_clip_at_the_chosen_step(serve: Serve, page: Page, logdir: Path) -> None:
+    for run, base in (("a", 1.0), ("b", 2.0)):
+        with SummaryWriter(str(logdir / run)) as writer:
+            for step in (0, 5, 10):
+                writer.add_audio("voice", sine(base + step / 100), step, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    facts = page.locator(".clip .facts")
+    expect(facts).to_have_text(
+        [
+            "1.100 s · 8,000 Hz · mono · WAV, 16-bit PCM · 17.6 kB",
+            "2.100 s · 8,000 Hz · mono · WAV, 16-bit PCM · 33.6 kB",
+        ]
+    )
+    drawn(page, 2)
+    type_step(page, "4")
+    expect(facts).to_contain_text(["1.050 s", "2.050 s"])
+    expect(page).to_have_url(re.compile(r"audio\.step=voice:5"))
+    page.reload()
+    expect(facts).to_contain_text(["1.050 s", "2.050 s"])
+
+
+def test_a_slider_at_the_end_follows_and_linked_cards_move_together(serve: Serve, page: Page, logdir: Path) -> None:
+    writer = SummaryWriter(str(logdir / "a"))
+    for tag in ("one", "two"):
+        for step in range(3):
+            writer.add_audio(tag, sine(0.1 + step / 10), step, sample_rate=RATE)
+    writer.flush()
+    page.goto(serve(logdir).url)
+    facts = page.locator(".clip .facts")
+    expect(facts).to_contain_text(["0.300 s", "0.300 s"])
+    type_step(page, "1", 1)
+    expect(facts).to_contain_text(["0.300 s", "0.200 s"])
+    for tag in ("one", "two"):
+        writer.add_audio(tag, sine(0.4), 3, sample_rate=RATE)
+    writer.close()
+    expect(facts).to_contain_text(["0.400 s", "0.200 s"])
+    page.locator("label", has_text="Link steps").click()
+    type_step(page, "0")
+    expect(facts).to_contain_text(["0.100 s", "0.100 s"])
+    expect(page).to_have_url(re.compile(r"audio\.step=:0"))
+
+
+def test_a_click_seeks_space_plays_and_one_clip_plays_at_a_time(serve: Serve, page: Page, logdir: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(str(logdir / run)) as writer:
+            writer.add_audio("voice", sine(4), 0, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    drawn(page, 2)
+    press_at(page, 0.5)
+    expect(page.locator(".clock").first).to_have_text("2.00 s / 4.00 s")
+    page.locator(".audio-view").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".clock").first).to_have_text("2.20 s / 4.00 s")
+    page.keyboard.press("Space")
+    expect(page.locator(".clip").first).to_have_class(re.compile("playing"))
+    page.locator(".clip .act-play").nth(1).click()
+    expect(page.locator(".clip").nth(1)).to_have_class(re.compile("playing"))
+    expect(page.locator(".clip").first).not_to_have_class(re.compile("playing"))
+    page.locator(".clip .act-play").nth(1).click()
+    expect(page.locator(".clip.playing")).to_have_count(0)
+
+
+def test_a_drag_zooms_all_clips_of_the_card(serve: Serve, page: Page, logdir: Path) -> None:
+    for run in ("a", "b"):
+        with SummaryWriter(str(logdir / run)) as writer:
+            writer.add_audio("voice", sine(4), 0, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    drawn(page, 2)
+    box = page.locator(".audio-view").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 30)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 30, steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"audio\.zoom=voice:[\d.]+:[\d.]+"))
+    spans = "[...document.querySelectorAll('.audio-view')].map((one) => one.stepscopeView.span)"
+    first, second = page.evaluate(spans)
+    assert first == second
+    assert 0 < first["start"] < first["stop"] < 4
+    page.locator(".audio-view").first.dblclick(position={"x": 300, "y": 30})
+    expect(page).not_to_have_url(re.compile(r"audio\.zoom"))
+    assert page.evaluate(spans)[1] == {"start": 0, "stop": 4}
+
+
+def test_two_clips_are_compared_at_the_same_place(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_audio("one", sine(4), 0, sample_rate=RATE)
+        writer.add_audio("two", sine(3, 880), 7, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    drawn(page, 2)
+    page.locator('.pin[data-slot="A"]').first.click()
+    page.locator('.pin[data-slot="B"]').nth(1).click()
+    expect(page.locator(".audio-tray .slot")).to_have_text(["Aone · a · step 0", "Btwo · a · step 7"])
+    page.reload()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator("#audio-compare .audio-view[data-drawn]")).to_have_count(2)
+    views = "[...document.querySelectorAll('#audio-compare .audio-view')].map((one) => one.stepscopeView.span.stop)"
+    assert page.evaluate(views) == [4, 4]
+    page.locator("#audio-compare .audio-view").first.focus()
+    page.keyboard.press("Home")
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    clocks = page.locator("#audio-compare .clock")
+    expect(clocks).to_have_text(["1.00 s / 4.00 s", ""])
+    page.keyboard.press("x")
+    expect(clocks).to_have_text(["", "1.00 s / 3.00 s"])
+    expect(page.locator('.ab [data-slot="B"]')).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Escape")
+    expect(page.locator("#audio-compare")).to_have_count(0)
+
+
+def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        attack = b"**hello** <img src=x onerror='window.harmed = 1'>"
+        writer.add_summary(labelled((int16_wav([1, 2]), attack), (int16_wav([1, 2, 3]), b"second")), 0)
+    page.goto(serve(logdir).url)
+    expect(page.locator(".clip-label strong")).to_have_text("hello")
+    assert page.locator(".clip-label img").count() == 0
+    page.get_by_title("Next sample").click()
+    expect(page.locator(".clip-label")).to_have_text("second")
+    expect(page.locator(".which")).to_have_text("sample 2 of 2")
+    expect(page).to_have_url(re.compile(r"audio\.sample=voice:1"))
+    with page.expect_download() as download:
+        page.get_by_title("Download the clip").click()
+    assert download.value.suggested_filename == "a_voice_step0_1.wav"
+    assert page.evaluate("window.harmed") is None
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"RIFF\0\0\0\0WAVEgarbage", 'damaged WAV: it has no "fmt "'),
+        (b"no sound at all", "No sound: the clip is 15 B of no known sound"),
+        (int16_wav([]), "No sound: the clip has 0 samples."),
+        (wav_bytes(b"\0\0", kind=6, bits=8), "A-law of 8 bits, which is not decoded"),
+        (b"fLaC" + bytes(60), "The browser cannot decode this FLAC"),
+    ],
+)
+def test_a_clip_that_is_none_says_why(serve: Serve, page: Page, logdir: Path, content: bytes, why: str) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_summary(labelled((int16_wav([1, 2]), b"")), 0)
+        writer.add_summary(labelled((content, b"")), 1)
+    page.goto(serve(logdir).url)
+    expect(page.locator(".clip .no-picture")).to_contain_text(why)
+    expect(page.get_by_title("Download the clip")).to_be_visible()
+    expect(page.locator(".clip .act-play")).to_be_disabled()
+    type_step(page, "0")
+    drawn(page, 1)
+
+
+def test_odd_values_and_many_channels_are_drawn_and_told(serve: Serve, page: Page, logdir: Path) -> None:
+    odd = np.array([[np.nan, 0.5, 2.0, np.inf] * 100] * 3, "<f4").T
+    many = np.zeros((400, 12), "<i2")
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_summary(labelled((wav_bytes(odd.tobytes(), kind=3, bits=32, channels=3), b"")), 0)
+        writer.add_summary(labelled((wav_bytes(many.tobytes(), channels=12), b"")), 1)
+    page.goto(serve(logdir).url)
+    expect(page.locator(".clip-note")).to_contain_text("the first 8 of 12 channels")
+    expect(page.locator(".facts")).to_contain_text("12 channels · WAV, 16-bit PCM")
+    type_step(page, "0")
+    expect(page.locator(".clip-note")).to_contain_text("600 values are NaN or infinite and not drawn")
+
+
+def test_one_clip_has_no_slider_and_none_no_tab(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_audio("voice", [0.5], 7, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    drawn(page, 1)
+    expect(page.locator(".track-slider")).to_be_disabled()
+    page.get_by_role("button", name="None").click()
+    expect(page.locator(".notice.none")).to_contain_text("No shown run has audio")
+
+
+def test_the_browser_computes_what_the_server_does(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_audio("voice", sine(0.5), 0, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    noise = np.random.default_rng(0).integers(-8000, 8000, 4096).astype("<i2")
+    wav = read_wav(wav_bytes(noise.tobytes(), rate=RATE))
+    page.wait_for_function("() => window.stepscope?.audio?.data && window.stepscope.audio.steps")
+    for scale in ("linear", "mel"):
+        found = page.evaluate(
+            """([samples, scale]) => {
+              const sound = { rate: 8000, channels: [Float32Array.from(samples, (one) => one / 32768)] };
+              const { envelope, spectrogram } = stepscope.audio.data;
+              const image = spectrogram(sound, 0, samples.length, 16, 40, 512, scale, null);
+              return [[...envelope(sound, 0, samples.length, 50).bounds], image.height, image.width, [...image.levels]];
+            }""",
+            [noise.tolist(), scale],
+        )
+        assert found[0] == envelope(wav, 0, 4096, 50).bounds.reshape(-1).tolist()
+        expected = spectrogram(wav, 0, 4096, width=16, height=40, fft=512, scale=scale).levels
+        assert found[1:3] == list(expected.shape)
+        assert np.abs(np.array(found[3]) - expected.reshape(-1).astype(int)).max() <= 1
