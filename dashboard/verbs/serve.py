@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import errno
+import re
 import socket
 import threading
 import webbrowser
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
 from typing import Any, Final
 
 import uvicorn
@@ -17,7 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from dashboard.app import build_app
 from dashboard.live import Live
 from dashboard.numbers import count, counted
-from dashboard.panels import COMPANION_PATTERNS
+from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.verbs.reading import add_logdir, check_logdirs
 from summary.column_cache import ColumnCache, default_cache_folder
 from summary.errors import UserError
@@ -59,6 +61,15 @@ class ServeVerb:
             action="store_true",
             help="keep nothing of what was read, by which the next start would be faster",
         )
+        parser.add_argument(
+            "--allow-frame",
+            action="append",
+            default=[],
+            metavar="ORIGIN",
+            type=frame_origin,
+            help="let pages of ORIGIN, such as https://notes.example.org, show the dashboard in a frame; "
+            "those of this machine may anyway",
+        )
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
@@ -69,7 +80,8 @@ class ServeVerb:
         listener = listen(arguments.host, arguments.port, console)
         cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
         live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
-        serve(live, listener, arguments.host, console, open_browser=arguments.open_browser)
+        server = make_server(live, arguments.host, arguments.allow_frame)
+        serve(live, server, listener, arguments.host, console, open_browser=arguments.open_browser)
         return 0
 
 
@@ -128,10 +140,10 @@ class DashboardServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def make_server(live: Live, host: str) -> DashboardServer:
+def make_server(live: Live, host: str, frame_origins: Sequence[str] = ()) -> DashboardServer:
     """The web server; ``run(sockets=[...])`` serves until it is told to exit."""
     config = uvicorn.Config(
-        build_app(live, bound_host=host),
+        build_app(live, bound_host=host, frame_origins=frame_origins),
         log_level="warning",
         lifespan="off",
         access_log=False,
@@ -141,6 +153,17 @@ def make_server(live: Live, host: str) -> DashboardServer:
     return DashboardServer(config, live)
 
 
+def frame_origin(text: str) -> str:
+    """Checks an origin for ``--allow-frame``: a scheme, a host, of which the first part may be "*", and maybe a port.
+
+    Raises:
+        ArgumentTypeError: it is none, or would say more than that to the browser.
+    """
+    if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:(\d{1,5}|\*))?", text):
+        raise ArgumentTypeError(f"{text!r} is no origin; expected such as https://notes.example.org")
+    return text
+
+
 def page_url(host: str, port: int) -> str:
     """Where a browser on this machine finds the page."""
     if host in ("0.0.0.0", "::", "127.0.0.1", "::1"):
@@ -148,11 +171,12 @@ def page_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def serve(live: Live, listener: socket.socket, host: str, console: Console, *, open_browser: bool) -> None:
+def serve(
+    live: Live, server: DashboardServer, listener: socket.socket, host: str, console: Console, *, open_browser: bool
+) -> None:
     """Serves until Ctrl+C."""
     port = listener.getsockname()[1]
     url = page_url(host, port)
-    server = make_server(live, host)
     console.print(f"[bold]Stepscope[/] follows {escape(live.path)}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
     live.start()
     threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
