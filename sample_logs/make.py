@@ -1,27 +1,37 @@
 """Trains small networks on scikit-learn's digits, logging through `summary` and profiling through `profiler`.
 
-Three learning rates times three seeds; ``make sample-logs`` writes the runs beside this file, and a manifest by which
-a test tells when they are stale.
+Three learning rates times three seeds, logged with all that the dashboard shows, and a sweep over more hyperparameters,
+logged with scalars. ``make sample-logs`` writes the runs beside this file, and a manifest by which a test tells when
+they are stale.
 """
 
 import argparse
 import hashlib
 import json
-import queue
+import math
 import shutil
 import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from types import MappingProxyType
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 import profiler
+from sample_logs.logs import log_end, log_media, log_points, log_scores, log_sound, log_start
+from sample_logs.network import (
+    Array,
+    Digits,
+    Hyperparameters,
+    Labels,
+    Network,
+    accuracy,
+    batches,
+    cross_entropy,
+    prefetched,
+)
 from summary import SummaryWriter
 
 FOLDER: Final = Path(__file__).resolve().parent
@@ -29,180 +39,135 @@ MANIFEST: Final = "manifest.json"
 LEARNING_RATES: Final = (0.3, 0.1, 0.02)
 SEEDS: Final = (0, 1, 2)
 EPOCHS: Final = 30
-BATCH: Final = 64
-HIDDEN: Final = 48
-MOMENTUM: Final = 0.9
 PROFILED_STEPS: Final = range(48, 56)
 MEDIA_EPOCHS: Final = 3
-"""Histograms and pictures are logged once in so many epochs."""
-
-Array: TypeAlias = NDArray[np.float32]
-Batch: TypeAlias = tuple[Array, NDArray[np.int64]]
+"""Histograms, pictures, texts and PR curves are logged once in so many epochs."""
+MESH_EPOCHS: Final = (0, 3, 12, EPOCHS - 1)
+SOUND_EPOCHS: Final = (3, 12, EPOCHS - 1)
+SWEEP: Final = (
+    Hyperparameters(0.001, hidden=32),
+    Hyperparameters(0.003, hidden=16, batch=32),
+    Hyperparameters(0.01, momentum=0.0, batch=32),
+    Hyperparameters(0.01, hidden=64, batch=128),
+    Hyperparameters(0.03, momentum=0.5, hidden=32),
+    Hyperparameters(0.03, momentum=0.0, hidden=96, batch=16),
+    Hyperparameters(0.1, momentum=0.0, hidden=16, batch=128),
+    Hyperparameters(0.1, momentum=0.95, hidden=96),
+    Hyperparameters(0.3, momentum=0.5, hidden=64, batch=32),
+    Hyperparameters(0.6, momentum=0.0),
+    # So far that it recovers twice before its logits overflow.
+    Hyperparameters(1.0),
+)
+DIVERGED: Final = 10
+"""The place in the sweep of the run that ends in NaN."""
+SWEEP_EPOCHS: Final = 8
+SWEEP_STEPS: Final = 10
+"""A run of the sweep logs one in so many steps."""
 
 
 @dataclass(frozen=True)
-class Digits:
-    """Images as rows of 64 numbers in 0..1, and their labels."""
+class Plan:
+    """One training, and how much of it is logged."""
 
-    train_images: Array
-    train_labels: NDArray[np.int64]
-    test_images: Array
-    test_labels: NDArray[np.int64]
+    chosen: Hyperparameters
+    trial: str
+    """What runs are called together that differ by their seed alone."""
+    epochs: int
+    every: int
+    """Scalars are logged once in so many steps."""
+    media: bool
+    """Whether there are histograms, pictures, texts, PR curves and a profile."""
 
-    @classmethod
-    def load(cls) -> "Digits":
-        images, labels = load_digits(return_X_y=True)
-        train_x, test_x, train_y, test_y = train_test_split(
-            (images / 16).astype(np.float32), labels, test_size=0.25, random_state=0, stratify=labels
-        )
-        return cls(train_x, train_y, test_x, test_y)
-
-
-class Network:
-    """Two dense layers with a ReLU between them, trained by gradient descent with momentum on the cross entropy."""
-
-    def __init__(self, generator: np.random.Generator) -> None:
-        def dense(inputs: int, outputs: int) -> Array:
-            values: NDArray[np.float64] = generator.standard_normal((inputs, outputs)) * np.sqrt(2 / inputs)
-            return values.astype(np.float32)
-
-        self.parameters: dict[str, Array] = {
-            "hidden/kernel": dense(64, HIDDEN),
-            "hidden/bias": np.zeros(HIDDEN, np.float32),
-            "output/kernel": dense(HIDDEN, 10),
-            "output/bias": np.zeros(10, np.float32),
-        }
-        self._velocity = {name: np.zeros_like(value) for name, value in self.parameters.items()}
-        self._activation = np.zeros((0, HIDDEN), np.float32)
-
-    def probabilities(self, images: Array) -> Array:
-        p = self.parameters
-        with profiler.annotate("hidden", units=HIDDEN):
-            self._activation = np.maximum(images @ p["hidden/kernel"] + p["hidden/bias"], 0)
-        with profiler.annotate("output", units=10):
-            logits = self._activation @ p["output/kernel"] + p["output/bias"]
-            exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-            return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True), np.float32)
-
-    def gradients(self, images: Array, labels: NDArray[np.int64], probabilities: Array) -> dict[str, Array]:
-        with profiler.annotate("output"):
-            error = probabilities.copy()
-            error[np.arange(len(labels)), labels] -= 1
-            error /= len(labels)
-            output = {"output/kernel": self._activation.T @ error, "output/bias": error.sum(axis=0)}
-        with profiler.annotate("hidden"):
-            error = (error @ self.parameters["output/kernel"].T) * (self._activation > 0)
-            return {"hidden/kernel": images.T @ error, "hidden/bias": error.sum(axis=0), **output}
-
-    def update(self, gradients: dict[str, Array], learning_rate: float) -> None:
-        for name, gradient in gradients.items():
-            self._velocity[name] *= MOMENTUM
-            self._velocity[name] -= learning_rate * gradient
-            self.parameters[name] += self._velocity[name]
+    @property
+    def points_and_sound(self) -> bool:
+        """Whether there are point clouds and sound, which are large: one seed is enough."""
+        return self.media and self.chosen.seed == 0
 
 
-def cross_entropy(probabilities: Array, labels: NDArray[np.int64]) -> float:
-    return float(-np.log(probabilities[np.arange(len(labels)), labels] + 1e-9).mean())
+def plans() -> Mapping[str, Plan]:
+    """All trainings, by the names of their runs."""
+    seeds = {
+        f"digits/lr_{rate}/seed_{seed}": Plan(Hyperparameters(rate, seed=seed), f"lr_{rate}", EPOCHS, 1, media=True)
+        for rate in LEARNING_RATES
+        for seed in SEEDS
+    }
+    sweep = {
+        f"digits/sweep/{number:02}": Plan(chosen, f"sweep/{number:02}", SWEEP_EPOCHS, SWEEP_STEPS, media=False)
+        for number, chosen in enumerate(SWEEP)
+    }
+    return MappingProxyType({**seeds, **sweep})
 
 
-def accuracy(probabilities: Array, labels: NDArray[np.int64]) -> float:
-    return float((probabilities.argmax(axis=1) == labels).mean())
+class Training:
+    """A network that is trained and logged as its plan says."""
+
+    def __init__(self, plan: Plan, digits: Digits, writer: SummaryWriter) -> None:
+        self._plan = plan
+        self._digits = digits
+        self._writer = writer
+        self._generator = np.random.default_rng(plan.chosen.seed)
+        self._network = Network(plan.chosen, self._generator)
+        self._losses: list[float] = []
+        self._points: Array | None = None
+
+    def run(self) -> None:
+        """Trains to the end, whatever becomes of the loss."""
+        log_start(self._writer, self._plan.chosen, self._plan.trial)
+        loss = math.nan
+        for epoch in range(self._plan.epochs):
+            for images, labels in prefetched(batches(self._digits, self._plan.chosen.batch, self._generator)):
+                self._step(images, labels)
+            loss = self._end_of_epoch(epoch)
+        log_end(self._writer, len(self._losses), math.isfinite(loss))
+
+    def _step(self, images: Array, labels: Labels) -> None:
+        step = len(self._losses)
+        if self._plan.media and step == PROFILED_STEPS.start:
+            profiler.start(self._writer.log_dir, first_step=step)
+        with profiler.annotate("forward"):
+            probabilities = self._network.probabilities(images)
+        with profiler.annotate("backward"):
+            gradients = self._network.gradients(images, labels, probabilities)
+        with profiler.annotate("update", learning_rate=self._plan.chosen.learning_rate):
+            self._network.update(gradients)
+        self._losses.append(cross_entropy(probabilities, labels))
+        if step % self._plan.every == 0:
+            with profiler.annotate("log"):
+                self._writer.add_scalar("loss/train", self._losses[-1], step)
+                self._writer.add_scalar("accuracy/train", accuracy(probabilities, labels), step)
+                norm = np.sqrt(sum(float((g**2).sum()) for g in gradients.values()))
+                self._writer.add_scalar("gradient/norm", norm, step)
+        if not self._plan.media:
+            return
+        if step + 1 == PROFILED_STEPS.stop:
+            profiler.stop()
+        elif step + 1 in PROFILED_STEPS:
+            profiler.step()
+
+    def _end_of_epoch(self, epoch: int) -> float:
+        """Logs what there is once an epoch, or more seldom; returns the loss on the test images."""
+        step = len(self._losses)
+        labels = self._digits.test_labels
+        with profiler.annotate("validate"):
+            probabilities = self._network.probabilities(self._digits.test_images)
+        loss = log_scores(self._writer, probabilities, labels, step)
+        if self._plan.media and (epoch % MEDIA_EPOCHS == 0 or epoch == self._plan.epochs - 1):
+            log_media(self._writer, self._network, self._digits, probabilities, step)
+        if self._plan.points_and_sound and epoch in MESH_EPOCHS:
+            self._points = log_points(self._writer, self._network.activation, labels, step, self._points)
+        if self._plan.points_and_sound and epoch in SOUND_EPOCHS:
+            log_sound(self._writer, self._losses, step)
+        return loss
 
 
-def batches(digits: Digits, generator: np.random.Generator) -> Iterator[Batch]:
-    order = generator.permutation(len(digits.train_labels))
-    for begin in range(0, len(order), BATCH):
-        with profiler.annotate("load batch", size=BATCH):
-            chosen = order[begin : begin + BATCH]
-            images, labels = digits.train_images[chosen], digits.train_labels[chosen]
-        yield images, labels
+def digest(*paths: Path) -> str:
+    """SHA-256 of the files' bytes, one after another."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 
 
-def prefetched(batches: Iterator[Batch]) -> Iterator[Batch]:
-    """The same batches, made by a thread of its own while the network trains on the one before."""
-    waiting: queue.Queue[Batch | None] = queue.Queue(maxsize=2)
-
-    def load() -> None:
-        for batch in batches:
-            waiting.put(batch)
-        waiting.put(None)
-
-    loader = threading.Thread(target=load, name="loader")
-    loader.start()
-    while True:
-        with profiler.annotate("wait for batch"):
-            batch = waiting.get()
-        if batch is None:
-            break
-        yield batch
-    loader.join()
-
-
-def log_epoch(writer: SummaryWriter, network: Network, digits: Digits, step: int, epoch: int) -> None:
-    with profiler.annotate("validate"):
-        probabilities = network.probabilities(digits.test_images)
-    writer.add_scalar("loss/validation", cross_entropy(probabilities, digits.test_labels), step)
-    writer.add_scalar("accuracy/validation", accuracy(probabilities, digits.test_labels), step)
-    if epoch % MEDIA_EPOCHS and epoch != EPOCHS - 1:
-        return
-    for name, value in network.parameters.items():
-        writer.add_histogram(f"weights/{name}", value, step, bins="auto")
-    kernels = network.parameters["hidden/kernel"].T.reshape(-1, 8, 8)
-    scaled = np.clip(0.5 + kernels / 2, 0, 1, dtype=np.float32)
-    writer.add_image("features/hidden", tiles(scaled, columns=12), step, dataformats="HW")
-    doubtful = np.argsort(probabilities[np.arange(len(digits.test_labels)), digits.test_labels])[:8]
-    writer.add_images("digits/hardest", digits.test_images[doubtful].reshape(-1, 8, 8, 1), step, dataformats="NHWC")
-    rows = [["digit", "taken for", "with probability"]] + [
-        [str(digits.test_labels[i]), str(probabilities[i].argmax()), f"{probabilities[i].max():.2f}"] for i in doubtful
-    ]
-    writer.add_text("hardest digits", "\n".join(" | ".join(row) for row in [rows[0], ["---"] * 3, *rows[1:]]), step)
-
-
-def tiles(images: Array, columns: int) -> Array:
-    """Pictures [n, height, width] side by side in one, with a border of one pixel."""
-    padded = np.pad(images, ((0, 0), (0, 1), (0, 1)), constant_values=1.0)
-    rows = len(images) // columns
-    grid = padded[: rows * columns].reshape(rows, columns, *padded.shape[1:])
-    return np.asarray(grid.transpose(0, 2, 1, 3).reshape(rows * padded.shape[1], -1), np.float32)
-
-
-def train(folder: Path, digits: Digits, learning_rate: float, seed: int) -> None:
-    """Trains one network and logs it into ``folder``."""
-    generator = np.random.default_rng(seed)
-    network = Network(generator)
-    step = 0
-    with SummaryWriter(folder) as writer:
-        writer.add_text(
-            "config",
-            f"**digits**, two layers\n\n- learning rate {learning_rate}\n- momentum {MOMENTUM}\n- hidden units {HIDDEN}"
-            f"\n- batch {BATCH}\n- seed {seed}",
-            0,
-        )
-        for epoch in range(EPOCHS):
-            for images, labels in prefetched(batches(digits, generator)):
-                if step == PROFILED_STEPS.start:
-                    profiler.start(folder, first_step=step)
-                with profiler.annotate("forward"):
-                    probabilities = network.probabilities(images)
-                with profiler.annotate("backward"):
-                    gradients = network.gradients(images, labels, probabilities)
-                with profiler.annotate("update", learning_rate=learning_rate):
-                    network.update(gradients, learning_rate)
-                with profiler.annotate("log"):
-                    writer.add_scalar("loss/train", cross_entropy(probabilities, labels), step)
-                    writer.add_scalar("accuracy/train", accuracy(probabilities, labels), step)
-                    norm = np.sqrt(sum(float((g**2).sum()) for g in gradients.values()))
-                    writer.add_scalar("gradient/norm", norm, step)
-                step += 1
-                if step == PROFILED_STEPS.stop:
-                    profiler.stop()
-                elif step in PROFILED_STEPS:
-                    profiler.step()
-            log_epoch(writer, network, digits, step, epoch)
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def sources() -> list[Path]:
+    """The files that say what the samples are."""
+    return sorted(FOLDER.glob("*.py"))
 
 
 def make(folder: Path) -> None:
@@ -211,18 +176,20 @@ def make(folder: Path) -> None:
     socket.gethostname = lambda: "sample"
     digits = Digits.load()
     shutil.rmtree(folder / "digits", ignore_errors=True)
-    for learning_rate in LEARNING_RATES:
-        for seed in SEEDS:
-            train(folder / "digits" / f"lr_{learning_rate}" / f"seed_{seed}", digits, learning_rate, seed)
+    for name, plan in plans().items():
+        # One of them is meant to overflow.
+        with SummaryWriter(folder / name) as writer, np.errstate(over="ignore", invalid="ignore"):
+            Training(plan, digits, writer).run()
     files = sorted(path for path in (folder / "digits").rglob("*") if path.is_file())
     manifest = {
-        "made_by": digest(Path(__file__)),
+        "made_by": digest(*sources()),
         "files": {path.relative_to(folder).as_posix(): digest(path) for path in files},
     }
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 def main() -> None:
+    """Writes the sample runs."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the runs go (default: beside this script)")
     make(parser.parse_args().folder)

@@ -1,43 +1,110 @@
 """The sample logs are what `sample_logs.make` writes today."""
 
 import json
+import math
+
+import numpy as np
+import pytest
 
 from sample_logs import make
+from sample_logs.logs import turned
 from summary.logdir import open_logdir
+from summary.snapshot import Run, Snapshot
 
 REMEDY = "run `make sample-logs` and commit what it wrote"
+MOST_BYTES = 4_500_000
+IN_EVERY_RUN = {"scalars", "text", "hparams", "custom_scalars"}
+WITH_MEDIA = IN_EVERY_RUN | {"histograms", "images", "pr_curves", "graph_tagged_run_metadata"}
+
+
+@pytest.fixture(scope="module")
+def snapshot() -> Snapshot:
+    return open_logdir(make.FOLDER)
 
 
 def test_the_manifest_matches_the_script_and_the_files() -> None:
     manifest = json.loads((make.FOLDER / make.MANIFEST).read_text())
-    assert manifest["made_by"] == make.digest(make.FOLDER / "make.py"), REMEDY
+    assert manifest["made_by"] == make.digest(*make.sources()), REMEDY
     files = sorted(path for path in (make.FOLDER / "digits").rglob("*") if path.is_file())
     assert manifest["files"] == {p.relative_to(make.FOLDER).as_posix(): make.digest(p) for p in files}, REMEDY
+    assert sum(path.stat().st_size for path in files) < MOST_BYTES
 
 
-def test_every_run_has_every_kind_that_the_dashboard_shows() -> None:
-    snapshot = open_logdir(make.FOLDER)
-    assert sorted(snapshot.runs) == sorted(
-        f"digits/lr_{rate}/seed_{seed}" for rate in make.LEARNING_RATES for seed in make.SEEDS
-    )
-    steps_of_epoch = -(-1347 // make.BATCH)
-    for run in snapshot.runs.values():
-        assert {series.kind for series in run.series.values()} == {
-            "scalars",
-            "histograms",
-            "images",
-            "text",
-            "graph_tagged_run_metadata",
-        }
-        assert len(run.series["loss/train"]) == make.EPOCHS * steps_of_epoch
-        assert len(run.series["loss/validation"]) == make.EPOCHS
-        assert float(run.series["accuracy/validation"].values[-1]) > 0.9
-        profiled = [series.tag for series in run.of_kind("graph_tagged_run_metadata")]
-        assert profiled == [f"step_{step}" for step in make.PROFILED_STEPS]
+def test_the_runs_are_those_that_are_planned_and_whole(snapshot: Snapshot) -> None:
+    assert sorted(snapshot.runs) == sorted(make.plans())
+    assert len(snapshot.runs) == 20
     assert (snapshot.damage_count, snapshot.superseded) == (0, 0)
+
+
+def test_every_run_has_every_kind_that_is_planned_for_it(snapshot: Snapshot) -> None:
+    for name, plan in make.plans().items():
+        kinds = {series.kind for series in snapshot.runs[name].series.values()}
+        if plan.points_and_sound:
+            assert kinds == WITH_MEDIA | {"mesh", "audio"}, name
+        else:
+            assert kinds == (WITH_MEDIA if plan.media else IN_EVERY_RUN), name
+
+
+def test_every_series_has_the_planned_points(snapshot: Snapshot) -> None:
+    for name, plan in make.plans().items():
+        steps = plan.epochs * -(-1347 // plan.chosen.batch)
+        run = snapshot.runs[name]
+        assert run.series["loss/train"].steps.tolist() == list(range(0, steps, plan.every)), name
+        for tag in ("loss/validation", "accuracy/validation", "digits/accuracy mean", "digits/accuracy least"):
+            assert len(run.series[tag]) == plan.epochs, (name, tag)
+        if plan.media:
+            profiled = [series.tag for series in run.of_kind("graph_tagged_run_metadata")]
+            assert profiled == [f"step_{step}" for step in make.PROFILED_STEPS]
+            assert len(run.series["pr/all digits"]) == len(run.series["mistakes/text_summary"]) == 11
+        if plan.points_and_sound:
+            assert len(run.series["digits/activation_VERTEX"]) == len(make.MESH_EPOCHS)
+            assert len(run.series["sound/training loss"]) == len(make.SOUND_EPOCHS)
+
+
+def test_the_networks_learn_except_the_one_that_diverges(snapshot: Snapshot) -> None:
+    diverged = snapshot.runs[f"digits/sweep/{make.DIVERGED:02}"]
+    for name, plan in make.plans().items():
+        run = snapshot.runs[name]
+        losses = run.series["loss/train"].values
+        if run is diverged:
+            first = int(np.flatnonzero(np.isnan(losses))[0])
+            assert first > 5
+            assert np.isfinite(losses[:first]).all()
+            assert np.isnan(losses[first:]).all()
+            assert math.isnan(run.series["loss/validation"].values[-1])
+        else:
+            assert np.isfinite(losses).all(), name
+            assert last_accuracy(run) > (0.9 if plan.media else 0.4), name
+
+
+def test_every_run_is_a_session_with_its_hyperparameters_and_its_end(snapshot: Snapshot) -> None:
+    table = snapshot.hparams().sort("run")
+    columns = ["run", "status", "learning_rate", "momentum", "hidden", "batch", "optimizer", "seed"]
+    assert table.select(columns).cast({"run": str, "status": str}).rows() == [
+        (
+            name,
+            "failure" if name == f"digits/sweep/{make.DIVERGED:02}" else "success",
+            *(plan.chosen.learning_rate, plan.chosen.momentum, plan.chosen.hidden, plan.chosen.batch),
+            *(plan.chosen.optimizer, plan.chosen.seed),
+        )
+        for name, plan in sorted(make.plans().items())
+    ]
+    assert (table["end_time"] >= table["start_time"]).all()
+    assert {"accuracy/validation", "loss/validation"} <= set(table.columns)
+    assert table["group"].to_list() == [plan.trial for _, plan in sorted(make.plans().items())]
+
+
+def test_points_are_turned_to_those_before() -> None:
+    before = np.array([[3, 0, 0], [0, 2, 0], [0, 0, 1], [-3, -2, -1]], np.float32)
+    after = before[:, [1, 0, 2]] * np.array([1, -1, 1], np.float32)
+    np.testing.assert_allclose(turned(after, before), before, atol=1e-5)
 
 
 def test_the_samples_do_not_tell_where_they_were_made() -> None:
     for path in (make.FOLDER / "digits").rglob("*"):
         if path.is_file() and "tfevents" in path.name:
             assert path.name.split(".")[4] == "sample"
+
+
+def last_accuracy(run: Run) -> float:
+    return float(run.series["accuracy/validation"].values[-1])
