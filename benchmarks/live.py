@@ -38,28 +38,29 @@ while True:
         writer.flush()
     time.sleep(1)
 """
-_WATCH_LINES: Final = """() => {
-    const drawn = () => [...document.querySelectorAll('.js-plotly-plot .scatterlayer path.js-line')]
-        .map(path => path.getAttribute('d')).join('|');
-    window.seen = drawn();
-    window.changedAt = 0;
+_WATCH_LINE: Final = """() => {
+    const { curveCards, curves } = window.stepscope;
+    const reached = () => curveCards.visible().some(({ model, plot }) => {
+        const line = model && !curves.loop.waiting.has(plot) && model.lines.find((line) => line.label === 'run');
+        return line && line.x[line.x.length - 1] === window.awaited;
+    });
     const look = () => {
-        const now = drawn();
-        if (now !== window.seen && window.changedAt === 0) window.changedAt = Date.now();
+        if (window.changedAt === 0 && reached()) window.changedAt = Date.now();
         requestAnimationFrame(look);
     };
-    window.arm = () => { window.seen = drawn(); window.changedAt = 0; };
+    window.arm = (step) => { window.awaited = step; window.changedAt = 0; };
     look();
 }"""
+_DRAWN: Final = ".card.drawn canvas"
 
 
 def latencies(page: Page, writer: SummaryWriter) -> list[float]:
-    """Seconds from each flush to the first frame with another line."""
-    page.wait_for_selector(".js-plotly-plot .scatterlayer path.js-line", timeout=60_000)
-    page.evaluate(_WATCH_LINES)
+    """Seconds from each flush to the first frame behind the one that drew the point."""
+    page.wait_for_selector(_DRAWN, timeout=60_000)
+    page.evaluate(_WATCH_LINE)
     seconds = []
     for step in range(100, 100 + ROUNDS):
-        page.evaluate("() => window.arm()")
+        page.evaluate("step => window.arm(step)", step)
         writer.add_scalar("loss", 1 + step % 7, step)
         writer.flush()
         flushed = time.time()
