@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.cli import VERBS
-from dashboard.panels import PANELS
 from dashboard.panels.base import Panel
+from dashboard.panels.registry import PANELS
 from dashboard.verbs.base import Verb
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -24,7 +24,7 @@
   functions.stepscopeExactBytes = (size) => `${count(size)} ${size === 1 ? "byte" : "bytes"}`;
   /** Nothing to see where there is nothing. */
   functions.stepscopeSome = (value) => (value ? count(value) : "");
-  functions.stepscopeSkipped = (size, row) => (size || !row.all ? (row.all ? "" : "> ") + fileSize(size) : "");
+  functions.stepscopeSkipped = (size) => (size ? fileSize(size) : "");
 
   // What tells names apart is their end, so that is what stays when there is no room for all of one.
   const h = (...args) => window.React.createElement(...args);

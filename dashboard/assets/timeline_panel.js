@@ -27,7 +27,7 @@
       /** @type {Set<string>} */
       this.folded = new Set();
       this.colourBy = /** @type {"name" | "category"} */ ("name");
-      this.labelWidth = Number(localStorage.getItem(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
+      this.labelWidth = Number(window.stepscope.storage.get(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
       this.matches = /** @type {any} */ (null);
       this.hover = /** @type {any} */ (null);
       this.cursor = /** @type {{x: number, y: number} | null} */ (null);
@@ -215,7 +215,7 @@
     /** @param {number} width */
     setLabelWidth(width) {
       this.labelWidth = width;
-      localStorage.setItem(LABEL_WIDTH_KEY, String(Math.round(this.left)));
+      window.stepscope.storage.set(LABEL_WIDTH_KEY, String(Math.round(this.left)));
       this.changed();
     }
 

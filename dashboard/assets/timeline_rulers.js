@@ -137,11 +137,12 @@
       context.fillStyle = theme.border;
       context.fillRect(Math.round(x0), y, 1, scene.height - y);
       const from = Math.max(x0, left) + 6;
-      const room = Math.min(x1, width) - from - 4;
+      const room = Math.min(x1, width) - from - 6;
       const long = `Step ${number} · ${timeline.format.duration(length, 3)}`;
       context.fillStyle = theme.text;
       context.font = `500 11px ${theme.font}`;
-      const full = timeline.text.fit(context, long, room);
+      // The time needs more air behind it than a number, which stands alone.
+      const full = timeline.text.fit(context, long, room - 6);
       const text = full === long ? long : timeline.text.fit(context, String(number), room);
       if (text && !text.endsWith("…")) context.fillText(text, from, y + height / 2 + 0.5);
     }

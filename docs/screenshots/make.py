@@ -4,11 +4,12 @@
 The health panel is shown over a copy of the logs in which a few bits were flipped.
 """
 
+import argparse
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal
@@ -16,22 +17,40 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from dashboard.panels import PANELS
+from dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 
 FOLDER: Final = Path(__file__).resolve().parent
 SAMPLE_LOGS: Final = FOLDER.parent.parent / "sample_logs"
 SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTH, HEIGHT = 1280, 860
-READY: Final = {
-    "scalars": ".js-plotly-plot .scatterlayer path.js-line",
-    "images": "img[src*='/api/images/']",
+RUN: Final = "digits/lr_0.02/seed_0"
+READY: Final[Mapping[str, str]] = {
+    "scalars": ".card.drawn canvas",
+    "custom_scalars": ".card.drawn canvas",
+    "images": ".picture img",
+    "audio": ".audio-view[data-drawn]",
+    "mesh": ".mesh-canvas[data-vertices]",
     "histograms": ".js-plotly-plot .scatterlayer path",
-    "text": "table",
+    "pr_curves": ".pr_curves-card .scatterlayer path.js-line",
+    "hparams": ".hparams-parallel canvas",
+    "text": ".entry",
     "timeline": "canvas",
     "health": "#health-details tbody tr",
 }
 """A selector that matches once a panel has drawn."""
+SEEDS: Final = {"runs.group": "seeds", "run_filter": "seed_"}
+VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
+    "scalars_groups": {**SEEDS, "scalars.smoothing": "0"},
+    "scalars_colors": {"runs.color": "hparam:learning_rate", "run_filter": "sweep", "tag_filter": "accuracy"},
+    "custom_scalars": SEEDS,
+    "images": {"images.width": "140"},
+    "images_steps": {"images.group": "step", "run_filter": "seed_0"},
+    "pr_curves": {"tag_filter": "8|all"},
+    "text": {"run_filter": "seed_0", "tag_filter": "hardest|mistakes"},
+    "text_diff": {"text.diff": ("mistakes/text_summary", RUN, "88", RUN, "660"), "run_filter": "seed_0"},
+}
+"""What pictures show beside the panel that their name begins with; without an entry, what is there at first."""
 
 
 @contextmanager
@@ -67,28 +86,46 @@ def damaged_copy(folder: Path) -> str:
     return damaged.relative_to(folder).as_posix()
 
 
-def take(browser: Browser, url: str, panel: str) -> None:
-    """Takes the pictures of one panel."""
+def pictures() -> dict[str, tuple[str, str]]:
+    """By name, the panel and the query of every picture over the sample logs."""
+    names = {panel.name: panel.name for panel in PANELS if panel.name != "health"}
+    for name in VIEWS:
+        names[name] = max((panel for panel in READY if name.startswith(panel)), key=len)
+    return {
+        name: (panel, urlencode({"tab": panel, **VIEWS.get(name, {})}, doseq=True)) for name, panel in names.items()
+    }
+
+
+def take(browser: Browser, url: str, panel: str, name: str, folder: Path) -> None:
+    """Takes the pictures of one view of a panel."""
     for scheme in SCHEMES:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
         page.goto(url)
         settle(page, panel)
-        page.screenshot(path=FOLDER / f"{panel}_{scheme}.png")
-        print(f"{panel}_{scheme}.png")
+        page.screenshot(path=folder / f"{name}_{scheme}.png")
+        print(f"{name}_{scheme}.png")
         page.close()
 
 
-def main() -> None:
+def take_all(folder: Path) -> None:
+    """Takes all pictures into a folder."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=FLAGS)
         with serving(SAMPLE_LOGS) as url:
-            for panel in PANELS:
-                if panel.name != "health":
-                    take(browser, f"{url}?tab={panel.name}", panel.name)
+            for name, (panel, query) in pictures().items():
+                take(browser, f"{url}?{query}", panel, name, folder)
         damaged = damaged_copy(Path(scratch))
         with serving(Path(scratch)) as url:
-            take(browser, f"{url}?{urlencode({'tab': 'health', 'health.file': damaged})}", "health")
+            query = urlencode({"tab": "health", "health.file": damaged})
+            take(browser, f"{url}?{query}", "health", "health", folder)
         browser.close()
+
+
+def main() -> None:
+    """Takes all pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default: beside this script)")
+    take_all(parser.parse_args().folder)
 
 
 if __name__ == "__main__":
