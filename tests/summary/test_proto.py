@@ -133,7 +133,18 @@ def test_enums_have_the_numbers_of_those_of_the_same_name(enum: EnumDescriptor) 
     assert own_numbers.items() >= {v.number: v.name for v in PEER_ENUMS[_local_name(enum)].values}.items()
 
 
-NOT_IN_TENSORBOARD = {"SavedModel"}
+NOT_IN_TENSORBOARD = {
+    "SavedModel",
+    "XEvent",
+    "XEventMetadata",
+    "XLine",
+    "XPlane",
+    "XPlane.EventMetadataEntry",
+    "XPlane.StatMetadataEntry",
+    "XSpace",
+    "XStat",
+    "XStatMetadata",
+}
 """Messages of TensorFlow's that TensorBoard does not carry."""
 
 
