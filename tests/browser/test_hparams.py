@@ -45,20 +45,32 @@ def selection(page: Page) -> Locator:
     return page.locator("#hparams-selection")
 
 
+def steady(page: Page, selector: str) -> dict[str, float]:
+    """Where an element is, once it has been there for ten frames: charts are drawn anew as data come."""
+    place: dict[str, float] = page.evaluate(
+        """(selector) => new Promise((done) => {
+          let [known, before, frames] = [null, "", 0];
+          const look = () => {
+            const element = document.querySelector(selector);
+            const { x = 0, y = 0, width = 0, height = 0 } = element ? element.getBoundingClientRect() : {};
+            const now = JSON.stringify({ x, y, width, height });
+            frames = element && width && element === known && now === before ? frames + 1 : 0;
+            [known, before] = [element, now];
+            if (frames === 10) done({ x, y, width, height });
+            else requestAnimationFrame(look);
+          };
+          look();
+        })""",
+        selector,
+    )
+    return place
+
+
 def brush(page: Page, column: str, low: float, high: float) -> None:
     """Drags along an axis between two shares of its height."""
-    # In one look: the axes are drawn anew whenever the selection changes.
     # As in assets/hparams_parallel.js: the axes reach from 66 to 288 pixels below the top.
-    place = page.wait_for_function(
-        """(key) => {
-          const head = document.querySelector(`.hparams-axis[data-key='${key}']`);
-          const chart = document.querySelector(".hparams-parallel");
-          const width = head && chart ? head.getBoundingClientRect().width : 0;
-          return width ? [head.getBoundingClientRect().x + 8, chart.getBoundingClientRect().y + 288] : null;
-        }""",
-        arg=column,
-    )
-    x, bottom = place.json_value()
+    x = steady(page, f".hparams-axis[data-key='{column}']")["x"] + 8
+    bottom = steady(page, ".hparams-parallel")["y"] + 288
     page.mouse.move(x, bottom - 222 * low)
     page.mouse.down()
     page.mouse.move(x, bottom - 222 * (low + high) / 2)
@@ -171,8 +183,7 @@ def test_scatter_selects_the_point_under_the_pointer(serve: Callable[..., Dashbo
     page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=scatter&hparams.x=lr&hparams.y=loss")
     chart = page.locator(".hparams-scatter")
     expect(chart).to_have_attribute("aria-label", "Scatter of 10 rows: lr against loss")
-    box = chart.bounding_box()
-    assert box is not None
+    box = steady(page, ".hparams-scatter")
     # The upper right corner of the only cell is the session of the highest rate and loss: see `within` there.
     page.mouse.move(box["x"] + box["width"] - 10 - 8, box["y"] + 4 + 8)
     expect(page.locator(".hparams-tip")).to_contain_text("run_9")
