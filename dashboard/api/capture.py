@@ -17,7 +17,7 @@ from fastapi import APIRouter, HTTPException, Request
 from dashboard.api.bodies import Body
 from dashboard.live import Live
 from dashboard.panels.custom_scalars.routes import writable_folder
-from dashboard.panels.timeline.sources import trace_sources
+from dashboard.traces.sources import trace_sources
 from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
 from profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
 from profiler.collectors.registry import COLLECTORS

@@ -21,10 +21,10 @@ from dashboard.panels.profile.columns import MOST_LETTERS, MOST_ROWS, Table, col
 from dashboard.panels.profile.overview import EVIDENCE_PAGES, run_facts
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
-from dashboard.panels.profile.studies import MOST_RESULTS, Progress, Studies, Study
 from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.panels.timeline.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
 from dashboard.state import View, decode
+from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
+from dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
 from profiler.analysis import report
 from profiler.analysis.compare import compare
 from profiler.analysis.facts import Facts

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from dashboard.live import Live
 from dashboard.panels.timeline.api import make_router
 from dashboard.panels.timeline.payloads import MAX_SLICES
-from dashboard.panels.timeline.sources import (
+from dashboard.traces.sources import (
     OpenedTrace,
     TraceCache,
     TraceSource,
@@ -74,7 +74,7 @@ def client_of(snapshot: Snapshot) -> TestClient:
     live = Live("logs", lambda publish: NoFollower())
     live.publish(snapshot)
     app = FastAPI()
-    app.include_router(make_router(live, TraceCache()), prefix="/api/timeline")
+    app.include_router(make_router(live), prefix="/api/timeline")
     return TestClient(app)
 
 

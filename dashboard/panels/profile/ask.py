@@ -6,10 +6,10 @@ from typing import Final
 
 from dashboard.panels.profile.columns import Table
 from dashboard.panels.profile.settings import Asked
-from dashboard.panels.profile.studies import Studies, Study, folder_of
 from dashboard.panels.profile.tables import tables_of
-from dashboard.panels.timeline.panel import newest
-from dashboard.panels.timeline.sources import TraceSource, TraceUnavailableError
+from dashboard.traces.choices import newest
+from dashboard.traces.sources import TraceSource, TraceUnavailableError
+from dashboard.traces.studies import Studies, Study, folder_of
 from profiler.analysis.ranks import rank_of
 from summary.snapshot import Companion
 

@@ -13,9 +13,9 @@ from dashboard.panels.profile.columns import spans_of
 from dashboard.panels.profile.links import page_link, timeline_link
 from dashboard.panels.profile.settings import PAGES, Page
 from dashboard.panels.profile.slices import longest_kernels, longest_named
-from dashboard.panels.profile.studies import Study
 from dashboard.panels.profile.tables import slice_table
 from dashboard.theme import GRAPH_CONFIG
+from dashboard.traces.studies import Study
 from profiler.analysis.metrics import DEFINITIONS
 from profiler.analysis.steps import CATEGORIES
 from profiler.traces.losses import explain

@@ -30,9 +30,9 @@ from dashboard.panels.profile.settings import (
     Page,
     without_comma,
 )
-from dashboard.panels.profile.studies import Study
 from dashboard.state import Setting, View
 from dashboard.theme import GRAPH_CONFIG
+from dashboard.traces.studies import Study
 from profiler.analysis.kernels import tensor_core_share
 
 SHORT: Final = 12

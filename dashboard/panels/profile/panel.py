@@ -21,12 +21,12 @@ from dashboard.controls import (
 from dashboard.live import Live
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
-from dashboard.panels.profile.routes import make_router, studies_of
+from dashboard.panels.profile.routes import make_router
 from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
-from dashboard.panels.profile.studies import Studies
-from dashboard.panels.timeline.panel import choices, newest
-from dashboard.panels.timeline.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.state import View, decode
+from dashboard.traces.choices import choices, newest
+from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
+from dashboard.traces.studies import Studies, studies_of
 from summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "options", "facts", "body")

@@ -9,16 +9,10 @@ from dashboard.api.downloads import attachment
 from dashboard.live import Live
 from dashboard.panels.profile.ask import answer_of
 from dashboard.panels.profile.settings import Asked
-from dashboard.panels.profile.studies import Studies
-from dashboard.panels.timeline.sources import TraceCache, TraceUnavailableError, trace_sources
 from dashboard.state import MAX_QUERY, decode
 from dashboard.tables import csv_pieces, json_pieces
-
-
-def studies_of(live: Live) -> Studies:
-    """The studies that callbacks and routes share, of the traces that the Timeline opens too."""
-    traces = live.shared(TraceCache)
-    return live.shared(Studies, lambda: Studies(traces))
+from dashboard.traces.sources import TraceUnavailableError, trace_sources
+from dashboard.traces.studies import studies_of
 
 
 def make_router(live: Live) -> APIRouter:

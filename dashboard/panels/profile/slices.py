@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.panels.profile.columns import around
-from dashboard.panels.profile.studies import Study
+from dashboard.traces.studies import Study
 from profiler.analysis.facts import Facts
 from profiler.analysis.operators import Key, key_texts, operator_calls
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from dashboard.panels.profile import slices
 from dashboard.panels.profile.columns import Table, spans_of
 from dashboard.panels.profile.settings import KEYS, Asked
-from dashboard.panels.profile.studies import Study
+from dashboard.traces.studies import Study
 from profiler.analysis.compare import compare
 from profiler.analysis.operators import operators
 from profiler.analysis.report import RANK_TABLES

@@ -1,9 +1,7 @@
 """The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``assets/``."""
 
-import re
 from collections.abc import Sequence
-from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
@@ -12,10 +10,10 @@ from fastapi import APIRouter
 from dashboard.controls import off_loop, revision_input, setting_id
 from dashboard.icons import icon
 from dashboard.live import Live
-from dashboard.numbers import file_size
 from dashboard.panels.timeline.api import make_router
-from dashboard.panels.timeline.sources import TraceCache, TraceSource, has_traces, trace_sources
 from dashboard.state import Setting, View
+from dashboard.traces.choices import choices, newest
+from dashboard.traces.sources import has_traces, trace_sources
 from summary.snapshot import Snapshot
 
 
@@ -34,10 +32,6 @@ TRACE: Setting[str] = Setting("timeline.trace", "", _text, lambda value: (value,
 """Id of the open trace; empty for the newest."""
 RANGE: Setting[str] = Setting("timeline.range", "", _range, lambda value: (value,))
 """What is visible, as ``START:END`` in nanoseconds since the trace's start; empty for all of it."""
-
-
-_RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)/[^/]*$")
-"""Where profilers put the traces of one recording, each named after its host."""
 
 
 class TimelinePanel:
@@ -118,28 +112,4 @@ class TimelinePanel:
             return no_update if current == shown else current
 
     def router(self, live: Live) -> APIRouter | None:
-        return make_router(live, live.shared(TraceCache))
-
-
-def newest(sources: Sequence[TraceSource]) -> str | None:
-    """Id of the trace written last."""
-    return max(sources, key=lambda s: (s.modified, s.step or 0)).id if sources else None
-
-
-def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str, Any]]:
-    """The traces as options grouped by run; one that is open but gone is kept, and said to be gone."""
-    groups: list[dict[str, Any]] = [
-        {"group": run, "items": [{"value": s.id, "label": _label(s)} for s in listed]}
-        for run, listed in groupby(sources, key=lambda s: s.run)
-    ]
-    if chosen and all(s.id != chosen for s in sources):
-        groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
-    return groups
-
-
-def _label(source: TraceSource) -> str:
-    if source.size is None:
-        return f"{source.run} · {source.label}"
-    date = _RECORDED.search(source.id)
-    when = f"{'-'.join(date.groups()[:3])} {':'.join(date.groups()[3:])} · " if date else ""
-    return f"{source.run} · {when}{source.label} · {file_size(source.size)}"
+        return make_router(live)

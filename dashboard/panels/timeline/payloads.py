@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.sources import OpenedTrace, TraceSource
+from dashboard.traces.json_bytes import json_bytes
+from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Window, coverage, search, span_ns, statistics_of_name
 from profiler.trace import Counter
 
@@ -25,34 +25,6 @@ MAX_NAME = 160
 OVERVIEW_BUCKETS = 500
 MAX_STRIPS = 16
 MATCH_BUCKETS = 500
-MAX_NESTING = 100
-
-
-def json_bytes(value: Any) -> bytes:
-    """JSON of anything that a trace may hold.
-
-    Whole numbers of more than 64 bits become text, halves of characters (lone surrogates) their escapes, and what is
-    nested deeper than `MAX_NESTING` a remark.
-    """
-    options = orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
-    try:
-        return orjson.dumps(value, default=str, option=options)
-    except TypeError:
-        return orjson.dumps(_writable(value, 0), default=str, option=options)
-
-
-def _writable(value: Any, depth: int) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, int):
-        return value if -(1 << 63) <= value < 1 << 64 else str(value)
-    if isinstance(value, (dict, list, tuple)) and depth == MAX_NESTING:
-        return "(nested too deeply to be shown)"
-    if isinstance(value, dict):
-        return {_writable(key, depth): _writable(entry, depth + 1) for key, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_writable(entry, depth + 1) for entry in value]
-    return value
 
 
 def listing(sources: Sequence[TraceSource]) -> list[dict[str, Any]]:

@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from dashboard.live import Live
 from dashboard.numbers import file_size
-from dashboard.panels.timeline.sources import OpenedTrace, TraceCache, TraceSource
+from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from profiler.analysis import report
 from profiler.analysis.facts import Facts
 from summary.snapshot import Companion
@@ -130,3 +131,9 @@ def folder_of(source: TraceSource) -> tuple[str, PurePosixPath | None]:
     """Where a trace lies: the traces of one folder are the ranks of one job."""
     origin = source.origin
     return source.run, origin.relative_path.parent if isinstance(origin, Companion) else None
+
+
+def studies_of(live: Live) -> Studies:
+    """The studies that callbacks and routes share, of the traces that the Timeline opens too."""
+    traces = live.shared(TraceCache)
+    return live.shared(Studies, lambda: Studies(traces))

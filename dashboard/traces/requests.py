@@ -1,0 +1,112 @@
+"""What routes about traces share: their parameters, how a trace is found, and how answers are written."""
+
+import gzip
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, Final
+
+from fastapi import HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+
+from dashboard.live import Live
+from dashboard.traces.json_bytes import json_bytes
+from dashboard.traces.sources import (
+    LATEST_NS,
+    OpenedTrace,
+    TraceCache,
+    TraceSource,
+    TraceUnavailableError,
+    find_source,
+)
+from dashboard.traces.studies import Studies, Study, studies_of
+
+MAX_BUCKETS = 8_192
+MAX_LANES = 2_000
+COMPRESS_ABOVE = 4_096
+"""Bytes; smaller bodies are sent as they are."""
+
+TraceId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
+Start = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
+End = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
+Width = Annotated[int, Query(ge=1, le=MAX_BUCKETS, description="Buckets that the window is divided into.")]
+Numbers = Annotated[str | None, Query(max_length=16_384, description="Comma-separated numbers.")]
+
+
+class SentenceRoute(APIRoute):
+    """A route that answers a bad parameter with one sentence instead of a structure."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except RequestValidationError as error:
+                first = error.errors()[0]
+                raise HTTPException(422, f"Parameter {first['loc'][-1]!r}: {first['msg']}.") from error
+
+        return handle
+
+
+class TraceRequests:
+    """Finds the traces that requests name, and only those that the log directory has."""
+
+    def __init__(self, live: Live) -> None:
+        self._live: Final = live
+        self._cache: Final = live.shared(TraceCache)
+        self._studies: Final[Studies] = studies_of(live)
+
+    def source(self, trace_id: str) -> TraceSource:
+        """The listed trace; `HTTPException` 404 where there is none of that id."""
+        try:
+            return find_source(self._live.snapshot(), trace_id)
+        except TraceUnavailableError as error:
+            raise HTTPException(404, str(error)) from error
+
+    def opened(self, trace_id: str) -> OpenedTrace:
+        """The trace, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        source = self.source(trace_id)
+        try:
+            return self._cache.get(source)
+        except TraceUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+
+    def study(self, trace_id: str) -> Study:
+        """The trace with its facts; raises as `opened` does."""
+        source = self.source(trace_id)
+        try:
+            return self._studies.get(source)
+        except TraceUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+
+
+def check_range(start: int, end: int) -> None:
+    if end <= start:
+        raise HTTPException(422, f"The window ends at {end} ns, which is not after its start at {start} ns.")
+
+
+def parse_numbers(text: str | None, name: str, limit: int) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise HTTPException(422, f"Parameter {name!r} must be comma-separated numbers, but is {text!r}.") from error
+    if len(numbers) > MAX_LANES:
+        raise HTTPException(422, f"Parameter {name!r} has {len(numbers)} numbers; at most {MAX_LANES} are allowed.")
+    for number in numbers:
+        if not 0 <= number < limit:
+            raise HTTPException(404, f"The trace has {limit} {name}; there is no number {number}.")
+    return sorted(set(numbers))
+
+
+def json_answer(request: Request, value: Any) -> Response:
+    return body_answer(request, json_bytes(value), "application/json")
+
+
+def body_answer(request: Request, body: bytes, media_type: str) -> Response:
+    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+    if len(body) > COMPRESS_ABOVE and "gzip" in request.headers.get("accept-encoding", ""):
+        body = gzip.compress(body, compresslevel=1)
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, media_type=media_type, headers=headers)
