@@ -5,7 +5,7 @@ by name, and the server reads them with `decode`. What equals its default is lef
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import compress
 from math import isfinite
 from typing import Any, Final, Generic, Literal, TypeVar, assert_never, get_args
@@ -66,6 +66,11 @@ def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
         return raw[-1]
 
     return Setting(name, default, parse, lambda value: (value,), personal=True)
+
+
+def data_choice(name: str, options: Sequence[str]) -> Setting[str]:
+    """A choice that belongs to the data looked at, so that the browser does not remember it; the first by default."""
+    return replace(choice(name, options[0], options), personal=False)
 
 
 def flag(name: str, default: bool) -> Setting[bool]:

@@ -7,6 +7,7 @@ slices.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from profiler.traces.build import rows_of
 from profiler.traces.kernel import kernel
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
+
+Match = Literal["text", "regex", "name"]
+"""How a search compares: see `search`."""
 
 
 @dataclass(frozen=True)
@@ -232,18 +236,24 @@ def coverage(trace: Trace, buckets: int) -> NDArray[np.float32]:
     return _busy(trace.start_ns, trace.duration_ns, rows.first, rows.lane_first, begin, width, buckets)
 
 
-def search(trace: Trace, pattern: str, regex: bool = False) -> NDArray[np.int64]:
-    """Indices of the slices whose name contains ``pattern``, whatever its case, in order of time.
+def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int64]:
+    """Indices of the slices whose name a pattern matches, in order of time.
 
-    With ``regex`` the pattern is a regular expression. Raises `UserError` if it is no valid one. An empty
-    pattern finds nothing.
+    ``match`` says what the pattern is: a part of the name in any case ("text"), a regular expression ("regex"), or the
+    whole name to the letter ("name"). Raises `UserError` for what is no valid regular expression. An empty pattern
+    finds nothing.
     """
     if not pattern:
         return np.empty(0, np.int64)
-    try:
-        matches = np.array(Pattern(pattern, literal=not regex).matches(trace.names), np.bool_)
-    except PatternError as error:
-        raise UserError(f"“{pattern}” cannot be searched for: {error}. Correct it, or search for plain text.") from None
+    if match == "name":
+        matches = np.array([name == pattern for name in trace.names], np.bool_)
+    else:
+        try:
+            matches = np.array(Pattern(pattern, literal=match == "text").matches(trace.names), np.bool_)
+        except PatternError as error:
+            raise UserError(
+                f"“{pattern}” cannot be searched for: {error}. Correct it, or search for plain text."
+            ) from None
     found = np.flatnonzero(matches[trace.name_id]) if len(trace) else np.empty(0, np.int64)
     return found[np.argsort(trace.start_ns[found], kind="stable")]
 

@@ -2,12 +2,23 @@
 /** Joins the Timeline panel to the page: the trace selector opens traces, what is visible goes to the URL. */
 (() => {
   const scope = (window.stepscope = window.stepscope || {});
-  const RANGE = "timeline.range";
 
-  /** @param {string} range `START:END` @returns {{start?: number, end?: number}} */
-  function parse(range) {
-    const parts = range.split(":").map(Number);
-    return parts.length === 2 && parts.every(Number.isFinite) ? { start: parts[0], end: parts[1] } : {};
+  /** What the address asks for. */
+  function wish() {
+    const one = (/** @type {string} */ name) => scope.view.values(`timeline.${name}`)[0] || "";
+    const range = one("range").split(":").map(Number);
+    const [start, end] = range.length === 2 && range.every(Number.isFinite) ? range : [];
+    return {
+      start, end,
+      slice: /^\d+$/.test(one("slice")) ? Number(one("slice")) : undefined,
+      search: one("search"),
+      match: one("match") || "text",
+      colour: one("colour"),
+      compare: scope.view.values("timeline.compare"),
+      align: one("align"),
+      overlays: scope.view.values("timeline.overlay"),
+      lanes: one("lanes"),
+    };
   }
 
   window.dash_clientside = window.dash_clientside || {};
@@ -17,17 +28,18 @@
       const host = document.getElementById("timeline-host");
       const tools = document.getElementById("timeline-tools");
       if (!host || !tools) return window.dash_clientside.no_update;
-      const onView = (/** @type {number | null} */ start, /** @type {number | null} */ end) =>
-        scope.view.update((/** @type {URLSearchParams} */ _, /** @type {(name: string, values: string[]) => void} */ set) =>
-          set(RANGE, [start === null ? "" : `${start}:${end}`]),
-        );
+      const tell = (/** @type {Record<string, string[]>} */ values) =>
+        scope.view.update((/** @type {URLSearchParams} */ _, /** @type {(name: string, values: string[]) => void} */ set) => {
+          for (const [name, told] of Object.entries(values)) set(name, told);
+        });
       const fresh = host.childElementCount === 0;
-      const panel = scope.timeline.mount(host, tools, { api: "api/timeline", onView });
+      const panel = scope.timeline.mount(host, tools, { api: "api/timeline", perfetto: host.dataset.perfetto || "", tell });
+      const wished = fresh ? wish() : {};
       if (!fresh && panel.wanted !== trace) {
-        onView(null, null);
+        tell({ "timeline.range": [""], "timeline.slice": [""], "timeline.compare": [] });
         panel.canvas.focus();
       }
-      panel.open(trace, fresh ? parse(scope.view.values(RANGE)[0] || "") : {});
+      panel.open(trace, wished);
       return trace;
     },
   };

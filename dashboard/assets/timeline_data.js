@@ -30,6 +30,7 @@
    * @property {Uint32Array} count
    * @property {Uint16Array} name
    * @property {Uint16Array} category
+   * @property {Float32Array | null} value what slices are coloured by, NaN where it is not known
    * @property {Set<number> | null} lanes the lanes it was asked for; null for all
    * @property {number} used
    */
@@ -65,6 +66,7 @@
       count: column(Uint32Array),
       name: column(Uint16Array),
       category: column(Uint16Array),
+      value: header.value ? column(Float32Array) : null,
       lanes: null,
       used: 0,
     };
@@ -84,14 +86,18 @@
   async function request(base, route, query, signal) {
     const parameters = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) {
-      if (value !== undefined && value !== null) parameters.set(key, String(value));
+      if (Array.isArray(value)) for (const each of value) parameters.append(key, each);
+      else if (value !== undefined && value !== null) parameters.set(key, String(value));
     }
     const response = await fetch(`${base}/${route}?${parameters}`, { signal });
     if (!response.ok) throw new Error(await sentence(response));
     return response;
   }
 
-  /** One opened trace as the browser sees it. */
+  /**
+   * One opened trace as the browser sees it. Its times are nanoseconds since its own start; what is on the screen is at
+   * those plus `offset`, so that several traces can be aligned.
+   */
   class Source {
     /**
      * @param {string} base URL of the routes
@@ -104,15 +110,22 @@
       this.summary = summary;
       this.onLoad = onLoad;
       this.onError = onError;
+      this.offset = 0;
+      /** Place among the traces of the view. */
+      this.place = 0;
+      /** What windows carry for colours beside names: "" or "occupancy". */
+      this.value = "";
       /** @type {Map<string, SliceWindow>} */
       this.windows = new Map();
       /** @type {{key: string, abort: AbortController} | null} */
       this.pending = null;
       /** @type {Map<number, any>} */
       this.counters = new Map();
-      this.counterKey = "";
-      /** @type {AbortController | null} */
-      this.counterAbort = null;
+      this.stretches = {
+        counters: new Stretch(this, "counters"),
+        critical: new Stretch(this, "critical_path"),
+        idle: new Stretch(this, "idle"),
+      };
       this.clock = 0;
       this.requests = 0;
       this.lastRequest = -Infinity;
@@ -120,14 +133,36 @@
       this.bytes = 0;
     }
 
+    get id() {
+      return this.summary.id;
+    }
+
+    /** Where the trace lies on the screen's time. */
+    get extent() {
+      return [this.offset, this.offset + this.summary.end];
+    }
+
+    /** A range of the screen's time in the trace's own. @param {{start: number, end: number}} range */
+    own(range) {
+      return { start: range.start - this.offset, end: range.end - this.offset };
+    }
+
+    /** Windows with or without values to colour by. @param {string} value */
+    carry(value) {
+      if (value === this.value) return;
+      this.value = value;
+      this.windows.clear();
+      this.pending?.abort.abort();
+    }
+
     get loading() {
-      return this.pending !== null || this.waiting !== 0;
+      return this.pending !== null || this.waiting !== 0 || Object.values(this.stretches).some((stretch) => stretch.loading);
     }
 
     close() {
       clearTimeout(this.waiting);
       this.pending?.abort.abort();
-      this.counterAbort?.abort();
+      for (const stretch of Object.values(this.stretches)) stretch.close();
     }
 
     /** @param {string} route @param {Record<string, any>} query @param {AbortSignal} [signal] */
@@ -135,10 +170,15 @@
       return (await request(this.base, route, { id: this.summary.id, ...query }, signal)).json();
     }
 
+    /** An answer about several traces. @param {string} route @param {string[]} ids @param {Record<string, any>} query */
+    async many(route, ids, query) {
+      return (await request(this.base, route, { ...query, id: ids })).json();
+    }
+
     /**
      * Makes sure that what is visible is on its way: a padded window, quantised so that small moves ask for the
      * same one again.
-     * @param {{start: number, end: number}} range
+     * @param {{start: number, end: number}} range in the trace's time
      * @param {number} pixels
      * @param {number[]} lanes visible lanes
      */
@@ -195,10 +235,11 @@
     /** @param {{start: number, end: number, width: number, lanes: number[] | null, key: string}} plan @param {AbortSignal} signal */
     async load(plan, signal) {
       const { start, end, width, lanes } = plan;
-      const query = { id: this.summary.id, start, end, width, lanes: lanes?.join(",") };
+      const query = { id: this.summary.id, start, end, width, lanes: lanes?.join(","), value: this.value || null };
       this.requests += 1;
       const response = await request(this.base, "window", query, signal);
       const buffer = await response.arrayBuffer();
+      if (signal.aborted) return;
       this.bytes = buffer.byteLength;
       const loaded = decode(buffer);
       loaded.lanes = lanes && new Set(lanes);
@@ -241,29 +282,75 @@
       return best;
     }
 
-    /** @param {{start: number, end: number}} range @param {number} pixels @param {number[]} counters */
+    /** @param {{start: number, end: number}} range in the trace's time @param {number} pixels @param {number[]} counters */
     wantCounters(range, pixels, counters) {
       if (counters.length === 0) return;
+      this.stretches.counters.want(range, pixels, { counters: counters.join(",") }, (/** @type {any[]} */ loaded) => {
+        for (const counter of loaded) this.counters.set(counter.counter, counter);
+      });
+    }
+  }
+
+  /** The latest answer of a route about what is visible, asked for with room around it so that small moves need no other. */
+  class Stretch {
+    /** @param {any} source @param {string} route */
+    constructor(source, route) {
+      this.source = source;
+      this.route = route;
+      this.key = "";
+      /** The latest answer. @type {any} */
+      this.answer = null;
+      /** @type {AbortController | null} */
+      this.abort = null;
+    }
+
+    get loading() {
+      return this.abort !== null;
+    }
+
+    close() {
+      this.abort?.abort();
+      this.abort = null;
+    }
+
+    /** Forgets the answer, so that nothing is drawn and the next one is asked for. */
+    drop() {
+      this.close();
+      this.answer = null;
+      this.key = "";
+    }
+
+    /**
+     * @param {{start: number, end: number}} range in the trace's time
+     * @param {number} pixels
+     * @param {Record<string, any>} more of the query
+     * @param {(answer: any) => void} [use]
+     */
+    want(range, pixels, more, use) {
       const span = range.end - range.start;
       const grain = 2 ** Math.floor(Math.log2(Math.max(span / 2, 1)));
+      const length = this.source.summary.end;
       const start = Math.max(Math.floor((range.start - span / 2) / grain) * grain, 0);
-      const end = Math.max(Math.min(Math.ceil((range.end + span / 2) / grain) * grain, this.summary.end + 1), start + 1);
-      const width = Math.min(Math.ceil(pixels), 1500);
-      const key = `${start}-${end}-${counters}`;
-      if (key === this.counterKey) return;
-      this.counterKey = key;
-      this.counterAbort?.abort();
-      this.counterAbort = new AbortController();
-      const query = { start: Math.floor(start), end: Math.ceil(end), width, counters: counters.join(",") };
-      this.json("counters", query, this.counterAbort.signal).then(
-        (/** @type {any[]} */ loaded) => {
-          for (const counter of loaded) this.counters.set(counter.counter, counter);
-          this.onLoad();
-        },
-        (error) => {
-          if (error.name !== "AbortError") this.onError(error.message);
-        },
-      );
+      const end = Math.max(Math.min(Math.ceil((range.end + span / 2) / grain) * grain, length + 1), start + 1);
+      const key = JSON.stringify([start, end, more]);
+      if (key === this.key) return;
+      this.key = key;
+      this.close();
+      const abort = (this.abort = new AbortController());
+      const query = { start: Math.floor(start), end: Math.ceil(end), width: Math.min(Math.ceil(pixels), 1500), ...more };
+      this.source
+        .json(this.route, query, abort.signal)
+        .then((/** @type {any} */ answer) => {
+          this.answer = answer;
+          use?.(answer);
+        })
+        .catch((/** @type {any} */ error) => {
+          if (error.name !== "AbortError") this.source.onError(error.message);
+        })
+        .finally(() => {
+          if (this.abort === abort) this.abort = null;
+          this.source.onLoad();
+        });
     }
   }
 
@@ -279,5 +366,5 @@
     return low;
   }
 
-  timeline.data = { Source, decode, request, upperBound };
+  timeline.data = { Source, Stretch, decode, request, upperBound };
 })();

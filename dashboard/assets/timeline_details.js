@@ -1,5 +1,5 @@
 // @ts-check
-/** What stands in words: the tooltip, the drawer about the selected slice, the strip of losses, the help sheet. */
+/** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
 (() => {
   const root = (window.stepscope = window.stepscope || {});
   const timeline = (root.timeline = root.timeline || {});
@@ -31,6 +31,13 @@
     "Concrete Inputs": "Inputs that are plain values",
     op: "Type of the operation",
     name: "Name of the node in the graph",
+  };
+
+  /** Why a stream had nothing to do, as HolisticTraceAnalysis tells them apart. */
+  const CAUSES = {
+    host: "The next kernel was launched too late: the host did not keep up",
+    kernel: "A short pause between kernels that were launched in time",
+    other: "The launch of the next one is not known, or it waited for something else",
   };
 
   const BYTES = /(^|[ _])(bytes|size|shared memory)$/i;
@@ -81,159 +88,197 @@
     return body;
   }
 
+  /** @param {string} title @param {Node} content @param {string} [className] */
+  const section = (title, content, className = "") => element("section", `timeline-section ${className}`, element("h4", "", title), content);
+
+  /** A slice as a link to it. @param {any} other @param {any} source @param {(index: number) => void} select */
+  function sliceLink(other, source, select) {
+    return button(timeline.text.shortName(other.name), `${other.name}\n${laneName(source, other.lane)}\n${timeline.format.duration(other.duration)}`, () => select(other.index), "link");
+  }
+
+  /** @param {any} source @param {number} lane */
+  function laneName(source, lane) {
+    const group = source.summary.groups.find((/** @type {any} */ g) => g.lanes.includes(lane));
+    return `${group ? `${group.title} · ` : ""}${source.summary.lane_labels[lane]}`;
+  }
+
   /**
-   * @param {any} slice answer of the route `slice`
-   * @param {any} summary
-   * @param {{close: () => void, select: (index: number) => void, find: (name: string) => void, zoom: () => void}} actions
+   * @param {any} slice answer of the route `slice` with its `source`, and later `relations` and `spread` of those routes
+   * @param {{close: () => void, select: (index: number) => void, find: (name: string) => void, zoom: () => void, table: (table: any) => void}} actions
    */
-  function drawer(slice, summary, actions) {
-    const { duration, exact, integer } = timeline.format;
+  function drawer(slice, actions) {
+    return [head(slice, actions), element("div", "timeline-drawer-body", factsOf(slice), argumentsOf(slice), causesOf(slice, actions), spreadOf(slice, actions))];
+  }
+
+  function head(/** @type {any} */ slice, /** @type {any} */ actions) {
+    const { source, relations, spread } = slice;
     const swatch = element("span", "timeline-swatch");
     swatch.dataset.name = slice.name;
-    const copy = button("Copy", "Copy everything about this slice as JSON", async () => {
-      // Browsers lend the clipboard only to https and to this machine.
-      const copied = await (navigator.clipboard?.writeText(JSON.stringify(slice, null, 2)) ?? Promise.reject()).then(() => true, () => false);
-      copy.textContent = copied ? "Copied" : "Not allowed here";
-      setTimeout(() => (copy.textContent = "Copy"), 1200);
-    });
     const title = element("span", "timeline-drawer-title", slice.name);
     title.title = slice.name;
-    const head = element("div", "timeline-drawer-head", swatch, title,
+    const told = { ...slice, source: source.id };
+    const tables = { operators: "operators", kernels: "kernels", copies: "copies", slices: "slices" };
+    return element("div", "timeline-drawer-head", swatch, title,
       element("span", "timeline-drawer-tools",
         slice.previous === null ? null : button("‹", "Previous slice in this row (,)", () => actions.select(slice.previous)),
         slice.next === null ? null : button("›", "Next slice in this row (.)", () => actions.select(slice.next)),
+        spread?.previous == null ? null : button("« same", "Previous slice of this name, on any lane", () => actions.select(spread.previous)),
+        spread?.next == null ? null : button("same »", "Next slice of this name, on any lane", () => actions.select(spread.next)),
         button("Zoom to", "Zoom to this slice (F)", actions.zoom),
-        button("Find all", "Search for every slice of this name", () => actions.find(slice.name)),
-        copy,
+        button("Find all", "Highlight every slice of this name", () => actions.find(slice.name)),
+        relations ? button(`In the table`, `Its row in the Profile panel's table of ${tables[relations.table.page]}`, () => actions.table(relations.table)) : null,
+        button("Copy", "Copy everything about this slice as JSON", () => root.elements.toClipboard(JSON.stringify(told, null, 2)).then(() => root.frame.say("Copied"))),
         button("✕", "Close (Esc)", actions.close, "plain")));
-    const facts = section("Slice", table([
+  }
+
+  function factsOf(/** @type {any} */ slice) {
+    const { exact, integer, duration } = timeline.format;
+    const { source, relations } = slice;
+    /** @type {[string, string | Node, string?][]} */
+    const rows = [
       ["Category", slice.category || "–"],
       ["Start", exact(slice.start), `${integer(slice.start)} ns after the trace's first event`],
       ["Duration", exact(slice.duration), `${integer(slice.duration)} ns`],
-      ["Process", slice.process],
-      ["Lane", slice.lane_name],
-      ["Depth", String(slice.depth)],
-    ]));
-    const share = summary.end > 0 ? (100 * slice.occurrences.total) / summary.end : 0;
-    const same = section("All of this name", table([
-      ["Count", integer(slice.occurrences.count)],
-      ["Total", duration(slice.occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
-      ["Mean", duration(slice.occurrences.mean)],
-      ["Min", duration(slice.occurrences.min)],
-      ["Max", duration(slice.occurrences.max)],
-    ]));
+      ["Own time", exact(slice.children.own_ns), "Without what lies directly in it on its lane"],
+      ["Lane", laneName(source, slice.lane), `${slice.process} › ${slice.lane_name}, depth ${slice.depth}`],
+    ];
+    if (slice.step !== null) rows.push(["Step", String(slice.step)]);
+    if (relations?.queue_ns != null) rows.push(["Waited", relations.queue_ns >= 0 ? duration(relations.queue_ns) : `began ${duration(-relations.queue_ns)} before its launch returned`, "From the end of the call that launched it to its start"]);
+    return section("Slice", table(rows));
+  }
+
+  function argumentsOf(/** @type {any} */ slice) {
     const entries = Object.entries(slice.arguments);
     const rows = entries.map(([key, value]) => /** @type {[string, string, string?]} */ ([key, argumentText(key, value), MEANINGS[key]]));
-    const args = section(entries.length ? `Arguments (${entries.length})` : "Arguments",
-      entries.length ? table(rows) : element("p", "timeline-none", "The trace stores none for this slice."));
-    args.classList.add("wide");
-    same.classList.add("narrow");
-    const parts = [facts, args, same];
-    if (slice.incoming.total || slice.outgoing.total) parts.push(flowSection(slice, summary, actions));
-    return [head, element("div", "timeline-drawer-body", ...parts)];
+    return section(entries.length ? `Arguments (${entries.length})` : "Arguments",
+      entries.length ? table(rows) : element("p", "timeline-none", "The trace stores none for this slice."), "wide");
   }
 
-  /** @param {string} title @param {Node} content */
-  const section = (title, content) =>
-    element("section", "timeline-section", element("h4", "", title), content);
-
-  function flowSection(/** @type {any} */ slice, /** @type {any} */ summary, /** @type {any} */ actions) {
-    const list = element("div", "timeline-flows");
-    const add = (/** @type {string} */ direction, /** @type {any} */ flows) => {
-      for (const other of flows.slices) {
-        const gap = direction === "from" ? slice.start - other.start - other.duration : other.start - slice.start - slice.duration;
-        const go = button(timeline.text.shortName(other.name), `${other.name}\n${summary.lanes[other.lane].process} › ${summary.lanes[other.lane].name}`, () => actions.select(other.index), "link");
-        list.append(element("span", "timeline-flow-direction", direction), go,
-          element("span", "timeline-flow-gap", gap >= 0 ? `after ${timeline.format.duration(gap, 3)}` : `overlaps ${timeline.format.duration(-gap, 3)}`));
-      }
-      const hidden = flows.total - flows.slices.length;
-      if (hidden > 0) list.append(element("span", "timeline-flow-more", `and ${timeline.format.integer(hidden)} more ${direction === "from" ? "incoming" : "outgoing"}`));
-    };
-    add("from", slice.incoming);
-    add("to", slice.outgoing);
-    return section(`Flows (${slice.incoming.total + slice.outgoing.total})`, list);
-  }
-
-  /** @param {any} slice @param {any} summary */
-  function tooltip(slice, summary) {
+  /** What led to the slice and what came of it: launch, operator, stack, arrows, what lies in it. */
+  function causesOf(/** @type {any} */ slice, /** @type {any} */ actions) {
+    const { source, relations } = slice;
     const { duration, integer } = timeline.format;
-    const lane = summary.lanes[slice.lane];
+    const list = element("div", "timeline-flows");
+    const add = (/** @type {string} */ word, /** @type {any} */ other, /** @type {string} */ note) =>
+      list.append(element("span", "timeline-flow-direction", word), sliceLink(other, source, actions.select), element("span", "timeline-flow-gap", note));
+    const more = (/** @type {string} */ text) => list.append(element("span", "timeline-flow-more", text));
+    if (relations?.launch) add("launched by", relations.launch, duration(relations.launch.duration, 3));
+    if (relations?.operator) add("operator", relations.operator, duration(relations.operator.duration, 3));
+    for (const other of slice.stack.slice(-8).reverse()) add("inside", other, duration(other.duration, 3));
+    if (slice.stack.length > 8) more(`and ${integer(slice.stack.length - 8)} more around it`);
+    const launched = relations?.launched;
+    for (const other of launched?.slices.slice(0, 6) || []) add("launches", other, duration(other.duration, 3));
+    if (launched?.count > 6) more(`${integer(launched.count)} activities on devices in all, ${duration(launched.total_ns)}`);
+    const known = new Set([relations?.launch?.index, ...(launched?.slices || []).map((/** @type {any} */ s) => s.index)]);
+    for (const [word, flows] of /** @type {[string, any][]} */ ([["from", slice.incoming], ["to", slice.outgoing]])) {
+      const rest = flows.slices.filter((/** @type {any} */ s) => !known.has(s.index));
+      for (const other of rest.slice(0, 8)) {
+        const gap = word === "from" ? slice.start - other.start - other.duration : other.start - slice.start - slice.duration;
+        add(word, other, `${other.kind ? `${other.kind}, ` : ""}${gap >= 0 ? `after ${duration(gap, 3)}` : `overlaps ${duration(-gap, 3)}`}`);
+      }
+      const hidden = flows.total - flows.slices.length + Math.max(rest.length - 8, 0);
+      if (hidden > 0) more(`and ${integer(hidden)} more arrows ${word === "from" ? "to" : "from"} it`);
+    }
+    for (const other of slice.children.slices.slice(0, 6)) add("holds", other, duration(other.duration, 3));
+    if (slice.children.count > 6) more(`${integer(slice.children.count)} slices lie directly in it; these are the longest`);
+    const stack = relations?.call_stack || [];
+    if (stack.length) {
+      const frames = element("ol", "timeline-stack", ...stack.slice().reverse().map((/** @type {string} */ frame) => element("li", "", frame)));
+      list.append(element("span", "timeline-flow-direction", "stack"), frames);
+    }
+    if (!relations) list.append(element("span", "timeline-flow-more", "Working out what launched what …"));
+    else if (!list.childElementCount) list.append(element("p", "timeline-none", "No launch, arrow, stack or other slice belongs to it."));
+    return section("Where it comes from, where it goes", list, "wide");
+  }
+
+  /** All slices of the name: figures, and how their durations spread. */
+  function spreadOf(/** @type {any} */ slice, /** @type {any} */ actions) {
+    const { duration, integer } = timeline.format;
+    const { occurrences, spread, source } = slice;
+    const share = source.summary.end > 0 ? (100 * occurrences.total) / source.summary.end : 0;
+    /** @type {[string, string | Node, string?][]} */
+    const rows = [
+      ["Count", spread ? `${integer(spread.place + 1)} of ${integer(spread.count)}` : integer(occurrences.count), spread ? "This one's place in time" : undefined],
+      ["Total", duration(occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
+      ["Mean", spread ? `${duration(spread.mean)} ± ${duration(spread.std, 3)}` : duration(occurrences.mean), "± standard deviation"],
+      ["Min", duration(occurrences.min)],
+    ];
+    if (spread) rows.push(["Median", duration(spread.median)], ["95 %", duration(spread.p95), "95 of 100 take at most this long"]);
+    rows.push(["Max", duration(occurrences.max)]);
+    if (spread && spread.count > 1) rows.push(["This one", `${rankText(spread.rank)} longest`, `${spread.percentile.toFixed(1)} % take at most as long`]);
+    const body = element("div", "", table(rows));
+    if (spread && spread.count > 1) {
+      const bars = /** @type {HTMLCanvasElement} */ (element("canvas", "timeline-bars"));
+      bars.dataset.bars = JSON.stringify({ ...spread.histogram, own: slice.duration });
+      bars.title = `How long the ${integer(spread.count)} slices take, from ${duration(spread.min)} to ${duration(spread.max)}, on a logarithmic scale; this one is marked`;
+      bars.setAttribute("role", "img");
+      bars.setAttribute("aria-label", bars.title);
+      body.prepend(bars);
+      const longest = spread.longest[0];
+      if (longest.index !== slice.index) body.append(element("p", "timeline-none", button(`Go to the longest, ${duration(longest.duration)}`, "The longest slice of this name", () => actions.select(longest.index), "link")));
+    }
+    return section("All of this name", body, "narrow");
+  }
+
+  /** @param {number} rank */
+  const rankText = (rank) => (rank === 1 ? "the" : `${timeline.format.integer(rank)}${["th", "st", "nd", "rd"][rank % 100 > 10 && rank % 100 < 14 ? 0 : rank % 10] || "th"}`);
+
+  /** @param {HTMLCanvasElement} canvas @param {any} theme */
+  function paintBars(canvas, theme) {
+    const { edges, counts, own } = JSON.parse(/** @type {string} */ (canvas.dataset.bars));
+    const [width, height] = [170, 40];
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    context.scale(ratio, ratio);
+    const most = Math.max(...counts, 1);
+    const step = width / counts.length;
+    counts.forEach((/** @type {number} */ count, /** @type {number} */ i) => {
+      const mine = own >= edges[i] && (own < edges[i + 1] || i === counts.length - 1);
+      context.fillStyle = mine ? theme.accent : theme.unknown;
+      const tall = count ? Math.max((count / most) * (height - 4), 2) : 0;
+      context.fillRect(i * step, height - tall - 1, Math.max(step - 1, 1), tall);
+    });
+    context.fillStyle = theme.border;
+    context.fillRect(0, height - 1, width, 1);
+  }
+
+  /** @param {any} slice @param {string} mode what slices are coloured by */
+  function tooltip(slice, mode) {
+    const { duration, integer } = timeline.format;
+    const known = mode === "occupancy" ? (slice.value >= 0 ? ` · ${slice.value.toFixed(0)} % occupancy` : " · occupancy not known") : "";
     return [
       element("div", "timeline-tip-name", slice.name),
-      element("div", "timeline-tip-facts", element("b", "", duration(slice.duration)), slice.category ? ` · ${slice.category}` : ""),
-      element("div", "timeline-tip-lane", `${lane.process} › ${lane.name}`),
+      element("div", "timeline-tip-facts", element("b", "", duration(slice.duration)), slice.category ? ` · ${slice.category}` : "", known),
+      element("div", "timeline-tip-lane", laneName(slice.source, slice.lane)),
       slice.count > 1
         ? element("div", "timeline-tip-merged", `The longest of ${integer(slice.count)} slices here; zoom in to part them`)
         : null,
     ].filter((e) => e !== null);
   }
 
-  /** @param {any} band @param {{time: number, value: number | null}} reading @param {any} summary */
-  function counterTip(band, reading, summary) {
-    const counter = summary.counters[band.counter];
-    const value = reading.value === null ? "not a number" : reading.value.toLocaleString("en-US", { maximumFractionDigits: 6 });
+  /** @param {{start: number, end: number, cause: string}} gap */
+  function gapTip(gap) {
+    return [
+      element("div", "timeline-tip-name", `Idle: ${gap.cause}`),
+      element("div", "timeline-tip-facts", element("b", "", timeline.format.duration(gap.end - gap.start))),
+      element("div", "timeline-tip-lane", CAUSES[timeline.causeKey(gap.cause)]),
+    ];
+  }
+
+  /** @param {any} band @param {{time: number, value: number | null}} reading */
+  function counterTip(band, reading) {
+    const counter = band.source.summary.counters[band.counter];
+    const value = reading.value === null ? "not a number" : timeline.format.quantity(band.full, reading.value);
+    const made = element("div", "timeline-tip-facts", element("b", "", value), ` since ${timeline.format.duration(reading.time, 6)}`);
+    if (reading.value !== null) made.title = String(reading.value);
     return [
       element("div", "timeline-tip-name", band.label),
-      element("div", "timeline-tip-facts", element("b", "", value), ` since ${timeline.format.duration(reading.time, 6)}`),
+      made,
       element("div", "timeline-tip-lane", `${counter.process} · ${timeline.format.integer(counter.points)} points`),
     ];
   }
 
-  /** One line that says what of the trace is not shown; null when it is whole. @param {any} summary */
-  function losses(summary) {
-    const counted = Object.entries(summary.losses).filter(([, n]) => n > 0);
-    const total = counted.reduce((sum, [, n]) => sum + n, 0);
-    const parts = [...summary.notes];
-    if (summary.steps_total > summary.steps.length) parts.push(`the ruler shows ${summary.steps.length} of ${summary.steps_total} steps`);
-    if (!total && !parts.length) return null;
-    const { integer } = timeline.format;
-    const text = total
-      ? `${integer(total)} event${total === 1 ? "" : "s"} could not be shown as stored: ${counted.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")}`
-      : "";
-    const all = [text, ...parts].filter(Boolean).join(" · ");
-    const strip = element("div", "timeline-losses", element("span", "timeline-losses-mark", "!"), element("span", "", all));
-    strip.title = all;
-    return strip;
-  }
-
-  const KEYS = [
-    ["W  S", "Zoom in and out at the mouse"],
-    ["A  D", "Pan left and right (also ← →)"],
-    ["↑  ↓", "Scroll the lanes"],
-    ["Ctrl + wheel", "Zoom at the mouse; also the wheel over the time axis"],
-    ["Shift + wheel", "Pan"],
-    ["Drag", "Pan and scroll"],
-    ["Shift + drag", "Zoom to a range"],
-    ["Click", "Select a slice; its details open below"],
-    ["Double click", "Zoom to a slice"],
-    [",  .", "Previous and next slice of the row"],
-    ["F", "Fit the selection, or everything"],
-    ["0  Home", "Show everything"],
-    ["M", "Mark the selection and measure it"],
-    ["Z  Backspace", "Undo the last zoom or pan"],
-    ["/", "Search; Enter and Shift + Enter step through matches"],
-    ["Esc", "Clear selection, marks and search"],
-    ["?", "This sheet"],
-  ];
-
-  /** @param {() => void} close */
-  function help(close) {
-    const list = element("div", "timeline-help-keys");
-    for (const [keys, what] of KEYS) {
-      const shown = element("span", "timeline-help-key");
-      for (const key of keys.split("  ")) shown.append(element("kbd", "", key), " ");
-      list.append(shown, element("span", "", what));
-    }
-    const sheet = element("div", "timeline-help-sheet",
-      element("div", "timeline-help-head", element("b", "", "Keys and mouse"), button("✕", "Close (Esc)", close, "plain")), list);
-    sheet.setAttribute("role", "dialog");
-    sheet.setAttribute("aria-label", "Keys and mouse of the timeline");
-    const cover = element("div", "timeline-help", sheet);
-    cover.addEventListener("click", (event) => {
-      if (event.target === cover) close();
-    });
-    return cover;
-  }
-
-  timeline.details = { element, button, drawer, tooltip, counterTip, losses, help };
+  timeline.details = { element, button, drawer, tooltip, gapTip, counterTip, paintBars };
 })();

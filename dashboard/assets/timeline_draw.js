@@ -7,99 +7,118 @@
   const TEXT_FONT = 11;
   const MIN_TEXT_WIDTH = 26;
 
-  /** @param {Scene} scene @returns {{slices: number, merged: number}} */
+  /** @param {Scene} scene @returns {{slices: number, merged: number, windows: Set<any>}} */
   function lanes(scene) {
-    const { context, theme, left, top, width, height } = scene;
-    let slices = 0;
-    let merged = 0;
+    const total = { slices: 0, merged: 0, windows: new Set() };
+    part(scene, false, scene.top, scene.height, total);
+    if (scene.top > scene.pinTop) {
+      part(scene, true, scene.pinTop, scene.top, total);
+      scene.context.fillStyle = scene.theme.border;
+      scene.context.fillRect(0, scene.top - 2, scene.width, 2);
+    }
+    return total;
+  }
+
+  function part(
+    /** @type {Scene} */ scene, /** @type {boolean} */ pinned, /** @type {number} */ top, /** @type {number} */ bottom,
+    /** @type {{slices: number, merged: number, windows: Set<any>}} */ total,
+  ) {
+    const { context, theme, left, width } = scene;
+    const { visibleBands, bandY } = timeline.geometry;
     context.save();
     context.beginPath();
-    context.rect(left, top, width - left, height - top);
+    context.rect(left, top, width - left, bottom - top);
     context.clip();
-    for (const band of timeline.geometry.visibleBands(scene)) {
-      const y = top + band.y - scene.scroll;
-      if (band.type === "process") {
-        context.fillStyle = theme.raised;
+    for (const band of visibleBands(scene, pinned)) {
+      const y = bandY(scene, band);
+      if (band.type === "group" || band.type === "trace") {
+        context.fillStyle = band.type === "trace" ? theme.strong : theme.raised;
         context.fillRect(left, y, width - left, band.height);
       }
       context.fillStyle = theme.grid;
       context.fillRect(left, Math.round(y + band.height) - 1, width - left, 1);
       if (band.type === "counter") counter(scene, band, y);
-      if (band.type === "lane") {
-        const drawn = lane(scene, band, y);
-        slices += drawn.slices;
-        merged += drawn.merged;
-      }
+      if (band.type === "lane") lane(scene, band, y, top, bottom, total);
     }
-    timeline.flows.draw(scene);
+    timeline.overlays.draw(scene, pinned);
+    if (!pinned) {
+      scene.together.draw(scene);
+      timeline.flows.draw(scene);
+    }
     context.restore();
-    return { slices, merged };
   }
 
-  function lane(/** @type {Scene} */ scene, /** @type {any} */ band, /** @type {number} */ y) {
+  function lane(
+    /** @type {Scene} */ scene, /** @type {any} */ band, /** @type {number} */ y, /** @type {number} */ top, /** @type {number} */ bottom,
+    /** @type {{slices: number, merged: number, windows: Set<any>}} */ total,
+  ) {
     const { viewport, width, left } = scene;
     const nsPerPixel = viewport.span / (width - left);
-    const window = scene.source.best(band.lane, viewport, nsPerPixel);
-    const total = { slices: 0, merged: 0 };
+    const range = band.source.own(viewport);
+    const window = band.source.best(band.lane, range, nsPerPixel);
     if (!window) {
+      const [from, to] = band.source.extent;
+      const x0 = Math.max(timeline.geometry.xOf(scene, from), left);
+      const x1 = Math.min(timeline.geometry.xOf(scene, to), width);
       scene.context.fillStyle = scene.theme.grid;
-      scene.context.fillRect(left, y + timeline.geometry.LANE_PAD, width - left, band.height - 2 * timeline.geometry.LANE_PAD);
-      return total;
+      if (x1 > x0) scene.context.fillRect(x0, y + timeline.geometry.LANE_PAD, x1 - x0, band.height - 2 * timeline.geometry.LANE_PAD);
+      return;
     }
+    total.windows.add(window);
+    const colourOf = scene.colours.of(scene.theme, band.source, window);
     for (let depth = 0; depth < band.depths; depth += 1) {
       const rowY = y + timeline.geometry.LANE_PAD + depth * band.sliceHeight;
-      if (rowY + band.sliceHeight < scene.top || rowY > scene.height) continue;
+      if (rowY + band.sliceHeight < top || rowY > bottom) continue;
       const row = window.rows.get(`${band.lane}/${depth}`);
       if (!row) continue;
-      const drawn = rowOf(scene, band, window, row, rowY, nsPerPixel);
+      const drawn = rowOf(scene, { range, window, row, y: rowY, height: Math.max(band.sliceHeight - 1.5, 2), nsPerPixel, colourOf });
       total.slices += drawn.slices;
       total.merged += drawn.merged;
     }
-    return total;
   }
 
-  function rowOf(
-    /** @type {Scene} */ scene, /** @type {any} */ band, /** @type {any} */ window, /** @type {any} */ row,
-    /** @type {number} */ y, /** @type {number} */ nsPerPixel,
-  ) {
-    const { context, theme, viewport, left, width, matches } = scene;
-    const height = Math.max(band.sliceHeight - 1.5, 2);
-    const colours = window.names.map((/** @type {string} */ name) => theme.colour(name));
-    const byCategory = scene.colourBy === "category";
-    const { starts, durations, name, category, count } = window;
+  /**
+   * @param {Scene} scene
+   * @param {{range: {start: number, end: number}, window: any, row: any, y: number, height: number, nsPerPixel: number, colourOf: (i: number) => string}} what
+   */
+  function rowOf(scene, { range, window, row, y, height, nsPerPixel, colourOf }) {
+    const { context, theme, left, width, matches } = scene;
+    const { starts, durations, name, count } = window;
     const bucketPixels = window.bucket / nsPerPixel;
     let slices = 0;
     let merged = 0;
-    let first = timeline.data.upperBound(starts, row.from, row.to, viewport.start);
+    let first = timeline.data.upperBound(starts, row.from, row.to, range.start);
     if (first > row.from) first -= 1;
     /** @type {[number, number, number][]} */
     const texts = [];
+    let colour = "";
     for (let i = first; i < row.to; i += 1) {
-      if (starts[i] > viewport.end) break;
+      if (starts[i] > range.end) break;
       const end = starts[i] + durations[i];
-      if (end < viewport.start && count[i] === 1) continue;
-      let x0 = Math.max(left + (starts[i] - viewport.start) / nsPerPixel, left - 4);
-      let x1 = Math.min(left + (end - viewport.start) / nsPerPixel, width + 4);
+      if (end < range.start && count[i] === 1) continue;
+      let x0 = Math.max(left + (starts[i] - range.start) / nsPerPixel, left - 4);
+      let x1 = Math.min(left + (end - range.start) / nsPerPixel, width + 4);
       if (count[i] > 1) {
         merged += 1;
         // What a merged slice stands for fills its bucket at most as long as all were as long as the longest.
         if (count[i] * durations[i] * 2 >= window.bucket) {
           const bucket = window.start + Math.floor((starts[i] - window.start) / window.bucket) * window.bucket;
-          x0 = Math.max(Math.min(x0, left + (bucket - viewport.start) / nsPerPixel), left - 4);
+          x0 = Math.max(Math.min(x0, left + (bucket - range.start) / nsPerPixel), left - 4);
           x1 = Math.max(x1, Math.min(x0 + bucketPixels, width + 4));
         }
       }
-      const next = i + 1 < row.to ? left + (starts[i + 1] - viewport.start) / nsPerPixel : Infinity;
+      const next = i + 1 < row.to ? left + (starts[i + 1] - range.start) / nsPerPixel : Infinity;
       const roomy = x1 - x0 > 4 && count[i] === 1;
       const w = Math.max(Math.min(x1, next) - x0 - (roomy ? 0.75 : 0), durations[i] === 0 ? 1.5 : 0.8);
       const dim = matches !== null && !matches.names.has(window.names[name[i]]);
       if (dim) context.globalAlpha = 0.22;
-      context.fillStyle = byCategory ? theme.colour(window.categories[category[i]] || "") : colours[name[i]];
+      const wanted = colourOf(i);
+      if (wanted !== colour) context.fillStyle = colour = wanted;
       if (roomy && height > 8) rounded(context, x0, y, w, height);
       else context.fillRect(x0, y, w, height);
       if (matches !== null) {
         if (!dim) {
-          context.fillStyle = theme.match;
+          context.fillStyle = colour = theme.match;
           context.fillRect(x0, y + height - 2, Math.max(w, 1.5), 2);
         }
         context.globalAlpha = 1;
@@ -151,8 +170,9 @@
 
   function counter(/** @type {Scene} */ scene, /** @type {any} */ band, /** @type {number} */ y) {
     const { context, theme, width } = scene;
-    const meta = scene.source.summary.counters[band.counter];
-    const loaded = scene.source.counters.get(band.counter);
+    const { source } = band;
+    const meta = source.summary.counters[band.counter];
+    const loaded = source.counters.get(band.counter);
     if (!loaded || meta.max === null) return;
     const low = Math.min(meta.min, 0);
     const range = Math.max(meta.max - low, 1e-12);
@@ -160,10 +180,10 @@
     const yOf = (/** @type {number} */ v) => bottom - ((v - low) / range) * (band.height - 10);
     const colour = theme.colour(band.label);
     context.beginPath();
-    let x = timeline.geometry.xOf(scene, loaded.time[0] ?? 0);
+    let x = timeline.geometry.xOf(scene, (loaded.time[0] ?? 0) + source.offset);
     let level = null;
     for (let i = 0; i < loaded.time.length; i += 1) {
-      const nextX = i + 1 < loaded.time.length ? timeline.geometry.xOf(scene, loaded.time[i + 1]) : width + 2;
+      const nextX = i + 1 < loaded.time.length ? timeline.geometry.xOf(scene, loaded.time[i + 1] + source.offset) : Math.min(timeline.geometry.xOf(scene, source.extent[1]), width + 2);
       level = loaded.value[i];
       if (level !== null && nextX >= scene.left && x <= width) {
         context.rect(Math.max(x, scene.left - 2), yOf(level), Math.max(Math.min(nextX, width + 2) - Math.max(x, scene.left - 2), 0.6), bottom - yOf(level));

@@ -8,17 +8,17 @@
   function flows(/** @type {Scene} */ scene) {
     const { selection, context, theme } = scene;
     if (!selection) return;
-    const here = timeline.geometry.slicePlace(scene, selection);
+    const here = timeline.geometry.slicePlace(scene, selection, selection.source);
     if (!here) return;
     context.lineWidth = 1.6;
     context.strokeStyle = theme.accent;
     context.fillStyle = theme.accent;
     for (const other of selection.incoming.slices) {
-      const there = timeline.geometry.slicePlace(scene, other);
+      const there = timeline.geometry.slicePlace(scene, other, selection.source);
       if (there) arrow(context, there.x1, there.y + there.height / 2, here.x0, here.y + here.height / 2);
     }
     for (const other of selection.outgoing.slices) {
-      const there = timeline.geometry.slicePlace(scene, other);
+      const there = timeline.geometry.slicePlace(scene, other, selection.source);
       if (there) arrow(context, here.x0, here.y + here.height / 2, there.x0, there.y + there.height / 2);
     }
   }
@@ -39,5 +39,5 @@
     context.fill();
   }
 
-  timeline.flows = { draw: flows };
+  timeline.flows = { draw: flows, arrow };
 })();

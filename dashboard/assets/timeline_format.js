@@ -60,6 +60,11 @@
       : new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 }).format(value);
   }
 
+  /** A counter's value: bytes as people read them. @param {string} name @param {number} value */
+  function quantity(name, value) {
+    return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) && Math.abs(value) >= 1024 ? bytes(value) : compact(value);
+  }
+
   /**
    * Round ticks over a range.
    * @param {number} start ns
@@ -102,5 +107,5 @@
     return Math.floor(start / coarse) * coarse;
   }
 
-  timeline.format = { duration, exact, integer, bytes, compact, ticks, tickLabel, tickBase };
+  timeline.format = { duration, exact, integer, bytes, compact, quantity, ticks, tickLabel, tickBase };
 })();

@@ -9,14 +9,16 @@
  * @property {number} width
  * @property {number} height
  * @property {number} left where the lanes begin, right of the labels
- * @property {number} top where the lanes begin, below the rulers
+ * @property {number} pinTop where the pinned lanes begin, below the rulers
+ * @property {number} top where the other lanes begin, below the pinned ones
  * @property {number} scroll
+ * @property {number} pinScroll
  * @property {any} viewport
- * @property {any} source
- * @property {any[]} bands
- * @property {any} selection details of the selected slice, or null
+ * @property {any[]} sources
+ * @property {any} rows see timeline_layout.js
+ * @property {any} selection details of the selected slice with its `source`, or null
  * @property {{names: Set<string>} | null} matches
- * @property {"name" | "category"} colourBy
+ * @property {any} colours see timeline_colours.js
  */
 (() => {
   const root = (window.stepscope = window.stepscope || {});
@@ -27,28 +29,39 @@
   const xOf = (/** @type {Scene} */ scene, /** @type {number} */ time) =>
     scene.left + ((time - scene.viewport.start) / scene.viewport.span) * (scene.width - scene.left);
 
-  /** Bands on the screen. @param {Scene} scene */
-  const visibleBands = (scene) =>
-    scene.bands.filter((b) => b.y + b.height > scene.scroll && b.y < scene.scroll + scene.height - scene.top);
+  /** Bands on the screen, of the pinned ones or the others. @param {Scene} scene @param {boolean} pinned */
+  function visibleBands(scene, pinned) {
+    const { bands, pinned: pins } = scene.rows;
+    const [from, to] = pinned ? [scene.pinScroll, scene.pinScroll + scene.top - scene.pinTop] : [scene.scroll, scene.scroll + scene.height - scene.top];
+    return (pinned ? pins : bands).filter((/** @type {any} */ b) => b.y + b.height > from && b.y < to);
+  }
 
-  /** Where a slice is on the screen, whether or not it is inside. @param {Scene} scene @param {{lane: number, depth: number, start: number, duration: number}} slice */
-  function slicePlace(scene, slice) {
-    const lane = scene.source.summary.lanes[slice.lane];
-    let band = scene.bands.find((b) => b.lane === slice.lane);
+  /** Where a band begins on the canvas. @param {Scene} scene @param {any} band @returns {number} */
+  const bandY = (scene, band) => (band.pinned ? scene.pinTop + band.y - scene.pinScroll : scene.top + band.y - scene.scroll);
+
+  /** The band at a height of the canvas. @param {Scene} scene @param {number} y */
+  function bandAtY(scene, y) {
+    if (y < scene.pinTop) return null;
+    return y < scene.top
+      ? timeline.layout.bandAt(scene.rows.pinned, y - scene.pinTop + scene.pinScroll)
+      : timeline.layout.bandAt(scene.rows.bands, y - scene.top + scene.scroll);
+  }
+
+  /**
+   * Where a slice is on the screen, whether or not it is inside; null where its lane is not shown.
+   * @param {Scene} scene @param {{lane: number, depth: number, start: number, duration: number}} slice @param {any} source
+   */
+  function slicePlace(scene, slice, source) {
+    const x0 = xOf(scene, slice.start + source.offset);
+    const x1 = xOf(scene, slice.start + slice.duration + source.offset);
+    const band = scene.rows.ofLane.get(`${source.place}/${slice.lane}`);
     if (!band) {
-      band = scene.bands.find((b) => b.type === "process" && b.key === `p:${lane.process}`);
-      if (!band) return null;
-      const y = scene.top + band.y - scene.scroll + 4;
-      return { x0: xOf(scene, slice.start), x1: xOf(scene, slice.start + slice.duration), y, height: band.height - 8, band };
+      const group = source.summary.groups.find((/** @type {any} */ g) => g.lanes.includes(slice.lane));
+      const folded = group && scene.rows.bands.find((/** @type {any} */ b) => b.type === "group" && b.source === source && b.title === group.title);
+      return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
     }
-    const y = scene.top + band.y - scene.scroll + LANE_PAD + slice.depth * band.sliceHeight;
-    return {
-      x0: xOf(scene, slice.start),
-      x1: Math.max(xOf(scene, slice.start + slice.duration), xOf(scene, slice.start) + 1.5),
-      y,
-      height: Math.max(band.sliceHeight - 1.5, 2),
-      band,
-    };
+    const y = bandY(scene, band) + LANE_PAD + slice.depth * band.sliceHeight;
+    return { x0, x1: Math.max(x1, x0 + 1.5), y, height: Math.max(band.sliceHeight - 1.5, 2), band };
   }
 
   /**
@@ -56,14 +69,15 @@
    * @param {Scene} scene @param {number} x @param {number} y
    */
   function sliceAt(scene, x, y) {
-    const band = timeline.layout.bandAt(scene.bands, y - scene.top + scene.scroll);
+    const band = bandAtY(scene, y);
     if (!band || band.type !== "lane" || x < scene.left) return null;
-    const depth = Math.floor((y - scene.top + scene.scroll - band.y - LANE_PAD) / band.sliceHeight);
+    const { source } = band;
+    const depth = Math.floor((y - bandY(scene, band) - LANE_PAD) / band.sliceHeight);
     const nsPerPixel = scene.viewport.span / (scene.width - scene.left);
-    const window = scene.source.best(band.lane, scene.viewport, nsPerPixel);
+    const window = source.best(band.lane, source.own(scene.viewport), nsPerPixel);
     const row = window?.rows.get(`${band.lane}/${depth}`);
     if (!row) return null;
-    const time = scene.viewport.start + (x - scene.left) * nsPerPixel;
+    const time = scene.viewport.start - source.offset + (x - scene.left) * nsPerPixel;
     const near = 2 * nsPerPixel;
     const after = timeline.data.upperBound(window.starts, row.from, row.to, time + near);
     let best = -1;
@@ -87,10 +101,12 @@
       start: window.starts[best],
       duration: window.durations[best],
       count: window.count[best],
+      value: window.value ? window.value[best] : null,
+      source,
     };
   }
 
-  /** The value of a counter at a moment. @param {any} source @param {number} counter @param {number} time */
+  /** The value of a counter at a moment of its trace. @param {any} source @param {number} counter @param {number} time */
   function counterAt(source, counter, time) {
     const loaded = source.counters.get(counter);
     if (!loaded) return null;
@@ -98,5 +114,5 @@
     return at < 0 ? null : { time: loaded.time[at], value: loaded.value[at] };
   }
 
-  timeline.geometry = { LANE_PAD, xOf, visibleBands, slicePlace, sliceAt, counterAt };
+  timeline.geometry = { LANE_PAD, xOf, visibleBands, bandY, bandAtY, slicePlace, sliceAt, counterAt };
 })();

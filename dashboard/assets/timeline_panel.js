@@ -1,40 +1,60 @@
 // @ts-check
-/** The Timeline panel in the browser: opens a trace, owns its state, redraws when something changed. */
+/** The Timeline panel in the browser: opens traces, owns the state of the view, redraws when something changed. */
 (() => {
   const root = (window.stepscope = window.stepscope || {});
   const timeline = (root.timeline = root.timeline || {});
 
-  const LABEL_WIDTH = { least: 90, most: 520, usual: 200 };
+  const LABEL_WIDTH = { least: 90, most: 520, usual: 210 };
   const LABEL_WIDTH_KEY = "stepscope.timeline.labels";
+  /** Pinned lanes leave at least this share of the height to the others. */
+  const MOST_PINNED = 0.6;
+
+  /**
+   * @typedef {object} Wish what is to be seen first
+   * @property {number} [start]
+   * @property {number} [end]
+   * @property {number} [slice]
+   * @property {string} [search]
+   * @property {"text" | "regex" | "name"} [match]
+   * @property {string} [colour]
+   * @property {string[]} [compare]
+   * @property {string} [align]
+   * @property {string[]} [overlays]
+   * @property {string} [lanes]
+   */
 
   class TimelinePanel {
     /**
      * @param {HTMLElement} host
      * @param {HTMLElement} tools where the buttons go
-     * @param {{api: string, onView: (start: number | null, end: number | null) => void}} settings
+     * @param {{api: string, perfetto: string, tell: (values: Record<string, string[]>) => void}} settings `tell` puts settings into the address
      */
     constructor(host, tools, settings) {
       const { element } = timeline.details;
       this.root = host;
       this.tools = tools;
       this.settings = settings;
-      this.source = null;
-      this.viewport = new timeline.Viewport(1);
-      /** @type {any[]} */
-      this.bands = [];
-      this.contentHeight = 0;
+      /** The traces from top to bottom; the first gives the time. @type {any[]} */
+      this.sources = [];
+      this.viewport = new timeline.Viewport(0, 1);
+      this.lanes = new timeline.Lanes();
+      this.colours = new timeline.Colours();
+      this.overlays = new timeline.Overlays();
+      this.together = new timeline.Together(this);
+      this.rows = timeline.layout.layout([], this.lanes);
       this.scroll = 0;
-      /** @type {Set<string>} */
-      this.folded = new Set();
-      this.colourBy = /** @type {"name" | "category"} */ ("name");
-      this.labelWidth = Number(window.stepscope.storage.get(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
+      this.pinScroll = 0;
+      this.labelWidth = Number(root.storage.get(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
+      /** Whether a drag chooses an area instead of moving. */
+      this.choosing = false;
       this.matches = /** @type {any} */ (null);
       this.hover = /** @type {any} */ (null);
       this.cursor = /** @type {{x: number, y: number} | null} */ (null);
       this.box = /** @type {[number, number] | null} */ (null);
+      this.drop = /** @type {number | null} */ (null);
       this.marked = /** @type {[number, number] | null} */ (null);
       this.dirty = true;
-      this.drawn = { slices: 0, merged: 0 };
+      this.drawn = { slices: 0, merged: 0, windows: new Set() };
       this.frames = 0;
       this.drawMs = 0;
 
@@ -47,14 +67,17 @@
       this.message = element("div", "timeline-message");
       this.message.setAttribute("role", "status");
       this.busy = element("div", "timeline-busy");
-      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.tip.element, this.message, this.busy);
+      this.legend = element("div", "timeline-legend");
+      this.filter = timeline.tools.laneFilter(this);
+      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.filter.element, this.legend, this.tip.element, this.message, this.busy);
       this.strip = element("div", "timeline-strip");
       this.drawer = element("div", "timeline-drawer");
       this.search = new timeline.Search(this);
       this.selection = new timeline.Selection(this);
-      this.report = new timeline.Report(settings.onView);
+      this.area = new timeline.Area(this);
+      this.report = new timeline.Report((/** @type {string} */ range) => this.settings.tell({ "timeline.range": [range] }));
       host.replaceChildren(this.strip, this.stage, this.drawer);
-      this.fillTools();
+      this.buttons = timeline.tools.fill(this, tools);
 
       this.input = timeline.input.attach(this, this.canvas);
       this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
@@ -72,10 +95,19 @@
       this.frame = requestAnimationFrame((now) => this.tick(now));
     }
 
+    /** Whether there is something to draw. */
+    get ready() {
+      return this.sources.length > 0;
+    }
+
     reset() {
-      this.matches = this.hover = this.cursor = this.box = this.marked = null;
+      for (const source of this.sources) source.close();
+      this.sources = [];
+      this.matches = this.hover = this.cursor = this.box = this.drop = this.marked = null;
       this.selection.reset();
-      this.report = new timeline.Report(this.settings.onView);
+      this.area.clear();
+      this.together.reset();
+      this.report.forget();
       this.strip.replaceChildren();
       this.tip.hide();
     }
@@ -83,40 +115,23 @@
     destroy() {
       cancelAnimationFrame(this.frame);
       this.input.close();
-      this.source?.close();
+      for (const source of this.sources) source.close();
       window.removeEventListener("resize", this.onWindow);
       for (const observer of this.observers) observer.disconnect();
     }
 
-    fillTools() {
-      const { element, button } = timeline.details;
-      this.colourButton = button("Colour: name", "Colour slices by name or by category", () => {
-        this.colourBy = this.colourBy === "name" ? "category" : "name";
-        this.colourButton.textContent = `Colour: ${this.colourBy}`;
-        this.changed();
-      });
-      this.tools.replaceChildren(
-        this.search.element,
-        element("span", "timeline-tools-end",
-          button("Fit", "Fit the selection, or everything (F)", () => this.fit()),
-          this.colourButton,
-          button("PNG", "Save the picture as PNG", () => timeline.exports.png(this)),
-          button("Download", "Download the trace as Chrome JSON, for Perfetto or chrome://tracing", () => timeline.exports.trace(this)),
-          button("?", "Keys and mouse (?)", () => this.toggleHelp())));
-    }
+    // ---- traces
 
     /**
      * Shows a trace. Opening the one that is shown changes nothing.
      * @param {string | null} id
-     * @param {{start?: number | null, end?: number | null}} [range]
+     * @param {Wish} [wish]
      */
-    async open(id, range = {}) {
+    async open(id, wish = {}) {
       if (id === this.wanted) return;
       this.wanted = id;
-      this.source?.close();
-      this.source = null;
       this.reset();
-      this.changed();
+      this.relayout();
       if (!id) return this.say("Choose a trace above.");
       this.say("Opening the trace…", true);
       try {
@@ -124,41 +139,189 @@
         const summary = await response.json();
         if (this.wanted !== id) return;
         if (summary.problem) this.say(summary.problem);
-        else this.show(summary, range);
+        else await this.show(summary, wish);
       } catch (error) {
         if (this.wanted === id) this.say(error.message);
       }
     }
 
-    /** @param {any} summary @param {{start?: number | null, end?: number | null}} range */
-    show(summary, range) {
-      this.source = new timeline.data.Source(this.settings.api, summary, () => this.changed(), (/** @type {string} */ m) => this.notify(m));
-      this.viewport = new timeline.Viewport(summary.end);
-      this.folded = this.foldedAtFirst(summary);
-      this.scroll = 0;
-      const losses = timeline.details.losses(summary);
+    /** @param {any} summary @param {Wish} wish */
+    async show(summary, wish) {
+      this.addSource(summary);
+      this.scroll = this.pinScroll = 0;
+      const losses = timeline.losses.strip(summary);
       this.strip.replaceChildren(...(losses ? [losses] : []));
       this.say(summary.slices || summary.counters.length ? "" : "This trace has no slices: the file was read, and there is nothing in it to draw.");
+      this.viewport = new timeline.Viewport(0, summary.end);
+      if (wish.lanes) this.setFilter(wish.lanes);
+      this.lanes.foldDeep = false;
       this.relayout();
-      if (range.start != null && range.end != null && range.end > range.start) this.viewport.go(range.start, range.end, 0, true);
+      if (this.contentHeight >= this.height) {
+        this.lanes.foldDeep = true;
+        this.relayout();
+      }
+      for (const which of /** @type {("critical" | "idle")[]} */ (wish.overlays || [])) this.turn(which, true);
+      if (wish.start != null && wish.end != null && wish.end > wish.start) this.viewport.go(wish.start, wish.end, 0, true);
       this.report.known(this.viewport);
+      if (wish.colour) this.setColour(wish.colour);
+      if (wish.search) this.search.set(wish.search, wish.match);
+      else this.search.run();
+      this.resize();
+      if (wish.compare?.length) {
+        this.together.by = wish.align || "start";
+        for (const id of wish.compare) await this.together.add(id);
+      }
+      if (wish.slice != null) this.selection.select(wish.slice, { reveal: true, source: this.sources[0] });
+    }
+
+    /** @param {any} summary answer of the route `trace` */
+    addSource(summary) {
+      const source = new timeline.data.Source(this.settings.api, summary, () => this.changed(), (/** @type {string} */ m) => this.notify(m));
+      source.place = this.sources.length;
+      source.carry(this.colours.value);
+      this.sources = [...this.sources, source];
+      this.colours.measure(this.sources);
+      return source;
+    }
+
+    /** Traces have come, gone or moved. */
+    sourcesChanged() {
+      const extents = this.sources.map((source) => source.extent);
+      this.viewport.reach(Math.min(...extents.map((e) => e[0])), Math.max(...extents.map((e) => e[1])));
+      this.colours.measure(this.sources);
+      this.relayout();
       this.search.run();
       this.resize();
     }
 
-    /** Where not all fits, lanes so deep that they would fill the screen alone start folded. @param {any} summary @returns {Set<string>} */
-    foldedAtFirst(summary) {
-      const { bands, height } = timeline.layout.layout(summary, new Set());
-      if (height < this.height) return new Set();
-      return new Set(bands.filter((/** @type {any} */ b) => b.type === "lane" && b.depths > 24).map((/** @type {any} */ b) => b.key));
+    /** Number of the step of the first trace nearest to the middle of the screen. @returns {number | null} */
+    middleStep() {
+      const { steps } = this.sources[0].summary;
+      const middle = (this.viewport.start + this.viewport.end) / 2;
+      const distance = (/** @type {any} */ step) => Math.abs(step[2] + step[3] / 2 - middle);
+      return steps.length ? steps.reduce((/** @type {any} */ best, /** @type {any} */ step) => (distance(step) < distance(best) ? step : best))[0] : null;
     }
 
+    // ---- what the address says
+
+    /** @param {number | null} index */
+    tellSlice(index) {
+      this.settings.tell({ "timeline.slice": index === null ? [] : [String(index)] });
+    }
+
+    /** @param {string} text @param {string} match */
+    tellSearch(text, match) {
+      if (this.ready) this.settings.tell({ "timeline.search": [text], "timeline.match": [text ? match : "text"] });
+    }
+
+    tellTraces() {
+      this.settings.tell({ "timeline.compare": this.together.ids.slice(1), "timeline.align": [this.sources.length > 1 ? this.together.by : "start"] });
+    }
+
+    // ---- lanes
+
     relayout() {
-      const { bands, height } = timeline.layout.layout(this.source.summary, this.folded);
-      this.bands = bands;
-      this.contentHeight = height + 8;
+      this.rows = timeline.layout.layout(this.sources, this.lanes);
+      this.filter.show(this.rows);
       this.scrollBy(0);
       this.changed();
+    }
+
+    get contentHeight() {
+      return this.rows.height + timeline.rulers.BELOW;
+    }
+
+    /** @param {string} text a regular expression on lanes' full names */
+    setFilter(text) {
+      this.lanes.setFilter(text);
+      this.filter.set(text);
+      this.settings.tell({ "timeline.lanes": [text] });
+      this.relayout();
+    }
+
+    showAllLanes() {
+      this.lanes.showAll();
+      this.setFilter("");
+    }
+
+    /** @param {boolean} folded */
+    foldLanes(folded) {
+      for (const band of this.rows.bands) if (band.type === "lane" && band.foldable) this.lanes.fold(band, folded);
+      this.relayout();
+    }
+
+    /** Makes sure that a lane is shown. @param {any} source @param {number} lane @param {any} group */
+    reveal(source, lane, group) {
+      const folded = this.rows.bands.filter((b) => b.source === source && b.folded && (b.type === "trace" || (b.type === "group" && b.title === group?.title)));
+      for (const band of folded) this.lanes.fold(band, false);
+      this.relayout();
+      if (this.rows.ofLane.has(`${source.place}/${lane}`)) return;
+      this.showAllLanes();
+    }
+
+    /** Keys of a band and its neighbours that it can change places with. @param {any} band @returns {string[]} */
+    siblingsOf(band) {
+      if (band.pinned) return this.rows.pinned.filter((b) => b.source === band.source).map((b) => b.key);
+      return this.rows.bands.filter((b) => b.source === band.source && b.type !== "trace" && b.parent === band.parent && (b.type === "group") === (band.type === "group")).map((b) => b.key);
+    }
+
+    /** Where a dragged band would go. @param {any} band @param {number} y @returns {{place: number, y: number} | null} */
+    dropAt(band, y) {
+      if (band.type === "trace") return null;
+      const siblings = this.siblingsOf(band);
+      const list = band.pinned ? this.rows.pinned : this.rows.bands;
+      const others = siblings.map((key) => list.find((b) => b.key === key && b.source === band.source)).filter((b) => b !== undefined);
+      let place = 0;
+      let line = timeline.geometry.bandY(this.scene, others[0]);
+      for (const other of others) {
+        const top = timeline.geometry.bandY(this.scene, other);
+        if (y > top + other.height / 2) {
+          if (other.key !== band.key) place += 1;
+          line = top + other.height;
+        }
+      }
+      return { place, y: line };
+    }
+
+    /** @param {any} band @param {number} place among its siblings */
+    moveBand(band, place) {
+      const siblings = this.siblingsOf(band);
+      if (band.pinned) this.lanes.movePin(siblings, band.key, place);
+      else this.lanes.move(siblings, band.key, place);
+      this.relayout();
+    }
+
+    /** @param {{x: number, y: number} | null} at */
+    pinAt(at) {
+      const band = at && this.bandAt(at);
+      if (!band || (band.type !== "lane" && band.type !== "counter")) return;
+      this.lanes.pin(band, !band.pinned);
+      this.relayout();
+    }
+
+    // ---- looks
+
+    /** @param {string} mode */
+    setColour(mode) {
+      this.colours.mode = mode in timeline.colours.MODES ? mode : "name";
+      for (const source of this.sources) source.carry(this.colours.value);
+      this.settings.tell({ "timeline.colour": [this.colours.mode] });
+      this.buttons.show();
+      this.changed();
+    }
+
+    /** @param {"critical" | "idle"} which @param {boolean} [on] */
+    turn(which, on = !this.overlays[which]) {
+      this.overlays.turn(which, on, this.sources);
+      this.settings.tell({ "timeline.overlay": ["critical", "idle"].filter((each) => this.overlays[each]) });
+      this.buttons.show();
+      this.changed();
+    }
+
+    /** @param {boolean} choosing */
+    setChoosing(choosing) {
+      this.choosing = choosing;
+      this.buttons.show();
     }
 
     /** @param {string} text @param {boolean} [busy] */
@@ -168,12 +331,13 @@
       this.message.style.display = text ? "flex" : "none";
     }
 
-    /** A problem that leaves the picture as it is. @param {string} text */
-    notify(text) {
-      const note = timeline.details.element("div", "timeline-note", text);
-      note.setAttribute("role", "alert");
+    /** Something that leaves the picture as it is. @param {string} text @param {"problem" | "info"} [sort] */
+    notify(text, sort = "problem") {
+      this.stage.querySelector(".timeline-note")?.remove();
+      const note = timeline.details.element("div", `timeline-note ${sort}`, text);
+      note.setAttribute("role", sort === "info" ? "status" : "alert");
       this.stage.append(note);
-      setTimeout(() => note.remove(), 6000);
+      setTimeout(() => note.remove(), sort === "info" ? 2500 : 6000);
     }
 
     // ---- size and theme
@@ -190,9 +354,10 @@
     }
 
     paintSwatches() {
-      for (const swatch of this.drawer.querySelectorAll(".timeline-swatch")) {
+      for (const swatch of this.drawer.querySelectorAll(".timeline-swatch[data-name]")) {
         /** @type {HTMLElement} */ (swatch).style.background = this.theme.colour(/** @type {HTMLElement} */ (swatch).dataset.name);
       }
+      for (const bars of this.drawer.querySelectorAll("canvas.timeline-bars")) timeline.details.paintBars(bars, this.theme);
     }
 
     resize() {
@@ -207,15 +372,17 @@
           canvas.height = h;
         }
       }
-      if (this.source) this.scrollBy(0);
+      this.scrollBy(0);
+      this.filter.place(this);
       this.changed();
-      if (this.source) this.draw();
+      if (this.ready) this.draw();
     }
 
     /** @param {number} width */
     setLabelWidth(width) {
       this.labelWidth = width;
-      window.stepscope.storage.set(LABEL_WIDTH_KEY, String(Math.round(this.left)));
+      root.storage.set(LABEL_WIDTH_KEY, String(Math.round(this.left)));
+      this.filter.place(this);
       this.changed();
     }
 
@@ -225,25 +392,30 @@
 
     /** What drawing needs to know. */
     get scene() {
-      return this.sceneOn(this.canvas);
+      return this.sceneOn(/** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d")));
     }
 
-    /** @param {HTMLCanvasElement} canvas */
-    sceneOn(canvas) {
+    /** @param {any} context */
+    sceneOn(context) {
+      const pinTop = timeline.rulers.heights(this.sources).top;
       return {
-        context: canvas.getContext("2d"),
+        context,
         theme: this.theme,
         width: this.width,
         height: this.height,
         left: this.left,
-        top: this.source ? timeline.rulers.heights(this.source.summary).top : 0,
+        pinTop,
+        top: pinTop + Math.min(this.rows.pinnedHeight, (this.height - pinTop) * MOST_PINNED),
         scroll: this.scroll,
+        pinScroll: this.pinScroll,
         viewport: this.viewport,
-        source: this.source,
-        bands: this.bands,
+        sources: this.sources,
+        rows: this.rows,
         selection: this.selection.slice,
         matches: this.matches,
-        colourBy: this.colourBy,
+        colours: this.colours,
+        overlays: this.overlays,
+        together: this.together,
       };
     }
 
@@ -261,7 +433,7 @@
       this.then = now;
       if (this.viewport.tick(now) || held) this.changed();
       if (this.dirty) this.draw();
-      if (this.source) this.report.tick(this.viewport, now);
+      if (this.ready) this.report.tick(this.viewport, now);
     }
 
     draw() {
@@ -273,34 +445,45 @@
       const over = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
       over.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       over.clearRect(0, 0, this.width, this.height);
-      this.busy.style.display = this.source?.loading ? "block" : "none";
-      if (!this.source) return;
+      this.busy.style.display = this.sources.some((source) => source.loading) ? "block" : "none";
+      this.filter.element.style.display = this.ready ? "" : "none";
+      if (!this.ready) return;
       const started = performance.now();
       const scene = this.scene;
       this.request(scene);
-      timeline.rulers.ruler(scene);
-      this.drawn = timeline.draw.lanes(scene);
-      timeline.labels.draw(scene);
-      timeline.rulers.minimap(scene);
+      this.paint(scene);
+      timeline.colours.showLegend(this.legend, this.theme, this.colours.legend(this.theme, [...this.drawn.windows]));
       if (this.cursor && !this.box) this.point(this.cursor);
       else this.drawOverlay();
       this.frames += 1;
       this.drawMs = performance.now() - started;
     }
 
+    /** All but what follows the mouse. @param {any} scene */
+    paint(scene) {
+      timeline.rulers.ruler(scene);
+      this.drawn = timeline.draw.lanes(scene);
+      timeline.labels.draw(scene);
+      timeline.rulers.minimap(scene);
+    }
+
     drawOverlay() {
-      timeline.rulers.overlay(this.sceneOn(this.overlay), {
-        hover: this.hover, cursor: this.cursor, box: this.box, mark: this.marked, contentHeight: this.contentHeight,
-      });
+      const scene = this.sceneOn(this.overlay.getContext("2d"));
+      timeline.rulers.overlay(scene, { hover: this.hover, cursor: this.cursor, box: this.box, mark: this.marked, area: this.area.chosen, drop: this.drop });
     }
 
     /** Asks for what is visible, or will be when the animation ends. @param {any} scene */
     request(scene) {
       const [start, end] = this.viewport.target;
-      const visible = timeline.geometry.visibleBands(scene);
+      const visible = [...timeline.geometry.visibleBands(scene, false), ...timeline.geometry.visibleBands(scene, true)];
       const pixels = scene.width - scene.left;
-      this.source.want({ start, end }, pixels, visible.filter((/** @type {any} */ b) => b.lane >= 0).map((/** @type {any} */ b) => b.lane));
-      this.source.wantCounters({ start, end }, pixels, visible.filter((/** @type {any} */ b) => b.counter >= 0).map((/** @type {any} */ b) => b.counter));
+      for (const source of this.sources) {
+        const mine = visible.filter((/** @type {any} */ b) => b.source === source);
+        const range = source.own({ start, end });
+        source.want(range, pixels, mine.filter((/** @type {any} */ b) => b.lane >= 0).map((/** @type {any} */ b) => b.lane));
+        source.wantCounters(range, pixels, mine.filter((/** @type {any} */ b) => b.counter >= 0).map((/** @type {any} */ b) => b.counter));
+      }
+      this.overlays.want(scene, { start, end });
     }
 
     // ---- where things are
@@ -312,24 +495,19 @@
 
     /** @param {number} x */
     minimapTime(x) {
-      return ((x - this.left) / (this.width - this.left)) * this.source.summary.end;
+      return this.viewport.low + ((x - this.left) / (this.width - this.left)) * this.viewport.length;
     }
 
     /** @param {number} x */
     insideMinimapView(x) {
       const time = this.minimapTime(x);
       const [start, end] = this.viewport.target;
-      return time >= start && time <= end && end - start < this.source.summary.end * 0.98;
+      return time >= start && time <= end && end - start < this.viewport.length * 0.98;
     }
 
     /** @param {{x: number, y: number}} at */
     bandAt(at) {
-      return timeline.layout.bandAt(this.bands, at.y - this.scene.top + this.scroll);
-    }
-
-    /** @param {{x: number, y: number}} at */
-    foldableAt(at) {
-      return at.y >= this.scene.top && (this.bandAt(at)?.foldable ?? false);
+      return timeline.geometry.bandAtY(this.scene, at.y);
     }
 
     // ---- what the hand does
@@ -337,52 +515,83 @@
     /** The mouse is here, or nowhere. @param {{x: number, y: number} | null} at */
     point(at) {
       this.cursor = at;
-      if (!this.source) return;
-      this.hover = at && at.y >= this.scene.top ? timeline.geometry.sliceAt(this.scene, at.x, at.y) : null;
+      if (!this.ready) return;
+      const low = at && at.y >= this.scene.pinTop;
+      this.hover = low ? timeline.geometry.sliceAt(this.scene, at.x, at.y) : null;
       this.drawOverlay();
-      this.tip.point(at && at.y >= this.scene.top ? at : null);
+      this.tip.point(low ? at : null);
     }
 
-    /** @param {number} by pixels @returns {boolean} whether anything moved */
-    scrollBy(by) {
-      const most = Math.max(this.contentHeight - (this.height - this.scene.top), 0);
-      const to = Math.min(Math.max(this.scroll + by, 0), most);
-      const moved = to !== this.scroll;
-      this.scroll = to;
+    /** @param {number} by pixels @param {boolean} [pinned] the pinned lanes, where they have something to scroll @returns {boolean} whether anything moved */
+    scrollBy(by, pinned = false) {
+      const { scene } = this;
+      const most = Math.max(this.contentHeight - (this.height - scene.top), 0);
+      const mostPinned = Math.max(this.rows.pinnedHeight - (scene.top - scene.pinTop), 0);
+      const before = [this.scroll, this.pinScroll];
+      const inside = (/** @type {number} */ value, /** @type {number} */ limit) => Math.min(Math.max(value, 0), limit);
+      const usePins = pinned && mostPinned > 0;
+      this.scroll = inside(this.scroll + (usePins ? 0 : by), most);
+      this.pinScroll = inside(this.pinScroll + (usePins ? by : 0), mostPinned);
+      const moved = before[0] !== this.scroll || before[1] !== this.pinScroll;
       if (moved) this.changed();
       return moved;
     }
 
-    /** @param {{x: number, y: number}} at */
-    foldAt(at) {
-      if (at.y < this.scene.top) return;
+    /** A label was clicked. @param {{x: number, y: number}} at @param {MouseEvent} event */
+    labelAt(at, event) {
       const band = this.bandAt(at);
-      if (!band?.foldable) return;
-      if (this.folded.has(band.key)) this.folded.delete(band.key);
-      else this.folded.add(band.key);
-      this.relayout();
+      if (!band) return;
+      if (band.foldable) {
+        this.lanes.fold(band, !band.folded);
+        this.relayout();
+      } else timeline.laneMenu(this, band, { x: event.clientX, y: event.clientY });
+    }
+
+    /** A step in the rulers was clicked. @param {{x: number, y: number}} at @param {MouseEvent} event */
+    rulerAt(at, event) {
+      const found = timeline.rulers.stepAtPoint(this.scene, at.x, at.y);
+      if (found) timeline.stepMenu(this, found, { x: event.clientX, y: event.clientY });
+    }
+
+    /** @param {{x: number, y: number}} at @param {{x: number, y: number}} page @returns {boolean} whether a menu was opened */
+    menuAt(at, page) {
+      const band = this.bandAt(at);
+      const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
+      if (found && at.y >= this.scene.pinTop) timeline.sliceMenu(this, found, page);
+      else if (band) timeline.laneMenu(this, band, page);
+      else if (at.y < this.scene.pinTop) this.rulerAt(at, /** @type {any} */ ({ clientX: page.x, clientY: page.y }));
+      return true;
     }
 
     /** @param {{x: number, y: number}} at */
     clickAt(at) {
-      if (at.y < this.scene.top) return;
       const band = this.bandAt(at);
-      if (band?.type === "process") return this.foldAt(at);
+      if (band?.type === "group" || band?.type === "trace") {
+        this.lanes.fold(band, !band.folded);
+        return this.relayout();
+      }
       const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
-      if (found) this.selection.select(found.index);
-      else this.selection.clear();
+      if (found) this.selection.select(found.index, { source: found.source });
+      else {
+        this.selection.clear();
+        this.area.clear();
+        this.resize();
+      }
     }
 
     /** @param {{x: number, y: number}} at */
     zoomToAt(at) {
       const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
-      if (found) this.viewport.reveal(found, 0.2, performance.now());
+      if (found) this.viewport.reveal({ start: found.start + found.source.offset, duration: found.duration }, 0.2, performance.now());
     }
 
     fit() {
       const { slice } = this.selection;
-      if (slice) this.viewport.reveal(slice, 0.8, performance.now());
-      else this.showAll();
+      if (slice) this.viewport.reveal({ start: slice.start + slice.source.offset, duration: slice.duration }, 0.8, performance.now());
+      else if (this.area.chosen) {
+        const [start, end] = this.area.range;
+        this.viewport.reveal({ start, duration: end - start }, 0.96, performance.now());
+      } else this.showAll();
     }
 
     showAll() {
@@ -398,15 +607,18 @@
     clear() {
       if (this.helpSheet) this.toggleHelp();
       else if (this.box) this.box = null;
-      else if (this.selection.slice || this.marked) {
+      else if (this.selection.slice || this.marked || this.area.chosen) {
         this.marked = null;
+        this.area.clear();
         this.selection.clear();
-      } else this.search.clear();
+      } else if (this.choosing) this.setChoosing(false);
+      else this.search.clear();
     }
 
     mark() {
-      const chosen = this.selection.slice ?? this.hover;
-      this.marked = chosen && !this.marked ? [chosen.start, chosen.start + chosen.duration] : null;
+      const slice = this.selection.slice ?? this.hover;
+      const chosen = this.area.chosen ? this.area.range : slice && [slice.start + slice.source.offset, slice.start + slice.source.offset + slice.duration];
+      this.marked = chosen && !this.marked ? chosen : null;
     }
 
     /** @param {any} matches */
@@ -421,7 +633,7 @@
         this.helpSheet = null;
         this.canvas.focus();
       } else {
-        this.helpSheet = timeline.details.help(() => this.toggleHelp());
+        this.helpSheet = timeline.help(() => this.toggleHelp());
         this.root.append(this.helpSheet);
       }
     }
@@ -433,7 +645,7 @@
   /**
    * Puts the panel into its host, or finds it there.
    * @param {HTMLElement} host @param {HTMLElement} tools
-   * @param {{api: string, onView: (start: number | null, end: number | null) => void}} settings
+   * @param {{api: string, perfetto: string, tell: (values: Record<string, string[]>) => void}} settings
    */
   timeline.mount = (host, tools, settings) => {
     if (shown && shown.root === host) return shown;

@@ -7,9 +7,13 @@
   const RETELL_MS = 350;
 
   class Report {
-    /** @param {(start: number | null, end: number | null) => void} onView gets nulls where all is visible */
-    constructor(onView) {
-      this.onView = onView;
+    /** @param {(range: string) => void} tell gets `START:END` in ns, and an empty text where all is visible */
+    constructor(tell) {
+      this.tell = tell;
+      this.forget();
+    }
+
+    forget() {
       this.told = "";
       this.seen = "";
       this.restsSince = 0;
@@ -18,7 +22,7 @@
     /** What is visible, as text that is empty where that is all. @param {any} viewport */
     key(viewport) {
       const [start, end] = viewport.target;
-      return start <= 0 && end >= viewport.length ? "" : `${Math.round(start)}-${Math.round(end)}`;
+      return viewport.showsAll ? "" : `${Math.round(start)}:${Math.round(end)}`;
     }
 
     /** What the page knows already. @param {any} viewport */
@@ -35,9 +39,7 @@
       }
       if (key === this.told || now - this.restsSince < RETELL_MS) return;
       this.told = key;
-      const [start, end] = viewport.target;
-      if (key) this.onView(Math.round(start), Math.round(end));
-      else this.onView(null, null);
+      this.tell(key);
     }
   }
 

@@ -8,28 +8,34 @@
   const AXIS_HEIGHT = 24;
   const STEPS_HEIGHT = 20;
   const TICK_WIDTH = 105;
+  /** Room below the last lane. */
+  const BELOW = 8;
 
-  /** @param {any} summary */
-  const heights = (summary) => {
-    const steps = summary.steps.length > 0 ? STEPS_HEIGHT : 0;
-    return { minimap: MINIMAP_HEIGHT, steps, axis: AXIS_HEIGHT, top: MINIMAP_HEIGHT + steps + AXIS_HEIGHT };
+  /** Heights of the rulers; each trace with steps has a row for them. @param {any[]} sources */
+  const heights = (sources) => {
+    const stepped = sources.filter((source) => source.summary.steps.length > 0);
+    const top = MINIMAP_HEIGHT + stepped.length * STEPS_HEIGHT + AXIS_HEIGHT;
+    return { minimap: MINIMAP_HEIGHT, stepped, axis: top - AXIS_HEIGHT, top };
   };
 
   const miniX = (/** @type {Scene} */ scene, /** @type {number} */ time) =>
-    scene.left + (time / Math.max(scene.source.summary.end, 1)) * (scene.width - scene.left);
+    scene.left + ((time - scene.viewport.low) / scene.viewport.length) * (scene.width - scene.left);
 
   /** The whole trace in small: how busy it is, where the search matches, and what is visible. */
   function minimap(/** @type {Scene} */ scene) {
-    const { context, theme, left, width, viewport, matches } = scene;
-    const { coverage, end } = scene.source.summary;
+    const { context, theme, left, width, viewport, matches, sources } = scene;
     context.fillStyle = theme.raised;
     context.fillRect(0, 0, width, MINIMAP_HEIGHT);
-    strips(scene, coverage);
+    strips(scene);
     if (matches) {
       context.fillStyle = theme.match;
-      const step = (width - left) / matches.minimap.length;
-      matches.minimap.forEach((/** @type {number} */ hits, /** @type {number} */ i) => {
-        if (hits) context.fillRect(left + i * step, 2, Math.max(step, 1.5), 5);
+      matches.minimaps.forEach((/** @type {number[]} */ minimap, /** @type {number} */ place) => {
+        const [from, to] = sources[place].extent;
+        const step = (to - from) / minimap.length;
+        minimap.forEach((hits, i) => {
+          const x = miniX(scene, from + i * step);
+          if (hits) context.fillRect(x, 2, Math.max(miniX(scene, from + (i + 1) * step) - x, 1.5), 5);
+        });
       });
     }
     const x0 = Math.max(miniX(scene, viewport.start), left);
@@ -43,25 +49,26 @@
     context.strokeStyle = theme.accent;
     context.lineWidth = 1.5;
     context.strokeRect(x0 + 0.75, 0.75, Math.max(x1 - x0 - 1.5, 2), MINIMAP_HEIGHT - 2);
-    minimapLabel(scene, end);
+    minimapLabel(scene);
     context.fillStyle = theme.border;
     context.fillRect(0, MINIMAP_HEIGHT - 1, width, 1);
-    context.fillRect(left - 1, 0, 1, scene.top);
+    context.fillRect(left - 1, 0, 1, scene.pinTop);
   }
 
   /** One thin strip a lane, the stronger the busier. */
-  function strips(/** @type {Scene} */ scene, /** @type {any} */ coverage) {
-    const { context, theme } = scene;
-    if (!coverage.strips.length) return;
+  function strips(/** @type {Scene} */ scene) {
+    const { context, theme, sources } = scene;
+    const all = sources.flatMap((source) => source.summary.coverage.strips.map((/** @type {any} */ strip) => ({ strip, source })));
+    if (!all.length) return;
     const room = MINIMAP_HEIGHT - 14;
-    const pitch = Math.min(room / coverage.strips.length, 9);
-    const top = 9 + (room - pitch * coverage.strips.length) / 2;
-    const x0 = miniX(scene, coverage.start);
-    const width = miniX(scene, coverage.end) - x0;
-    coverage.strips.forEach((/** @type {any} */ strip, /** @type {number} */ row) => {
+    const pitch = Math.min(room / all.length, 9);
+    const top = 9 + (room - pitch * all.length) / 2;
+    all.forEach(({ strip, source }, row) => {
+      const { coverage } = source.summary;
+      const x0 = miniX(scene, coverage.start + source.offset);
+      const step = (miniX(scene, coverage.end + source.offset) - x0) / strip.busy.length;
       context.fillStyle = theme.kinds[strip.kind] || theme.kinds.other;
       const y = top + row * pitch;
-      const step = width / strip.busy.length;
       strip.busy.forEach((/** @type {number} */ busy, /** @type {number} */ i) => {
         if (!busy) return;
         context.globalAlpha = 0.15 + (0.75 * busy) / 100;
@@ -71,24 +78,25 @@
     context.globalAlpha = 1;
   }
 
-  function minimapLabel(/** @type {Scene} */ scene, /** @type {number} */ end) {
-    const { context, theme, left } = scene;
+  function minimapLabel(/** @type {Scene} */ scene) {
+    const { context, theme, left, sources, viewport } = scene;
     const { duration, integer } = timeline.format;
     context.textBaseline = "middle";
     context.font = `600 12px ${theme.font}`;
     context.fillStyle = theme.text;
-    context.fillText(duration(end), 10, MINIMAP_HEIGHT / 2 - 7);
+    context.fillText(duration(viewport.length), 10, MINIMAP_HEIGHT / 2 - 7);
     context.font = `400 11px ${theme.font}`;
     context.fillStyle = theme.dimmed;
-    const slices = scene.source.summary.slices;
-    context.fillText(timeline.text.fit(context, `${integer(slices)} slice${slices === 1 ? "" : "s"}`, left - 20), 10, MINIMAP_HEIGHT / 2 + 9);
+    const slices = sources.reduce((sum, source) => sum + source.summary.slices, 0);
+    const traces = sources.length > 1 ? `${sources.length} traces · ` : "";
+    context.fillText(timeline.text.fit(context, `${traces}${integer(slices)} slice${slices === 1 ? "" : "s"}`, left - 20), 10, MINIMAP_HEIGHT / 2 + 9);
   }
 
   function ruler(/** @type {Scene} */ scene) {
-    const { context, theme, left, top, width, height, viewport } = scene;
-    const size = heights(scene.source.summary);
+    const { context, theme, left, pinTop, width, height, viewport } = scene;
+    const size = heights(scene.sources);
     context.fillStyle = theme.body;
-    context.fillRect(0, MINIMAP_HEIGHT, width, top - MINIMAP_HEIGHT);
+    context.fillRect(0, MINIMAP_HEIGHT, width, pinTop - MINIMAP_HEIGHT);
     const { step, first } = timeline.format.ticks(viewport.start, viewport.end, (width - left) / TICK_WIDTH);
     const base = timeline.format.tickBase(viewport.start, viewport.end, step);
     context.save();
@@ -97,45 +105,64 @@
     context.clip();
     context.font = `400 11px ${theme.font}`;
     context.textBaseline = "middle";
-    const axisY = top - AXIS_HEIGHT;
+    const from = base ? `${timeline.format.duration(base, 7)}` : "";
+    const taken = from ? left + context.measureText(from).width + 22 : left;
     for (let time = first; time <= viewport.end; time += step) {
       const x = Math.round(timeline.geometry.xOf(scene, time));
       context.fillStyle = theme.border;
-      context.fillRect(x, top - 6, 1, 6);
+      context.fillRect(x, pinTop - 6, 1, 6);
       context.fillStyle = theme.grid;
-      context.fillRect(x, top, 1, height - top);
+      context.fillRect(x, pinTop, 1, height - pinTop);
       context.fillStyle = theme.dimmed;
       const label = timeline.format.tickLabel(Math.round(time / step) * step, step, base);
-      if (x + 4 + context.measureText(label).width <= width) context.fillText(label, x + 4, axisY + 10);
+      if (x + 4 >= taken && x + 4 + context.measureText(label).width <= width) context.fillText(label, x + 4, size.axis + 10);
     }
-    if (size.steps) steps(scene, MINIMAP_HEIGHT, size.steps);
+    if (from) {
+      // What the labels count from.
+      context.fillStyle = theme.raised;
+      context.beginPath();
+      context.roundRect(left + 4, size.axis + 2, taken - left - 12, 16, 8);
+      context.fill();
+      context.fillStyle = theme.text;
+      context.fillText(from, left + 9, size.axis + 10.5);
+    }
+    size.stepped.forEach((source, row) => steps(scene, source, MINIMAP_HEIGHT + row * STEPS_HEIGHT, STEPS_HEIGHT, scene.sources.length === 1));
     context.restore();
-    context.font = `400 11px ${theme.font}`;
     context.textBaseline = "middle";
-    context.fillStyle = theme.dimmed;
-    if (size.steps) context.fillText("Steps", 10, MINIMAP_HEIGHT + size.steps / 2 + 0.5);
-    const label = base ? `Time from ${timeline.format.duration(base, 7)}` : "Time";
-    context.fillText(timeline.text.fit(context, label, left - 20), 10, axisY + AXIS_HEIGHT / 2 + 0.5);
+    size.stepped.forEach((source, row) => {
+      context.font = `400 11px ${theme.font}`;
+      context.fillStyle = theme.dimmed;
+      const label = scene.sources.length > 1 ? `Steps of ${source.place + 1}: ${source.summary.run}` : "Steps";
+      context.fillText(timeline.text.fit(context, label, left - 20), 10, MINIMAP_HEIGHT + (row + 0.5) * STEPS_HEIGHT + 0.5);
+    });
     context.fillStyle = theme.border;
-    context.fillRect(0, top - 1, width, 1);
+    context.fillRect(0, pinTop - 1, width, 1);
   }
 
-  function steps(/** @type {Scene} */ scene, /** @type {number} */ y, /** @type {number} */ height) {
+  /** Room for a step's mark on the screen, or null. @param {Scene} scene @param {any} source @param {any} step */
+  function stepPlace(scene, source, [, , start, length]) {
+    return { x0: timeline.geometry.xOf(scene, start + source.offset), x1: timeline.geometry.xOf(scene, start + length + source.offset) };
+  }
+
+  function steps(
+    /** @type {Scene} */ scene, /** @type {any} */ source, /** @type {number} */ y, /** @type {number} */ height, /** @type {boolean} */ lines,
+  ) {
     const { context, theme, left, width, viewport } = scene;
     let lastX = -Infinity;
-    for (const [number, , start, length] of scene.source.summary.steps) {
-      if (start > viewport.end) break;
-      if (start + length < viewport.start) continue;
-      const x0 = timeline.geometry.xOf(scene, start);
-      const x1 = timeline.geometry.xOf(scene, start + length);
+    const colour = scene.sources.length > 1 ? theme.traces[source.place % theme.traces.length] : theme.accent;
+    for (const step of source.summary.steps) {
+      const [number, , start, length] = step;
+      if (start + source.offset > viewport.end) break;
+      if (start + length + source.offset < viewport.start) continue;
+      const { x0, x1 } = stepPlace(scene, source, step);
       if (x1 - lastX < 1) continue;
       lastX = x1;
-      context.fillStyle = theme.accent;
+      context.fillStyle = colour;
       context.globalAlpha = number % 2 ? 0.13 : 0.24;
       context.fillRect(x0 + 0.5, y + 3, Math.max(x1 - x0 - 1, 1), height - 6);
       context.globalAlpha = 1;
       context.fillStyle = theme.border;
-      context.fillRect(Math.round(x0), y, 1, scene.height - y);
+      context.fillRect(Math.round(x0), y, 1, lines ? scene.height - y : height);
       const from = Math.max(x0, left) + 6;
       const room = Math.min(x1, width) - from - 6;
       const long = `Step ${number} · ${timeline.format.duration(length, 3)}`;
@@ -148,13 +175,23 @@
     }
   }
 
+  /** The step under a point of the rulers, with its trace. @param {Scene} scene @param {number} x @param {number} y */
+  function stepAtPoint(scene, x, y) {
+    const { stepped } = heights(scene.sources);
+    const source = stepped[Math.floor((y - MINIMAP_HEIGHT) / STEPS_HEIGHT)];
+    if (!source || y < MINIMAP_HEIGHT || x < scene.left) return null;
+    const time = scene.viewport.start + ((x - scene.left) / (scene.width - scene.left)) * scene.viewport.span - source.offset;
+    const at = timeline.colours.stepAt(source.summary.steps, time);
+    return at < 0 ? null : { source, step: source.summary.steps[at] };
+  }
+
   /**
    * Hover, selection, cursor, box and marks, on a canvas of its own so that moving the mouse redraws no slice.
    * @param {any} scene with the overlay's context
-   * @param {{hover: any, cursor: {x: number, y: number} | null, box: [number, number] | null, mark: [number, number] | null, contentHeight: number}} state
+   * @param {{hover: any, cursor: {x: number, y: number} | null, box: [number, number] | null, mark: [number, number] | null, area: any}} state
    */
   function overlay(scene, state) {
-    const { context, theme, left, top, width, height } = scene;
+    const { context, theme, left, top, pinTop, width, height } = scene;
     context.clearRect(0, 0, width, height);
     context.save();
     context.beginPath();
@@ -168,13 +205,15 @@
       context.fillRect(Math.round(state.cursor.x), MINIMAP_HEIGHT, 1, height);
       context.globalAlpha = 1;
     }
-    context.beginPath();
-    context.rect(left, top, width - left, height - top);
-    context.clip();
+    if (state.area) areaOf(scene, state.area);
     if (state.hover) outline(scene, state.hover, theme.text, 1.25, 0.75);
     if (scene.selection) outline(scene, scene.selection, theme.accent, 2.25, 1);
     context.restore();
-    scrollbar(scene, state.contentHeight);
+    scrollbar(scene);
+    if (state.drop) {
+      context.fillStyle = theme.accent;
+      context.fillRect(0, state.drop - 1, left, 2);
+    }
   }
 
   function outline(
@@ -182,8 +221,11 @@
     /** @type {number} */ alpha,
   ) {
     const { context } = scene;
-    const at = timeline.geometry.slicePlace(scene, slice);
+    const at = timeline.geometry.slicePlace(scene, slice, slice.source);
     if (!at) return;
+    // Under the pinned lanes nothing of the others is seen.
+    const top = at.band.pinned ? scene.pinTop : scene.top;
+    if (at.y + at.height < top) return;
     const x0 = Math.max(at.x0, scene.left - 10);
     const x1 = Math.min(at.x1, scene.width + 10);
     if (x1 < scene.left || x0 > scene.width) return;
@@ -197,7 +239,7 @@
   }
 
   function range(/** @type {Scene} */ scene, /** @type {[number, number]} */ times, /** @type {string} */ colour, /** @type {number} */ alpha) {
-    const { context, theme, height, width, left } = scene;
+    const { context, height } = scene;
     const [a, b] = times[0] <= times[1] ? times : [times[1], times[0]];
     const x0 = timeline.geometry.xOf(scene, a);
     const x1 = timeline.geometry.xOf(scene, b);
@@ -207,11 +249,18 @@
     context.globalAlpha = 1;
     context.fillRect(x0, MINIMAP_HEIGHT, 1, height);
     context.fillRect(x1, MINIMAP_HEIGHT, 1, height);
-    const text = timeline.format.duration(b - a);
+    label(scene, x0, x1, colour, timeline.format.duration(b - a));
+  }
+
+  /** A word on the time axis over a stretch. */
+  function label(
+    /** @type {Scene} */ scene, /** @type {number} */ x0, /** @type {number} */ x1, /** @type {string} */ colour, /** @type {string} */ text,
+  ) {
+    const { context, theme, width, left } = scene;
     context.font = `600 11px ${theme.font}`;
     const w = context.measureText(text).width + 14;
     const x = Math.min(Math.max((x0 + x1) / 2 - w / 2, left + 4), width - w - 4);
-    const y = scene.top - AXIS_HEIGHT + 3;
+    const y = scene.pinTop - AXIS_HEIGHT + 3;
     context.fillStyle = colour;
     context.beginPath();
     context.roundRect(x, y, w, 18, 9);
@@ -221,17 +270,41 @@
     context.fillText(text, x + 7, y + 9.5);
   }
 
-  /** @param {any} scene @param {number} contentHeight */
-  function scrollbarPlace(scene, contentHeight) {
+  /** The chosen area: a stretch of time over some lanes. */
+  function areaOf(/** @type {any} */ scene, /** @type {any} */ area) {
+    const { context, theme } = scene;
+    const [a, b] = area.times[0] <= area.times[1] ? area.times : [area.times[1], area.times[0]];
+    const x0 = timeline.geometry.xOf(scene, a);
+    const x1 = timeline.geometry.xOf(scene, b);
+    for (const pinned of [true, false]) {
+      const [top, bottom] = pinned ? [scene.pinTop, scene.top] : [scene.top, scene.height];
+      for (const band of timeline.geometry.visibleBands(scene, pinned)) {
+        if (!area.bands.has(band.id)) continue;
+        const y = Math.max(timeline.geometry.bandY(scene, band), top);
+        const height = Math.min(timeline.geometry.bandY(scene, band) + band.height, bottom) - y;
+        context.fillStyle = theme.accent;
+        context.globalAlpha = 0.14;
+        context.fillRect(x0, y, Math.max(x1 - x0, 1), height);
+        context.globalAlpha = 1;
+        context.fillRect(x0, y, 1, height);
+        context.fillRect(x1, y, 1, height);
+      }
+    }
+    label(scene, x0, x1, theme.accent, timeline.format.duration(b - a));
+  }
+
+  /** Where the scrollbar is, or null where all is in view. @param {any} scene */
+  function scrollbarPlace(scene) {
     const room = scene.height - scene.top;
-    if (contentHeight <= room) return null;
-    const length = Math.max((room / contentHeight) * room, 28);
-    const y = scene.top + (scene.scroll / (contentHeight - room)) * (room - length);
+    const content = scene.rows.height + BELOW;
+    if (content <= room) return null;
+    const length = Math.max((room / content) * room, 28);
+    const y = scene.top + (scene.scroll / (content - room)) * (room - length);
     return { x: scene.width - 10, y, width: 8, height: length, travel: room - length };
   }
 
-  function scrollbar(/** @type {Scene} */ scene, /** @type {number} */ contentHeight) {
-    const bar = scrollbarPlace(scene, contentHeight);
+  function scrollbar(/** @type {Scene} */ scene) {
+    const bar = scrollbarPlace(scene);
     if (!bar) return;
     const { context, theme } = scene;
     context.fillStyle = theme.dimmed;
@@ -242,5 +315,5 @@
     context.globalAlpha = 1;
   }
 
-  timeline.rulers = { heights, minimap, ruler, overlay, scrollbarPlace, MINIMAP_HEIGHT, AXIS_HEIGHT };
+  timeline.rulers = { heights, minimap, ruler, overlay, scrollbarPlace, stepAtPoint, BELOW, MINIMAP_HEIGHT, AXIS_HEIGHT };
 })();

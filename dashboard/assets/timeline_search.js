@@ -12,10 +12,11 @@
     constructor(panel) {
       const { element, button } = timeline.details;
       this.panel = panel;
-      /** @type {any} */
+      /** What was found: how often in all traces, and a page of each. @type {any} */
       this.found = null;
       this.current = -1;
-      this.regex = false;
+      /** How names are compared: any part, a regular expression, or the whole name. */
+      this.match = /** @type {"text" | "regex" | "name"} */ ("text");
       /** @type {AbortController | null} */
       this.abort = null;
       this.timer = 0;
@@ -26,8 +27,11 @@
       this.input.setAttribute("aria-label", "Search slices by name");
       this.count = element("span", "timeline-search-count");
       this.count.setAttribute("aria-live", "polite");
-      this.toggle = button(".*", "Regular expression", () => this.setRegex(!this.regex), "plain toggle");
-      this.element = element("div", "timeline-search", this.input, this.count, this.toggle,
+      this.toggles = {
+        regex: button(".*", "Regular expression", () => this.setMatch(this.match === "regex" ? "text" : "regex"), "plain toggle"),
+        name: button("“ ”", "The whole name, letter by letter", () => this.setMatch(this.match === "name" ? "text" : "name"), "plain toggle"),
+      };
+      this.element = element("div", "timeline-search", this.input, this.count, this.toggles.regex, this.toggles.name,
         button("‹", "Previous match (Shift + Enter)", () => this.move(-1), "plain"),
         button("›", "Next match (Enter)", () => this.move(1), "plain"));
       this.input.addEventListener("input", () => {
@@ -51,20 +55,20 @@
       this.input.select();
     }
 
-    /** @param {string} text */
-    set(text) {
+    /** @param {string} text @param {"text" | "regex" | "name"} [match] */
+    set(text, match = "text") {
       this.input.value = text;
-      this.regex = false;
-      this.toggle.classList.remove("on");
-      return this.run();
+      return this.setMatch(match);
     }
 
-    /** @param {boolean} regex */
-    setRegex(regex) {
-      this.regex = regex;
-      this.toggle.classList.toggle("on", regex);
-      this.toggle.setAttribute("aria-pressed", String(regex));
-      this.run();
+    /** @param {"text" | "regex" | "name"} match */
+    setMatch(match) {
+      this.match = match;
+      for (const [name, toggle] of Object.entries(this.toggles)) {
+        toggle.classList.toggle("on", name === match);
+        toggle.setAttribute("aria-pressed", String(name === match));
+      }
+      return this.run();
     }
 
     clear() {
@@ -83,16 +87,21 @@
       this.abort?.abort();
       const query = this.input.value;
       this.current = -1;
-      if (!query || !this.panel.source) {
+      this.panel.tellSearch(query, this.match);
+      if (!query || !this.panel.sources.length) {
         this.found = null;
         this.say("");
         this.panel.setMatches(null);
         return;
       }
       try {
-        await this.load(query, 0);
-        this.say(this.found.count ? timeline.format.integer(this.found.count) : "none");
-        this.panel.setMatches({ names: new Set(this.found.names), minimap: this.found.minimap, count: this.found.count });
+        this.abort = new AbortController();
+        const { signal } = this.abort;
+        const found = await Promise.all(this.panel.sources.map((/** @type {any} */ source) => this.page(source, query, 0, signal)));
+        const count = found.reduce((sum, each) => sum + each.count, 0);
+        this.found = { query, count, found };
+        this.say(count ? timeline.format.integer(count) : "none");
+        this.panel.setMatches({ names: new Set(found.flatMap((each) => each.names)), minimaps: found.map((each) => each.minimap), count });
       } catch (error) {
         if (error.name === "AbortError") return;
         this.found = null;
@@ -101,27 +110,32 @@
       }
     }
 
-    /** @param {string} query @param {number} offset */
-    async load(query, offset) {
-      this.abort = new AbortController();
-      const found = await this.panel.source.json("search", { q: query, regex: this.regex, offset, limit: PAGE, at: Math.round(this.panel.viewport.target[0]) }, this.abort.signal);
-      this.found = { ...found, query };
+    /** @param {any} source @param {string} query @param {number} offset @param {AbortSignal} [signal] */
+    async page(source, query, offset, signal) {
+      const at = Math.round(this.panel.viewport.target[0] - source.offset);
+      return { ...(await source.json("search", { q: query, match: this.match, offset, limit: PAGE, at }, signal)), source };
     }
 
     /** @param {number} direction */
     async move(direction) {
       const count = this.found?.count;
       if (!count) return;
+      // One trace after another; within each by time, beginning with what is visible.
+      let at = this.current < 0 ? 0 : (this.current + direction + count) % count;
       if (this.current < 0) {
-        await this.load(this.found.query, 0);
-        this.current = (this.found.rank + (direction < 0 ? count - 1 : 0)) % count;
-      } else this.current = (this.current + direction + count) % count;
-      if (this.current < this.found.offset || this.current >= this.found.offset + this.found.index.length) {
-        await this.load(this.found.query, Math.floor(this.current / PAGE) * PAGE);
+        const first = this.found.found.findIndex((/** @type {any} */ each) => each.count);
+        const fresh = (this.found.found[first] = await this.page(this.found.found[first].source, this.found.query, 0));
+        at = (fresh.rank + (direction < 0 ? count - 1 : 0)) % count;
       }
-      const at = this.current - this.found.offset;
+      this.current = at;
+      let place = 0;
+      while (at >= this.found.found[place].count) at -= this.found.found[place++].count;
+      let page = this.found.found[place];
+      if (at < page.offset || at >= page.offset + page.index.length) {
+        page = this.found.found[place] = await this.page(page.source, this.found.query, Math.floor(at / PAGE) * PAGE);
+      }
       this.say(`${timeline.format.integer(this.current + 1)} of ${timeline.format.integer(count)}`);
-      await this.panel.selection.select(this.found.index[at], { reveal: true });
+      await this.panel.selection.select(page.index[at - page.offset], { reveal: true, source: page.source });
     }
 
     /** @param {string} text @param {string} [problem] */

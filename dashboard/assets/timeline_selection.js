@@ -8,12 +8,19 @@
     /** @param {any} panel the panel of timeline_panel.js */
     constructor(panel) {
       this.panel = panel;
-      /** Details of the slice, or null. @type {any} */
+      /** Details of the slice with its `source`, or null. @type {any} */
       this.slice = null;
       this.asked = 0;
     }
 
-    /** Forgets the slice, and what was asked for, as another trace opens. */
+    /** Forgets the slice, and what was asked for. */
+    forget() {
+      this.asked += 1;
+      this.slice = null;
+      this.panel.tellSlice(null);
+    }
+
+    /** As another trace opens. */
     reset() {
       this.asked += 1;
       this.slice = null;
@@ -22,59 +29,72 @@
 
     /**
      * @param {number} index
-     * @param {{reveal?: boolean}} [options] reveal: bring it into view
+     * @param {{reveal?: boolean, source?: any}} [options] reveal: bring it into view; source: its trace, the same as before without
      */
-    async select(index, { reveal = false } = {}) {
+    async select(index, { reveal = false, source = this.slice?.source ?? this.panel.sources[0] } = {}) {
       const request = ++this.asked;
       const { panel } = this;
-      const { source } = panel;
+      const current = () => request === this.asked && panel.sources.includes(source);
       try {
         const details = await source.json("slice", { index });
-        if (request !== this.asked || source !== panel.source) return;
-        this.slice = details;
-        const actions = {
-          close: () => this.clear(),
-          select: (/** @type {number} */ i) => this.select(i, { reveal: true }),
-          find: (/** @type {string} */ name) => panel.search.set(name),
-          zoom: () => panel.fit(),
-        };
-        panel.drawer.replaceChildren(...timeline.details.drawer(details, source.summary, actions));
-        panel.paintSwatches();
+        if (!current()) return;
+        panel.area.clear();
+        this.slice = { ...details, source };
+        panel.tellSlice(source.place === 0 ? index : null);
+        this.show();
         // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
         panel.resize();
-        if (reveal) this.bringIntoView(details);
+        if (reveal) this.bringIntoView(this.slice);
         else panel.changed();
+        const more = await Promise.allSettled([source.json("relations", { index }), source.json("occurrences", { index })]);
+        if (!current()) return;
+        const [relations, occurrences] = more.map((each) => (each.status === "fulfilled" ? each.value : null));
+        this.slice = { ...this.slice, relations, spread: occurrences };
+        this.show();
+        panel.changed();
+        for (const each of more) if (each.status === "rejected") panel.notify(each.reason.message);
       } catch (error) {
         panel.notify(error.message);
       }
     }
 
+    show() {
+      const { panel, slice } = this;
+      panel.drawer.replaceChildren(...timeline.details.drawer(slice, {
+        close: () => this.clear(),
+        select: (/** @type {number} */ i) => this.select(i, { reveal: true }),
+        find: (/** @type {string} */ name) => panel.search.set(name, "name"),
+        zoom: () => panel.fit(),
+        table: (/** @type {{page: string, row: string}} */ table) => root.view.open("profile", { "profile.trace": [slice.source.id], "profile.view": [table.page], "profile.row": [table.row] }),
+      }));
+      panel.paintSwatches();
+    }
+
     clear() {
-      this.asked += 1;
-      this.slice = null;
+      this.forget();
       this.panel.drawer.replaceChildren();
-      this.panel.changed();
+      this.panel.resize();
     }
 
     /** Scrolls and pans as little as shows the slice. @param {any} slice */
     bringIntoView(slice) {
       const { panel } = this;
       const now = performance.now();
-      const lane = panel.source.summary.lanes[slice.lane];
-      panel.folded.delete(`p:${lane.process}`);
-      panel.relayout();
+      const group = slice.source.summary.groups.find((/** @type {any} */ g) => g.lanes.includes(slice.lane));
+      panel.reveal(slice.source, slice.lane, group);
       panel.draw();
-      const at = timeline.geometry.slicePlace(panel.scene, slice);
-      if (at) {
+      const at = timeline.geometry.slicePlace(panel.scene, slice, slice.source);
+      if (at && !at.band.pinned) {
         const room = panel.height - panel.scene.top;
         if (at.y < panel.scene.top + 4 || at.y + at.height > panel.height - 4) panel.scrollBy(at.y - panel.scene.top - room / 2);
       }
       const [start, end] = panel.viewport.target;
-      const visible = slice.start + slice.duration > start && slice.start < end;
+      const from = slice.start + slice.source.offset;
+      const visible = from + slice.duration > start && from < end;
       const pixels = (slice.duration / (end - start)) * (panel.width - panel.left);
-      if (pixels < 3 || pixels > panel.width * 3) panel.viewport.reveal(slice, 0.04, now);
-      else if (!visible || slice.start < start || slice.start + Math.min(slice.duration, (end - start) / 2) > end) {
-        panel.viewport.centre(slice.start + Math.min(slice.duration, end - start) / 2, now);
+      if (pixels < 3 || pixels > panel.width * 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.04, now);
+      else if (!visible || from < start || from + Math.min(slice.duration, (end - start) / 2) > end) {
+        panel.viewport.centre(from + Math.min(slice.duration, end - start) / 2, now);
       }
       panel.changed();
     }
@@ -83,6 +103,16 @@
     step(direction) {
       const to = direction > 0 ? this.slice?.next : this.slice?.previous;
       if (to != null) this.select(to, { reveal: true });
+    }
+
+    /** Along an arrow, to what launched the slice or what it launched. @param {"incoming" | "outgoing"} way @returns {boolean} whether there is one */
+    follow(way) {
+      if (!this.slice) return false;
+      const launched = way === "incoming" ? this.slice.relations?.launch : this.slice.relations?.launched.slices[0];
+      const to = this.slice[way].slices[0] ?? launched;
+      if (to) this.select(to.index, { reveal: true });
+      else this.panel.notify(way === "incoming" ? "No arrow leads to this slice." : "No arrow leaves this slice.", "info");
+      return true;
     }
   }
 

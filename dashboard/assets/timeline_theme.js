@@ -44,6 +44,16 @@
     return value >>> 0;
   }
 
+  /** A ramp in a hundred steps. @param {(share: number) => string} make */
+  function memo(make) {
+    /** @type {string[]} */
+    const known = [];
+    return (/** @type {number} */ share) => {
+      const step = Math.round(Math.min(Math.max(share, 0), 1) * 100);
+      return (known[step] ||= make(step / 100));
+    };
+  }
+
   /**
    * @typedef {object} Theme
    * @property {boolean} dark
@@ -59,6 +69,14 @@
    * @property {string} font
    * @property {(name: string) => string} colour
    * @property {Record<string, string>} kinds colour of each kind of lane
+   * @property {string} strong background of a trace's own row
+   * @property {string[]} traces colours of several traces
+   * @property {(share: number) => string} ramp from 0 (little) to 1 (much)
+   * @property {string} unknown colour of slices of which what they are coloured by is not known
+   * @property {Record<string, string>} verdicts colours of differences between two traces
+   * @property {Record<string, string>} causes colours of reasons why a stream is idle
+   * @property {string} critical colour of the critical path
+   * @property {(place: number) => string} tint one of the palette by number
    */
 
   /** @param {Element} element @returns {Theme} */
@@ -96,6 +114,20 @@
       sliceText: dark ? "rgba(255,255,255,0.95)" : "rgba(10,15,30,0.9)",
       font: variable("--mantine-font-family", "system-ui, sans-serif"),
       colour,
+      strong: dark ? "#20242b" : "#e9edf3",
+      traces: [strong(255), strong(40), strong(150), strong(310), strong(95), strong(205), strong(0), strong(280)],
+      ramp: memo((share) => oklch(dark ? 0.36 + 0.3 * share : 0.9 - 0.26 * share, 0.04 + 0.11 * share, 250 - 215 * share)),
+      unknown: dark ? "#3a3f47" : "#d9dee5",
+      verdicts: {
+        "only in first": strong(255),
+        "only in second": strong(310),
+        longer: oklch(dark ? 0.58 : 0.74, 0.15, 30),
+        shorter: oklch(dark ? 0.58 : 0.74, 0.13, 150),
+        same: dark ? "#3a3f47" : "#d9dee5",
+      },
+      causes: { host: strong(55), kernel: strong(205), other: dark ? "#7d828a" : "#9aa3ad" },
+      critical: dark ? "#ff6b6b" : "#d6336c",
+      tint: (place) => palette[(((place * 6) % palette.length) + palette.length) % palette.length],
       kinds: {
         host: strong(255),
         device: strong(150),

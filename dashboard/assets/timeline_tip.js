@@ -26,13 +26,16 @@
     about(at) {
       const { panel } = this;
       const { details, geometry } = timeline;
-      const { summary } = panel.source;
-      if (panel.hover) return details.tooltip(panel.hover, summary);
+      if (panel.hover) return details.tooltip(panel.hover, panel.colours.mode);
+      if (at.y < panel.scene.pinTop) return null;
       const band = panel.bandAt(at);
       if (!band) return null;
-      if (at.x < panel.left) return [details.element("div", "timeline-tip-lane", band.title)];
-      const reading = band.type === "counter" ? geometry.counterAt(panel.source, band.counter, panel.timeAt(at.x)) : null;
-      return reading && details.counterTip(band, reading, summary);
+      if (at.x < panel.left) return [details.element("div", "timeline-tip-name", band.full), details.element("div", "timeline-tip-lane", band.title)];
+      const time = panel.timeAt(at.x) - band.source.offset;
+      const gap = band.lane >= 0 ? panel.overlays.gapAt(band.source, band.lane, time) : null;
+      if (gap) return details.gapTip(gap);
+      const reading = band.type === "counter" ? geometry.counterAt(band.source, band.counter, time) : null;
+      return reading && details.counterTip(band, reading);
     }
 
     /** @param {{x: number, y: number}} at @param {Node[]} content */

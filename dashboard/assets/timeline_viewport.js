@@ -14,11 +14,12 @@
   const ease = (/** @type {number} */ x) => 1 - (1 - x) ** 3;
 
   class Viewport {
-    /** @param {number} end length of the trace in ns */
-    constructor(end) {
-      this.length = Math.max(end, 1);
-      this.start = 0;
-      this.end = this.length;
+    /** @param {number} low ns, where all that can be seen begins @param {number} high where it ends */
+    constructor(low, high) {
+      this.low = low;
+      this.high = Math.max(high, low + 1);
+      this.start = this.low;
+      this.end = this.high;
       /** @type {{from: [number, number], to: [number, number], since: number} | null} */
       this.animation = null;
       /** @type {[number, number][]} */
@@ -30,6 +31,24 @@
 
     get span() {
       return this.end - this.start;
+    }
+
+    get length() {
+      return this.high - this.low;
+    }
+
+    /** Other traces have come or gone; what is visible stays as far as it is still there. @param {number} low @param {number} high */
+    reach(low, high) {
+      const all = this.showsAll;
+      this.low = low;
+      this.high = Math.max(high, low + 1);
+      if (all) this.showAll(0, true);
+      else this.go(this.target[0], this.target[1], 0, true);
+    }
+
+    get showsAll() {
+      const [start, end] = this.target;
+      return start <= this.low && end >= this.high;
     }
 
     /** Where the view is going. @returns {[number, number]} */
@@ -44,7 +63,7 @@
       const span = Math.min(Math.max(end - start, Math.min(MIN_SPAN, widest)), widest);
       const middle = (start + end) / 2;
       let low = span === end - start ? start : middle - span / 2;
-      low = Math.min(Math.max(low, -slack), this.length + slack - span);
+      low = Math.min(Math.max(low, this.low - slack), this.high + slack - span);
       return [low, low + span];
     }
 
@@ -92,7 +111,7 @@
     /** @param {number} now @param {boolean} [instantly] */
     showAll(now, instantly = false) {
       const slack = this.length * 0.01;
-      this.go(-slack, this.length + slack, now, instantly);
+      this.go(this.low - slack, this.high + slack, now, instantly);
     }
 
     /** Brings a moment to the middle. @param {number} time @param {number} now */

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.nesting import enclosing
 from profiler.analysis.operators import operator_calls
 from profiler.trace import Trace
 
@@ -95,6 +96,20 @@ def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: di
         # A module is the frame of its forward, which is there by itself.
         known[each] = outer if name.startswith(_MODULE) else (*outer, name)
     return known[chain[0]] if chain else known[function]
+
+
+def call_stack(trace: Trace, index: int) -> Stack:
+    """The frames that one slice was called in: recorded Python functions around it, itself included, else stated ones.
+
+    Stated are Kineto's "Call stack" and stack frames in the file, of the closest slice that has any.
+    """
+    around = [*enclosing(trace, index).tolist(), index]
+    if _FUNCTION in trace.categories:
+        category = trace.categories.index(_FUNCTION)
+        functions = [trace.names[int(trace.name_id[each])] for each in around if trace.category_id[each] == category]
+        if frames := tuple(name for name in functions if not name.startswith(_MODULE)):
+            return frames
+    return next((stack for each in reversed(around) if (stack := _stated(trace.arguments[each]))), ())
 
 
 def _stated(arguments: Mapping[str, object]) -> Stack:

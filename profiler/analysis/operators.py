@@ -125,7 +125,7 @@ def tree_of_calls(facts: Facts) -> Calls:
     names = facts.names_of(nodes)
     kind = facts.kinds[nodes]
     operator = kind != KINDS.index("data_loading")
-    operator &= np.array([not name.startswith("Optimizer.") and name not in _NOT_OPERATORS for name in names], np.bool_)
+    operator &= np.array([is_operator_name(name) for name in names], np.bool_)
     eligible = np.array([name in _ELIGIBLE for name in names], np.bool_) | (tensor_self > 0)
     for depth in range(int(level.max(initial=0)), 0, -1):
         here = np.flatnonzero(level == depth)
@@ -148,6 +148,11 @@ def tree_of_calls(facts: Facts) -> Calls:
         eligible=eligible[keep],
         is_operator=operator[keep],
     )
+
+
+def is_operator_name(name: str) -> bool:
+    """Whether what has the kind of an operator is one by its name too; torch-tb-profiler leaves wrappers out."""
+    return not name.startswith("Optimizer.") and name not in _NOT_OPERATORS
 
 
 def _representatives(facts: Facts, nodes: NDArray[np.int64], parent: NDArray[np.int64]) -> NDArray[np.int64]:

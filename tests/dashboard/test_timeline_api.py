@@ -235,28 +235,6 @@ def test_a_window_of_a_dense_trace_stays_small(tmp_path: Path) -> None:
     assert int(answer.headers["content-length"]) < 300_000
 
 
-def test_a_slice_says_everything_about_itself(client: TestClient) -> None:
-    copy = {"index": 3, "name": "copy", "lane": 1, "depth": 0, "start": 65_000, "duration": 5_000}
-    launch = {"index": 1, "name": "matmul", "lane": 0, "depth": 0, "start": 60_000, "duration": 10_000}
-    answer = client.get("/api/timeline/slice", params={"id": ID, "index": 1}).json()
-    assert answer == {
-        **launch,
-        "category": "op",
-        "process": "trainer",
-        "lane_name": "main",
-        "arguments": {},
-        "occurrences": {"count": 2, "total": 30_000, "mean": 15_000.0, "min": 10_000, "max": 20_000},
-        "incoming": {"total": 0, "slices": []},
-        "outgoing": {"total": 1, "slices": [{**copy, "category": "flow"}]},
-        "previous": 0,
-        "next": None,
-    }
-    other = client.get("/api/timeline/slice", params={"id": ID, "index": 3}).json()
-    assert other["incoming"] == {"total": 1, "slices": [{**launch, "category": "flow"}]}
-    arguments = client.get("/api/timeline/slice", params={"id": ID, "index": 0}).json()["arguments"]
-    assert arguments == {"shape": [2, 3]}
-
-
 def test_search_covers_the_whole_trace_and_answers_in_pages(client: TestClient) -> None:
     query = {"id": ID, "q": "MAT", "limit": 1, "offset": 1, "at": 10_001}
     answer = client.get("/api/timeline/search", params=query).json()
@@ -273,7 +251,7 @@ def test_search_covers_the_whole_trace_and_answers_in_pages(client: TestClient) 
         "depth": [0],
         "names": ["matmul"],
     }
-    both = client.get("/api/timeline/search", params={"id": ID, "q": "^(copy|forward)$", "regex": True}).json()
+    both = client.get("/api/timeline/search", params={"id": ID, "q": "^(copy|forward)$", "match": "regex"}).json()
     assert both["index"] == [0, 3]
 
 
@@ -331,7 +309,7 @@ def test_run_metadata_opens_and_downloads_as_chrome_json() -> None:
         ("slice", {"id": ID, "index": 4}, 404, "The trace has 4 slices; there is no number 4."),
         ("slice", {"id": ID, "index": -1}, 404, "there is no number -1"),
         ("search", {"id": ID, "q": "("}, 200, ""),
-        ("search", {"id": ID, "q": "(", "regex": True}, 422, "cannot be searched for"),
+        ("search", {"id": ID, "q": "(", "match": "regex"}, 422, "cannot be searched for"),
     ],
 )
 def test_what_is_asked_wrongly_is_answered_with_a_sentence(

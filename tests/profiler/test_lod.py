@@ -113,12 +113,12 @@ def test_search_finds_names_in_order_of_time() -> None:
     trace = trace_of(("MatMul", 1, 9, 1), ("Conv", 1, 5, 1), ("matmul_grad", 2, 3, 1))
     names = [trace.names[trace.name_id[index]] for index in search(trace, "matmul")]
     assert names == ["matmul_grad", "MatMul"]
-    assert len(search(trace, "^matmul$", regex=True)) == 1
+    assert len(search(trace, "^matmul$", "regex")) == 1
     assert len(search(trace, "m.t")) == 0
     assert len(search(trace, "")) == 0
     assert len(search(trace_of(), "a")) == 0
     with pytest.raises(UserError, match="cannot be searched for"):
-        search(trace, "(", regex=True)
+        search(trace, "(", "regex")
 
 
 def test_statistics_of_a_name() -> None:

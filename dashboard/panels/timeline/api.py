@@ -6,14 +6,15 @@ loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <se
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from starlette.responses import FileResponse
 
 from dashboard.api.downloads import attachment
 from dashboard.live import Live
-from dashboard.panels.timeline import payloads
+from dashboard.panels.timeline import payloads, routes_overlays, routes_slices
+from dashboard.panels.timeline.values import Value, occupancy
 from dashboard.traces.requests import (
     End,
     Numbers,
@@ -34,10 +35,14 @@ from dashboard.traces.sources import (
     find_source,
     trace_sources,
 )
+from profiler.lod import Match
 from profiler.timeline import chrome_trace
 from summary.errors import UserError
 from summary.kinds.base import PayloadError
 from summary.snapshot import Companion
+
+MAX_PATTERN: Final = 16_384
+"""Characters; names of kernels with their template arguments can have thousands."""
 
 
 def make_router(live: Live) -> APIRouter:
@@ -69,29 +74,28 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/window")
     def window(
-        request: Request, trace_id: TraceId, start: Start, end: End, width: Width, lanes: Numbers = None
+        request: Request,
+        trace_id: TraceId,
+        start: Start,
+        end: End,
+        width: Width,
+        lanes: Numbers = None,
+        value: Value | None = None,
     ) -> Response:
         """The slices to draw, as typed arrays; `payloads.window` documents the layout."""
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
-        body = payloads.window(found, start, end, width, chosen)
+        values = occupancy(traces_asked_for.study(trace_id)) if value == "occupancy" else None
+        body = payloads.window(found, start, end, width, chosen, values)
         return body_answer(request, body, "application/octet-stream")
-
-    @router.get("/slice")
-    def slice_(request: Request, trace_id: TraceId, index: int) -> Response:
-        """Everything about one slice."""
-        found = opened(trace_id)
-        if not 0 <= index < len(found.trace):
-            raise HTTPException(404, f"The trace has {len(found.trace)} slices; there is no number {index}.")
-        return json_answer(request, payloads.slice_details(found, index))
 
     @router.get("/search")
     def search(
         request: Request,
         trace_id: TraceId,
-        q: Annotated[str, Query(min_length=1, max_length=1_000)],
-        regex: bool = False,
+        q: Annotated[str, Query(min_length=1, max_length=MAX_PATTERN)],
+        match: Match = "text",
         offset: Annotated[int, Query(ge=0, lt=1 << 53)] = 0,
         limit: Annotated[int, Query(ge=1, le=5_000)] = 2_000,
         at: Start = 0,
@@ -99,7 +103,7 @@ def make_router(live: Live) -> APIRouter:
         """The slices whose name matches, over the whole trace."""
         found = opened(trace_id)
         try:
-            return json_answer(request, payloads.search_result(found, q, regex, offset, limit, at))
+            return json_answer(request, payloads.search_result(found, q, match, offset, limit, at))
         except UserError as error:
             raise HTTPException(422, str(error)) from error
 
@@ -119,6 +123,8 @@ def make_router(live: Live) -> APIRouter:
         """The trace as Chrome's JSON: the file as it is, or converted from StepStats."""
         return _download(traces_asked_for.source(trace_id))
 
+    router.include_router(routes_slices.make_router(live))
+    router.include_router(routes_overlays.make_router(live))
     return router
 
 

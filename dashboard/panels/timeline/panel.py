@@ -1,7 +1,7 @@
 """The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``assets/``."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final, get_args
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
@@ -11,13 +11,21 @@ from dashboard.controls import off_loop, revision_input, setting_id
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.panels.timeline.api import make_router
-from dashboard.state import Setting, View
+from dashboard.state import Setting, View, data_choice, names, text
 from dashboard.traces.choices import choices, newest
 from dashboard.traces.sources import has_traces, trace_sources
+from profiler.lod import Match
 from summary.snapshot import Snapshot
 
+PERFETTO: Final = "https://ui.perfetto.dev"
+"""Where a trace is opened when a user asks for it; nothing is loaded from there otherwise."""
+COLOURS: Final = ("name", "category", "step", "duration", "occupancy", "difference")
+ALIGNMENTS: Final = ("start", "step", "clock", "collectives")
 
-def _text(raw: Sequence[str]) -> str:
+
+def _index(raw: Sequence[str]) -> str:
+    if not raw[-1].isascii() or not raw[-1].isdigit():
+        raise ValueError(f"timeline.slice is {raw[-1]!r}, expected a slice's number")
     return raw[-1]
 
 
@@ -28,10 +36,26 @@ def _range(raw: Sequence[str]) -> str:
     return raw[-1]
 
 
-TRACE: Setting[str] = Setting("timeline.trace", "", _text, lambda value: (value,))
+TRACE: Setting[str] = text("timeline.trace", "")
 """Id of the open trace; empty for the newest."""
 RANGE: Setting[str] = Setting("timeline.range", "", _range, lambda value: (value,))
 """What is visible, as ``START:END`` in nanoseconds since the trace's start; empty for all of it."""
+SLICE: Setting[str] = Setting("timeline.slice", "", _index, lambda value: (value,))
+"""Index of the selected slice in the trace; empty for none."""
+SEARCH: Setting[str] = text("timeline.search", "")
+"""What is searched for."""
+MATCH: Setting[str] = data_choice("timeline.match", get_args(Match))
+"""How it is compared, see `profiler.lod.search`."""
+COLOUR: Setting[str] = data_choice("timeline.colour", COLOURS)
+"""What slices are coloured by."""
+COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")
+"""Ids of the traces that are shown below the first one."""
+ALIGN: Setting[str] = data_choice("timeline.align", ALIGNMENTS)
+"""How several traces are aligned."""
+OVERLAYS: Setting[tuple[str, ...]] = names("timeline.overlay")
+"""What lies over the slices: "critical" for the critical path, "idle" for why streams are idle."""
+LANES: Setting[str] = text("timeline.lanes", "")
+"""Which lanes are shown: a regular expression on their full names."""
 
 
 class TimelinePanel:
@@ -40,7 +64,7 @@ class TimelinePanel:
     name = "timeline"
     title = "Timeline"
     icon = "timeline"
-    settings = (TRACE, RANGE)
+    settings = (TRACE, RANGE, SLICE, SEARCH, MATCH, COLOUR, COMPARE, ALIGN, OVERLAYS, LANES)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return has_traces(snapshot)
@@ -78,7 +102,7 @@ class TimelinePanel:
                     ],
                     className="timeline-toolbar",
                 ),
-                html.Div(id="timeline-host", className="timeline-host"),
+                html.Div(id="timeline-host", className="timeline-host", **{"data-perfetto": PERFETTO}),
                 dcc.Store(id="timeline-opened"),
             ],
             className="panel timeline-panel",

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.panels.timeline.lanes import arrangement_payload
 from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
-from profiler.lod import Window, coverage, search, span_ns, statistics_of_name
+from profiler.lod import Match, Window, coverage, search, span_ns
 from profiler.trace import Counter
+from profiler.traces.losses import explain
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
 """Slices of one window: 28 bytes each, so that a view stays under 300 kB once compressed."""
 MAX_STEPS = 5_000
-MAX_FLOWS = 50
 MAX_NAME = 160
 """Characters of a name in a window; a canvas never shows more, and details have it whole."""
 OVERVIEW_BUCKETS = 500
@@ -80,7 +81,11 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
             }
             for c in trace.counters
         ],
+        **arrangement_payload(trace),
+        "longest": int(trace.duration_ns.max()) if len(trace) else 0,
         "losses": dict(trace.losses.counts),
+        "examples": dict(trace.losses.examples),
+        "meanings": {reason: explain(reason) for reason in trace.losses.counts},
         "notes": list(trace.losses.notes),
         "coverage": _coverage(opened),
     }
@@ -116,17 +121,25 @@ def _coverage(opened: OpenedTrace) -> dict[str, Any]:
     }
 
 
-def window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Sequence[int] | None) -> bytes:
+def window(
+    opened: OpenedTrace,
+    start: int,
+    end: int,
+    buckets: int,
+    lanes: Sequence[int] | None,
+    values: NDArray[np.float32] | None = None,
+) -> bytes:
     """The slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
 
     The buckets are halved until at most `MAX_SLICES` remain. Layout, little-endian: the magic ``SSW1``; uint32
     length of a JSON header; the header, padded with spaces so that what follows starts at a multiple of 8; then,
     for n slices sorted by lane, depth and start, the columns float64 start[n], float64 duration[n],
-    uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n].
+    uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n], and with ``values``, one per slice of
+    the trace, float32 value[n].
 
     The header holds ``n``; ``start`` and ``end`` as asked; ``bucket``, the width of a bucket in nanoseconds;
-    ``names`` and ``categories``, the tables that the last two columns index; and ``rows``, flat triples of lane,
-    depth and offset of the row's first slice.
+    ``names`` and ``categories``, the tables that two columns index; ``value``, whether there are values; and ``rows``,
+    flat triples of lane, depth and offset of the row's first slice.
     """
     found = _fitting_window(opened, start, end, buckets, lanes)
     trace = opened.trace
@@ -140,18 +153,21 @@ def window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Seque
         "bucket": found.bucket_ns,
         "names": [trace.names[i][:MAX_NAME] for i in names],
         "categories": [trace.categories[i] for i in categories],
+        "value": values is not None,
         "rows": _rows(trace.lane[index], trace.depth[index]),
     }
     text = json_bytes(header)
     text += b" " * (-(len(text) + 8) % 8)
-    columns = (
+    columns = [
         (trace.start_ns[index] - opened.start_ns).astype("<f8"),
         trace.duration_ns[index].astype("<f8"),
         index.astype("<u4"),
         found.count.astype("<u4"),
         name_of.astype("<u2"),
         category_of.astype("<u2"),
-    )
+    ]
+    if values is not None:
+        columns.append(values[index].astype("<f4"))
     return b"".join([WINDOW_MAGIC, struct.pack("<I", len(text)), text, *(c.tobytes() for c in columns)])
 
 
@@ -172,68 +188,7 @@ def _rows(lane: NDArray[np.int32], depth: NDArray[np.int32]) -> list[int]:
     return flat
 
 
-def slice_row(opened: OpenedTrace, index: int) -> dict[str, Any]:
-    """One slice as lists and tables show it."""
-    trace = opened.trace
-    return {
-        "index": index,
-        "name": trace.names[int(trace.name_id[index])],
-        "lane": int(trace.lane[index]),
-        "depth": int(trace.depth[index]),
-        "start": int(trace.start_ns[index]) - opened.start_ns,
-        "duration": int(trace.duration_ns[index]),
-    }
-
-
-def slice_details(opened: OpenedTrace, index: int) -> dict[str, Any]:
-    """Everything about one slice: its arguments, its name's occurrences, its flows and its neighbours."""
-    trace = opened.trace
-    lane = trace.lanes[int(trace.lane[index])]
-    occurrences = statistics_of_name(trace, int(trace.name_id[index]))
-    return {
-        **slice_row(opened, index),
-        "category": trace.categories[int(trace.category_id[index])],
-        "process": lane.process,
-        "lane_name": lane.name,
-        "arguments": dict(trace.arguments[index]),
-        "occurrences": {
-            "count": int(occurrences.count),
-            "total": int(occurrences.total_ns),
-            "mean": float(occurrences.mean_ns),
-            "min": int(occurrences.min_ns),
-            "max": int(occurrences.max_ns),
-        },
-        "incoming": _flow_ends(opened, trace.flows.target, trace.flows.source, index),
-        "outgoing": _flow_ends(opened, trace.flows.source, trace.flows.target, index),
-        "previous": _neighbour(opened, index, -1),
-        "next": _neighbour(opened, index, 1),
-    }
-
-
-def _flow_ends(opened: OpenedTrace, here: NDArray[np.int64], there: NDArray[np.int64], index: int) -> dict[str, Any]:
-    touching = np.flatnonzero(here == index)
-    flows = opened.trace.flows
-    return {
-        "total": len(touching),
-        "slices": [
-            {
-                **slice_row(opened, int(there[flow])),
-                "category": opened.trace.categories[int(flows.category_id[flow])],
-            }
-            for flow in touching[:MAX_FLOWS]
-        ],
-    }
-
-
-def _neighbour(opened: OpenedTrace, index: int, offset: int) -> int | None:
-    trace, other = opened.trace, index + offset
-    if not 0 <= other < len(trace):
-        return None
-    same_row = trace.lane[other] == trace.lane[index] and trace.depth[other] == trace.depth[index]
-    return other if same_row else None
-
-
-def search_result(opened: OpenedTrace, pattern: str, regex: bool, offset: int, limit: int, at: int) -> dict[str, Any]:
+def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, limit: int, at: int) -> dict[str, Any]:
     """The slices whose name matches, ordered by start: how many, a page of them, and where they are.
 
     ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
@@ -242,7 +197,7 @@ def search_result(opened: OpenedTrace, pattern: str, regex: bool, offset: int, l
         UserError: ``pattern`` is no regular expression.
     """
     trace = opened.trace
-    found = search(trace, pattern, regex)
+    found = search(trace, pattern, match)
     starts = trace.start_ns[found] - opened.start_ns
     span = max(opened.end_ns - opened.start_ns, 1)
     hits = np.bincount(_bucket_of(starts, span, MATCH_BUCKETS), minlength=MATCH_BUCKETS)

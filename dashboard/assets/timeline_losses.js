@@ -1,0 +1,42 @@
+// @ts-check
+/** What of a trace could not be shown as it was stored: a line, and a table behind it. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const timeline = (root.timeline = root.timeline || {});
+
+  /** One line that says what of the trace is not shown as stored; null when it is whole. @param {any} summary */
+  function strip(summary) {
+    const { element, button } = timeline.details;
+    const { integer } = timeline.format;
+    const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
+    const total = counted.reduce((sum, [, n]) => sum + n, 0);
+    const parts = [...summary.notes];
+    if (summary.steps_total > summary.steps.length) parts.push(`the ruler shows ${summary.steps.length} of ${summary.steps_total} steps`);
+    if (!total && !parts.length) return null;
+    const text = total
+      ? `${integer(total)} event${total === 1 ? "" : "s"} could not be shown as stored: ${counted.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")}`
+      : "";
+    const all = [text, ...parts].filter(Boolean).join(" · ");
+    const line = element("span", "timeline-losses-text", all);
+    line.title = all;
+    const more = button("What are they?", "What each of them means, with an example", () => root.popover.show(more, "Not shown as stored", table(summary, counted), { className: "timeline-losses-box" }), "plain");
+    const close = button("✕", "Hide this line", () => box.remove(), "plain");
+    const box = element("div", "timeline-losses", element("span", "timeline-losses-mark", "!"), line, counted.length ? more : null, close);
+    return box;
+  }
+
+  /** @param {any} summary @param {[string, number][]} counted */
+  function table(summary, counted) {
+    const { element } = timeline.details;
+    const rows = counted.map(([reason, n]) => {
+      const example = summary.examples[reason];
+      return element("section", "timeline-loss",
+        element("h4", "", element("b", "", timeline.format.integer(n)), ` ${reason}`),
+        element("p", "", summary.meanings[reason] || "No more is known about this reason."),
+        example ? element("p", "timeline-none", `The first: ${example}`) : null);
+    });
+    return [element("div", "timeline-box-head", "Not shown as stored"), ...rows, ...summary.notes.map((/** @type {string} */ note) => element("p", "", note))];
+  }
+
+  timeline.losses = { strip };
+})();

@@ -1,0 +1,65 @@
+"""The sums of an area as the browser gets them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dashboard.traces.sources import OpenedTrace
+from profiler.analysis.area import Totals, area, counter_figures
+from profiler.trace import Trace
+
+MAX_ROWS = 5_000
+
+
+def area_answer(
+    opened: OpenedTrace, start: int, end: int, lanes: Sequence[int] | None = None, top: int = 500
+) -> dict[str, Any]:
+    """What the slices of some lanes, all if None, add up to between two moments, clipped to these.
+
+    ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
+    say of how many. ``longest`` is the slice of which most is in the area. ``counters`` are those with a value there.
+    """
+    trace = opened.trace
+    start_ns, end_ns = opened.start_ns + start, opened.start_ns + end
+    found = area(trace, start_ns, end_ns, lanes)
+    busy = zip(*(column.tolist() for column in found.by_lane), strict=True)
+    return {
+        "start": start,
+        "end": end,
+        "slices": found.slices,
+        "names_total": len(found.by_name.slices),
+        "categories_total": len(found.by_category.slices),
+        "by_name": _rows(trace, found.by_name, top, named=True),
+        "by_category": _rows(trace, found.by_category, top, named=False),
+        "by_lane": [
+            {"lane": lane, "count": count, "busy_ns": busy_ns, "share": busy_ns / (end - start)}
+            for lane, count, busy_ns in busy
+        ],
+        "counters": _counters(trace, start_ns, end_ns),
+    }
+
+
+def _rows(trace: Trace, totals: Totals, top: int, *, named: bool) -> list[dict[str, Any]]:
+    columns = zip(*(column[:top].tolist() for column in totals), strict=True)
+    return [
+        {
+            **({"name": trace.names[name]} if named else {}),
+            "category": trace.categories[category],
+            "count": count,
+            "total_ns": total,
+            "own_ns": own,
+            "mean_ns": total / count,
+            "min_ns": least,
+            "max_ns": most,
+            "longest": longest,
+        }
+        for name, category, count, total, own, least, most, longest in columns
+    ]
+
+
+def _counters(trace: Trace, start_ns: int, end_ns: int) -> list[dict[str, Any]]:
+    found = ((number, counter_figures(counter, start_ns, end_ns)) for number, counter in enumerate(trace.counters))
+    return [
+        {"counter": number, "min": figures.minimum, "mean": figures.mean, "max": figures.maximum}
+        for number, figures in found
+        if figures is not None
+    ]

@@ -1,0 +1,209 @@
+"""Names and groups of a trace's lanes as people know them: "GPU 0 · stream 7 · compute"; pure.
+
+What files call processes and threads differs between profilers, and between versions of one. Here they become groups
+(a host process, a device, counters, what the profiler noted about itself) of lanes with short names.
+"""
+
+import re
+from collections import Counter as Tally
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+from profiler.analysis.classify import Kind, device_number, kind_of
+from profiler.trace import Lane, Trace
+from profiler.traces.build import rows_of
+
+GroupKind = Literal["host", "device", "counters", "tensors", "profiler"]
+GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
+
+MOST_SAMPLES: Final = 400
+"""Slices of a stream that are looked at to say what it is for."""
+LEAST_SHARE: Final = 0.15
+"""Of a stream's busy time, for a sort of work to stand in its name."""
+_WORK: Final[Mapping[Kind, str]] = {
+    "kernel": "compute",
+    "communication": "collectives",
+    "memcpy": "copies",
+    "memset": "copies",
+    "synchronisation": "waits",
+}
+_HOST_SUFFIX: Final = re.compile(r"\s*\((CPU|GPU [0-9]+|XPU [0-9]+|MTIA [0-9]+)\)$")
+_TASK: Final = re.compile(r"^/job:(?P<job>[^/]+)(?:/replica:(?P<replica>[0-9]+))?(?:/task:(?P<task>[0-9]+))?")
+_HOST_DEVICE: Final = re.compile(r"/(?:host|device):CPU(?::([0-9]+))?$|^/cpu:([0-9]+)$", re.IGNORECASE)
+_THREAD: Final = re.compile(r"^thread (-?[0-9]+)(?: \((.*)\))?$")
+_STREAM: Final = re.compile(r"^stream\s*#?([0-9]+|all)\b(.*)$", re.IGNORECASE)
+_COPY_WAY: Final = re.compile(r"(?P<from>[HDP])(?:to|2)(?P<to>[HDP])", re.IGNORECASE)
+_ENDS: Final = {"h": "host", "d": "device", "p": "peer"}
+_DEVICE_NAME: Final = re.compile(r"^/gpu:[0-9]+ \((.+)\)$")
+_THREAD_IDENTIFIER: Final = re.compile(r"/[-0-9]{10,}$")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lanes that belong together, in the order in which they are shown."""
+
+    title: str
+    kind: GroupKind
+    lanes: tuple[int, ...]
+    counters: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The groups of a trace, and what each lane is called inside its group."""
+
+    groups: tuple[Group, ...]
+    labels: tuple[str, ...]
+    """Per lane."""
+    counters: tuple[str, ...]
+    """Per counter."""
+
+
+def arrange(trace: Trace) -> Arrangement:
+    """Groups the lanes that have slices, and the counters, of a trace."""
+    tasks = {match.group(0) for lane in trace.lanes if (match := _TASK.match(lane.process))}
+    work = list(_work_of_lanes(trace))
+    names = _device_names(trace)
+    groups: dict[tuple[GroupKind, str], tuple[list[int], list[int]]] = {}
+    for index, lane in enumerate(trace.lanes):
+        if lane.depths:
+            groups.setdefault(_group_of(lane, len(tasks) > 1, names), ([], []))[0].append(index)
+    if trace.counters:
+        groups["counters", "Counters"] = ([], list(range(len(trace.counters))))
+    labels = [_label(lane, each) for lane, each in zip(trace.lanes, work, strict=True)]
+    for lanes, _ in groups.values():
+        _number_alike(labels, lanes)
+    order = sorted(groups, key=lambda group: GROUP_ORDER.index(group[0]))
+    several = len({counter.process for counter in trace.counters}) > 1
+    return Arrangement(
+        tuple(
+            Group(title, kind, tuple(_ordered(groups[kind, title][0], trace.lanes)), tuple(groups[kind, title][1]))
+            for kind, title in order
+        ),
+        tuple(labels),
+        tuple(_counter_label(c.process, c.name, c.series, several) for c in trace.counters),
+    )
+
+
+def _group_of(lane: Lane, many_tasks: bool, devices: Mapping[int, str]) -> tuple[GroupKind, str]:
+    task = _TASK.match(lane.process)
+    place = f"{task['job']} {task['task'] or 0} · " if task and many_tasks else ""
+    if lane.kind == "other":
+        if lane.process.endswith("Tensors"):
+            return "tensors", place + "Tensors"
+        return "profiler", "Profiler"
+    if lane.kind == "host":
+        found = _HOST_DEVICE.search(lane.process)
+        if found:
+            number = found[1] or found[2]
+            return "host", f"{place}Host · CPU {number}" if number else f"{place}Host · CPU"
+        return "host", f"{place}Host · {_HOST_SUFFIX.sub('', lane.process) or lane.pid}"
+    number = device_number(lane)
+    sort = next((each for each in ("TPU", "XPU", "MTIA") if each in lane.process.upper()), "GPU")
+    name = devices.get(number)
+    return "device", f"{place}{sort} {number}" + (f" · {name}" if name else "")
+
+
+def _device_names(trace: Trace) -> dict[int, str]:
+    """Names of devices by their number, from Kineto's ``deviceProperties`` and from processes that carry theirs."""
+    names: dict[int, str] = {}
+    properties = trace.metadata.get("deviceProperties")
+    for each in properties if isinstance(properties, list) else ():
+        if isinstance(each, Mapping) and isinstance(each.get("name"), str) and isinstance(each.get("id"), int):
+            names[each["id"]] = each["name"]
+    for lane in trace.lanes:
+        if found := _DEVICE_NAME.match(lane.process):
+            names[device_number(lane)] = found[1]
+    return names
+
+
+def _work_of_lanes(trace: Trace) -> Iterator[str]:
+    """What each lane of a device is for, by time: "compute", "compute + copies", or nothing for lanes of hosts."""
+    lane_first = rows_of(trace.lane, trace.depth, trace.lanes)
+    for index, lane in enumerate(trace.lanes):
+        if lane.kind not in ("stream", "memcpy") or not lane.depths:
+            yield ""
+            continue
+        first = int(lane_first.first[lane_first.lane_first[index]])
+        last = int(lane_first.first[lane_first.lane_first[index + 1]])
+        samples = np.unique(np.linspace(first, last - 1, min(last - first, MOST_SAMPLES)).astype(np.int64))
+        times: dict[str, int] = {}
+        for sample in samples.tolist():
+            category = trace.categories[int(trace.category_id[sample])]
+            kind = kind_of(category, trace.names[int(trace.name_id[sample])], lane.kind, False)
+            if kind in _WORK:
+                times[_WORK[kind]] = times.get(_WORK[kind], 0) + int(trace.duration_ns[sample]) + 1
+        total = sum(times.values())
+        shown = sorted((w for w, taken in times.items() if taken >= LEAST_SHARE * total), key=lambda w: -times[w])
+        yield " + ".join(shown)
+
+
+def _label(lane: Lane, work: str) -> str:
+    if lane.kind in ("stream", "memcpy", "device"):
+        return _device_label(lane, work)
+    if lane.kind == "host" and (found := _THREAD.match(lane.name)):
+        number, program = found[1], found[2]
+        if lane.pid == lane.tid:
+            return f"main thread · {number}"
+        return f"{program} · {number}" if program else lane.name
+    if lane.name == "operations":
+        return "operators"
+    return _THREAD_IDENTIFIER.sub("", lane.name) if "/" in lane.name else lane.name or str(lane.tid)
+
+
+def _device_label(lane: Lane, work: str) -> str:
+    way = _COPY_WAY.search(lane.name) if lane.kind == "memcpy" else None
+    if way:
+        work = f"copies {_ENDS[way['from'].lower()]} → {_ENDS[way['to'].lower()]}"
+    found = _STREAM.match(lane.name)
+    if found:
+        stream = "all streams" if found[1].lower() == "all" else f"stream {found[1]}"
+        return f"{stream} · {work}" if work else stream
+    if lane.kind == "memcpy":
+        return work or "copies"
+    if lane.kind == "device":
+        return "operators" if lane.name == "operations" else "whole device" if lane.tid == -1 else lane.name
+    return f"{lane.name} · {work}" if work else lane.name
+
+
+def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
+    """What concerns the whole device first, then streams, then lanes of nothing but copies; a main thread first."""
+    rank = {"device": 0, "stream": 1, "memcpy": 2}
+
+    def place(index: int) -> int:
+        lane = known[index]
+        return rank.get(lane.kind, int(lane.pid != lane.tid))
+
+    return sorted(lanes, key=place)
+
+
+def _number_alike(labels: list[str], lanes: Sequence[int]) -> None:
+    """Tells lanes of one group that are called alike apart by numbers."""
+    shared = Tally(labels[index] for index in lanes)
+    seen: Tally[str] = Tally()
+    for index in lanes:
+        label = labels[index]
+        if shared[label] > 1:
+            seen[label] += 1
+            labels[index] = f"{label} · {seen[label]}"
+
+
+def _counter_label(process: str, name: str, series: str, several: bool) -> str:
+    label = f"{name} · {series}" if series and series != name else name
+    return f"{_HOST_SUFFIX.sub('', process)} · {label}" if several and process != "Allocators" else label
+
+
+def arrangement_payload(trace: Trace) -> dict[str, Any]:
+    """`arrange` as the browser gets it: groups, and labels per lane and counter."""
+    found = arrange(trace)
+    return {
+        "groups": [
+            {"title": g.title, "kind": g.kind, "lanes": list(g.lanes), "counters": list(g.counters)}
+            for g in found.groups
+        ],
+        "lane_labels": list(found.labels),
+        "counter_labels": list(found.counters),
+    }

@@ -1,0 +1,136 @@
+"""What is drawn over the slices of a window: the critical path and idle gaps; pure.
+
+Times are nanoseconds relative to ``origin``, the trace's beginning.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.critical_path import BOUNDS, Path
+from profiler.analysis.idle import CAUSES, Gaps
+from profiler.analysis.windows import group_narrow, sum_within
+from profiler.trace import Trace
+
+MAX_SEGMENTS: Final = 5_000
+MAX_NAME: Final = 160
+LEAST_SHARE: Final = 0.05
+"""Of a pixel, for gaps narrower than it to be drawn."""
+
+Column = NDArray[np.int64]
+
+
+def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end: int, width: int) -> dict[str, Any]:
+    """The parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of time.
+
+    Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
+    parts and shows the longest of them; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the
+    slice at whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
+    nanoseconds of the path within the window, and the parts.
+    """
+    first = int(np.searchsorted(path.end, start + origin, side="right"))
+    last = max(first, int(np.searchsorted(path.start, end + origin, side="left")))
+    part = Path(*(column[first:last] for column in path))
+    window = start + origin, end + origin
+    nowhere = np.zeros(last - first, np.int64)
+    while True:
+        groups = group_narrow(nowhere, part.start, part.end, window[0], _pixel(start, end, width))
+        if len(groups.first) <= MAX_SEGMENTS or width == 1:
+            break
+        width //= 2
+    slices, origins = part.slice[groups.longest], part.origin[groups.first]
+    names, name = np.unique(trace.name_id[slices], return_inverse=True)
+    sums = sum_within(part.bound, part.start, part.end, part.weight > 0, window, len(BOUNDS))
+    return {
+        "bounds": list(BOUNDS),
+        "names": [trace.names[each][:MAX_NAME] for each in names.tolist()],
+        "slice": slices.tolist(),
+        "lane": trace.lane[slices].tolist(),
+        "depth": trace.depth[slices].tolist(),
+        "start": (part.start[groups.first] - origin).tolist(),
+        "end": (part.end[groups.last] - origin).tolist(),
+        "bound": part.bound[groups.longest].tolist(),
+        "name": name.tolist(),
+        "count": (groups.last - groups.first + 1).tolist(),
+        "origin": origins.tolist(),
+        "origin_lane": trace.lane[origins].tolist(),
+        "origin_depth": trace.depth[origins].tolist(),
+        "totals": _totals(BOUNDS, *sums),
+        "parts": len(path.bound),
+        "total": int(path.weight.sum()),
+        "begin": int(path.start[0]) - origin if len(path.start) else 0,
+        "finish": int(path.end[-1]) - origin if len(path.end) else 0,
+    }
+
+
+def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, width: int) -> dict[str, Any]:
+    """The gaps that reach into a window of ``width`` pixels, as parallel lists, by lane and time; see `by_lane`.
+
+    Gaps narrower than a pixel that begin in the same one become one, of the cause that most of their time has:
+    ``share`` says how much of what is drawn, at least a pixel, is idle. Where that is under `LEAST_SHARE` they are left
+    out, and ``left_out`` counts them. With more than `MAX_SEGMENTS` all that is done for wider pixels. ``slice`` is the
+    activity after the longest gap. Of gaps of whole devices ``lane`` is the number of the device, and ``lanes`` has the
+    lanes of each. ``totals`` has all gaps of the window by cause; those of overlapping activities are negative, and are
+    not drawn.
+    """
+    whole = gaps.of == "device"
+    window = start + origin, end + origin
+    chosen = np.flatnonzero(
+        (np.maximum(gaps.end, gaps.start) > window[0]) & (np.minimum(gaps.start, gaps.end) < window[1])
+    )
+    every = np.ones(len(chosen), np.bool_)
+    sums = sum_within(gaps.cause[chosen], gaps.start[chosen], gaps.end[chosen], every, window, len(CAUSES))
+    drawn = chosen[gaps.end[chosen] > gaps.start[chosen]]
+    place = gaps.device[drawn] if whole else trace.lane[gaps.slice[drawn]].astype(np.int64)
+    begins, ends, cause = gaps.start[drawn], gaps.end[drawn], gaps.cause[drawn]
+    while True:
+        pixel = _pixel(start, end, width)
+        groups = group_narrow(place, begins, ends, window[0], pixel)
+        count = groups.last - groups.first + 1
+        by_cause = np.zeros((len(count), len(CAUSES)), np.int64)
+        np.add.at(by_cause, (np.repeat(np.arange(len(count)), count), cause), ends - begins)
+        extent = np.maximum(ends[groups.last] - begins[groups.first], pixel)
+        share = by_cause.sum(axis=1) / extent
+        shown = share >= LEAST_SHARE
+        if int(shown.sum()) <= MAX_SEGMENTS or width == 1:
+            break
+        width //= 2
+    return {
+        "causes": list(CAUSES),
+        "lane": place[groups.first[shown]].tolist(),
+        "start": (begins[groups.first[shown]] - origin).tolist(),
+        "end": (ends[groups.last[shown]] - origin).tolist(),
+        "cause": by_cause[shown].argmax(axis=1).tolist(),
+        "share": share[shown].round(3).tolist(),
+        "count": count[shown].tolist(),
+        "slice": gaps.slice[drawn][groups.longest[shown]].tolist(),
+        "left_out": int(count[~shown].sum()),
+        "totals": _totals(CAUSES, *sums),
+        "lanes": _lanes_of_devices(gaps, trace) if whole else {},
+    }
+
+
+def by_lane(gaps: Gaps, trace: Trace) -> Gaps:
+    """Gaps in the order of lanes, or of devices for those of devices, and time, as `idle_window` takes them."""
+    place = gaps.device if gaps.of == "device" else trace.lane[gaps.slice]
+    order = np.lexsort((gaps.start, place))
+    return Gaps(gaps.of, *(column[order] for column in gaps[1:]))
+
+
+def _lanes_of_devices(gaps: Gaps, trace: Trace) -> dict[str, list[int]]:
+    """The lanes on which activities of each device lie."""
+    lanes = trace.lane[gaps.slice]
+    return {str(device): np.unique(lanes[gaps.device == device]).tolist() for device in np.unique(gaps.device).tolist()}
+
+
+def _pixel(start: int, end: int, width: int) -> int:
+    """Nanoseconds that a pixel stands for, rounded up."""
+    return -(-(end - start) // width)
+
+
+def _totals(names: tuple[str, ...], total: Column, count: Column) -> dict[str, dict[str, int]]:
+    """Nanoseconds and how many, by name, of those that are there."""
+    return {
+        name: {"ns": int(total[index]), "count": int(count[index])} for index, name in enumerate(names) if count[index]
+    }

@@ -1,0 +1,92 @@
+"""What a slice has to do with others: what launched it and what it launched, its operator, its call stack, its row."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.panels.timeline.details import slice_row
+from dashboard.traces.sources import OpenedTrace
+from dashboard.traces.studies import Study
+from profiler.analysis.classify import KINDS, Kind
+from profiler.analysis.code import call_stack
+from profiler.analysis.facts import Device
+from profiler.analysis.memcpys import direction_of
+from profiler.analysis.nesting import enclosing
+from profiler.analysis.operators import is_operator_name
+
+MAX_LAUNCHED = 50
+MAX_FRAMES = 500
+_OPERATORS: Final[tuple[Kind, ...]] = ("operator", "communication", "data_loading")
+
+
+def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
+    """What the facts about the whole trace say of one slice.
+
+    ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
+    the call returns. ``operator`` is the closest operator around the launch of what ran on a device, which may be the
+    launch itself, else the closest one around the slice. ``call_stack`` has the closest `MAX_FRAMES` frames, the
+    outermost first. ``table`` says where its row is in the Profile panel.
+    """
+    facts, trace = study.facts, opened.trace
+    kinds = study.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
+    device = study.kept("device activities", "what launched what", lambda: facts.every_device_activity)
+    parents = study.kept("parents of slices", "which slices lie in which", lambda: facts.parents)
+    place = np.flatnonzero(device.slice == index)
+    ran_on_device = len(place) > 0
+    launch = int(device.launch[place[0]]) if ran_on_device else -1
+    called = launch if ran_on_device else index
+    kind = KINDS[int(kinds[index])]
+    return {
+        "index": index,
+        "kind": kind,
+        "launch": slice_row(opened, launch) if launch >= 0 else None,
+        "launched": _launched(opened, device, parents, index),
+        "operator": _operator(opened, kinds, called, itself=ran_on_device) if called >= 0 else None,
+        "call_stack": list(call_stack(trace, called)[-MAX_FRAMES:]) if called >= 0 else [],
+        "queue_ns": int(trace.start_ns[index] - facts.end_ns[launch]) if launch >= 0 else None,
+        "table": _table(opened, kind, index, ran_on_device=ran_on_device),
+    }
+
+
+def _launched(opened: OpenedTrace, device: Device, parents: NDArray[np.int64], index: int) -> dict[str, Any]:
+    """What a slice, or what lies in it on its lane, launched on devices, in order of start; waiting is no work."""
+    trace = opened.trace
+    known = np.flatnonzero((device.launch >= 0) & device.of("kernel", "memcpy", "memset", "communication"))
+    start, end = trace.start_ns[index], trace.start_ns[index] + trace.duration_ns[index]
+    begins = trace.start_ns[device.launch[known]]
+    known = known[(begins >= start) & (begins <= end) & (trace.lane[device.launch[known]] == trace.lane[index])]
+    around = device.launch[known].copy()
+    while (waiting := (around >= 0) & (around != index)).any():
+        around[waiting] = parents[around[waiting]]
+    chosen = known[around == index]
+    return {
+        "count": len(chosen),
+        "total_ns": int(device.duration[chosen].sum()),
+        "slices": [slice_row(opened, each) for each in device.slice[chosen[:MAX_LAUNCHED]].tolist()],
+    }
+
+
+def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itself: bool) -> dict[str, Any] | None:
+    around = [*enclosing(opened.trace, index).tolist(), *([index] if itself else [])]
+    for each in reversed(around):
+        lane = opened.trace.lanes[int(opened.trace.lane[each])]
+        if KINDS[int(kinds[each])] in _OPERATORS and lane.kind not in ("stream", "memcpy"):
+            return slice_row(opened, each)
+    return None
+
+
+def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> dict[str, str]:
+    """The page of the Profile panel that has the slice, and the name of its row there."""
+    trace = opened.trace
+    name = trace.names[int(trace.name_id[index])]
+    if ran_on_device and kind in ("kernel", "communication"):
+        return {"page": "kernels", "row": name}
+    if ran_on_device and kind in ("memcpy", "memset"):
+        direction = direction_of(name)
+        if direction == "unknown":
+            direction = direction_of(f"{name} {trace.categories[int(trace.category_id[index])]}")
+        return {"page": "copies", "row": direction}
+    if not ran_on_device and kind in ("operator", "communication") and is_operator_name(name):
+        return {"page": "operators", "row": name}
+    return {"page": "slices", "row": name}

@@ -1,0 +1,174 @@
+"""Routes for what lies over and between traces: critical path, idle gaps, alignment, collectives, differences.
+
+Mounted under ``/api/timeline``. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+"""
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from dashboard.live import Live
+from dashboard.panels.timeline import overlays, together
+from dashboard.traces.requests import (
+    End,
+    SentenceRoute,
+    Start,
+    TraceId,
+    TraceRequests,
+    Width,
+    check_range,
+    json_answer,
+)
+from dashboard.traces.sources import LATEST_NS, OpenedTrace
+from dashboard.traces.studies import Study
+from profiler.analysis.critical_path import Path, path_of
+from profiler.analysis.facts import Scope
+from profiler.analysis.idle import Of, idle_gaps
+from profiler.analysis.ranks import communication
+from profiler.analysis.together import By, totals_by_name
+from summary.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_TRACES: Final = 8
+_RANGE: Final = re.compile(r"(-?[0-9]{1,19}):(-?[0-9]{1,19})")
+
+TraceIds = Annotated[
+    list[str],
+    Query(alias="id", min_length=1, max_length=MAX_TRACES, description="Ids of the listing, one parameter each."),
+]
+StepNumber = Annotated[int | None, Query(ge=0, lt=1 << 63, description="Number of a step.")]
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
+    traces_asked_for = TraceRequests(live)
+
+    @router.get("/critical_path")
+    def critical_path(
+        request: Request, trace_id: TraceId, start: Start, end: End, width: Width, step: StepNumber = None
+    ) -> Response:
+        """The critical path of the trace or of one step, where it reaches into the window."""
+        check_range(start, end)
+        study = traces_asked_for.study(trace_id)
+        found = overlays.critical_path_window(_path(study, step), study.facts.trace, study.start_ns, start, end, width)
+        return json_answer(request, {"step": step, **found})
+
+    @router.get("/idle")
+    def idle(
+        request: Request,
+        trace_id: TraceId,
+        start: Start,
+        end: End,
+        width: Width,
+        of: Of = "stream",
+        scope: Scope = "all",
+    ) -> Response:
+        """When streams, or whole devices, had nothing to do, and why."""
+        check_range(start, end)
+        study = traces_asked_for.study(trace_id)
+        gaps = study.kept(
+            ("idle gaps", of, scope),
+            "idle gaps",
+            lambda: overlays.by_lane(idle_gaps(study.facts, of=of, scope=scope), study.facts.trace),
+        )
+        found = overlays.idle_window(gaps, study.facts.trace, study.start_ns, start, end, width)
+        return json_answer(request, {"of": of, "scope": scope, **found})
+
+    @router.get("/align")
+    def align(
+        request: Request,
+        ids: TraceIds,
+        by: By,
+        step: StepNumber = None,
+        name: Annotated[str | None, Query(max_length=100_000, description="Name of a slice.")] = None,
+    ) -> Response:
+        """What to add to the relative times of each trace so that they line up with the first's."""
+        if by == "name" and not name:
+            raise HTTPException(422, "Parameter 'name' must be the name of a slice to line the traces up by.")
+        opened, studies = _several(traces_asked_for, ids)
+        parts = _communication(studies) if by == "collectives" else []
+        try:
+            found = together.alignment(opened, [study.facts for study in studies], by, step, name, parts)
+        except UserError as error:
+            raise HTTPException(422, str(error)) from error
+        return json_answer(request, found)
+
+    @router.get("/collectives")
+    def collectives(
+        request: Request,
+        ids: TraceIds,
+        start: Start | None = None,
+        end: End | None = None,
+        limit: Annotated[int, Query(ge=1, le=together.MAX_COLLECTIVES)] = together.MAX_COLLECTIVES,
+    ) -> Response:
+        """Collectives that several ranks took part in, with the slice of each rank."""
+        if (start is None) != (end is None):
+            raise HTTPException(422, "A window needs both 'start' and 'end'; leave out both for the whole trace.")
+        window = None
+        if start is not None and end is not None:
+            check_range(start, end)
+            window = start, end
+        if len(ids) < 2:
+            raise HTTPException(422, "Collectives are matched across traces: give at least two of 'id'.")
+        opened, studies = _several(traces_asked_for, ids)
+        return json_answer(request, together.collectives(opened, _communication(studies), window, limit))
+
+    @router.get("/differences")
+    def differences(
+        request: Request,
+        ids: TraceIds,
+        ranges: Annotated[
+            list[str], Query(alias="range", max_length=2, description="START:END in ns since each trace's start.")
+        ] = [],  # noqa: B006 - FastAPI copies it
+        limit: Annotated[int, Query(ge=1, le=together.MAX_DIFFERENCES)] = together.MAX_DIFFERENCES,
+    ) -> Response:
+        """What two traces, or a range of each, have of every name of slices, and how that differs."""
+        if len(ids) != 2 or len(ranges) not in (0, 2):
+            raise HTTPException(
+                422, "Differences are those of two traces: give 'id' twice, and 'range' twice or never."
+            )
+        opened, studies = _several(traces_asked_for, ids)
+        windows = [_range(text) for text in ranges] or [(0, each.end_ns - each.start_ns) for each in opened]
+        tables = [_totals(study, window if ranges else None) for study, window in zip(studies, windows, strict=True)]
+        longest = max(end - start for start, end in windows)
+        return json_answer(request, together.difference(tables[0], tables[1], longest, limit))
+
+    return router
+
+
+def _path(study: Study, step: int | None) -> Path:
+    what = "the critical path" if step is None else f"the critical path of step {step}"
+    try:
+        return study.kept(("critical path", step), what, lambda: path_of(study.facts, step=step))
+    except ValueError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+def _several(requests: TraceRequests, ids: list[str]) -> tuple[list[OpenedTrace], list[Study]]:
+    if len(set(ids)) != len(ids):
+        raise HTTPException(422, "Each 'id' can be given once.")
+    return [requests.opened(trace_id) for trace_id in ids], [requests.study(trace_id) for trace_id in ids]
+
+
+# Tables of single traces are kept one by one and joined afterwards: one study is never asked from within another, whose
+# locks two requests could take in different order.
+def _communication(studies: list[Study]) -> list["pl.DataFrame"]:
+    return [study.kept("communication", "collectives", partial(communication, study.facts)) for study in studies]
+
+
+def _totals(study: Study, window: tuple[int, int] | None) -> "pl.DataFrame":
+    own = None if window is None else (window[0] + study.start_ns, window[1] + study.start_ns)
+    return study.kept(("totals by name", own), "times by name", lambda: totals_by_name(study.facts, own))
+
+
+def _range(text: str) -> tuple[int, int]:
+    match = _RANGE.fullmatch(text)
+    if match is None or max(abs(int(match[1])), abs(int(match[2]))) > LATEST_NS:
+        raise HTTPException(422, f"Parameter 'range' must be START:END in nanoseconds, but is {text[:100]!r}.")
+    check_range(int(match[1]), int(match[2]))
+    return int(match[1]), int(match[2])

@@ -1,0 +1,104 @@
+"""Routes that read slices: one of them, its occurrences and relations, the sums of an area, and the visible part."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from dashboard.api.downloads import attachment
+from dashboard.live import Live
+from dashboard.panels.timeline import area as areas
+from dashboard.panels.timeline import visible
+from dashboard.panels.timeline.details import slice_details
+from dashboard.panels.timeline.occurrences import Scope
+from dashboard.panels.timeline.occurrences import occurrences as occurrences_of
+from dashboard.panels.timeline.relations import relations as relations_of
+from dashboard.traces.requests import (
+    End,
+    Numbers,
+    SentenceRoute,
+    Start,
+    TraceId,
+    TraceRequests,
+    check_range,
+    json_answer,
+    parse_numbers,
+)
+from dashboard.traces.sources import OpenedTrace
+from profiler.analysis.area import overlap
+from profiler.traces.to_chrome import chrome_json
+
+Index = Annotated[int, Query(description="Number of a slice in the trace.")]
+Top = Annotated[int, Query(ge=1, le=areas.MAX_ROWS, description="Rows of each table.")]
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["timeline"], route_class=SentenceRoute)
+    requests = TraceRequests(live)
+
+    @router.get("/slice")
+    def slice_(request: Request, trace_id: TraceId, index: Index) -> Response:
+        """One slice, as `dashboard.panels.timeline.details.slice_details` gives it."""
+        return json_answer(request, slice_details(_with_slice(requests.opened(trace_id), index), index))
+
+    @router.get("/relations")
+    def relations(request: Request, trace_id: TraceId, index: Index) -> Response:
+        """Launches, operator, call stack and table of one slice; the first answer of a trace may take seconds."""
+        found = _with_slice(requests.opened(trace_id), index)
+        return json_answer(request, relations_of(requests.study(trace_id), found, index))
+
+    @router.get("/occurrences")
+    def occurrences(request: Request, trace_id: TraceId, index: Index, scope: Scope = "all") -> Response:
+        """The slices of the same name, as `dashboard.panels.timeline.occurrences.occurrences` gives them."""
+        found = _with_slice(requests.opened(trace_id), index)
+        try:
+            return json_answer(request, occurrences_of(found, index, scope))
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    @router.get("/area")
+    def area(
+        request: Request, trace_id: TraceId, start: Start, end: End, lanes: Numbers = None, top: Top = 500
+    ) -> Response:
+        """Totals of the slices in an area, clipped to it."""
+        check_range(start, end)
+        found = requests.opened(trace_id)
+        chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
+        return json_answer(request, areas.area_answer(found, start, end, chosen, top))
+
+    @router.get("/export")
+    def export(
+        request: Request,
+        trace_id: TraceId,
+        start: Start,
+        end: End,
+        lanes: Numbers = None,
+        counters: Numbers = None,
+    ) -> Response:
+        """The slices that overlap a window, as Chrome's JSON to be saved as a file."""
+        check_range(start, end)
+        found = requests.opened(trace_id)
+        trace = found.trace
+        chosen = parse_numbers(lanes, "lanes", len(trace.lanes))
+        chosen_counters = parse_numbers(counters, "counters", len(trace.counters))
+        start_ns, end_ns = found.start_ns + start, found.start_ns + end
+        inside = overlap(trace, start_ns, end_ns, chosen)
+        if problem := visible.too_many(inside.number):
+            raise HTTPException(422, problem)
+        part = visible.visible_part(trace, inside, start_ns, end_ns, chosen_counters)
+        compress = "gzip" in request.headers.get("accept-encoding", "")
+        headers = attachment(visible.export_name(found.source, start, end), "trace.json")
+        headers |= {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
+        if compress:
+            headers["Content-Encoding"] = "gzip"
+        body = visible.in_pieces(chrome_json(part), compress=compress)
+        return StreamingResponse(body, media_type="application/json", headers=headers)
+
+    return router
+
+
+def _with_slice(found: OpenedTrace, index: int) -> OpenedTrace:
+    if not 0 <= index < len(found.trace):
+        raise HTTPException(404, f"The trace has {len(found.trace)} slices; there is no number {index}.")
+    return found

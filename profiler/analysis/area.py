@@ -1,0 +1,161 @@
+"""What lies in an area of a trace: the slices of some lanes between two moments, clipped to these."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis import row_kernels
+from profiler.trace import Counter, Trace
+
+
+class Overlap(NamedTuple):
+    """The slices of an area: of each row of its lanes a range, ``first[r]:last[r]``; int64 ``[rows]`` each.
+
+    A slice is in the area if it begins in it or reaches into it from before.
+    """
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    top: NDArray[np.int64]
+    """The number of the row of depth 0 of the same lane."""
+    lane: NDArray[np.int64]
+
+    @property
+    def number(self) -> int:
+        """How many slices there are."""
+        return int((self.last - self.first).sum())
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Those of the slices in the trace, in its order."""
+        ranges = zip(self.first.tolist(), self.last.tolist(), strict=True)
+        return np.concatenate([np.empty(0, np.int64), *(np.arange(first, last) for first, last in ranges)])
+
+
+class Totals(NamedTuple):
+    """Sums of clipped slices as parallel columns, int64 ``[k]``, the longest total first."""
+
+    name_id: NDArray[np.int64]
+    """Index into `Trace.names`; -1 where names are not told apart."""
+    category_id: NDArray[np.int64]
+    slices: NDArray[np.int64]
+    """How many there are."""
+    total_ns: NDArray[np.int64]
+    own_ns: NDArray[np.int64]
+    """Without the slices directly inside, as the table of slices has it."""
+    min_ns: NDArray[np.int64]
+    max_ns: NDArray[np.int64]
+    longest: NDArray[np.int64]
+    """The slice of which most is in the area, the first of several."""
+
+
+class LaneTotals(NamedTuple):
+    """What lanes did in an area, as parallel columns in the lanes' order; lanes without slices are left out."""
+
+    lane: NDArray[np.int64]
+    slices: NDArray[np.int64]
+    busy_ns: NDArray[np.int64]
+    """Time that slices of depth 0 cover."""
+
+
+class CounterFigures(NamedTuple):
+    """A counter in an area, from values that are finite numbers; each holds until the next point."""
+
+    minimum: float
+    mean: float
+    """Weighted by time, over the part of the area in which the counter has a value."""
+    maximum: float
+
+
+class Area(NamedTuple):
+    """Figures of an area."""
+
+    slices: int
+    by_name: Totals
+    by_category: Totals
+    by_lane: LaneTotals
+
+
+def overlap(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Overlap:
+    """The slices of some lanes, all if None, in ``[start_ns, end_ns)``; costs O(rows * log n).
+
+    Raises `ValueError` for an empty time or an unknown lane.
+    """
+    if end_ns <= start_ns:
+        raise ValueError(f"Expected a time that ends after it starts, got {start_ns} to {end_ns} ns.")
+    chosen = range(len(trace.lanes)) if lanes is None else sorted(set(lanes))
+    if any(not 0 <= lane < len(trace.lanes) for lane in chosen):
+        raise ValueError(f"Expected lanes from 0 to {len(trace.lanes) - 1}, got {list(chosen)}.")
+    numbers = np.array(chosen, np.int64)
+    depths = np.array([trace.lanes[lane].depths for lane in chosen], np.int64)
+    first, last, top = row_kernels.rows_of_lanes(trace.lane, trace.depth, numbers, depths)
+    row_kernels.narrow(trace.start_ns, trace.duration_ns, first, last, start_ns, end_ns)
+    return Overlap(first, last, top, np.repeat(numbers, depths))
+
+
+def area(trace: Trace, start_ns: int, end_ns: int, lanes: Sequence[int] | None = None) -> Area:
+    """Totals of the slices of some lanes, all if None, clipped to ``[start_ns, end_ns)``.
+
+    One pass over the slices in the area. Raises `ValueError` as `overlap` does.
+    """
+    found = overlap(trace, start_ns, end_ns, lanes)
+    categories = max(1, len(trace.categories))
+    keys, sums, covered = row_kernels.sum_up(
+        trace.start_ns,
+        trace.duration_ns,
+        trace.name_id,
+        trace.category_id,
+        found.first,
+        found.last,
+        found.top,
+        start_ns,
+        end_ns,
+        categories,
+    )
+    name, category = np.divmod(keys, categories)
+    count = found.last - found.first
+    highest = found.top == np.arange(len(found.top))
+    slices_of_lane = np.add.reduceat(count, np.flatnonzero(highest)) if len(count) else count
+    busy = slices_of_lane > 0
+    return Area(
+        slices=found.number,
+        by_name=_totals(name, category, sums),
+        by_category=_by_category(category, sums),
+        by_lane=LaneTotals(found.lane[highest][busy], slices_of_lane[busy], covered[highest][busy]),
+    )
+
+
+def _totals(name: NDArray[np.int64], category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals:
+    order = np.lexsort((category, name, -sums[:, row_kernels.OWN], -sums[:, row_kernels.TOTAL]))
+    return Totals(name[order], category[order], *sums[order].T)
+
+
+def _by_category(category: NDArray[np.int64], sums: NDArray[np.int64]) -> Totals:
+    distinct, group = np.unique(category, return_inverse=True)
+    merged = np.zeros((len(distinct), sums.shape[1]), np.int64)
+    for column in (row_kernels.COUNT, row_kernels.TOTAL, row_kernels.OWN):
+        np.add.at(merged[:, column], group, sums[:, column])
+    # Of the slices that are the longest of their names, the longest of all comes last, the first of equals.
+    order = np.lexsort((-sums[:, row_kernels.LONGEST], sums[:, row_kernels.MOST]))
+    merged[group[order], row_kernels.MOST] = sums[order, row_kernels.MOST]
+    merged[group[order], row_kernels.LONGEST] = sums[order, row_kernels.LONGEST]
+    order = np.argsort(-sums[:, row_kernels.LEAST], kind="stable")
+    merged[group[order], row_kernels.LEAST] = sums[order, row_kernels.LEAST]
+    return _totals(np.full(len(distinct), -1, np.int64), distinct, merged)
+
+
+def counter_figures(counter: Counter, start_ns: int, end_ns: int) -> CounterFigures | None:
+    """A counter's extremes and mean in ``[start_ns, end_ns)``; None where it has no value there."""
+    first = max(int(np.searchsorted(counter.times_ns, start_ns, side="right")) - 1, 0)
+    last = int(np.searchsorted(counter.times_ns, end_ns))
+    values = counter.values[first:last]
+    held = np.diff(np.maximum(counter.times_ns[first:last], start_ns), append=end_ns).astype(np.float64)
+    # Of points at one moment the last one counts.
+    known = np.isfinite(values) & (held > 0)
+    values, held = values[known], held[known]
+    if not len(values):
+        return None
+    mean = float((values * (held / held.sum())).sum())
+    return CounterFigures(float(values.min()), mean, float(values.max()))

@@ -1,0 +1,262 @@
+"""Compiled loops over the rows of a trace: what overlaps a stretch of time, sums of it, and what lies in what.
+
+A row is one depth of one lane: a range of slices in which starts and ends never decrease. Rows come as the ranges
+``first[r]:last[r]``, those of one lane one after the other by depth, and ``top[r]`` is the lane's first.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.traces.kernel import kernel
+
+COUNT, TOTAL, OWN, LEAST, MOST, LONGEST = range(6)
+"""Columns of the sums."""
+_SLOTS: Final = 1024
+_SPREAD: Final = 0x1E3779B97F4A7C15
+"""An odd number with no pattern, close to 2^61 divided by the golden ratio."""
+
+
+@kernel
+def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) -> int:
+    """The first place in ``low:high`` of a sorted column that holds ``value`` or more, or ``high``."""
+    while low < high:
+        middle = (low + high) // 2
+        if column[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
+    """The first of the slices ``low:high`` that begins after ``time``, or ``high``, found in steps that double."""
+    step = 1
+    while low + step < high and start[low + step] <= time:
+        low += step
+        step *= 2
+    high = min(high, low + step)
+    while low < high:
+        middle = (low + high) // 2
+        if start[middle] <= time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def rows_of_lanes(
+    lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: NDArray[np.int64], depths: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """``first``, ``last`` and ``top`` of all rows of some lanes, which have so many rows."""
+    rows = depths.sum()
+    first = np.empty(rows, np.int64)
+    last = np.empty(rows, np.int64)
+    top = np.empty(rows, np.int64)
+    row = 0
+    for number in range(lanes.size):
+        highest = row
+        at = _first_at_least(lane, 0, lane.size, lanes[number])
+        end = _first_at_least(lane, at, lane.size, lanes[number] + 1)
+        for level in range(depths[number]):
+            first[row] = at
+            at = _first_at_least(depth, at, end, level + 1)
+            last[row] = at
+            top[row] = highest
+            row += 1
+    return first, last, top
+
+
+@kernel
+def narrow(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    begin: int,
+    end: int,
+) -> None:
+    """Narrow rows to the slices that begin in ``[begin, end)`` or reach into it from before."""
+    for row in range(first.size):
+        at = _first_after(start, first[row], last[row], begin - 1)
+        last[row] = _first_after(start, at, last[row], end - 1)
+        if at > first[row] and start[at - 1] + duration[at - 1] > begin:
+            at -= 1
+        first[row] = at
+
+
+@kernel
+def _further_up(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    lowest: int,
+    highest: int,
+    index: int,
+) -> int:
+    """The slice that encloses a slice in the lowest row that has one, from ``lowest`` up to ``highest``; or -1."""
+    end = start[index] + duration[index]
+    for row in range(lowest, highest - 1, -1):
+        found = _first_after(start, first[row], last[row], start[index]) - 1
+        if found >= first[row] and start[found] + duration[found] >= end:
+            return found
+    return -1
+
+
+@kernel
+def enclosing(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    row: int,
+    index: int,
+) -> NDArray[np.int64]:
+    """The slices around a slice of a row, the innermost first; the rows are those of one lane."""
+    found = np.empty(row, np.int64)
+    count = 0
+    inner = index
+    for above in range(row - 1, -1, -1):
+        outer = _further_up(start, duration, first, last, above, above, inner)
+        if outer >= 0:
+            found[count] = outer
+            count += 1
+            inner = outer
+    return found[:count].copy()
+
+
+@kernel
+def children(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    row: int,
+    index: int,
+) -> NDArray[np.int64]:
+    """The slices that a slice of a row is the closest one around; the rows are those of one lane."""
+    end = start[index] + duration[index]
+    found = np.empty(64, np.int64)
+    count = 0
+    for below in range(row + 1, first.size):
+        at = _first_after(start, first[below], last[below], start[index] - 1)
+        after = _first_after(start, at, last[below], end)
+        near = first[below - 1]
+        for inner in range(at, after):
+            inner_end = start[inner] + duration[inner]
+            if inner_end > end:
+                continue
+            near = _first_after(start, near, last[below - 1], start[inner])
+            outer = near - 1
+            if outer < first[below - 1] or start[outer] + duration[outer] < inner_end:
+                outer = _further_up(start, duration, first, last, below - 2, row, inner)
+            if outer != index:
+                continue
+            if count == found.size:
+                larger = np.empty(2 * count, np.int64)
+                larger[:count] = found
+                found = larger
+            found[count] = inner
+            count += 1
+    return found[:count].copy()
+
+
+@kernel
+def _slot(keys: NDArray[np.int64], key: int) -> int:
+    """The place of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
+    at = ((key * _SPREAD) >> 32) & (keys.size - 1)
+    while keys[at] != key and keys[at] >= 0:
+        at = (at + 1) & (keys.size - 1)
+    return at
+
+
+@kernel
+def _grown(
+    keys: NDArray[np.int64], groups: NDArray[np.int64], sums: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same table with twice the places."""
+    more_keys = np.full(2 * keys.size, -1, np.int64)
+    more_groups = np.empty(2 * keys.size, np.int64)
+    more_sums = np.empty((2 * sums.shape[0], sums.shape[1]), np.int64)
+    more_sums[: sums.shape[0]] = sums
+    for place in range(keys.size):
+        if keys[place] >= 0:
+            to = _slot(more_keys, keys[place])
+            more_keys[to] = keys[place]
+            more_groups[to] = groups[place]
+    return more_keys, more_groups, more_sums
+
+
+@kernel
+def sum_up(
+    start: NDArray[np.int64],
+    duration: NDArray[np.int64],
+    name: NDArray[np.int32],
+    category: NDArray[np.int32],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    top: NDArray[np.int64],
+    begin: int,
+    end: int,
+    categories: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Sums by name and category of slices clipped to ``[begin, end)``, and the time that each row covers.
+
+    ``first`` and ``last`` are narrowed to that time. Returns the groups' keys, name * ``categories`` + category,
+    int64 ``[k]``; their sums, int64 ``[k, 6]`` (see `COUNT` and the others; ``LONGEST`` is the index of a slice); and
+    the rows' times, int64 ``[rows]``.
+    """
+    keys = np.full(_SLOTS, -1, np.int64)
+    groups = np.empty(_SLOTS, np.int64)
+    sums = np.empty((_SLOTS // 2, 6), np.int64)
+    known = 0
+    covered = np.zeros(first.size, np.int64)
+    for row in range(first.size):
+        near = first[row - 1] if row > top[row] else 0
+        owner = -1
+        group_of_owner = -1
+        for index in range(first[row], last[row]):
+            stop = start[index] + duration[index]
+            clipped = min(stop, end) - max(start[index], begin)
+            key = np.int64(name[index]) * categories + category[index]
+            place = _slot(keys, key)
+            if keys[place] < 0:
+                if 2 * known == keys.size:
+                    keys, groups, sums = _grown(keys, groups, sums)
+                    place = _slot(keys, key)
+                keys[place] = key
+                groups[place] = known
+                sums[known, :] = 0
+                sums[known, LEAST] = clipped
+                sums[known, MOST] = -1
+                known += 1
+            group = groups[place]
+            sums[group, COUNT] += 1
+            sums[group, TOTAL] += clipped
+            sums[group, OWN] += clipped
+            sums[group, LEAST] = min(sums[group, LEAST], clipped)
+            if clipped > sums[group, MOST]:
+                sums[group, MOST] = clipped
+                sums[group, LONGEST] = index
+            covered[row] += clipped
+            if row == top[row]:
+                continue
+            near = _first_after(start, near, last[row - 1], start[index])
+            outer = near - 1
+            if outer < first[row - 1] or start[outer] + duration[outer] < stop:
+                outer = _further_up(start, duration, first, last, row - 2, top[row], index)
+            if outer < 0:
+                continue
+            if outer != owner:
+                owner = outer
+                group_of_owner = groups[_slot(keys, np.int64(name[outer]) * categories + category[outer])]
+            sums[group_of_owner, OWN] -= clipped
+    ordered = np.empty(known, np.int64)
+    for place in range(keys.size):
+        if keys[place] >= 0:
+            ordered[groups[place]] = keys[place]
+    return ordered, sums[:known].copy(), covered
