@@ -9,6 +9,7 @@ expect, so it is kept.
 from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import inf
 from typing import Any, Literal, assert_never
 
@@ -66,6 +67,7 @@ class _Tensor:
     """An output of a node, and until when it is needed, in microseconds."""
 
     name: str
+    slot: int
     object_id: int
     device: _Device
     producer: _Node
@@ -172,6 +174,66 @@ def allocator_maximums(step_stats: StepStats, *, op_time: OpTime = "schedule") -
     tensors = _latest(_produced(devices))
     deque(_computations(devices, tensors, show_dataflow=False), maxlen=0)
     return {allocator: _maximum(changes) for allocator, changes in _memory_changes(tensors).items()}
+
+
+@dataclass(frozen=True)
+class TensorLifetime:
+    """An output of one execution of a node, alive from the execution's start to its last use, in microseconds.
+
+    Where a node ran again, as in a loop, uses are counted for the last execution (``latest``): the tensors of others
+    last as long as their execution.
+    """
+
+    name: str
+    """The node, with ``:<index>`` for all outputs but the first."""
+    node: str
+    slot: int
+    start: int
+    end: int
+    description: TensorDescription
+    latest: bool
+
+
+@dataclass(frozen=True)
+class TensorMemory:
+    """What StepStats say of memory: `chrome_trace` shows the same with ``show_memory``."""
+
+    lifetimes: tuple[TensorLifetime, ...]
+    held: Mapping[str, tuple[tuple[int, int], ...]]
+    """Per allocator, the changes over time: microseconds, and the bytes held from then on."""
+
+
+def tensor_memory(step_stats: StepStats, *, op_time: OpTime = "schedule") -> TensorMemory:
+    """The lifetimes of all tensors, in order of their nodes, and what each allocator held."""
+    if not any(node.output for device in step_stats.dev_stats for node in device.node_stats):
+        return TensorMemory((), {})
+    devices = _devices(step_stats, op_time)
+    produced = _produced(devices)
+    tensors = _latest(produced)
+    deque(_computations(devices, tensors, show_dataflow=False), maxlen=0)
+    lifetimes = tuple(
+        TensorLifetime(
+            name=tensor.name,
+            node=tensor.producer.stats.node_name,
+            slot=tensor.slot,
+            start=tensor.producer.start,
+            end=tensor.last_unref,
+            description=tensor.description,
+            latest=tensors[tensor.name] is tensor,
+        )
+        for tensor in produced
+    )
+    held = {
+        allocator: tuple(
+            zip(
+                [time for time, _, _ in changes],
+                accumulate(num_bytes for _, num_bytes, _ in changes),
+                strict=True,
+            )
+        )
+        for allocator, changes in _memory_changes(tensors).items()
+    }
+    return TensorMemory(lifetimes, held)
 
 
 def parse_op_label(label: str) -> tuple[str, tuple[str, ...]]:
@@ -283,7 +345,7 @@ def _produced(devices: Sequence[_Device]) -> list[_Tensor]:
         for node in device.nodes:
             for index, output in enumerate(node.stats.output):
                 name = f"{node.stats.node_name}:{index}" if index else node.stats.node_name
-                tensor = _Tensor(name, len(names), device, node, output.tensor_description, node.end)
+                tensor = _Tensor(name, index, len(names), device, node, output.tensor_description, node.end)
                 produced.append(tensor)
                 names.add(name)
     return produced

@@ -324,6 +324,8 @@
     ["double click, 0", "Reset the zoom"],
     ["click", "Mark A, then B: values, changes and slopes below"],
     ["Left, Right", "Cursor by one point, on a chart that has the focus"],
+    ["Enter", "Show the cursor's step on the Timeline, where it was profiled"],
+    ["right click", "The steps profiled there; a click on the strip below opens one"],
     ["+, -", "Zoom, on a chart that has the focus"],
     ["Escape", "End what is under way; remove the marks"],
   ];

@@ -78,6 +78,7 @@
       outliers: value("ignore_outliers", "off") === "on",
       yScale: value("y", "linear"),
       range: ranges.get(card.key) || null,
+      spans: scope.curveCards.profiled() ? scope.curveProfiled.spans(card.chart, scheme) : [],
     });
     if (!ranges.has(card.key) && card.element.classList.contains("zoomed")) card.plot.setZoom(null);
     card.plot.setModel(card.model);
@@ -187,6 +188,7 @@
       else draw(card);
     }
     scope.curveTable.refresh();
+    scope.curveProfiled.follow(header.revision, header.traces);
     scope.curveCards.drawn += 1;
   }
 
@@ -215,7 +217,9 @@
       onCursor: (x, y, event) => scope.curveTable.cursor(card, x, y, event),
       onLeave: () => scope.curveTable.leave(),
       onZoom: (range) => zoomed(card, range),
-      onClick: (x, y, event) => scope.curveDock.click(card, x, event),
+      onClick: (x, y, event, _line, mark) => (mark && mark.spans ? scope.curveProfiled.open(card, x, event, mark.spans) : scope.curveDock.click(card, x, event)),
+      onMenu: (x, event) => scope.curveProfiled.menu(card, x, event),
+      onEnter: (x, event) => scope.curveProfiled.menu(card, x, event),
       onMarkHover: (mark, event) => scope.curveTable.mark(mark, event),
     });
     if (card.chart) card.version = card.chart.version;
@@ -270,6 +274,13 @@
     entryKey: (key) => key.replace(/[%:]/g, encodeURIComponent),
     setRange,
     weight: () => weight,
+    /** Whether the panel shows which steps were profiled. */
+    profiled: () => value("profiled", "on") === "on",
+    redraw: () => cards.forEach(draw),
+    /** The horizontal axis that a panel is about to be opened with: what the view says of ranges and marks is meant for it. */
+    expectAxis(of, kind) {
+      axis = JSON.stringify([of, kind, ""]);
+    },
   };
 
   let axis = "";
@@ -295,6 +306,7 @@
       scope.curveActions.follow(params, panel);
       scope.curveDock.follow(params, panel);
       if (!isHere()) ask();
+      scope.curveProfiled.follow(revision, null);
       return window.dash_clientside.no_update;
     },
     /** Another axis or scale: what was visible in the old unit means nothing in the new one. */

@@ -142,7 +142,7 @@
     const shown = columns(all, several, all.some((row) => Number.isFinite(row.stepA)));
     const by = shown[Math.min(sort.column, shown.length - 1)];
     all.sort((a, b) => (sort.descending ? -1 : 1) * compare(a, b, by));
-    const now = JSON.stringify([marks, sort, all.map((row) => [row.line.id, row.a, row.b])]);
+    const now = JSON.stringify([marks, sort, scope.curveProfiled.version(), all.map((row) => [row.line.id, row.a, row.b])]);
     if (now === drawn) return;
     drawn = now;
     const head = shown.map((column, index) => {
@@ -166,6 +166,7 @@
           make("strong", {}, title),
           make("span", { className: "dim" }, marks.b === null ? `at ${written(card, marks.a)} · click a chart again to set mark B` : `from ${written(card, marks.a)} to ${written(card, marks.b)}`),
           make("span", { className: "spacer" }),
+          ...scope.curveProfiled.actions(card, marks.b === null ? marks.a : marks.b),
           make("button", { className: "icon-button", title: "Copy as CSV", onclick: () => copy(shown, all) }, icon("copy", 14)),
           make("button", { className: "icon-button act-unmark", title: "Remove the marks (Escape)", onclick: clear }, icon("close", 14)),
         ),

@@ -95,7 +95,7 @@
   /**
    * @param {any} chart what `received` gave
    * @param {{weight: number, scheme: "light" | "dark", hidden: Set<string>, selected: Set<string>, outliers: boolean, yScale: string,
-   *   xScale: string, range: {x?: number[], y?: number[], y2?: number[]} | null}} on
+   *   xScale: string, range: {x?: number[], y?: number[], y2?: number[]} | null, spans?: any[]}} on
    */
   function modelOf(chart, on) {
     const shown = chart.lines.filter((line) => !line.run || line.kind === "group" || !on.hidden.has(line.run));
@@ -141,7 +141,7 @@
       lines,
       marks,
       rules: chart.rules.map((rule) => ({ x: rule.x, color: rule[on.scheme], title: rule.title, label: "", style: "dashed" })),
-      spans: chart.spans || [],
+      spans: on.spans || [],
       x: {
         scale: chart.x.scale,
         range: range.x || null,

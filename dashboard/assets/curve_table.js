@@ -100,9 +100,11 @@
 
   let box = null;
   let at = null;
+  /** The mark that is pointed at. */
+  let pointed = null;
 
   function leave() {
-    at = null;
+    at = pointed = null;
     if (box) box.hidden = true;
     for (const card of scope.curveCards.all()) card.plot.showCursor(null);
   }
@@ -119,6 +121,7 @@
 
   function render() {
     if (!at || !at.card.chart) return;
+    if (pointed) return void scope.charts.placeBeside(box, at, 18);
     const rows = rowsAt(at.card, at.x);
     if (!rows.length) return void (box && (box.hidden = true));
     const distance = (row) => (Number.isFinite(row.y) ? Math.abs(row.y - at.y) : Infinity);
@@ -130,6 +133,8 @@
     const several = new Set(rows.map((row) => row.line.tag)).size > 1;
     const rest = rows.length - shown.length;
     const more = rest > 0 ? [scope.elements.make("div", { className: "more" }, `and ${rest} more`)] : [];
+    const hint = scope.curveProfiled.hint(at.card, at.x);
+    if (hint) more.push(scope.elements.make("div", { className: "more" }, hint));
     box.replaceChildren(tableOf(shown, near, several), ...more);
     box.hidden = false;
     scope.charts.placeBeside(box, at, 18);
@@ -137,6 +142,7 @@
 
   /** A mark is pointed at: its words instead of the table. */
   function mark(found, event) {
+    pointed = found;
     if (!found) return;
     if (!box) document.body.append((box = scope.elements.make("div", { id: "hover" })));
     box.replaceChildren(scope.elements.make("div", { className: "more" }, found.title));

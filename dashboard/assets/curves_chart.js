@@ -12,8 +12,11 @@
    * @property {() => void} [onLeave]
    * @property {(range: {x: [number, number], y: [number, number], y2?: [number, number], changed: ("x"|"y"|"y2")[]}|null) => void} [onZoom]
    *   what is shown after the hand zoomed or moved, and which axes it changed; null on reset
-   * @property {(x: number, y: number, event: Event, nearestLineId: string|null) => void} [onClick]
-   * @property {(mark: object|null, event: Event) => void} [onMarkHover] a mark, rule or span of the model
+   * @property {(x: number, y: number, event: Event, nearestLineId: string|null, mark: object|null) => void} [onClick]
+   * @property {(mark: object|null, event: Event) => void} [onMarkHover] a mark or rule of the model, or the spans at a place
+   *   along the bottom, as {spans, title}
+   * @property {(x: number, event: MouseEvent) => void} [onMenu] a menu is asked for inside the plot
+   * @property {(x: number, event: KeyboardEvent) => void} [onEnter] the cursor's place is chosen with the keyboard
    */
 
   const NEAR_LINE = 14;
@@ -337,9 +340,7 @@
       if (best || py < plot.y || py > plot.y + plot.h || px < plot.x || px > plot.x + plot.w) return best;
       const rule = this.model.rules.find(({ x }) => Math.abs(sx.toPx(x) - px) < NEAR_RULE);
       if (rule) return rule;
-      const [low, high] = [sx.toData(px - 1), sx.toData(px + 1)];
-      const strip = py > plot.y + plot.h - 10;
-      return (strip && this.model.spans.find(({ x0, x1 }) => Math.max(x0, x1) >= low && Math.min(x0, x1) <= high)) || null;
+      return curves.spansAt(this.scene, px, py);
     }
   }
 

@@ -78,17 +78,85 @@
     });
   }
 
-  function drawSpans(pen, { model, plot, sx }) {
+  /** Spans of one colour that are nearer to each other are one to the eye. */
+  const SPAN_GAP = 3;
+  const SPAN_LEAST = 2;
+  const SPAN_OPACITY = 0.1;
+  /** Of all colours together, that lie over one another where runs are alike. */
+  const ALL_SPANS = 0.28;
+  const SPAN_LANE = 3;
+  const MOST_LANES = 4;
+  /** More boxes than these have no head at the top edge: it would be a fringe. */
+  const MOST_HEADS = 24;
+  const HEAD = [-4, 0, 4, 0, 0, 6];
+  const MOST_TITLES = 6;
+
+  /**
+   * Where the spans in view are: one box for neighbours of one colour, a strip for each colour along the bottom.
+   * @returns {{x: number, w: number, lane: number, color: string, spans: any[]}[] & {colors: number}}
+   */
+  function placeSpans(scene) {
+    if (scene.spanBoxes) return scene.spanBoxes;
+    const { model, plot, sx } = scene;
+    const right = plot.x + plot.w;
+    /** @type {Map<string, any[]>} */
+    const byColor = new Map();
     for (const span of model.spans) {
       const ends = [sx.toPx(span.x0), sx.toPx(span.x1)];
-      const from = Math.max(plot.x, Math.min(...ends));
-      const to = Math.min(plot.x + plot.w, Math.max(...ends));
+      // A log axis has no place for what is not positive; what reaches there begins at its edge.
+      if (Number.isNaN(ends[0]) && span.x0 <= 0) ends[0] = plot.x;
+      let [from, to] = [Math.max(plot.x, Math.min(...ends)), Math.min(right, Math.max(...ends))];
       if (!(to >= from)) continue;
-      // A span too narrow for the screen is still there.
-      const w = Math.max(1, to - from);
-      pen.rect({ x: from, y: plot.y, w, h: plot.h }, { fill: span.color, opacity: 0.1 });
-      pen.rect({ x: from, y: plot.y + plot.h - 3, w, h: 3 }, { fill: span.color, opacity: 0.55 });
+      if (to - from < SPAN_LEAST) [from, to] = [(from + to - SPAN_LEAST) / 2, (from + to + SPAN_LEAST) / 2];
+      from = Math.max(plot.x, from);
+      if (!byColor.has(span.color)) byColor.set(span.color, []);
+      byColor.get(span.color).push({ x: from, w: Math.min(to, right) - from, color: span.color, spans: [span] });
     }
+    const boxes = Object.assign([], { colors: byColor.size });
+    [...byColor.values()].forEach((found, index) => {
+      let last = null;
+      for (const box of found.sort((a, b) => a.x - b.x)) {
+        if (last && box.x - (last.x + last.w) < SPAN_GAP) {
+          last.w = Math.max(last.x + last.w, box.x + box.w) - last.x;
+          last.spans.push(...box.spans);
+        } else boxes.push((last = { ...box, lane: index % MOST_LANES }));
+      }
+    });
+    return (scene.spanBoxes = boxes);
+  }
+
+  const hasHeads = (scene) => placeSpans(scene).length <= MOST_HEADS;
+
+  function drawSpans(pen, scene) {
+    const { plot } = scene;
+    const bottom = plot.y + plot.h;
+    const opacity = Math.min(SPAN_OPACITY, ALL_SPANS / Math.max(placeSpans(scene).colors, 1));
+    for (const { x, w, lane, color } of placeSpans(scene)) {
+      pen.rect({ x, y: plot.y, w, h: plot.h }, { fill: color, opacity });
+      pen.rect({ x, y: bottom - (lane + 1) * SPAN_LANE, w, h: SPAN_LANE }, { fill: color, opacity: 0.7 });
+      if (hasHeads(scene)) pen.rings([HEAD.map((v, i) => v + (i % 2 ? plot.y : x + w / 2))], { fill: color, opacity: 0.7 });
+    }
+  }
+
+  /** The spans whose strip or head is at a place on the element; the same object while they are the same. */
+  function spansAt(scene, px, py) {
+    const { plot } = scene;
+    const boxes = placeSpans(scene);
+    const strip = Math.max(10, SPAN_LANE * (Math.min(boxes.colors, MOST_LANES) + 1));
+    const head = hasHeads(scene) && py >= plot.y && py <= plot.y + 8;
+    if (!head && (py < plot.y + plot.h - strip || py > plot.y + plot.h)) return null;
+    const near = ({ x, w }) => (head ? Math.abs(px - x - w / 2) <= 6 : px >= x - 2 && px <= x + w + 2);
+    const under = [...boxes.keys()].filter((index) => near(boxes[index]));
+    if (!under.length) return null;
+    scene.spanHits = scene.spanHits || new Map();
+    const key = under.join(" ");
+    if (!scene.spanHits.has(key)) {
+      const spans = under.flatMap((index) => boxes[index].spans);
+      const titles = [...new Set(spans.map((span) => span.title))];
+      const more = titles.length > MOST_TITLES ? [`and ${titles.length - MOST_TITLES} more`] : [];
+      scene.spanHits.set(key, { spans, title: [...titles.slice(0, MOST_TITLES), ...more].join("\n") });
+    }
+    return scene.spanHits.get(key);
   }
 
   function drawGrid(pen, scene, theme) {
@@ -238,5 +306,5 @@
     return pen;
   }
 
-  Object.assign(curves, { readTheme, mainStrokes, rawStrokes, drawStill, drawFront, drawPicture, lineClip, placeMarks });
+  Object.assign(curves, { readTheme, mainStrokes, rawStrokes, drawStill, drawFront, drawPicture, lineClip, placeMarks, placeSpans, spansAt });
 })();

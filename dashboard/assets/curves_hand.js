@@ -26,6 +26,7 @@
       on(over, "pointercancel", () => this.cancel());
       on(over, "pointerleave", (event) => !this.drag && this.leave(event));
       on(over, "dblclick", () => this.reset());
+      on(over, "contextmenu", (event) => this.menu(event));
       on(over, "wheel", (event) => this.wheel(event), { passive: false });
       on(element, "keydown", (event) => this.key(event));
       on(window, "keydown", (event) => event.key === "Escape" && this.drag && this.cancel());
@@ -70,6 +71,7 @@
       if (mark === this.hovered) return;
       this.hovered = mark;
       this.chart.element.classList.toggle("curves-on-mark", Boolean(mark));
+      this.chart.element.classList.toggle("curves-on-span", Boolean(mark && mark.spans));
       this.call("onMarkHover", mark, event);
     }
 
@@ -109,7 +111,7 @@
       this.letGo();
       if (!drag.moved) {
         const at = chart.placeOf(drag.px, drag.py);
-        if (at) this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py));
+        if (at) this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py), chart.markAt(at.px, at.py));
       } else if (drag.pan) this.told(drag.scene.sy2 ? ["x", "y", "y2"] : ["x", "y"]);
       else if (box && (Math.abs(box.x1 - box.x0) >= FLAT || Math.abs(box.y1 - box.y0) >= FLAT)) this.zoomInto(box, drag.scene);
     }
@@ -169,6 +171,11 @@
       this.rest = setTimeout(() => this.told(["x"]), REST);
     }
 
+    menu(event) {
+      const at = this.chart.placeOf(event.offsetX, event.offsetY);
+      if (at && at.inside) this.call("onMenu", at.x, event);
+    }
+
     wheel(event) {
       if (!event.ctrlKey) return;
       const at = this.chart.placeOf(event.offsetX, event.offsetY);
@@ -213,6 +220,7 @@
         "=": () => this.zoomAround(middle, 0.7),
         "-": () => this.zoomAround(middle, 1 / 0.7),
         0: () => this.reset(),
+        Enter: () => chart.cursor !== null && this.call("onEnter", chart.cursor, event),
         Escape: () => {
           if (this.drag) return this.cancel();
           chart.showCursor(null);

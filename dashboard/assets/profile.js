@@ -9,6 +9,8 @@
   const h = (...args) => window.React.createElement(...args);
   const POLL_MS = 500;
   const NONE = "–";
+  /** Letters of a name that is searched for, as in dashboard/panels/profile/links.py. */
+  const LONGEST_SEARCH = 300;
 
   // --- figures as text: to the letter what dashboard/panels/profile/texts.py writes ---------------------------
 
@@ -51,16 +53,39 @@
 
   // --- cells -------------------------------------------------------------------------------------------------
 
-  const address = (trace, range) => "?" + new URLSearchParams({ tab: "timeline", "timeline.trace": trace, "timeline.range": range });
+  /** What the Timeline shows of a place; settings that the place does not have are taken back. */
+  const settings = (place) => ({
+    "timeline.trace": [place.trace],
+    "timeline.range": place.range ? [place.range] : [],
+    "timeline.slice": place.slice ? [place.slice] : [],
+    "timeline.search": place.search ? [place.search] : [],
+  });
+
+  function address(place) {
+    const params = new URLSearchParams({ tab: "timeline" });
+    for (const [name, values] of Object.entries(settings(place))) for (const value of values) params.append(name, value);
+    return "?" + params;
+  }
+
+  /** Where a row is on the Timeline; most are searched for by what they are called. */
+  function placeOf(data, trace, name) {
+    const slice = "@slice" in data ? String(data["@slice"]) : "";
+    const search = "@search" in data ? data["@search"] : slice ? String(name) : "";
+    return { trace, range: data["@at"], slice, search: search.slice(0, LONGEST_SEARCH) };
+  }
 
   /** A link that shows a row on the Timeline; nothing for rows that are nowhere in particular. */
-  function toTimeline(data, linked) {
+  function toTimeline(data, trace, name, linked) {
     if (!data["@at"]) return linked && data["@row"] !== "total" ? h("span", { className: "profile-at" }) : null;
-    return h("a", { className: "profile-at", href: address(data["@trace"], data["@at"]), "data-trace": data["@trace"], "data-range": data["@at"], title: "Show it on the Timeline; of several calls, the longest", "aria-label": "Show on the Timeline" },
+    const place = placeOf(data, trace, name);
+    return h("a", { className: "profile-at", href: address(place), "data-trace": trace, "data-range": place.range, "data-slice": place.slice, "data-search": place.search, title: place.search ? "Show its slices on the Timeline, the longest first" : "Show it on the Timeline; of several slices, the longest", "aria-label": "Show on the Timeline", tabIndex: -1 },
       h("span", { className: "icon", style: { "--icon": "var(--icon-timeline)", "--size": "13px" } }));
   }
 
-  renderers.ProfileName = ({ data, valueFormatted, value, linked }) => h("div", { className: "profile-name" }, toTimeline(data, linked), value === "" ? h("span", { className: "dim" }, "not known") : h("span", {}, valueFormatted || String(value ?? "")));
+  renderers.ProfileName = ({ data, valueFormatted, value, linked, trace, tree, api, node }) => {
+    const name = value === "" ? h("span", { className: "dim" }, "not known") : h("span", {}, valueFormatted || String(value ?? ""));
+    return h("div", { className: "profile-name" + ("@in" in data ? " inside" : "") }, tree ? scope.profileTree.chevron(data, api, node) : null, toTimeline(data, trace, value, linked), name, "@size" in data ? h("span", { className: "size" }, String(data["@size"].toLocaleString("en-US"))) : null);
+  };
   // Of a file's path, what tells frames apart is its end.
   renderers.ProfileFrame = ({ data, value }) => {
     const frame = String(value ?? "");
@@ -104,7 +129,7 @@
     const field = /** @type {HTMLInputElement} */ (event.target);
     if (!field.closest || !field.closest(".profile-search")) return;
     const grid = gridOf(field);
-    if (grid) grid.setGridOption("quickFilterText", field.value);
+    if (grid) scope.profileTree.search(grid, field.value);
   });
 
   // --- links -------------------------------------------------------------------------------------------------
@@ -115,24 +140,53 @@
     return scope.view.values("profile.trace")[0] || (link && link.dataset.trace) || "";
   }
 
-  const showOnTimeline = (trace, range) => scope.view.open("timeline", { "timeline.trace": [trace], "timeline.range": [range || ""] });
+  const showOnTimeline = (place) => scope.view.open("timeline", settings(place));
 
-  function openPage(page) {
+  function openPage(page, row) {
     window.dash_clientside.set_props({ type: "setting", name: "profile:view" }, { value: page });
-    scope.view.update((_params, set) => set("profile.view", [page]), true);
+    scope.view.update((_params, set) => {
+      set("profile.view", [page]);
+      set("profile.row", row ? [row] : []);
+    }, true);
+  }
+
+  /** The page, the trace and the row that the address named last. */
+  let seen = ["", "", ""];
+
+  /** A row belongs to the page and the trace that it was asked for on: elsewhere it is forgotten. */
+  function forgetRow() {
+    const params = scope.view.params();
+    const now = ["view", "trace", "row"].map((name) => params.get(`profile.${name}`) || "");
+    const [page, trace, row] = seen;
+    seen = now;
+    // A trace that the address begins to name is the one that was open before.
+    const moved = page !== now[0] || (trace && trace !== now[1]);
+    if (row && row === now[2] && moved) scope.view.update((_params, set) => set("profile.row", []));
+  }
+
+  document.addEventListener("DOMContentLoaded", () => scope.view.onChange(forgetRow));
+
+  function showLost() {
+    const details = /** @type {HTMLDetailsElement | null} */ (document.getElementById("profile-lost"));
+    if (!details) return;
+    details.open = true;
+    details.scrollIntoView({ block: "nearest" });
+    details.querySelector("summary").focus();
   }
 
   document.addEventListener("click", (event) => {
     const target = /** @type {Element} */ (event.target);
-    const found = target.closest && /** @type {HTMLElement} */ (target.closest(".profile-panel a[data-trace], .profile-panel a[data-page], .profile-columns, .profile-save"));
+    const found = target.closest && /** @type {HTMLElement} */ (target.closest(".profile-panel a[data-trace], .profile-panel a[data-page], .profile-columns, .profile-save, .profile-expand, .profile-to-lost"));
     if (!found) return;
     if (found.classList.contains("profile-columns")) return chooseColumns(found);
     if (found.classList.contains("profile-save")) return save(found);
+    if (found.classList.contains("profile-expand")) return scope.profileTree.toggleAll(gridOf(found), found);
     // A link that is to open elsewhere does.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    if (found.dataset.page) openPage(found.dataset.page);
-    else showOnTimeline(found.dataset.trace, found.dataset.range);
+    if (found.classList.contains("profile-to-lost")) showLost();
+    else if (found.dataset.page) openPage(found.dataset.page, found.dataset.row);
+    else showOnTimeline(found.dataset);
   });
 
   // --- what is going on --------------------------------------------------------------------------------------
@@ -162,18 +216,20 @@
       if (place) place.classList.toggle("busy", !!running);
       return window.dash_clientside.no_update;
     },
-    /** A bar was clicked: shows its step on the Timeline. */
-    profileStep(clicks) {
+    /** A bar or a point was clicked: shows what it stands for on the Timeline. */
+    profilePoint() {
       const [trigger] = window.dash_clientside.callback_context.triggered;
-      const click = clicks.find(Boolean);
+      const click = trigger && trigger.value;
       const point = click && click.points[0];
-      if (trigger && point && point.customdata && point.customdata[0]) {
+      if (point && point.customdata && point.customdata[0]) {
         const { trace } = JSON.parse(trigger.prop_id.slice(0, trigger.prop_id.lastIndexOf(".")));
-        showOnTimeline(trace, point.customdata[0]);
+        const [range, slice] = point.customdata;
+        showOnTimeline({ trace, range, slice });
       }
       return window.dash_clientside.no_update;
     },
   };
+  scope.profileText = { time };
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
     stepscope: Object.assign({}, (window.dash_clientside || {}).stepscope, clientside),
   });

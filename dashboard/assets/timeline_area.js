@@ -149,7 +149,7 @@
       const sorted = [...rows].sort((a, b) => (typeof value(a) === "string" ? value(a).localeCompare(value(b)) : value(a) - value(b)) * (descending ? -1 : 1));
       const head = element("tr");
       for (const [key, label] of columns) {
-        const cell = element("th", "", element("button", "", label));
+        const cell = element("th", typeof rows[0]?.[key] === "string" ? "words" : "", element("button", "", label));
         cell.setAttribute("aria-sort", key === column ? (descending ? "descending" : "ascending") : "none");
         cell.firstElementChild?.addEventListener("click", () => {
           this.sort = { column: key, descending: key === column ? !descending : typeof rows[0]?.[key] !== "string" };

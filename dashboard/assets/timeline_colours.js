@@ -13,6 +13,8 @@
     occupancy: "Occupancy",
     difference: "Difference",
   };
+  /** What became of a name from the first trace to the second, by the mean of its slices. @type {Record<string, string>} */
+  const VERDICTS = { "only in first": "only in the first", "only in second": "only in the second", longer: "longer in the second", shorter: "shorter in the second", same: "much the same" };
   /** Shorter slices have the first colour of the ramp. */
   const SHORTEST_NS = 1000;
   const MOST_ENTRIES = 9;
@@ -20,19 +22,29 @@
   class Colours {
     constructor() {
       this.mode = /** @type {Mode} */ ("name");
-      /** What became of each name in the second trace. @type {Map<string, string> | null} */
+      /** What became of each name in the second trace. @type {Map<string, {verdict: string, means: [number | null, number | null], counts: [number, number]}> | null} */
       this.verdicts = null;
       this.longest = SHORTEST_NS * 10;
+      /** @type {Map<string, number>} */
+      this.categories = new Map();
     }
 
     /** What windows must carry for it. */
     get value() {
-      return this.mode === "occupancy" ? "occupancy" : "";
+      return this.mode === "occupancy" || this.mode === "step" ? this.mode : "";
     }
 
     /** @param {any[]} sources */
     measure(sources) {
       this.longest = Math.max(SHORTEST_NS * 10, ...sources.map((source) => source.summary.longest));
+      // Few categories have colours that are all different; names are too many for that.
+      const categories = [...new Set(sources.flatMap((source) => source.summary.categories))].sort();
+      this.categories = new Map(categories.map((category, place) => [category, place]));
+    }
+
+    /** @param {any} theme @param {string} category */
+    ofCategory(theme, category) {
+      return category ? theme.tint(this.categories.get(category) ?? 0) : theme.unknown;
     }
 
     /**
@@ -41,23 +53,20 @@
      * @returns {(i: number) => string}
      */
     of(theme, source, window) {
-      const { name, category, durations, starts, value, names, categories } = window;
+      const { name, category, durations, value, names, categories } = window;
       switch (this.mode) {
         case "category": {
-          const table = categories.map((/** @type {string} */ text) => theme.colour(text || "no category"));
+          const table = categories.map((/** @type {string} */ text) => this.ofCategory(theme, text));
           return (i) => table[category[i]];
         }
         case "step":
-          return (i) => {
-            const step = stepAt(source.summary.steps, starts[i]);
-            return step < 0 ? theme.unknown : theme.tint(source.summary.steps[step][0]);
-          };
+          return (i) => (value && value[i] >= 0 && source.summary.steps[value[i]] ? theme.tint(source.summary.steps[value[i]][0]) : theme.unknown);
         case "duration":
           return (i) => theme.ramp(this.shareOf(durations[i]));
         case "occupancy":
           return (i) => (value && value[i] >= 0 ? theme.ramp(value[i] / 100) : theme.unknown);
         case "difference": {
-          const table = names.map((/** @type {string} */ text) => theme.verdicts[this.verdicts?.get(text) || "same"]);
+          const table = names.map((/** @type {string} */ text) => theme.verdicts[this.verdicts?.get(text)?.verdict || "same"]);
           return (i) => table[name[i]];
         }
         default: {
@@ -82,14 +91,14 @@
     legend(theme, windows) {
       if (this.mode === "duration") return { ramp: [`${timeline.format.duration(SHORTEST_NS, 1)} and less`, timeline.format.duration(this.longest, 2)] };
       if (this.mode === "occupancy") return { ramp: ["0 %", "100 %"], entries: [[theme.unknown, "not known"]] };
-      if (this.mode === "difference") return { entries: Object.entries(theme.verdicts).map(([word, colour]) => [colour, word]) };
+      if (this.mode === "difference") return { entries: Object.entries(theme.verdicts).map(([word, colour]) => [colour, VERDICTS[word]]) };
       if (this.mode !== "category") return {};
       /** @type {Map<string, number>} */
       const seen = new Map();
       for (const window of windows) for (const category of window.categories) seen.set(category, (seen.get(category) || 0) + 1);
       const words = [...seen.keys()].sort();
       /** @type {[string, string][]} */
-      const entries = words.slice(0, MOST_ENTRIES).map((word) => [theme.colour(word || "no category"), word || "no category"]);
+      const entries = words.slice(0, MOST_ENTRIES).map((word) => [this.ofCategory(theme, word), word || "no category"]);
       if (words.length > MOST_ENTRIES) entries.push(["transparent", `${words.length - MOST_ENTRIES} more`]);
       return { entries };
     }
@@ -131,5 +140,5 @@
   }
 
   timeline.Colours = Colours;
-  timeline.colours = { MODES, stepAt, showLegend };
+  timeline.colours = { MODES, VERDICTS, stepAt, showLegend };
 })();

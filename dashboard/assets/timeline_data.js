@@ -111,6 +111,8 @@
       this.onLoad = onLoad;
       this.onError = onError;
       this.offset = 0;
+      /** Its steps on the curves of its run, see curve_profiled.js. @type {Promise<any>} */
+      this.joined = Promise.resolve(null);
       /** Place among the traces of the view. */
       this.place = 0;
       /** What windows carry for colours beside names: "" or "occupancy". */

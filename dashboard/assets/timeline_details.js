@@ -244,14 +244,22 @@
     context.fillRect(0, height - 1, width, 1);
   }
 
-  /** @param {any} slice @param {string} mode what slices are coloured by */
-  function tooltip(slice, mode) {
+  /** What became of a name from the first trace to the second. @param {any} found of the colours' verdicts */
+  function changeOf({ verdict, means: [first, second], counts }) {
+    const { duration, integer } = timeline.format;
+    const both = first && second !== null ? `mean ${duration(first)} → ${duration(second)} (${second >= first ? "+" : ""}${((100 * (second - first)) / first).toFixed(1)} %), ` : "";
+    return `${timeline.colours.VERDICTS[verdict]}: ${both}${integer(counts[0])} → ${integer(counts[1])} slices`;
+  }
+
+  /** @param {any} slice @param {any} colours what slices are coloured by */
+  function tooltip(slice, { mode, verdicts }) {
     const { duration, integer } = timeline.format;
     const known = mode === "occupancy" ? (slice.value >= 0 ? ` · ${slice.value.toFixed(0)} % occupancy` : " · occupancy not known") : "";
     return [
       element("div", "timeline-tip-name", slice.name),
       element("div", "timeline-tip-facts", element("b", "", duration(slice.duration)), slice.category ? ` · ${slice.category}` : "", known),
       element("div", "timeline-tip-lane", laneName(slice.source, slice.lane)),
+      mode === "difference" && verdicts?.has(slice.name) ? element("div", "timeline-tip-facts", changeOf(verdicts.get(slice.name))) : null,
       slice.count > 1
         ? element("div", "timeline-tip-merged", `The longest of ${integer(slice.count)} slices here; zoom in to part them`)
         : null,
@@ -261,7 +269,7 @@
   /** @param {{start: number, end: number, cause: string}} gap */
   function gapTip(gap) {
     return [
-      element("div", "timeline-tip-name", `Idle: ${gap.cause}`),
+      element("div", "timeline-tip-name", `Idle: ${timeline.causeWords(gap.cause)}`),
       element("div", "timeline-tip-facts", element("b", "", timeline.format.duration(gap.end - gap.start))),
       element("div", "timeline-tip-lane", CAUSES[timeline.causeKey(gap.cause)]),
     ];

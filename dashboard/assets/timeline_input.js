@@ -103,8 +103,11 @@
         drag.moved = true;
         if (["pan", "box", "minimap"].includes(drag.kind)) panel.viewport.remember(performance.now());
       }
-      if (drag?.moved) dragTo(at);
-      else panel.point(at);
+      if (drag?.moved) {
+        panel.hover = null;
+        panel.tip.hide();
+        dragTo(at);
+      } else panel.point(at);
       if (!drag) canvas.style.cursor = cursorOf(at, event);
     }, options);
 

@@ -62,7 +62,7 @@
         ...group.lanes.map((/** @type {number} */ index) => {
           const lane = summary.lanes[index];
           const label = summary.lane_labels[index];
-          return { type: "lane", key: keyed(`${parent}/l:${stable(label)}`), parent, label, full: `${group.title} · ${label}`, kind: lane.kind,
+          return { type: "lane", key: keyed(`${parent}/l:${stable(label)}`), parent, label, full: `${group.short} · ${label}`, kind: lane.kind,
             title: `${lane.process} › ${lane.name} (process ${lane.pid}, thread ${lane.tid})`, lane: index, counter: -1, depths: lane.depths, foldable: lane.depths > 1 };
         }),
         ...group.counters.map((/** @type {number} */ index) => {
@@ -107,7 +107,7 @@
     for (const { entry, source } of choices.orderedPins(pins)) place(entry, source, true);
     for (const { source, groups } of all) {
       if (sources.length > 1) {
-        const label = `${source.summary.run} · ${source.summary.label}`;
+        const label = `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`;
         const trace = { type: "trace", key: `t:${source.place}`, parent: "", label, full: label, title: source.summary.id, kind: "trace", lane: -1, counter: -1, depths: 0, foldable: true };
         if (place(trace, source, false).folded) continue;
       }

@@ -5,6 +5,7 @@
   const timeline = (root.timeline = root.timeline || {});
 
   const MIN_GAP_TEXT = 70;
+  const WAITING = /delay|dependency|gap/;
 
   class Overlays {
     constructor() {
@@ -60,12 +61,12 @@
       const height = band.height - 2 * LANE_PAD;
       const cause = answer.causes[answer.cause[i]];
       context.fillStyle = theme.causes[timeline.causeKey(cause)];
-      context.globalAlpha = theme.dark ? 0.3 : 0.22;
+      context.globalAlpha = (theme.dark ? 0.3 : 0.22) * Math.max(answer.share[i], 0.3);
       context.fillRect(x0, y, x1 - x0, height);
       context.globalAlpha = 1;
       if (x1 - x0 < MIN_GAP_TEXT) continue;
       context.fillStyle = theme.dimmed;
-      const text = timeline.text.fit(context, `idle: ${cause} · ${timeline.format.duration(answer.end[i] - answer.start[i], 3)}`, x1 - x0 - 10);
+      const text = timeline.text.fit(context, `idle: ${timeline.causeWords(cause)} · ${timeline.format.duration(answer.end[i] - answer.start[i], 3)}`, x1 - x0 - 10);
       if (text) context.fillText(text, x0 + 5, y + Math.min(height / 2, 9));
     }
   }
@@ -75,27 +76,29 @@
     const { context, theme, left, width } = scene;
     context.lineWidth = 1.2;
     context.strokeStyle = context.fillStyle = theme.critical;
-    let last = /** @type {{x: number, y: number} | null} */ (null);
+    const inside = (/** @type {number} */ x) => Math.min(Math.max(x, left - 4), width + 4);
     for (let i = 0; i < answer.start.length; i += 1) {
-      const slice = { lane: answer.lane[i], depth: answer.depth[i], start: answer.start[i], duration: answer.end[i] - answer.start[i] };
-      const at = slice.lane < 0 ? null : timeline.geometry.slicePlace(scene, slice, source);
-      if (!at || at.band.pinned !== pinned) continue;
-      const x0 = Math.max(at.x0, left - 4);
-      const x1 = Math.min(Math.max(at.x1, at.x0 + 1.5), width + 4);
-      const y = at.y + at.height;
-      if (last && Math.abs(last.y - y) > 2 && at.x0 >= left - 4 && at.x0 <= width + 4) {
-        context.globalAlpha = 0.55;
-        context.beginPath();
-        context.moveTo(last.x, last.y);
-        context.lineTo(x0, y);
-        context.stroke();
-        context.globalAlpha = 1;
+      const [start, end] = [answer.start[i], answer.end[i]];
+      const at = timeline.geometry.slicePlace(scene, { lane: answer.lane[i], depth: answer.depth[i], start, duration: end - start }, source);
+      if (!at || at.band.pinned !== pinned || at.x1 < left || at.x0 > width) continue;
+      if (!WAITING.test(answer.bounds[answer.bound[i]])) {
+        context.fillRect(inside(at.x0), at.y + at.height - 2.5, Math.max(inside(at.x1) - inside(at.x0), 1.5), 3);
+        continue;
       }
-      last = { x: x1, y };
-      if (x1 > x0) context.fillRect(x0, y - 2.5, Math.max(x1 - x0, 1.5), 3);
+      // Nothing of the path runs: it goes from where it came to what was waited for.
+      const from = timeline.geometry.slicePlace(scene, { lane: answer.origin_lane[i], depth: answer.origin_depth[i], start, duration: 0 }, source);
+      if (!from || from.band.pinned !== pinned) continue;
+      context.globalAlpha = 0.6;
+      context.beginPath();
+      context.moveTo(from.x0, from.y + from.height - 1);
+      context.lineTo(timeline.geometry.xOf(scene, end + source.offset), at.y + at.height - 1);
+      context.stroke();
+      context.globalAlpha = 1;
     }
   }
 
+  /** A cause as people say it: "host wait". @param {string} cause */
+  timeline.causeWords = (cause) => cause.replace(/_/g, " ");
   /** A cause as the theme knows it. @param {string} cause */
   timeline.causeKey = (cause) => (/host/.test(cause) ? "host" : /kernel/.test(cause) ? "kernel" : "other");
   timeline.Overlays = Overlays;

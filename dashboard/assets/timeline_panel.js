@@ -179,6 +179,8 @@
       const source = new timeline.data.Source(this.settings.api, summary, () => this.changed(), (/** @type {string} */ m) => this.notify(m));
       source.place = this.sources.length;
       source.carry(this.colours.value);
+      // Where the trace's steps are on the curves of its run; nothing where that cannot be known.
+      source.joined = root.curves.stepsOf(source.id).catch(() => null);
       this.sources = [...this.sources, source];
       this.colours.measure(this.sources);
       return source;
@@ -555,6 +557,7 @@
 
     /** @param {{x: number, y: number}} at @param {{x: number, y: number}} page @returns {boolean} whether a menu was opened */
     menuAt(at, page) {
+      this.tip.hide();
       const band = this.bandAt(at);
       const found = timeline.geometry.sliceAt(this.scene, at.x, at.y);
       if (found && at.y >= this.scene.pinTop) timeline.sliceMenu(this, found, page);

@@ -132,7 +132,7 @@
     size.stepped.forEach((source, row) => {
       context.font = `400 11px ${theme.font}`;
       context.fillStyle = theme.dimmed;
-      const label = scene.sources.length > 1 ? `Steps of ${source.place + 1}: ${source.summary.run}` : "Steps";
+      const label = scene.sources.length > 1 ? `${source.place + 1} · ${source.summary.label}` : "Steps";
       context.fillText(timeline.text.fit(context, label, left - 20), 10, MINIMAP_HEIGHT + (row + 0.5) * STEPS_HEIGHT + 0.5);
     });
     context.fillStyle = theme.border;
@@ -162,7 +162,8 @@
       context.fillRect(x0 + 0.5, y + 3, Math.max(x1 - x0 - 1, 1), height - 6);
       context.globalAlpha = 1;
       context.fillStyle = theme.border;
-      context.fillRect(Math.round(x0), y, 1, lines ? scene.height - y : height);
+      context.fillRect(Math.round(x0), y, 1, height);
+      if (lines) context.fillRect(Math.round(x0), scene.pinTop, 1, scene.height - scene.pinTop);
       const from = Math.max(x0, left) + 6;
       const room = Math.min(x1, width) - from - 6;
       const long = `Step ${number} · ${timeline.format.duration(length, 3)}`;

@@ -6,6 +6,8 @@
 
   /** Hues (degrees, OKLCH) that stay apart from their neighbours for most eyes; red is left to errors. */
   const HUES = [255, 165, 60, 310, 205, 95, 340, 140, 280, 75, 225, 185, 40, 295, 120, 240];
+  /** Hues for few things that stand beside one another, the most different first. */
+  const TINT_HUES = [255, 60, 150, 320, 205, 95, 25, 285, 180, 345, 120, 230];
   const LIGHT = { lightness: 0.815, chroma: 0.088 };
   const DARK = { lightness: 0.5, chroma: 0.088 };
 
@@ -90,6 +92,7 @@
       oklch(lightness, chroma, hue),
       oklch(lightness + (dark ? 0.07 : -0.055), chroma + 0.018, hue + 8),
     ]);
+    const tints = TINT_HUES.map((hue) => oklch(lightness, chroma + 0.012, hue));
     /** @type {Map<string, string>} */
     const known = new Map();
     const colour = (/** @type {string} */ name) => {
@@ -127,7 +130,7 @@
       },
       causes: { host: strong(55), kernel: strong(205), other: dark ? "#7d828a" : "#9aa3ad" },
       critical: dark ? "#ff6b6b" : "#d6336c",
-      tint: (place) => palette[(((place * 6) % palette.length) + palette.length) % palette.length],
+      tint: (place) => tints[((place % tints.length) + tints.length) % tints.length],
       kinds: {
         host: strong(255),
         device: strong(150),

@@ -26,7 +26,7 @@
     about(at) {
       const { panel } = this;
       const { details, geometry } = timeline;
-      if (panel.hover) return details.tooltip(panel.hover, panel.colours.mode);
+      if (panel.hover) return details.tooltip(panel.hover, panel.colours);
       if (at.y < panel.scene.pinTop) return null;
       const band = panel.bandAt(at);
       if (!band) return null;

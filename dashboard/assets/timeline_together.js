@@ -6,6 +6,8 @@
 
   /** Comparing more would leave no room for any. */
   const MOST = 8;
+  /** Characters of a name that windows carry. */
+  const WINDOW_NAME = 160;
   const ALIGNMENTS = { start: "Beginnings", step: "A step", clock: "Wall clock", collectives: "Collectives" };
 
   class Together {
@@ -100,8 +102,9 @@
       if (asked !== this.asked) return;
       if (collectives.status === "fulfilled") this.collectives = collectives.value;
       if (differences.status === "fulfilled" && differences.value) {
-        const { name, verdict } = differences.value;
-        panel.colours.verdicts = new Map(name.map((/** @type {string} */ each, /** @type {number} */ i) => [each, verdict[i]]));
+        const { name, verdict, mean, count } = differences.value;
+        panel.colours.verdicts = new Map(name.map((/** @type {string} */ each, /** @type {number} */ i) =>
+          [each.slice(0, WINDOW_NAME), { verdict: verdict[i], means: [mean[0][i], mean[1][i]], counts: [count[0][i], count[1][i]] }]));
       }
       panel.sourcesChanged();
     }
@@ -159,6 +162,7 @@
             root.popover.close();
             this.add(t.id);
           }, "menu-entry");
+          entry.setAttribute("aria-label", `${t.run} · ${t.label}`);
           return entry;
         }), found.length ? "" : element("p", "timeline-none", "No other trace of that name"));
       };
@@ -177,6 +181,13 @@
       const notes = this.notes.map((note) => element("p", "timeline-none", note));
       const parts = [
         ...(panel.sources.length > 1 ? [element("div", "timeline-box-head", "Aligned by"), ways, ...notes] : []),
+        ...(panel.colours.verdicts ? [element("div", "timeline-box-row", button("Colour differences", "Colour slices by what became of them in the second trace", () => {
+          root.popover.close();
+          panel.setColour("difference");
+        }), button("Table of differences", "Both traces compared in the Profile panel", () => {
+          root.popover.close();
+          root.view.open("profile", { "profile.trace": [here[1]], "profile.before": [here[0]], "profile.view": ["diff"] });
+        }))] : []),
         element("div", "timeline-box-head", "Add a trace below"),
         ...(beside.length ? [button(`All ${beside.length + 1} of this folder`, "The ranks of one job write into one folder", () => {
           root.popover.close();

@@ -101,7 +101,9 @@
       }],
     ];
     if (panel.sources.length > 1) entries.push([`Align all traces at step ${number}`, () => panel.together.alignBy("step", number)]);
-    entries.push([`Show step ${number} on the curves`, () => root.curves.showTraceStep(source.id, number).then((/** @type {string} */ problem) => problem && panel.notify(problem, "info"))]);
+    const joined = await source.joined;
+    const found = joined?.steps.find((/** @type {any[]} */ one) => one[3] === number);
+    if (found && joined.runs.length) entries.push([`Show step ${found[0]} on the curves of ${joined.runs[0]}`, () => root.curves.showStep(joined.runs[0], found[0])]);
     root.popover.menu(panel.canvas, `Step ${number}`, entries, { left: at.x, top: at.y, bottom: at.y });
   }
 

@@ -16,6 +16,7 @@ from dashboard.live import Live
 from dashboard.panels.charts import utc_offset
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, View, decode
+from dashboard.traces.sources import has_traces
 from summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
@@ -77,7 +78,8 @@ def curve_routes(
 
     @routes.post("/curves")
     def curves(body: Body) -> Response:
-        """Charts as `dashboard.binary` writes them: "revision" and "charts" by key, without those that did not change.
+        """Charts as `dashboard.binary` writes them: "revision", "traces" (whether the log directory has any) and
+        "charts" by key, without those that did not change.
 
         Each is what `dashboard.curves.chart.chart` gives, with its "version".
         """
@@ -104,7 +106,7 @@ def curve_routes(
                 # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
                 raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
                 found[wanted.key] = made | {"version": version, "raw_version": raw, "points": wanted.points}
-        body = pack.body({"revision": snapshot.revision, "charts": found})
+        body = pack.body({"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found})
         return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
 
     return routes

@@ -49,13 +49,15 @@ class CurveParameters:
         """Visible parts of cards, zoomed or typed: see ``assets/curve_cards.js``."""
         self.marks: Final = names(f"{panel}.marks")
         """Places of the measuring marks A and B on the horizontal axis."""
+        self.profiled: Final = flag(f"{panel}.profiled", True)
+        """Whether the steps that traces cover are shaded: see ``assets/curve_profiled.js``."""
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
         """All of them."""
         return (
             self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.ranges,
-            self.marks,
+            self.marks, self.profiled,
         )  # fmt: skip
 
     def of(self, view: View, utc_offset: float) -> CurveSettings:

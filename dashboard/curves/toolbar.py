@@ -9,6 +9,7 @@ from dashboard.controls import segmented, setting_id, switch
 from dashboard.curves.settings import CurveParameters
 from dashboard.icons import icon
 from dashboard.state import View
+from dashboard.traces.sources import has_traces
 from summary.snapshot import SCALARS, Snapshot
 
 MOST_AXIS_TAGS: Final = 2_000
@@ -39,6 +40,7 @@ def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) 
         ),
         scale_control(parameters, view),
         switch(parameters.outliers, view, "Ignore outliers"),
+        *([switch(parameters.profiled, view, "Profiled steps")] if has_traces(snapshot) else []),
         html.Div(
             [
                 best_control(parameters, view),

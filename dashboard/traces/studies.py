@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_STUDIES: Final = 4
+MOST_STUDIES: Final = 8
 """Traces whose facts are kept; facts can take as much memory as their trace."""
 MOST_RESULTS: Final = 64
 """Results kept of each."""

@@ -66,6 +66,7 @@ class AnalyzeVerb:
         """
         from profiler.analysis.condition import parse
         from profiler.analysis.facts import Facts
+        from profiler.analysis.report import by_rank
         from profiler.traces import load_trace
 
         condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
@@ -73,7 +74,7 @@ class AnalyzeVerb:
         paths: list[str] = arguments.trace
         traces = [Facts(load_trace(path)) for path in paths]
         before = Facts(load_trace(arguments.before)) if arguments.before is not None else None
-        ranks = _ranks(traces)
+        ranks = by_rank(traces, lambda facts: facts)
         tables = [
             {name: _table(facts, name, before, ranks) for name in names if not _is_shared(name)} for facts in traces
         ]
@@ -116,17 +117,6 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
             reason = f"it needs {needs[name]}" if name in needs else f"expected one of {', '.join(available)}"
             raise UserError(f"--table {name}: there is no such table; {reason}.")
     return chosen
-
-
-def _ranks(traces: "Sequence[Facts]") -> "dict[int, Facts]":
-    """Traces by rank: the rank that each states, or their order where these are not all stated and distinct."""
-    from profiler.analysis.ranks import rank_of
-
-    stated = [rank_of(facts) for facts in traces]
-    known = [rank for rank in stated if rank is not None]
-    if len(set(known)) == len(traces):
-        return dict(sorted(zip(known, traces, strict=True)))
-    return dict(enumerate(traces))
 
 
 def _table(facts: "Facts | None", name: str, before: "Facts | None", ranks: "Mapping[int, Facts]") -> "pl.DataFrame":

@@ -17,7 +17,7 @@ left out; parts of slices outside the stretch are cut off.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,22 @@ Bound = Literal["host", "launch_delay", "kernel", "memory", "communication", "ke
 BOUNDS: Final[tuple[Bound, ...]] = get_args(Bound)
 _WAITS: Final = re.compile(r"(cuda|cu|hip)\w*Synchronize$", re.I)
 _WHOLE_DEVICE: Final = re.compile(r"(Device|Ctx|Context)Synchronize", re.I)
+
+
+class Path(NamedTuple):
+    """The parts of a critical path in order of time, as parallel columns; neighbouring parts of one slice are one."""
+
+    bound: NDArray[np.int64]
+    """Indices into `BOUNDS`."""
+    slice: NDArray[np.int64]
+    """What the part belongs to: of a delay, a gap or a dependency the slice that it led to."""
+    origin: NDArray[np.int64]
+    """The slice at whose start or end the part begins."""
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    """When the path goes on: after a dependency, which takes no time of its own, when it had been met."""
+    weight: NDArray[np.int64]
+    """Nanoseconds that count; 0 for dependencies."""
 
 
 @dataclass
@@ -80,10 +96,29 @@ def _longest(
     return length, edge
 
 
-def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataFrame":
-    """The critical path of a step, or of the whole trace, in order of time.
+def path_of(trace: Trace | Facts, *, step: int | None = None) -> Path:
+    """The critical path of a step, or of the whole trace, as columns.
 
-    A step is what the host did between its marks, with all that was launched there.
+    A step is what the host did between its marks, with all that was launched there, as in
+    HolisticTraceAnalysis' ``critical_path_analysis(annotation="ProfilerStep", instance_id=...)``.
+
+    Raises:
+        ValueError: the trace has no such step.
+    """
+    facts = facts_of(trace)
+    begin, end = _stretch(facts, step)
+    host = _host_slices(facts, begin, end)
+    device = _device_part(facts, host)
+    graph = _Graph()
+    times = _node_times(facts)
+    _add_threads(graph, facts, host, device, times)
+    _add_streams(graph, facts, device)
+    _add_waits(graph, facts, host, device, times)
+    return _walk(graph, times)
+
+
+def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataFrame":
+    """The critical path of a step, or of the whole trace, in order of time; see `path_of`.
 
     Columns: bound ("host", "launch_delay", "kernel", "memory", "communication", "kernel_gap", "dependency"), name
     (text, of the slice), slice, start_ns, duration_ns (int64; 0 for dependencies). Neighbouring parts of one slice
@@ -95,28 +130,15 @@ def critical_path(trace: Trace | Facts, *, step: int | None = None) -> "pl.DataF
     import polars as pl
 
     facts = facts_of(trace)
-    begin, end = _stretch(facts, step)
-    host = _host_slices(facts, begin, end)
-    device = _device_part(facts, host)
-    graph = _Graph()
-    times = _node_times(facts)
-    _add_threads(graph, facts, host, device, times)
-    _add_streams(graph, facts, device)
-    _add_waits(graph, facts, host, device, times)
-    rows = _walk(graph, times)
-    frame = pl.DataFrame(
-        rows,
-        schema={"bound": pl.Int64, "slice": pl.Int64, "start_ns": pl.Int64, "duration_ns": pl.Int64},
-        orient="row",
-    )
-    names = [facts.trace.names[int(facts.trace.name_id[index])] for index in frame["slice"].to_list()]
-    bounds = [BOUNDS[index] for index in frame["bound"].to_list()]
-    return frame.select(
-        pl.Series("bound", bounds, dtype=pl.String),
-        pl.Series("name", names, dtype=pl.String),
-        "slice",
-        "start_ns",
-        "duration_ns",
+    path = path_of(facts, step=step)
+    return pl.DataFrame(
+        {
+            "bound": pl.Series([BOUNDS[index] for index in path.bound.tolist()], dtype=pl.String),
+            "name": pl.Series(facts.names_of(path.slice), dtype=pl.String),
+            "slice": path.slice,
+            "start_ns": path.start,
+            "duration_ns": path.weight,
+        }
     )
 
 
@@ -265,29 +287,29 @@ def _stream_waits(
             target.append(2 * int(device.slice[first]))
 
 
-def _walk(graph: _Graph, times: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
-    """The longest path's edges, in order, as (bound, slice, start, duration)."""
+def _walk(graph: _Graph, times: NDArray[np.int64]) -> Path:
+    """The longest path's edges, in order, neighbours of one slice and bound as one."""
     source, target = np.concatenate(graph.source), np.concatenate(graph.target)
     weight, bound = np.concatenate(graph.weight), np.concatenate(graph.bound)
     slices = np.concatenate(graph.slice)
     forward = np.flatnonzero(times[source] <= times[target])
-    if not len(forward):
-        return []
     source, target, weight, bound, slices = (column[forward] for column in (source, target, weight, bound, slices))
     order = np.argsort(_order(source, target, times)[target], kind="stable")
     length, edge = _longest(source[order], target[order], weight[order], len(times))
-    rows: list[tuple[int, int, int, int]] = []
-    node = int(np.argmax(length))
-    while (index := int(edge[node])) >= 0:
-        chosen = int(order[index])
-        node = int(source[chosen])
-        key = (int(bound[chosen]), int(slices[chosen]))
-        taken = int(weight[chosen])
-        if rows and rows[-1][:2] == key:
-            rows[-1] = (*key, int(times[node]), rows[-1][3] + taken)
-        else:
-            rows.append((*key, int(times[node]), taken))
-    return [row for row in reversed(rows) if row[3] or BOUNDS[row[0]] == "dependency"]
+    backwards: list[int] = []
+    node = int(np.argmax(length)) if len(forward) else -1
+    while node >= 0 and (index := int(edge[node])) >= 0:
+        backwards.append(int(order[index]))
+        node = int(source[backwards[-1]])
+    edges = np.array(backwards[::-1], np.int64)
+    bounds, blamed = bound[edges], slices[edges]
+    changes = np.flatnonzero((np.diff(bounds) != 0) | (np.diff(blamed) != 0)) + 1
+    first = np.concatenate([[0], changes])[: len(edges)].astype(np.int64)
+    last = np.concatenate([changes, [len(edges)]])[: len(edges)].astype(np.int64) - 1
+    taken = np.add.reduceat(weight[edges], first) if len(edges) else edges
+    keep = (taken > 0) | (bounds[first] == BOUNDS.index("dependency"))
+    first, last = edges[first[keep]], edges[last[keep]]
+    return Path(bound[first], slices[first], source[first] // 2, times[source[first]], times[target[last]], taken[keep])
 
 
 def _order(source: NDArray[np.int64], target: NDArray[np.int64], times: NDArray[np.int64]) -> NDArray[np.int64]:

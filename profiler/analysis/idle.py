@@ -1,10 +1,11 @@
 """Why streams wait."""
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, Scope, facts_of
+from profiler.analysis.facts import Device, Facts, Scope, facts_of
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -12,9 +13,80 @@ if TYPE_CHECKING:
 
 Cause = Literal["host_wait", "kernel_wait", "other"]
 CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
+Of = Literal["stream", "device"]
 BACK_TO_BACK_NS: Final = 30_000
 """A gap shorter than this is the cost of starting a kernel. HolisticTraceAnalysis' default is 30, which its
 documentation calls nanoseconds; its traces are in microseconds, and so is the comparison."""
+
+
+class Gaps(NamedTuple):
+    """Gaps between activities of streams, or of whole devices, as parallel columns in order of device, stream and time.
+
+    A gap of a stream is negative where activities overlap; devices have only those in which nothing ran.
+    """
+
+    of: Of
+    device: NDArray[np.int64]
+    stream: NDArray[np.int64]
+    """-1 for gaps of a whole device."""
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    cause: NDArray[np.int64]
+    """Indices into `CAUSES`."""
+    slice: NDArray[np.int64]
+    """The activity after the gap."""
+
+    @property
+    def duration(self) -> NDArray[np.int64]:
+        """Nanoseconds each."""
+        return self.end - self.start
+
+
+def idle_gaps(
+    trace: Trace | Facts,
+    *,
+    of: Of = "stream",
+    scope: Scope = "complete",
+    back_to_back_ns: int = BACK_TO_BACK_NS,
+) -> Gaps:
+    """The gaps before activities and their causes, as `idle_time` defines them.
+
+    Of a device: when nothing runs on any of its streams, each time with the cause by the activity that ends it.
+    """
+    facts = facts_of(trace)
+    every, first = _activities(facts, scope, of)
+    previous = every.end.copy()
+    if of == "device":
+        # The latest end so far, by counting each device's ends from its own base.
+        base = np.cumsum(first) * (int(np.ptp(previous)) + 1) if len(previous) else previous
+        previous = np.maximum.accumulate(previous + base) - base
+    previous = np.concatenate([[0], previous[:-1]])[: len(first)].astype(np.int64)
+    launched = np.where(every.launch >= 0, facts.trace.start_ns[np.maximum(every.launch, 0)], np.iinfo(np.int64).min)
+    gap = every.start - previous
+    cause = np.where(launched > previous, 0, np.where(gap < back_to_back_ns, 1, 2))
+    keep = ~first & (gap > 0) if of == "device" else ~first
+    return Gaps(
+        of,
+        every.device[keep],
+        every.stream[keep] if of == "stream" else np.full(int(keep.sum()), -1, np.int64),
+        previous[keep],
+        every.start[keep],
+        cause[keep],
+        every.slice[keep],
+    )
+
+
+def _activities(facts: Facts, scope: Scope, of: Of = "stream") -> tuple[Device, NDArray[np.bool_]]:
+    """Activities that count, by stream or device and start, and which of them come first there."""
+    every = facts.device(scope)
+    busy = every.where(every.of("kernel", "memcpy", "memset", "communication"))
+    # They are in order of start, which a stable sort by stream keeps.
+    stream = busy.stream if of == "stream" else np.zeros(len(busy.slice), np.int64)
+    order = np.lexsort((stream, busy.device))
+    busy, stream = busy.where(order), stream[order]
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (busy.device[1:] != busy.device[:-1]) | (stream[1:] != stream[:-1])
+    return busy, first
 
 
 def idle_time(
@@ -37,25 +109,17 @@ def idle_time(
     import polars as pl
 
     facts = facts_of(trace)
-    every = facts.device(scope)
-    busy = np.flatnonzero(every.of("kernel", "memcpy", "memset", "communication"))
-    # They are in order of start, which a stable sort by stream keeps.
-    order = busy[np.lexsort((every.stream[busy], every.device[busy]))]
-    device, stream = every.device[order], every.stream[order]
-    start, end, launch = every.start[order], every.end[order], every.launch[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (device[1:] != device[:-1]) | (stream[1:] != stream[:-1])
-    previous = np.zeros(len(order), np.int64)
-    previous[1:] = end[:-1]
-    launched = np.where(launch >= 0, facts.trace.start_ns[np.maximum(launch, 0)], np.iinfo(np.int64).min)
-    gap = np.where(first, 0, start - previous)
-    cause = np.where(launched > previous, 0, np.where(gap < back_to_back_ns, 1, 2))
-    cause = np.where(first, 2, cause)
-    streams = np.flatnonzero(first)
-    group = (np.cumsum(first) - 1) * len(CAUSES) + cause
-    size = len(streams) * len(CAUSES)
+    every, first = _activities(facts, scope)
+    gaps = idle_gaps(facts, scope=scope, back_to_back_ns=back_to_back_ns)
+    device, stream = every.device[first], every.stream[first]
+    stream_of = (np.cumsum(first) - 1)[~first]
+    other = CAUSES.index("other")
+    # Each stream has a row of "other", be it empty: its first activity has no gap before it.
+    group = np.concatenate([stream_of * len(CAUSES) + gaps.cause, np.arange(len(device)) * len(CAUSES) + other])
+    size = len(device) * len(CAUSES)
+    counts = np.bincount(group[: len(gaps.start)], minlength=size)
     idle = np.zeros(size, np.int64)
-    np.add.at(idle, group, gap)
+    np.add.at(idle, group[: len(gaps.start)], gaps.duration)
     found = np.flatnonzero(np.bincount(group, minlength=size))
     of_stream = found // len(CAUSES)
     whole = idle.reshape(-1, len(CAUSES)).sum(axis=1)[of_stream]
@@ -63,11 +127,11 @@ def idle_time(
         percent = 100 * idle[found] / whole
     return pl.DataFrame(
         {
-            "device": device[streams][of_stream],
-            "stream": stream[streams][of_stream],
+            "device": device[of_stream],
+            "stream": stream[of_stream],
             "cause": pl.Series([CAUSES[each] for each in (found % len(CAUSES)).tolist()], dtype=pl.String),
             "idle_ns": idle[found],
-            "gaps": np.bincount(group[~first], minlength=size)[found],
+            "gaps": counts[found],
             "percent": pl.Series(
                 [value if total else None for value, total in zip(percent.tolist(), whole.tolist(), strict=True)],
                 dtype=pl.Float64,

@@ -1,6 +1,8 @@
 """Kernels: how often, how long, how well they fill the device."""
 
-from typing import TYPE_CHECKING, Final
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 import numpy as np
 
@@ -42,12 +44,80 @@ def uses_tensor_cores(name: str) -> bool:
     return any(part in name for part in _TENSOR_CORES) or any(part in name for part in _NEWER_TENSOR_CORES)
 
 
-def kernels(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
-    """Kernels by name, communication included, longest total first.
+KernelKey = Literal["name", "stem", "category"]
+Category = Literal[
+    "communication", "attention", "convolution", "matmul", "normalisation", "reduction", "elementwise", "other"
+]
+_CATEGORIES: Final[tuple[tuple[Category, re.Pattern[str]], ...]] = (
+    ("communication", re.compile(r"nccl|rccl|oneccl")),
+    ("attention", re.compile(r"flash|fmha|attention|attn|sdpa")),
+    ("convolution", re.compile(r"conv(?!ert)|implicit_gemm|winograd|wgrad|dgrad|fprop|im2col|col2im")),
+    ("matmul", re.compile(r"gemm|gemv|matmul|cutlass|cublas|nvjet|splitk|^cijk_|dot_kernel")),
+    ("normalisation", re.compile(r"norm(?!al_)|bn_(fw|bw)|softmax")),
+    ("reduction", re.compile(r"reduc|triton_(red|per)_|welford|argm(ax|in)|cum(sum|prod)|devicescan|_sum\b")),
+    (
+        "elementwise",
+        re.compile(r"elementwise|pointwise|triton_poi_|multi_tensor_apply|eigenmetakernel|fill|copy|cast|dropout|relu"),
+    ),
+)
+"""Parts of kernels' names in lower case; the first that is found counts."""
+_ANONYMOUS: Final = "(anonymous namespace)"
+
+
+@lru_cache(maxsize=65_536)
+def kernel_category(name: str) -> Category:
+    """What a kernel is for, judged by its name: a guess, as nothing in a trace states it.
+
+    Softmax counts as normalisation, cuDNN's implicit matrix products as convolution, the optimizers' fused loops over
+    tensors as elementwise.
+    """
+    lower = name.lower()
+    return next((category for category, pattern in _CATEGORIES if pattern.search(lower)), "other")
+
+
+@lru_cache(maxsize=65_536)
+def kernel_stem(name: str) -> str:
+    """A kernel's name without template arguments, parameters and return type.
+
+    ``void at::native::elementwise_kernel<128, 4>(int)`` is ``at::native::elementwise_kernel``. A name whose brackets
+    do not match, or of which nothing would be left, stays as it is.
+    """
+    kept, depth = [], 0
+    for letter in name.replace(_ANONYMOUS, "\0"):
+        if letter == "(" and not depth:
+            break
+        if letter == ">":
+            depth -= 1
+        elif letter == "<":
+            depth += 1
+        elif not depth:
+            kept.append(letter)
+        if depth < 0:
+            return name
+    stem = "".join(kept).strip().removeprefix("void ").replace("\0", _ANONYMOUS).strip()
+    return stem if stem and not depth else name
+
+
+def kernel_key(name: str, by: KernelKey) -> str:
+    """What a kernel of a name is grouped by."""
+    match by:
+        case "name":
+            return name
+        case "stem":
+            return kernel_stem(name)
+        case "category":
+            return kernel_category(name)
+        case _:
+            assert_never(by)
+
+
+def kernels(trace: Trace | Facts, *, scope: Scope = "all", by: KernelKey = "name") -> "pl.DataFrame":
+    """Kernels by name, by `kernel_stem` or by `kernel_category`, communication included, longest total first.
 
     As torch-tb-profiler's ``KernelParser``: blocks per SM and occupancy are means weighted by duration in which
     unknown values count as 0; null if the trace gives none. The standard deviation is the sample's, 0 for one call,
-    as in HolisticTraceAnalysis.
+    as in HolisticTraceAnalysis. Of several names together, one that uses tensor cores suffices, and the kind is that of
+    most of their time.
 
     Columns: name, kind ("kernel" or "communication") (text), tensor_cores (bool), count, total_ns (int64), mean_ns
     (float64), min_ns, max_ns (int64), std_ns, percent (of all kernels' time), blocks_per_sm, occupancy_percent
@@ -58,13 +128,20 @@ def kernels(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
     facts = facts_of(trace)
     every = facts.device(scope)
     chosen = every.where(every.of("kernel", "communication"))
-    names = facts.trace.name_id[chosen.slice]
+    known, place = np.unique(facts.trace.name_id[chosen.slice], return_inverse=True)
+    names = [facts.trace.names[number] for number in known.tolist()]
+    number_of: dict[str, int] = {}
+    # One number for all names of one group.
+    group = np.array([number_of.setdefault(kernel_key(name, by), len(number_of)) for name in names], np.int64)
+    used = np.array([uses_tensor_cores(name) for name in names], np.bool_)
+    labels = list(number_of)
     blocks, occupancy = chosen.numbers("blocks per SM", "est. achieved occupancy %")
     duration = pl.col("duration_ns")
     frame = pl.DataFrame(
         {
-            "name_id": names,
+            "group": group[place],
             "communication": chosen.of("communication"),
+            "tensor_cores": used[place],
             "duration_ns": chosen.duration,
             "blocks": blocks,
             "occupancy": occupancy,
@@ -76,8 +153,10 @@ def kernels(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
         mean = (value.fill_nan(0) * duration).sum() / duration.sum()
         return pl.when(value.is_not_nan().any()).then(pl.when(duration.sum() > 0).then(mean).otherwise(0.0))
 
-    grouped = frame.group_by("name_id", maintain_order=True).agg(
-        pl.col("communication").first(),
+    communicating = duration.filter(pl.col("communication")).sum()
+    grouped = frame.group_by("group", maintain_order=True).agg(
+        (pl.col("communication").all() | (2 * communicating > duration.sum())).alias("communication"),
+        pl.col("tensor_cores").any(),
         pl.len().cast(pl.Int64).alias("count"),
         duration.sum().alias("total_ns"),
         duration.mean().alias("mean_ns"),
@@ -87,12 +166,11 @@ def kernels(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
         weighted("blocks").alias("blocks_per_sm"),
         weighted("occupancy").alias("occupancy_percent"),
     )
-    texts = [facts.trace.names[number] for number in grouped["name_id"].to_list()]
+    texts = [labels[number] for number in grouped["group"].to_list()]
     total = pl.col("total_ns").sum()
     return (
         grouped.with_columns(
             pl.Series("name", texts, dtype=pl.String),
-            pl.Series("tensor_cores", [uses_tensor_cores(name) for name in texts], dtype=pl.Boolean),
             pl.when("communication").then(pl.lit("communication")).otherwise(pl.lit("kernel")).alias("kind"),
             pl.when(total > 0).then(100 * pl.col("total_ns") / total).otherwise(0.0).alias("percent"),
         )

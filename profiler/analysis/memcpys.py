@@ -50,6 +50,30 @@ def _copies(facts: Facts, scope: Scope) -> tuple[Device, list[str]]:
     return copies, names
 
 
+def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
+    """Every copy and memset.
+
+    Columns: slice (int64), direction, memory (text, as in `memcpys`), bytes (int64 or null), start_ns, duration_ns
+    (int64), gb_per_s (float64, null where bytes or time are unknown), in order of start.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    copies, names = _copies(facts, scope)
+    size = copies.number("bytes")
+    moved, took = pl.col("bytes"), pl.col("duration_ns")
+    return pl.DataFrame(
+        {
+            "slice": copies.slice,
+            "direction": pl.Series([direction_of(name) for name in names], dtype=pl.String),
+            "memory": pl.Series([memory_of(name) for name in names], dtype=pl.String),
+            "bytes": pl.Series(np.where(size >= 0, size, 0).astype(np.int64)).set(pl.Series(~(size >= 0)), None),
+            "start_ns": copies.start,
+            "duration_ns": copies.duration,
+        }
+    ).with_columns(pl.when((moved > 0) & (took > 0)).then(moved / took).alias("gb_per_s"))
+
+
 def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
     """Copies by direction and host memory, longest total first.
 

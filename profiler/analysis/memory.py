@@ -20,12 +20,12 @@ from profiler.analysis.arguments import identifier_columns, number_columns
 from profiler.analysis.classify import KINDS
 from profiler.analysis.facts import Facts, facts_of
 from profiler.trace import Trace
+from profiler.traces.chrome_counters import DEVICE_TYPES
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MEMORY_EVENT: Final = "[memory]"
-_DEVICE_TYPES: Final = {0: "CPU", 1: "GPU", 20: "HIP", 12: "XPU"}
 _MEMORY_COUNTER: Final = re.compile(r"memory|bytes|rss|allocat", re.I)
 _NOT_IN_USE: Final = re.compile(r"available|reserved|free|limit|fragment|peak", re.I)
 NEVER: Final = np.iinfo(np.int64).max
@@ -76,7 +76,7 @@ def _memory_events(facts: Facts) -> _Events:
     kind, number, address = identifier_columns(trace.arguments, slices, ("Device Type", "Device Id", "Addr"))
     device = np.empty(len(slices), np.object_)
     device[:] = [
-        _DEVICE_TYPES.get(k, f"device type {k}") + (f" {n}" if n >= 0 else "")
+        DEVICE_TYPES.get(k, f"device of type {k}") + (f" {n}" if n >= 0 else "")
         for k, n in zip(kind.tolist(), number.tolist(), strict=True)
     ]
     return _Events(

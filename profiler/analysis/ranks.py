@@ -1,7 +1,7 @@
 """Several ranks of one job: who waits for whom."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -73,48 +73,104 @@ def rank_summary(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
 
 
 def collectives(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """Collectives that all ranks took part in, with the wait and the transfer of each rank.
-
-    The n-th communication kernel of one sort (collective, process group) within a step is the same collective on all
-    ranks. As torch-tb-profiler, what the fastest rank needed is data transfer, the rest of a rank's time is waiting
-    for others. Clocks of ranks need not agree. A collective of which a rank has another number in the step is left out
-    from where the shortest list ends.
+    """Collectives that all ranks took part in, with the wait and the transfer of each rank; see `match_collectives`.
 
     Columns: step, number (int64), collective (text), rank, duration_ns, transfer_ns, waiting_ns (int64).
     """
     import polars as pl
 
-    parts = [_communication_of(rank, facts_of(trace)) for rank, trace in sorted(traces.items())]
-    schema = {"step": pl.Int64, "number": pl.Int64, "collective": pl.String, "rank": pl.Int64, "duration_ns": pl.Int64}
-    table = pl.concat([pl.DataFrame(part, schema=schema) for part in parts]) if parts else pl.DataFrame(schema=schema)
-    keys = ("step", "collective", "number")
-    shared = table.filter(pl.col("rank").n_unique().over(*keys) == max(1, len(traces)))
+    ranks = sorted(traces)
+    matched = match_collectives([communication(traces[rank]) for rank in ranks], least=max(1, len(ranks)))
+    numbers = pl.Series(ranks, dtype=pl.Int64)
+    return matched.with_columns(
+        numbers.gather(matched["trace"]).alias("rank") if ranks else pl.col("trace").alias("rank")
+    ).select("step", "number", "collective", "rank", "duration_ns", "transfer_ns", "waiting_ns")
+
+
+def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl.DataFrame":
+    """The collectives in which at least so many of several traces took part, given the `communication` of each.
+
+    The n-th communication kernel of one sort (collective, process group) within a step is the same collective in all
+    traces; where kernels state a sequence number, those of one number are. As torch-tb-profiler, what the fastest rank
+    needed is data transfer, the rest of a rank's time is waiting for others. Clocks of ranks need not agree. A
+    collective of which a rank has another number in the step is left out from where the shortest list ends.
+
+    Columns: step, number (int64), collective (text), trace (int64, index into ``parts``), slice, start_ns,
+    duration_ns, transfer_ns, waiting_ns (int64), by step, collective, number and trace.
+    """
+    import polars as pl
+
+    indexed = [part.with_columns(pl.lit(index, dtype=pl.Int64).alias("trace")) for index, part in enumerate(parts)]
+    table = pl.concat(indexed) if indexed else _no_communication().with_columns(pl.lit(0, pl.Int64).alias("trace"))
+    keys = ("step", "collective", "sequence", "number")
     transfer = pl.col("duration_ns").min().over(*keys)
-    return shared.with_columns(
-        transfer.alias("transfer_ns"), (pl.col("duration_ns") - transfer).alias("waiting_ns")
-    ).sort("step", "collective", "number", "rank")
+    # Numbers run on over sequence numbers, each of which may have kernels of its own.
+    number = pl.struct("sequence", "number").rank("dense").over("step", "collective").cast(pl.Int64) - 1
+    return (
+        table.filter(pl.col("trace").n_unique().over(*keys) >= least)
+        .with_columns(
+            transfer.alias("transfer_ns"), (pl.col("duration_ns") - transfer).alias("waiting_ns"), number=number
+        )
+        .select(
+            "step", "number", "collective", "trace", "slice", "start_ns", "duration_ns", "transfer_ns", "waiting_ns"
+        )
+        .sort("step", "collective", "number", "trace")
+    )
 
 
-def _communication_of(rank: int, facts: Facts) -> dict[str, list[Any]]:
+def communication(trace: Trace | Facts) -> "pl.DataFrame":
+    """Communication kernels of a trace, in order of start.
+
+    Columns: step, number (int64, within the step, the sort and the sequence number), collective (text), sequence
+    (int64, -1 where none is stated), slice, start_ns, duration_ns (int64).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
     device = facts.every_device_activity
     device = device.where(device.of("communication"))
     starts = np.array([step.start_ns for step in facts.steps], np.int64)
     # A collective belongs to the step that launched it, where that is known.
     when = np.where(device.launch >= 0, facts.trace.start_ns[np.maximum(device.launch, 0)], device.start)
     place = np.searchsorted(starts, when, side="right") - 1
-    rows: dict[str, list[Any]] = {"step": [], "number": [], "collective": [], "rank": [], "duration_ns": []}
-    seen: dict[tuple[int, str], int] = {}
-    for index, arguments, name, duration in zip(
-        place.tolist(), facts.decoded(device.slice), facts.names_of(device.slice), device.duration.tolist(), strict=True
+    schema = _no_communication().schema
+    rows: list[tuple[int, int, str, int, int, int, int]] = []
+    seen: dict[tuple[int, str, int], int] = {}
+    for index, arguments, name, *times in zip(
+        place.tolist(),
+        facts.decoded(device.slice),
+        facts.names_of(device.slice),
+        device.slice.tolist(),
+        device.start.tolist(),
+        device.duration.tolist(),
+        strict=True,
     ):
         if index < 0:
             continue
         sort = _sort_of(name, arguments)
+        stated = arguments.get("Seq")
+        sequence = stated if isinstance(stated, int) and 0 <= stated < 1 << 63 else -1
         step = facts.steps[index].number
-        number = seen[step, sort] = seen.get((step, sort), -1) + 1
-        for key, value in zip(rows, (step, number, sort, rank, duration), strict=True):
-            rows[key].append(value)
-    return rows
+        number = seen[step, sort, sequence] = seen.get((step, sort, sequence), -1) + 1
+        rows.append((step, number, sort, sequence, *times))
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _no_communication() -> "pl.DataFrame":
+    import polars as pl
+
+    whole = pl.Int64
+    return pl.DataFrame(
+        schema={
+            "step": whole,
+            "number": whole,
+            "collective": pl.String,
+            "sequence": whole,
+            "slice": whole,
+            "start_ns": whole,
+            "duration_ns": whole,
+        }
+    )
 
 
 def _sort_of(name: str, arguments: Mapping[str, Any]) -> str:

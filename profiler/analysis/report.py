@@ -1,7 +1,7 @@
 """All tables of a trace by name, for the command and for JSON."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from profiler.analysis.code import code_view
 from profiler.analysis.compare import compare
@@ -16,8 +16,9 @@ from profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_p
 from profiler.analysis.metrics import overview
 from profiler.analysis.operators import Key, operators
 from profiler.analysis.queue import launch_summary, queue_summary
-from profiler.analysis.ranks import collectives, rank_summary, stragglers
+from profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
 from profiler.analysis.roofline import roofline
+from profiler.analysis.slices import slices_by_name
 from profiler.analysis.steps import mean_step, step_breakdown
 from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
 from profiler.analysis.tfprof import advice, tfprof
@@ -25,6 +26,8 @@ from profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
+
+T = TypeVar("T")
 
 
 def _operators_by(*keys: Key) -> "Callable[[Facts], pl.DataFrame]":
@@ -41,6 +44,7 @@ TABLES: "Final[Mapping[str, tuple[str, Callable[[Facts], pl.DataFrame]]]]" = {
     "operators_by_stack": ("operators by name and call stack", _operators_by("name", "stack")),
     "modules": ("operators by module", _operators_by("module")),
     "annotations": ("operators by annotation", _operators_by("annotation")),
+    "slices": ("all slices by name", slices_by_name),
     "kernels": ("kernels by name", kernels),
     "memcpys": ("copies by direction and host memory", memcpys),
     "copy_sizes": ("copies by size", size_histogram),
@@ -77,6 +81,15 @@ CHANGES: Final = ("steps", "operators", "kernels")
 """What two traces are compared in: tables called ``changed_<what>``."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
 """Tables that the command prints unless told otherwise."""
+
+
+def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
+    """Traces by the rank that each states, or in order where these are not all stated and distinct."""
+    stated = [rank_of(facts(trace)) for trace in traces]
+    known = [rank for rank in stated if rank is not None]
+    if len(set(known)) == len(traces):
+        return dict(sorted(zip(known, traces, strict=True), key=lambda pair: pair[0]))
+    return dict(enumerate(traces))
 
 
 def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":

@@ -125,14 +125,15 @@ def _notes(events: Events, size: int, *, bare: bool) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Found:
-    """Slices of a file: their columns, and the events each begins and ends with (-1 for none)."""
+    """Slices of a file: their columns, the event each begins with, and another one whose arguments are its too."""
 
     start_ns: NDArray[np.int64]
     duration_ns: NDArray[np.int64]
     thread: NDArray[np.int64]
     """Index into ``threads``."""
     event: NDArray[np.int64]
-    end_event: NDArray[np.int64]
+    other_event: NDArray[np.int64]
+    """The end event, or the snapshot of an object; -1 for none."""
     threads: list[ThreadKey]
 
 
@@ -204,7 +205,7 @@ def _build(data: bytes, events: Events, metadata: dict[str, Any], notes: tuple[s
         arranged,
         names=kept_names,
         categories=kept_categories,
-        arguments=gather_arguments(data, columns, event, found.end_event[arranged.order], stack_of),
+        arguments=gather_arguments(data, columns, event, found.other_event[arranged.order], stack_of),
         flows=flows,
         counters=counters,
         steps=find_steps(arranged.columns, kept_names, arranged.lanes),
@@ -285,6 +286,7 @@ def _find_slices(events: Events, tally: LossTally) -> _Found:
     lasting = np.where(lasting == UNREADABLE_TIME, 0, lasting)
     begins = [begin for _, operations in sorts for begin in operations.begin]
     ends = [end for _, operations in sorts for end in operations.end]
+    described_by = [event for _, operations in sorts for event in operations.described_by]
 
     event = np.concatenate([complete, instants, pairs.begin, begins]).astype(np.int64)
     none = np.full(len(complete) + len(instants), -1, np.int64)
@@ -318,7 +320,7 @@ def _find_slices(events: Events, tally: LossTally) -> _Found:
         duration,
         np.concatenate([known[numbers], asynchronous]).astype(np.int64),
         event,
-        end_event,
+        np.concatenate([none, pairs.end, described_by]).astype(np.int64),
         list(numbers_of),
     )
 

@@ -16,8 +16,18 @@ from profiler.traces.losses import LossTally, moment
 NOT_A_NUMBER: Final = "counter value that is no number"
 MEMORY_EVENT: Final = "[memory]"
 """What PyTorch's profiler calls its instants for an allocation or a release."""
-_DEVICE_TYPES: Final[Mapping[int, str]] = {0: "CPU", 1: "GPU", 6: "HIP", 9: "XLA", 12: "XPU", 13: "MPS", 20: "MTIA"}
-"""``DeviceType`` of PyTorch's c10, as far as profilers write it; the last is that of private-use backends."""
+DEVICE_TYPES: Final[Mapping[int, str]] = {
+    0: "CPU",
+    1: "GPU",
+    6: "HIP",
+    9: "XLA",
+    12: "XPU",
+    13: "MPS",
+    15: "HPU",
+    19: "MTIA",
+    20: "private-use device",
+}
+"""``DeviceType`` of PyTorch's c10, as far as profilers write it."""
 _MEMORY_KEYS: Final = {
     "bytes": "Bytes",
     "allocated": "Total Allocated",
@@ -105,7 +115,7 @@ def _add_memory(
         memory = _MEMORY_ARGUMENTS.decode(arguments)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
-    device = _DEVICE_TYPES.get(memory.device_type, f"device of type {memory.device_type}")
+    device = DEVICE_TYPES.get(memory.device_type, f"device of type {memory.device_type}")
     name = f"memory of {device}" + (f" {memory.device}" if memory.device >= 0 else "")
     if memory.allocated is not None and memory.allocated >= 0:
         found.add(process, name, "allocated", time, memory.allocated)

@@ -17,6 +17,9 @@ from profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
 from profiler.traces.kernel import kernel
 
 _BATCH: Final = 1 << 16
+_EARLY_NS: Final = 1_000
+"""How long before the making of an object its snapshot may come: TensorFlow's Timeline dates the snapshot a microsecond
+before the end of the operation, which may have taken no time at all."""
 
 
 class Columns(NamedTuple):
@@ -380,6 +383,8 @@ class Operations(NamedTuple):
     begin: list[int]
     end: list[int]
     root: list[int]
+    described_by: list[int]
+    """The event whose arguments belong to an operation beside those of its begin: its end, or its snapshot."""
     in_vain: Mapping[str, Sequence[int]]
     """By reason, the events that did not pair up."""
 
@@ -400,6 +405,11 @@ class _OpenOperations:
     def add(self, number: int, name: int) -> None:
         self.by_age.append((number, name))
         self.by_name[name].append(number)
+
+    def innermost(self, name: int) -> int | None:
+        """The number of the innermost one of a name, None where none is open."""
+        numbers = self.by_name.get(name)
+        return numbers[-1] if numbers else None
 
     def close(self, name: int) -> int | None:
         """Closes the innermost of a name, or the innermost of all if ``name`` is -1; None where none is open."""
@@ -428,13 +438,15 @@ class OperationPhases:
     unended: str
     """The reason under which what has no end is counted."""
     unbegun: str
+    described: bool = False
+    """Whether moments say what an operation is."""
 
 
 ASYNCHRONOUS: Final = OperationPhases(
     "bS", "nTp", "eF", "", False, "asynchronous begin without an end", "asynchronous end without a begin"
 )
 OBJECTS: Final = OperationPhases(
-    "N", "O", "D", "objects", True, "object without an end", "object deleted without being made"
+    "N", "O", "D", "objects", True, "object without an end", "object deleted without being made", described=True
 )
 CONTEXTS: Final = OperationPhases("(", "", ")", "contexts", True, "context without an end", "context left unentered")
 
@@ -443,7 +455,8 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
     """Asynchronous events (b, n, e and the older S, T, p, F): those of one category and id nest.
 
     An end closes the innermost open begin of its name, or the innermost if it has no name. Objects (N, O, D) and
-    contexts come in the same way.
+    contexts come in the same way. The only snapshot (O) of an object is no operation of its own: it describes the
+    object.
     """
     letters = np.frombuffer((phases_of.begin + phases_of.moment + phases_of.end).encode(), np.uint8)
     marks = np.flatnonzero(np.isin(columns.phase, letters) & (columns.time_ns != UNREADABLE_TIME))
@@ -455,6 +468,8 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
     begin: list[int] = []
     end: list[int] = []
     root: list[int] = []
+    snapshots: dict[int, list[int]] = defaultdict(list)
+    early: dict[tuple[tuple[int, int, int], int], int] = {}
     in_vain: dict[str, list[int]] = {phases_of.unbegun: []}
     for event, phase, key in zip(marks.tolist(), phases, keys, strict=True):
         operations = open_[key]
@@ -470,8 +485,38 @@ def pair_asynchronous(columns: Columns, phases_of: OperationPhases = ASYNCHRONOU
         begin.append(event)
         if phase in phases_of.begin:
             operations.add(len(begin) - 1, name)
+            before = early.pop((key, name), None)
+            if before is not None and columns.time_ns[event] - columns.time_ns[begin[before]] <= _EARLY_NS:
+                snapshots[len(end)].append(before)
             end.append(-1)
         else:
+            of = operations.innermost(name) if phases_of.described else None
+            if of is not None:
+                snapshots[of].append(len(end))
+            elif phases_of.described:
+                early[key, name] = len(end)
             end.append(event)
     in_vain[phases_of.unended] = [start for start, last in zip(begin, end, strict=True) if last < 0]
-    return Operations(begin, end, root, in_vain)
+    return _described(Operations(begin, end, root, list(end), in_vain), snapshots, columns)
+
+
+def _described(operations: Operations, snapshots: Mapping[int, list[int]], columns: Columns) -> Operations:
+    """The operations without those that are the only snapshot of another one, unless its end says something too."""
+    if not snapshots:
+        return operations
+    begin, end, root, described_by, in_vain = operations
+    single = {
+        moments[0]: of
+        for of, moments in snapshots.items()
+        if len(moments) == 1 and (end[of] < 0 or columns.arguments_start[end[of]] < 0)
+    }
+    for moment, of in single.items():
+        described_by[of] = begin[moment]
+    kept = [number for number in range(len(begin)) if number not in single]
+    return Operations(
+        [begin[number] for number in kept],
+        [end[number] for number in kept],
+        [root[number] for number in kept],
+        [described_by[number] for number in kept],
+        in_vain,
+    )

@@ -52,7 +52,7 @@ def identifier(text: str) -> int | str:
 def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:
     """What a thread is, from its names as TensorFlow, XLA and Kineto give them and from what ran on it."""
     place = f"{process} {thread}"
-    if process in ("Spans", "Traces", "Allocators", _NO_PROCESS) or process.endswith(" Tensors"):
+    if process in ("Spans", "Traces", "Allocators", "Tensors", _NO_PROCESS) or process.endswith(" Tensors"):
         return "other"
     if _COPY.search(place) and not _COMPUTE.search(thread):
         return "memcpy"

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from profiler.timeline import chrome_trace
+from profiler.timeline import TensorLifetime, TensorMemory, tensor_memory
 from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
 from profiler.traces.build import (
     EARLIEST_NS,
@@ -24,6 +24,7 @@ from profiler.traces.build import (
     intern_used,
 )
 from profiler.traces.losses import REPEATED, TIME_RANGE, LossTally, merged, moment
+from profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
@@ -140,12 +141,15 @@ def _numbered_device(device: str) -> tuple[str, int] | None:
 
 
 class StepStatsArguments:
-    """Arguments of slices, from the messages they came from."""
+    """Arguments of slices, from the messages they came from: first those of nodes, then those of tensors."""
 
-    def __init__(self, nodes: Sequence[tuple[NodeExecStats, bool]]) -> None:
+    def __init__(self, nodes: Sequence[tuple[NodeExecStats, bool]], tensors: Sequence[TensorLifetime] = ()) -> None:
         self._nodes = nodes
+        self._tensors = tensors
 
     def __getitem__(self, slice_index: int) -> Mapping[str, Any]:
+        if slice_index >= len(self._nodes):
+            return tensor_arguments(self._tensors[slice_index - len(self._nodes)])
         node, on_stream = self._nodes[slice_index]
         operation = describe(node, on_stream=on_stream)
         arguments: dict[str, Any] = {"node": operation.node, "op": operation.op}
@@ -283,26 +287,38 @@ def trace_of_step_stats(step_stats: StepStats, *, step: int | None = None, notes
     the name of the kernel or copy, and "kernel", "gpu_memcpy" or "gpu_memset" as category, whatever the tracer
     wrote. What ``/stream:all`` and ``/memcpy`` repeat of single streams is shown once. Arrows go from the node
     that made an input to the one that used it ("DataFlow"), and from an op to what it ran on the device
-    (`LAUNCH`). ``step`` numbers the step that spans the whole trace; ``notes`` become the losses' own.
+    (`LAUNCH`). The tensors of each allocator are a lane after all others, and what it held is a counter, both by
+    the lifetimes that TensorFlow's Timeline assumes. ``step`` numbers the step that spans the whole trace;
+    ``notes`` become the losses' own.
     """
     everything = _Collected()
     for number, device in enumerate(step_stats.dev_stats):
         everything.add_device(device, number)
     collected = everything.without_repeated()
     operations = collected.operations
-    ids = np.arange(len(operations), dtype=np.int32)
-    name_id, names = intern_used(ids, [operation.name for operation in operations])
+    memory = tensor_memory(step_stats)
+    tensors = tensor_slices(memory.lifetimes)
+    nodes, slices = len(operations), len(operations) + len(tensors.tensors)
+    name_id, names = intern_used(
+        np.arange(slices, dtype=np.int32),
+        [*(operation.name for operation in operations), *(tensor.name for tensor in tensors.tensors)],
+    )
     category_id, categories = intern_used(
-        np.arange(len(operations) + 2, dtype=np.int32),
-        [*(operation.category for operation in operations), "DataFlow", LAUNCH],
+        np.arange(slices + 2, dtype=np.int32),
+        [
+            *(operation.category for operation in operations),
+            *([TENSOR_CATEGORY] * len(tensors.tensors)),
+            "DataFlow",
+            LAUNCH,
+        ],
     )
     times = np.array(collected.times, np.int64).reshape(-1, 2)
     raw = RawSlices(
         times[:, 0].copy(),
         times[:, 1].copy(),
         np.array(collected.lane, np.int32),
-        name_id,
-        category_id[:-2],
+        name_id[:nodes],
+        category_id[:nodes],
     )
     arranged = arrange(raw, collected.lanes, may_overlap=sorted(collected.overlapping))
     steps = find_steps(arranged.columns, names, arranged.lanes)
@@ -314,14 +330,14 @@ def trace_of_step_stats(step_stats: StepStats, *, step: int | None = None, notes
     pairs = [_data_flow(collected, order), _launches(collected, order)]
     arrows = np.array([arrow for some in pairs for arrow in some], np.int64).reshape(-1, 2)
     return assemble(
-        arranged,
+        with_tensors(arranged, tensors, name_id[nodes:], category_id[nodes:slices]),
         names=names,
         categories=categories,
-        arguments=StepStatsArguments([collected.nodes[index] for index in order]),
+        arguments=StepStatsArguments([collected.nodes[index] for index in order], tensors.tensors),
         flows=Flows(
             arrows[:, 0].copy(), arrows[:, 1].copy(), np.repeat(category_id[-2:], [len(some) for some in pairs])
         ),
-        counters=_allocator_counters(step_stats),
+        counters=_allocator_counters(memory),
         steps=steps,
         losses=merged(Losses(notes=notes), collected.lost.losses()),
         metadata={} if step is None else {"step": step},
@@ -359,17 +375,12 @@ def _launches(collected: _Collected, order: Sequence[int]) -> list[tuple[int, in
     return pairs
 
 
-def _allocator_counters(step_stats: StepStats) -> tuple[Counter, ...]:
+def _allocator_counters(memory: TensorMemory) -> tuple[Counter, ...]:
     """Bytes that each allocator held, by the lifetimes of tensors that TensorFlow's Timeline assumes."""
-    if not any(node.output for device in step_stats.dev_stats for node in device.node_stats):
-        return ()
-    held: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-    for event in chrome_trace(step_stats, show_dataflow=False, show_memory=True)["traceEvents"]:
-        if event["ph"] == "C" and EARLIEST_NS <= event["ts"] * 1000 <= LATEST_NS:
-            for allocator, size in event["args"].items():
-                held[allocator][0].append(event["ts"] * 1000)
-                held[allocator][1].append(size)
-    return tuple(
-        Counter("Allocators", allocator, "bytes", np.array(times, np.int64), np.array(sizes, np.float64))
-        for allocator, (times, sizes) in held.items()
-    )
+    counters = []
+    for allocator, changes in memory.held.items():
+        shown = [change for change in changes if EARLIEST_NS <= change[0] * 1000 <= LATEST_NS]
+        times, sizes = np.array([time * 1000 for time, _ in shown], np.int64), [float(size) for _, size in shown]
+        if shown:
+            counters.append(Counter("Allocators", allocator, "bytes", times, np.array(sizes, np.float64)))
+    return tuple(counters)

@@ -5,9 +5,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final
 
+import numpy as np
+
 from profiler.collectors.devices import COPY_CATEGORIES, copy_name, device_label
 from profiler.step_stats import IN_LABELS, timed_node
 from profiler.trace import Lane, Trace
+from profiler.traces.tensors import TENSORS
 from summary.proto.step_stats_pb2 import DeviceStepStats, StepStats
 
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
@@ -19,8 +22,8 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
     """Slices and data flow of a trace as StepStats.
 
     Each process is a device, its lanes are threads. Streams are devices "/device:GPU:<n>/stream:<id>", copies on them
-    are also in ".../memcpy", all kernels also in ".../stream:all", as TensorFlow stores them. Counters, other arrows
-    and most arguments have no place in this format: `not_carried` says what is lost.
+    are also in ".../memcpy", all kernels also in ".../stream:all", as TensorFlow stores them. Counters, tensors, other
+    arrows and most arguments have no place in this format: `not_carried` says what is lost.
     """
     step_stats = StepStats()
     devices: dict[str, DeviceStepStats] = {}
@@ -34,7 +37,7 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
     places = [_place(lane) for lane in trace.lanes]
     threads: dict[tuple[str, int], int] = {}
     for index, lane in enumerate(trace.lanes):
-        if places[index][1]:
+        if places[index][1] or _holds_tensors(lane):
             continue
         thread = threads[places[index][0], index] = sum(1 for place, _ in threads if place == places[index][0])
         if lane.name != "operations":
@@ -44,6 +47,8 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
     for index, (lane_index, start, duration, name_id, category_id) in enumerate(
         zip(*(column.tolist() for column in columns), strict=True)
     ):
+        if _holds_tensors(trace.lanes[lane_index]):
+            continue
         place, on_stream = places[lane_index]
         name, category = trace.names[name_id], trace.categories[category_id]
         arguments = trace.arguments[index]
@@ -68,8 +73,15 @@ def step_stats_of_trace(trace: Trace) -> StepStats:
 def not_carried(trace: Trace) -> str:
     """What `step_stats_of_trace` leaves out of a trace, as a sentence; "" for nothing."""
     flows = sum(trace.categories[category] != _DATA_FLOW for category in trace.flows.category_id.tolist())
-    lost = [f"{len(trace.counters):,} counters"] * bool(trace.counters) + [f"{flows:,} arrows"] * bool(flows)
+    tensors = int(np.isin(trace.lane, [index for index, lane in enumerate(trace.lanes) if _holds_tensors(lane)]).sum())
+    counts = {"counters": len(trace.counters), "arrows": flows, "tensors": tensors}
+    lost = [f"{count:,} {what}" for what, count in counts.items() if count]
     return f"StepStats have no place for {' and '.join(lost)}, and for few arguments." if lost else ""
+
+
+def _holds_tensors(lane: Lane) -> bool:
+    """Whether a lane shows the lifetimes of tensors, and nothing that ran."""
+    return lane.kind == "other" and lane.process == TENSORS
 
 
 def _inputs(trace: Trace) -> Mapping[int, list[str]]:

@@ -462,6 +462,46 @@ def test_the_pointer_the_click_and_the_marks_are_told(blank: Page) -> None:
     assert events(blank, "leave") == [["leave"]]
 
 
+SPANS = """[
+  {x0: 0, x1: 1, color: "#ff0000", title: "a"}, {x0: 1.02, x1: 1.5, color: "#ff0000", title: "b"},
+  {x0: 8, x1: 8, color: "#ff0000", title: "c"}, {x0: 0, x1: 1, color: "#0000ff", title: "d"},
+  {x0: 20, x1: 30, color: "#ff0000", title: "out of sight"}
+]"""
+
+
+def boxes(page: Page) -> list[list[Any]]:
+    """Lane, beginning and end in data units, and titles of what spans are drawn as."""
+    found: list[list[Any]] = page.evaluate(
+        """() => stepscope.curves.placeSpans(chart.scene).map(({ x, w, lane, spans }) =>
+          [lane, chart.scene.sx.toData(x), chart.scene.sx.toData(x + w), spans.map((span) => span.title).join("")])"""
+    )
+    return [[lane, round(start, 2), round(end, 2), titles] for lane, start, end, titles in found]
+
+
+def test_spans_of_one_colour_that_touch_are_one(blank: Page) -> None:
+    show(blank, f"{{lines: [line('a', [0, 10], [1, 2])], spans: {SPANS}}}", "{onMarkHover: (mark) => seen.push(mark)}")
+    least = 2 / blank.evaluate("() => chart.scene.plot.w") * 10
+    assert boxes(blank) == [
+        [0, 0, 1.5, "ab"],
+        [0, round(8 - least / 2, 2), round(8 + least / 2, 2), "c"],
+        [1, 0, 1, "d"],
+    ]
+    x, y, w, h = (blank.evaluate(f"() => chart.scene.plot.{name}") for name in "xywh")
+    told = []
+    for share, high in ((0.05, y + h - 2), (0.8, y + h - 2), (0.05, y + h / 2), (0.075, y + 2), (0.5, y + h - 2)):
+        told.append(blank.evaluate(f"() => (chart.markAt({x + share * w}, {high}) || {{}}).title || null"))
+    assert told == ["a\nb\nd", "c", None, "a\nb", None]
+    same = f"() => chart.markAt({x + 0.05 * w}, {y + h - 2}) === chart.markAt({x + 0.06 * w}, {y + h - 2})"
+    assert blank.evaluate(same)
+
+
+def test_a_span_from_zero_begins_at_the_edge_of_a_log_axis(blank: Page) -> None:
+    spans = "[{x0: -0.5, x1: 10, color: '#ff0000', title: 'a'}, {x0: -3, x1: -2, color: '#ff0000', title: 'b'}]"
+    axis = "{scale: 'log', range: null}"
+    show(blank, f"{{lines: [line('a', [1, 100], [1, 2])], x: {axis}, spans: {spans}}}")
+    assert boxes(blank) == [[0, 1, 10, "a"]]
+
+
 def test_keys_move_the_cursor_and_zoom(blank: Page) -> None:
     show(blank, RAMP, HOOKS)
     blank.focus(".chart")

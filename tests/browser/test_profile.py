@@ -81,7 +81,9 @@ def test_a_finding_leads_to_its_table_and_a_row_to_its_slices(
     expect(page.get_by_role("radio", name="Kernels")).to_be_checked()
     column(page, "kernels", "name").first.get_by_label("Show on the Timeline").click()
     expect(shown_tab(page, "Timeline")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"timeline.range=0:80000"))
+    expect(page).to_have_url(
+        re.compile(r"timeline.range=0:80000&timeline.slice=0&timeline.search=gemm%3Ca%20%26%20b%3E")
+    )
     page.go_back()
     expect(column(page, "kernels", "name")).to_have_count(2)
 
@@ -129,10 +131,145 @@ def test_operators_are_grouped_anew(serve: Callable[..., Dashboard], page: Page,
     open_page(page, serve(logdir), "operators")
     expect(column(page, "operators", "name")).to_have_count(2)
     page.get_by_text("Stack", exact=True).click()
-    expect(column(page, "operators", "stack")).to_have_count(3)
+    expect(table(page, "operators")).to_contain_text("3 rows in 2 groups")
+    table(page, "operators").get_by_label("Open the group").click()
+    expect(column(page, "operators", "stack")).to_have_text(["", "a.py(1): f", "a.py(2): g", ""])
     expect(page).to_have_url(re.compile("profile.by=name,stack"))
     page.reload()
-    expect(column(page, "operators", "stack")).to_have_count(3)
+    expect(table(page, "operators")).to_contain_text("3 rows in 2 groups")
+
+
+def test_a_row_that_is_asked_for_is_selected_shown_and_focused(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    many = [operator(f"op{number:03}", 10 * number, number + 1) for number in range(300)]
+    write(logdir, "run", *many)
+    open_page(page, serve(logdir), "operators", row="op007")
+    row = table(page, "operators").locator(".ag-row-selected")
+    expect(row.locator("[col-id=name]")).to_have_text("op007")
+    expect(row).to_be_in_viewport()
+    expect(row.locator("[col-id=name]")).to_be_focused()
+    # It belongs to this page, and is forgotten on another.
+    page.locator(".profile-views").get_by_text("Slices", exact=True).click()
+    expect(table(page, "slices")).to_be_visible()
+    expect(page).not_to_have_url(re.compile("profile.row"))
+    expect(page.locator(".profile-words.missing")).to_have_count(0)
+
+
+def test_a_row_that_is_not_there_is_said_and_may_be_elsewhere(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write(logdir, "run", *EVENTS)
+    open_page(page, serve(logdir), "kernels", row="aten::mm")
+    expect(page.get_by_role("status").filter(has_text="has no row here")).to_contain_text("“aten::mm” has no row here")
+    page.get_by_text("Slices has it").click()
+    expect(table(page, "slices").locator(".ag-row-selected [col-id=name]")).to_have_text("aten::mm")
+
+
+def names(page: Page, name: str) -> list[str]:
+    """The names of the rows that a table shows, from the top; the number of rows in a group stands behind its name."""
+    return page.evaluate(
+        """(table) => {
+            const api = window.dash_ag_grid.getApi({ table, type: "profile-grid" });
+            const found = [];
+            api.forEachNodeAfterFilterAndSort((node) => found.push(node.data.name + (node.data["@size"] || "")));
+            return found;
+        }""",
+        name,
+    )
+
+
+def test_groups_open_and_close_by_mouse_and_keys_and_sorting_keeps_them_together(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    kernels = [("void f<1>(int)", 4), ("void f<2>(int)", 8), ("g", 20), ("void f<3>(int)", 2)]
+    write(logdir, "run", *(activity(name, 50 * at, long, at) for at, (name, long) in enumerate(kernels)))
+    open_page(page, serve(logdir), "kernels", group="stem")
+    cells = column(page, "kernels", "name")
+    expect(cells).to_have_text(["g", re.compile("^f ?3$")])
+    expect(column(page, "kernels", "total_ns")).to_have_text(["20 µs", "14 µs"])
+    table(page, "kernels").get_by_label("Open the group").click()
+    expect(cells).to_have_count(5)
+    assert names(page, "kernels") == ["g", "f3", "void f<2>(int)", "void f<1>(int)", "void f<3>(int)"]
+    head = table(page, "kernels").locator(".ag-header-cell[col-id=total_ns]")
+    head.click()
+    head.click()
+    expect(cells.first).to_have_text(re.compile("^f"))
+    assert names(page, "kernels") == ["f3", "void f<3>(int)", "void f<1>(int)", "void f<2>(int)", "g"]
+    # The arrow leads from a row to its group, and closes that.
+    table(page, "kernels").locator(".ag-row[row-index='2'] [col-id=name]").click()
+    page.keyboard.press("ArrowLeft")
+    expect(table(page, "kernels").locator(".ag-row[row-index='0'] [col-id=name]")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(cells).to_have_count(2)
+    page.keyboard.press("Enter")
+    expect(cells).to_have_count(5)
+    page.keyboard.press("Enter")
+    expect(cells).to_have_count(2)
+    page.keyboard.press("ArrowRight")
+    expect(cells).to_have_count(5)
+    button = table(page, "kernels").locator(".profile-expand")
+    button.click()
+    button.click()
+    expect(cells).to_have_count(2)
+
+
+def test_a_search_finds_what_is_in_closed_groups(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write(logdir, "run", *(activity(f"void f{at % 20}<{at}>(int)", 50 * at, at + 1, at) for at in range(40)))
+    open_page(page, serve(logdir), "kernels", group="stem")
+    expect(table(page, "kernels")).to_contain_text("40 rows in 20 groups")
+    table(page, "kernels").get_by_placeholder("Search").fill("<25>")
+    expect(column(page, "kernels", "name")).to_have_count(2)
+    assert names(page, "kernels") == ["f52", "void f5<25>(int)"]
+    table(page, "kernels").get_by_placeholder("Search").fill("")
+    expect(page.locator(".profile-chevron[aria-expanded=true]")).to_have_count(0)
+    assert len(names(page, "kernels")) == 20
+
+
+def test_distributions_are_bars_that_say_what_they_count(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    long = [1, 1, 1, 16]
+    write(logdir, "run", *(operator("a", 100 * at, each) for at, each in enumerate(long)), operator("b", 900, 5))
+    open_page(page, serve(logdir), "operators")
+    expect(column(page, "operators", "name")).to_have_text(["a", "b"])
+    pictures = table(page, "operators").locator(".profile-spread")
+    expect(pictures).to_have_count(1)
+    bars = pictures.locator(".bar")
+    expect(bars).to_have_count(2)
+    heights = [float(bar.get_attribute("height") or 0) for bar in bars.all()]
+    assert heights == [16, pytest.approx(16 / 3)]
+    titles = pictures.locator("g:has(.bar) title").all_text_contents()
+    assert titles == ["1 µs to 1.122 µs: 3 of 4", "14.25 µs to 16 µs: 1 of 4"]
+
+
+def test_a_point_leads_to_its_copy(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    copies = [activity("Memcpy HtoD (Pinned -> Device)", 100, 4, 1, category="gpu_memcpy", bytes=4_000)]
+    write(logdir, "run", operator("a", 0, 10), *copies)
+    open_page(page, serve(logdir), "copies")
+    point = page.locator(".scatterlayer .point")
+    expect(point).to_have_count(1)
+    box = point.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(shown_tab(page, "Timeline")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"timeline.range=98000:106000&timeline.slice=0"))
+
+
+def test_what_was_lost_is_a_line_that_opens(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    end = {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5}
+    write(logdir, "run", operator("a", 0, 10), end)
+    open_page(page, serve(logdir))
+    lost = page.locator(".profile-card.lost")
+    expect(lost.locator("summary")).to_contain_text("1 event lost or changed")
+    expect(lost.locator(".profile-lost-table")).to_be_hidden()
+    page.get_by_text("See what was lost").click()
+    expect(lost.locator("td")).to_have_text(
+        ["flow end without a start", "1", re.compile("An arrow ends here"), re.compile("x")]
+    )
+    with page.expect_download() as download:
+        lost.get_by_role("button", name="CSV").click()
+    assert download.value.path().read_text().startswith("reason,count,meaning,example\nflow end without a start,1,")
 
 
 def test_ranks_of_one_folder_and_changes_between_two(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

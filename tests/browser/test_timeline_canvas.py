@@ -83,9 +83,10 @@ def point(page: Page, state: dict[str, Any], time_us: float, label: str, depth: 
 def test_a_trace_opens_with_its_lanes_and_every_slice(open_page: Open) -> None:
     state = settled(open_page())
     assert [(row["type"], row["label"], row["depths"]) for row in state["rows"]] == [
-        ("process", "trainer", 0),
+        ("group", "Host · trainer", 0),
         ("lane", "main", 2),
         ("lane", "thread 8", 1),
+        ("group", "Counters", 0),
         ("counter", "memory · bytes", 0),
     ]
     assert (state["slices"], state["merged"], state["end"]) == (4, 0, 1_000_000)
@@ -112,15 +113,15 @@ def test_zoom_pan_undo_and_home(open_page: Open) -> None:
     assert debug(page)["range"] == pytest.approx(state["range"])
 
 
-def test_shift_and_drag_zooms_to_a_range_and_drag_pans(open_page: Open) -> None:
+def test_alt_and_drag_zooms_to_a_range_and_drag_pans(open_page: Open) -> None:
     page = open_page()
     state = settled(page)
-    page.keyboard.down("Shift")
+    page.keyboard.down("Alt")
     page.mouse.move(*point(page, state, 100, "main"))
     page.mouse.down()
     page.mouse.move(*point(page, state, 300, "main"), steps=4)
     page.mouse.up()
-    page.keyboard.up("Shift")
+    page.keyboard.up("Alt")
     boxed = debug(page)
     assert boxed["range"] == pytest.approx([100_000, 300_000], abs=2_000)
     page.mouse.move(*point(page, boxed, 150, "main"))
@@ -138,7 +139,14 @@ def test_hover_and_click_tell_about_a_slice(open_page: Open) -> None:
     assert "200.0 µs" in page.locator(".timeline-tip").inner_text()
     page.mouse.click(*point(page, state, 50, "main"))
     selected = wait_for(page, "d.selection !== null")
-    assert selected["selection"] == {"index": 0, "name": "forward", "start": 0, "duration": 500_000}
+    assert selected["selection"] | {"related": True} == {
+        "index": 0,
+        "name": "forward",
+        "start": 0,
+        "duration": 500_000,
+        "source": 0,
+        "related": True,
+    }
     drawer = page.locator(".timeline-drawer").inner_text()
     assert "500 µs" in drawer
     assert "[2, 3]" in drawer.replace("\n", " ")
@@ -188,9 +196,9 @@ def test_a_click_on_a_name_folds_and_unfolds(open_page: Open) -> None:
     assert box is not None
     heading = box["x"] + 40, box["y"] + state["rows"][0]["y"] + 8
     page.mouse.click(*heading)
-    assert [row["type"] for row in debug(page)["rows"]] == ["process"]
+    assert [row["type"] for row in debug(page)["rows"]] == ["group", "group", "counter"]
     page.mouse.click(*heading)
-    assert len(debug(page)["rows"]) == 4
+    assert len(debug(page)["rows"]) == 5
 
 
 def test_a_dense_row_is_merged_until_it_is_zoomed_into(open_page: Open) -> None:

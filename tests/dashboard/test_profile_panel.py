@@ -1,4 +1,5 @@
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -9,18 +10,23 @@ from typing import Any
 import polars as pl
 import pytest
 from dash import html
+from dash.dcc import Graph
 from fastapi.testclient import TestClient
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
 from dashboard.app import build_app
 from dashboard.live import Live
-from dashboard.panels.profile import figures, texts
-from dashboard.panels.profile.ask import answer_of, by_rank, rank_sources
-from dashboard.panels.profile.columns import MOST_LETTERS, MOST_ROWS, Table, columns, cut_note, heading, rows, total_row
-from dashboard.panels.profile.overview import EVIDENCE_PAGES, run_facts
+from dashboard.panels.profile import device_figures, figures, texts
+from dashboard.panels.profile.ask import answer_of, rank_sources
+from dashboard.panels.profile.columns import columns, heading
+from dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
+from dashboard.panels.profile.links import timeline_link
+from dashboard.panels.profile.overview import run_facts, versions
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
+from dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
+from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.state import View, decode
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
@@ -30,6 +36,7 @@ from profiler.analysis.compare import compare
 from profiler.analysis.facts import Facts
 from profiler.analysis.metrics import DEFINITIONS
 from profiler.analysis.operators import operators
+from profiler.analysis.queue import launch_delays
 from profiler.analysis.roofline import roofline
 from profiler.analysis.steps import CATEGORIES
 from profiler.lod import LevelOfDetail, span_ns
@@ -197,12 +204,145 @@ def test_a_row_leads_to_its_longest_call() -> None:
         ("add", "117500:127500"),
     ]
     found = rows(tables(tiny(), "operators", by=("name", "stack"))["operators"])
-    assert {(row["name"], row["stack"]): row["@at"] for row in found} == {
-        ("aten::mm", "a.py(1): f"): "-5000:55000",
-        ("aten::mm", "a.py(2): g"): "45000:65000",
-        ("aten::add", ""): "100000:140000",
+    assert [(row["name"], row.get("stack"), row["@at"]) for row in found] == [
+        ("aten::mm", None, "-5000:55000"),
+        ("aten::mm", "a.py(1): f", "-5000:55000"),
+        ("aten::mm", "a.py(2): g", "45000:65000"),
+        ("aten::add", "", "100000:140000"),
+    ]
+    assert [(row["@slice"], row.get("@search")) for row in kernels] == [(0, None), (2, None)]
+    shown = tiny()
+    assert [(shown.names[shown.name_id[row["@slice"]]], int(shown.start_ns[row["@slice"]])) for row in kernels] == [
+        ("gemm<a & b>", 20_000),
+        ("add", 120_000),
+    ]
+
+
+def test_a_row_of_several_names_searches_for_none_and_a_copy_for_itself() -> None:
+    by_type = rows(tables(tiny(), "operators", by=("op_type",))["operators"])
+    assert [(row["@search"], row["@at"]) for row in by_type] == [("", "-5000:55000")]
+    link = timeline_link("t", Place(1, 5, 7, "x" * 400), "words", "title")
+    data = {name: value for name, value in link.to_plotly_json()["props"].items() if name.startswith("data-")}
+    assert data == {"data-trace": "t", "data-range": "1:5", "data-slice": "7", "data-search": "x" * 300}
+    assert (
+        link.href == f"?tab=timeline&timeline.trace=t&timeline.range=1%3A5&timeline.slice=7&timeline.search={'x' * 300}"
+    )
+
+
+def test_groups_have_the_sums_of_what_is_in_them() -> None:
+    found = rows(tables(tiny(), "operators", by=("name", "stack"))["operators"])
+    group, *members, alone = found
+    assert (group["@row"], group["@group"], group["@size"], group["calls"]) == ("group 0", 0, 2, 2)
+    assert [(row["@in"], row["calls"]) for row in members] == [(0, 1), (0, 1)]
+    for name in ("host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"):
+        assert group[name] == sum(row[name] for row in members)
+    # A group of one is what is in it.
+    assert {"@in", "@group"}.isdisjoint(alone)
+
+
+def templates() -> Trace:
+    names = ["void ns::add<float>(int)", "void ns::add<double>(int)", "ampere_sgemm_64x32", "ncclDevKernel_AllReduce"]
+    return trace(
+        step(1, 0, 100),
+        *(launch(number, 1, number + 1) for number in range(4)),
+        *(activity(name, 10 * number + 10, number + 1, number + 1) for number, name in enumerate(names)),
+    )
+
+
+def test_kernels_are_put_together_by_stem_and_by_category() -> None:
+    flat = tables(templates(), "kernels", group="none")["kernels"]
+    assert flat.groups is None
+    by_stem = rows(tables(templates(), "kernels", group="stem")["kernels"])
+    assert [(row["name"], row["total_ns"], row.get("@size"), row.get("@in")) for row in by_stem] == [
+        ("ncclDevKernel_AllReduce", 4_000, None, None),
+        ("ns::add", 3_000, 2, None),
+        ("void ns::add<double>(int)", 2_000, None, 1),
+        ("void ns::add<float>(int)", 1_000, None, 1),
+        ("ampere_sgemm_64x32", 3_000, None, None),
+    ]
+    assert [row["@search"] for row in by_stem if "@group" in row] == [""]
+    by_category = rows(tables(templates(), "kernels", group="category")["kernels"])
+    assert [(row["name"], row["total_ns"]) for row in by_category if "@group" in row] == [
+        ("communication", 4_000),
+        ("other", 3_000),
+        ("matmul", 3_000),
+    ]
+
+
+def test_slices_are_put_together_by_category() -> None:
+    table = tables(templates(), "slices", group="category")["slices"]
+    found = rows(table)
+    groups = {row["@group"]: row for row in found if "@group" in row}
+    assert {row["name"]: row["@size"] for row in groups.values()} == {
+        "user_annotation": 1,
+        "cuda_runtime": 1,
+        "kernel": 4,
     }
-    assert {row["@trace"] for row in kernels} == {source().id}
+    for number, group in groups.items():
+        inside = [row for row in found if row.get("@in") == number]
+        for name in ("count", "self_ns", "total_ns"):
+            assert group[name] == sum(row[name] for row in inside)
+        assert group["max_ns"] == max(row["max_ns"] for row in inside)
+        assert group["mean_ns"] == group["total_ns"] / group["count"]
+
+
+def test_distributions_count_every_slice_of_a_row_with_several() -> None:
+    for page, name in (("operators", "operators"), ("kernels", "kernels"), ("slices", "slices")):
+        for row in rows(tables(tiny(), page, by=("name",))[name]):
+            number = row.get("calls", row.get("count"))
+            assert ("@spread" in row) == (number > 1)
+            if number > 1:
+                low, high, *counts = row["@spread"]
+                assert sum(counts) == number
+                assert 0 < low < high
+    (row, _) = rows(tables(tiny(), "kernels")["kernels"])
+    # 8 and 40 us.
+    assert (row["@spread"][:2], row["@spread"][2], row["@spread"][-1]) == ([8_000.0, 40_000.0], 1, 1)
+
+
+def test_copies_are_found_by_the_names_of_slices() -> None:
+    copies = trace(
+        activity("Memcpy HtoD (Pinned -> Device)", 0, 4, 1, category="gpu_memcpy", bytes=4_000),
+        activity("Memcpy HtoD (Pageable -> Device)", 10, 8, 2, category="gpu_memcpy", bytes=4_000),
+        activity("Memcpy HtoD (Pinned -> Device)", 20, 2, 3, category="gpu_memcpy", bytes=0),
+    )
+    table = tables(copies, "copies", row="Memcpy HtoD (Pinned -> Device)")["memcpys"]
+    assert [(row["memory"], row["count"]) for row in rows(table)] == [("pageable", 1), ("pinned", 2)]
+    assert table.chosen == 1
+    assert tables(copies, "copies", row="memset")["memcpys"].chosen is None
+    study = study_of(copies)
+    (chart,) = find(page_content(asked("copies"), study, [], "light"), Graph)
+    drawn = [(each["name"], each["x"], each["y"], each["customdata"]) for each in chart.figure["data"]]
+    assert drawn == [
+        ("HtoD pageable", [4_000], [0.5], [["6000:22000", "1", "4 kB", "8 µs"]]),
+        ("HtoD pinned", [4_000], [1.0], [["-2000:6000", "0", "4 kB", "4 µs"]]),
+    ]
+
+
+def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
+    found = tables(tiny(), "kernels", row="add")["kernels"]
+    assert (found.chosen, chosen_id(found)) == (1, "1")
+    grouped = tables(tiny(), "operators", by=("name", "stack"), row="aten::mm")["operators"]
+    assert chosen_id(grouped) == "group 0"
+    study = study_of(tiny())
+    for page, name, expected in (
+        ("kernels", "aten::mm", "“aten::mm” has no row here.  Slices has it"),
+        ("kernels", "gone", "“gone” has no row here."),
+        ("slices", "gone", "“gone” has no row here."),
+    ):
+        question = asked(page, row=name)
+        content = page_content(question, study, list(tables(tiny(), page, row=name).values()), "light")
+        assert [words(each).strip() for each in find(content, html.P) if getattr(each, "role", "") == "status"] == [
+            expected
+        ]
+    assert tables(tiny(), "kernels", row="")["kernels"].chosen is None
+
+
+def test_a_row_beyond_those_of_the_page_is_sent_if_it_is_asked_for() -> None:
+    many = Table("t", "T", pl.DataFrame({"name": [f"n{each}" for each in range(MOST_ROWS + 9)]}), "")
+    assert len(rows(many)) == MOST_ROWS
+    last = rows(replace(many, chosen=MOST_ROWS + 7))[-1]
+    assert last == {"name": f"n{MOST_ROWS + 7}", "@row": str(MOST_ROWS + 7)}
 
 
 def test_times_are_since_the_beginning_of_the_trace() -> None:
@@ -225,8 +365,8 @@ def test_a_file_has_what_the_page_has_not() -> None:
 def test_columns_are_of_what_they_hold() -> None:
     table = tables(tiny(), "kernels")["kernels"]
     found = {column["field"]: column for column in columns(table)}
-    assert list(found)[:4] == ["name", "count", "total_ns", "percent"]
-    assert set(found) == set(table.frame.columns)
+    assert list(found)[:4] == ["name", "count", "@spread", "total_ns"]
+    assert set(found) == {*table.frame.columns, "@spread"}
     assert found["total_ns"]["headerName"] == "Total"
     assert found["total_ns"]["valueFormatter"] == {"function": "stepscopeProfileTime(params.value)"}
     assert found["total_ns"]["cellStyle"] == {"function": "stepscopeProfileBar(params, 55000)"}
@@ -285,7 +425,7 @@ def test_the_step_chart_has_the_breakdown_in_it() -> None:
         for category in CATEGORIES
         if steps[f"{category}_ns"].sum()
     }
-    assert figure["data"][0]["customdata"][0] == ["0:1", "48 µs", "100 µs"]
+    assert figure["data"][0]["customdata"][0] == ["0:1", "", "48 µs", "100 µs"]
 
 
 def test_many_steps_leave_the_slowest_in_their_order() -> None:
@@ -336,6 +476,90 @@ def test_every_metric_that_findings_name_has_a_unit_and_leads_to_a_page() -> Non
     assert set(EVIDENCE_PAGES.values()) <= set(PAGES)
 
 
+def test_findings_lead_to_what_proves_them() -> None:
+    study = study_of(trace(*events()))
+    links = {metric: [(words(each), each.href) for each in evidence_links(study, metric)] for metric in DEFINITIONS}
+    assert all(links[metric] for metric in report.table(study.facts, "findings")["metric"].to_list())
+    for metric in (*EVIDENCE_PAGES, *_PLACES):
+        for _, href in links[metric]:
+            assert re.match(r"\?tab=(profile&profile.view=|timeline&timeline.trace=)", href)
+    (page, place) = links["memcpy"]
+    assert page[0] == "See Copies"
+    assert place[0] == "Show the longest copy on the Timeline"
+    index = int(re.findall(r"timeline.slice=([0-9]+)", place[1])[0])
+    assert study.facts.trace.names[study.facts.trace.name_id[index]].startswith("Memcpy")
+
+
+def test_versions_are_those_that_the_trace_states() -> None:
+    known = {
+        "schemaVersion": 1,
+        "cuda_runtime_version": 12040,
+        "cupti_version": 24,
+        "pytorchVersion": "2.6.0",
+        "nccl_version": "",
+        "conversion": "x",
+    }
+    assert dict(versions(known)) == {"CUDA runtime version": "12.4", "CUPTI version": "24", "Pytorch version": "2.6.0"}
+
+
+def test_facts_name_hosts_time_and_workers() -> None:
+    found = dict(run_facts(study_of(replace(tiny(), epoch_ns=1_700_000_000 * 10**9)), workers=2))
+    assert found["Recorded at"] == "2023-11-14 22:13:20 UTC"
+    assert found["Workers"] == "2 traces in this folder"
+    hosted = trace(operator("a", 0, 1), otherData={"host": "one", "producer": "p"}, hostnames=["one", "two"])
+    facts = dict(run_facts(study_of(hosted)))
+    assert (facts["Hosts"], facts["Recorded by"]) == ("one, two", "p")
+
+
+def test_the_queue_and_the_delays_are_those_of_the_analyses() -> None:
+    study = study_of(tiny())
+    charts = {each.id: each.figure for each in find(page_content(asked("idle"), study, [], "light"), Graph)}
+    assert list(charts) == ["profile-queue", "profile-delays"]
+    (line,) = charts["profile-queue"]["data"]
+    assert line["name"] == "stream 7"
+    (bars,) = charts["profile-delays"]["data"]
+    assert sum(bars["y"]) == len(launch_delays(tiny()))
+    assert dict(zip(bars["x"], bars["y"], strict=True)) == {"2 µs": 1, "5 µs": 1}
+    assert find(page_content(asked("idle"), study_of(trace(operator("a", 0, 1))), [], "light"), Graph) == []
+
+
+def test_parts_of_a_ranks_step_add_up_to_it() -> None:
+    ranks = pl.DataFrame(
+        {
+            "rank": [0, 1],
+            "step_ns": [100.0, 90.0],
+            "computation_ns": [50.0, 40.0],
+            "communication_ns": [30.0, 20.0],
+            "overlap_ns": [10.0, 0.0],
+            "other_ns": [30.0, 30.0],
+        }
+    )
+    figure = device_figures.rank_chart(ranks, "dark")
+    assert figure is not None
+    assert {bar["name"]: bar["y"] for bar in figure["data"]} == {
+        "Computing": [40.0, 40.0],
+        "Both at once": [10.0, 0.0],
+        "Communicating": [20.0, 20.0],
+        "Neither": [30.0, 30.0],
+    }
+    waits = pl.DataFrame({"rank": [1, 0], "last": [2, 0], "caused_waiting_ns": [7, 0], "own_waiting_ns": [0, 7]})
+    waiting = device_figures.straggler_chart(waits, "light")
+    assert waiting is not None
+    assert [bar["y"] for bar in waiting["data"]] == [[0.0, 7.0], [7.0, 0.0]]
+    assert (
+        device_figures.straggler_chart(
+            waits.with_columns(
+                pl.lit(0).alias(
+                    "caused_waiting_ns",
+                ),
+                pl.lit(0).alias("own_waiting_ns"),
+            ),
+            "light",
+        )
+        is None
+    )
+
+
 def test_an_empty_table_says_why() -> None:
     page = words(
         page_content(
@@ -358,8 +582,8 @@ def test_ranks_are_those_beside_the_open_trace_or_those_asked_for() -> None:
 
 def test_ranks_are_numbered_as_they_state_or_in_order() -> None:
     stated = [study_of(trace(operator("a", 0, 1), distributedInfo={"rank": rank})) for rank in (5, 3)]
-    assert list(by_rank(stated)) == [3, 5]
-    assert list(by_rank([*stated, stated[0]])) == [0, 1, 2]
+    assert list(report.by_rank(stated, lambda each: each.facts)) == [3, 5]
+    assert list(report.by_rank([*stated, stated[0]], lambda each: each.facts)) == [0, 1, 2]
 
 
 def test_rank_tables_are_the_analyses() -> None:
@@ -506,7 +730,11 @@ def test_slices_have_their_own_time_and_that_of_what_lies_inside() -> None:
         ("hidden", 1, 5_000, 5_000, "17500:27500"),
     ]
     assert total_row(table) == [{"name": "Total of 3 rows", "@row": "total", "count": 3, "self_ns": 100_000}]
-    assert "Top slices by own time" in words(page_content(asked("overview"), study_of(annotated), [], "light"))
+    overview = page_content(asked("overview"), study_of(annotated), [], "light")
+    assert "Top slices by own time" in words(overview)
+    # A mark of a step is no work.
+    (top,) = [each for each in find(overview, html.Table) if each.className == "profile-top"]
+    assert [words(each) for each in find(top, html.A)] == ["forward", "hidden"]
 
 
 def test_hostile_names_stay_names() -> None:

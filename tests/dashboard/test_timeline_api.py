@@ -188,7 +188,18 @@ def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestCli
         "counters": [
             {"process": "trainer", "name": "memory", "series": "bytes", "points": 2, "min": 10.0, "max": 30.0}
         ],
+        "groups": [
+            {"title": "Host · trainer", "short": "Host", "kind": "host", "lanes": [0], "counters": []},
+            {"title": "GPU 0", "short": "GPU 0", "kind": "device", "lanes": [1], "counters": []},
+            {"title": "Counters", "short": "Counters", "kind": "counters", "lanes": [], "counters": [0]},
+        ],
+        "lane_labels": ["main", "thread 8"],
+        "counter_labels": ["memory · bytes"],
+        "categories": ["flow", "memcpy", "op"],
+        "longest": 50_000,
         "losses": {},
+        "examples": {},
+        "meanings": {},
         "notes": [],
     }
 
@@ -202,6 +213,7 @@ def test_a_window_holds_every_slice_when_the_buckets_are_fine(client: TestClient
         "bucket": 100,
         "names": ["forward", "matmul", "copy"],
         "categories": ["op", "memcpy"],
+        "value": False,
         "rows": [0, 0, 0, 0, 1, 2, 1, 0, 3],
         "start[]": [0.0, 60_000.0, 10_000.0, 65_000.0],
         "duration[]": [50_000.0, 10_000.0, 20_000.0, 5_000.0],

@@ -64,17 +64,21 @@ def slices(trace: Trace) -> Iterator[tuple[str, int, int]]:
 
 
 def objects(events: list[dict[str, Any]]) -> Iterator[tuple[tuple[str, int, int], dict[str, Any]]]:
-    """Snapshots of objects, and the time from the making of each to its deletion, with the arguments of both."""
-    made: dict[tuple[Any, ...], dict[str, Any]] = {}
+    """The time from the making of each object to its deletion, with the arguments of its only snapshot."""
+    made: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for event in sorted((e for e in events if e.get("ph") in ("N", "O", "D")), key=lambda event: event["ts"]):
         key = event["pid"], event["id"], event["name"]
         if event["ph"] == "N":
-            made[key] = event
+            # Of an operation that took no time, the snapshot is dated before the making.
+            made.setdefault(key, []).insert(0, event)
         elif event["ph"] == "O":
-            yield (event["name"], nanoseconds(event["ts"]), 0), event["args"]
+            made.setdefault(key, []).append(event)
         else:
-            begin = made.pop(key)["ts"]
-            yield (event["name"], nanoseconds(begin), nanoseconds(event["ts"] - begin)), {}
+            begin, snapshot = made.pop(key)
+            yield (
+                (event["name"], nanoseconds(begin["ts"]), nanoseconds(event["ts"] - begin["ts"])),
+                snapshot["args"],
+            )
     assert not made
 
 
@@ -158,7 +162,8 @@ def test_every_node_of_step_stats_is_a_slice(peer: Callable[[str], Path], name: 
         if not device.device.endswith(repeating)
         for node in device.node_stats
     ]
-    assert sorted(zip(trace.start_ns.tolist(), trace.duration_ns.tolist(), strict=True)) == sorted(
+    ran = np.array([lane.kind != "other" for lane in trace.lanes])[trace.lane]
+    assert sorted(zip(trace.start_ns[ran].tolist(), trace.duration_ns[ran].tolist(), strict=True)) == sorted(
         (
             node.all_start_nanos or node.all_start_micros * 1000,
             node.all_end_rel_nanos or node.all_end_rel_micros * 1000,
@@ -176,6 +181,32 @@ def test_every_node_of_step_stats_is_a_slice(peer: Callable[[str], Path], name: 
         if lane in on_gpu
     }
     assert activities == {("kernel", "volta"), ("gpu_memcpy", "Memcpy HtoD")}
+
+
+@pytest.mark.parametrize(
+    ("name", "timeline"),
+    [
+        ("tensorflow1/rm_4.pb", "tensorflow1/rm_4.timeline_dataflow_memory.json"),
+        *(
+            (name, name.replace("step_stats.pb", "timeline.json"))
+            for name in STEP_STATS
+            if name.startswith("timeline/")
+        ),
+    ],
+)
+def test_tensors_live_as_long_as_tensorflows_timeline_says(
+    peer: Callable[[str], Path], name: str, timeline: str
+) -> None:
+    trace = read_trace(peer(name).read_bytes(), name=name)
+    oracle = json.loads(peer(timeline).read_bytes())
+    events = oracle.get("show_dataflow=True,show_memory=True", oracle)["traceEvents"]
+    tensors = Counter(
+        key
+        for key, category in zip(slices(trace), trace.category_id.tolist(), strict=True)
+        if trace.categories[category] == "tensor"
+    )
+    assert tensors == Counter(key for key, _ in objects(events))
+    assert tensors
 
 
 @pytest.mark.parametrize("name", STEP_STATS)

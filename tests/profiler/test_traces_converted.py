@@ -237,7 +237,9 @@ def test_traces_of_other_tools_survive_every_format(peer: Callable[[str], Path],
     stats = trace_of_step_stats(step_stats_of_trace(trace))
     repeated = stats.losses.counts.get("stored twice, shown once", 0)
     on_streams = sum(lane.kind in ("stream", "memcpy") for lane in (trace.lanes[index] for index in trace.lane))
-    assert (len(stats), repeated) == (len(trace), on_streams)
+    # StepStats have no place for lifetimes of tensors without their nodes.
+    tensors = sum(trace.lanes[index].process == "Tensors" for index in trace.lane)
+    assert (len(stats), repeated) == (len(trace) - tensors, on_streams)
 
 
 def test_the_sample_survives_every_format() -> None:

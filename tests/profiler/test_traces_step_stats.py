@@ -3,8 +3,10 @@
 import pytest
 from google.protobuf import text_format
 
+from profiler.analysis.classify import KINDS
+from profiler.analysis.facts import Facts
 from profiler.step_stats import parse_step_stats
-from profiler.trace import Trace
+from profiler.trace import Lane, Trace
 from profiler.traces import read_trace, trace_of_step_stats
 from profiler.traces.step_stats import describe
 from summary.proto.run_metadata_pb2 import RunMetadata
@@ -75,8 +77,9 @@ def test_every_generation_of_tracers_is_understood() -> None:
         "/host main | 0 | 1000 | 40000 | ProfilerStep#6 | unknown",
         "/host main | 1 | 2000 | 4000 | forward | unknown",
         "/host thread 2 | 0 | 2000 | 4000 | load | unknown",
+        "Tensors no allocator | 0 | 12000 | 8000 | y | tensor",
     ]
-    assert [lane.kind for lane in trace.lanes] == ["host", "stream", "memcpy", "host", "host"]
+    assert [lane.kind for lane in trace.lanes] == ["host", "stream", "memcpy", "host", "host", "other"]
     assert trace.losses.counts == {"negative duration": 1, "stored twice, shown once": 1}
     assert trace.losses.examples == {
         "negative duration": "“odd” on /job:localhost/replica:0/task:0/device:CPU:0, operations at 0.030000 ms",
@@ -188,6 +191,81 @@ def test_allocators_are_counters() -> None:
     (counter,) = trace_of_step_stats(stats).counters
     assert (counter.process, counter.name, counter.series) == ("Allocators", "cpu", "bytes")
     assert (counter.times_ns.tolist(), counter.values.tolist()) == ([5000, 7000], [64.0, 0.0])
+
+
+TENSORS = """
+dev_stats {
+  device: "/cpu:0"
+  node_stats {
+    node_name: "x" all_start_micros: 10 all_end_rel_micros: 4 timeline_label: "x = Split()"
+    output { tensor_description {
+      dtype: DT_FLOAT shape { dim { size: 2 } dim { size: -1 } }
+      allocation_description { requested_bytes: 8 allocated_bytes: 64 allocator_name: "cpu" allocation_id: 5 }
+    } }
+    output { slot: 1 tensor_description {
+      dtype: DT_RESOURCE shape { unknown_rank: true }
+      allocation_description { allocator_name: "cpu" requested_bytes: 4 }
+    } }
+  }
+  node_stats {
+    node_name: "y" all_start_micros: 20 all_end_rel_micros: 5 timeline_label: "y = Neg(x)"
+    output { tensor_description { allocation_description { requested_bytes: 16 allocator_name: "gpu" } } }
+  }
+  node_stats {
+    node_name: "z" all_start_micros: 14 all_end_rel_micros: 2 timeline_label: "z = Const()"
+    output { tensor_description { allocation_description { requested_bytes: 2 allocator_name: "cpu" } } }
+  }
+  node_stats {
+    node_name: "z" all_start_micros: 30 all_end_rel_micros: 2 timeline_label: "z = Const()"
+    output { tensor_description { allocation_description { requested_bytes: 2 allocator_name: "cpu" } } }
+  }
+}
+"""
+
+
+def test_tensors_live_from_their_making_to_their_last_use() -> None:
+    trace = trace_of_step_stats(text_format.Parse(TENSORS, StepStats()))
+    # x is used by y until 24; its other output goes when x ends at 14, which leaves its row to z.
+    assert table(trace)[4:] == [
+        "Tensors cpu | 0 | 10000 | 4000 | x:1 | tensor",
+        "Tensors cpu | 0 | 14000 | 2000 | z | tensor",
+        "Tensors cpu | 0 | 30000 | 2000 | z | tensor",
+        "Tensors cpu | 1 | 10000 | 14000 | x | tensor",
+        "Tensors gpu | 0 | 20000 | 5000 | y | tensor",
+    ]
+    assert trace.lanes[1:] == (
+        Lane("Tensors", "cpu", "Tensors", "cpu", "other", 2),
+        Lane("Tensors", "gpu", "Tensors", "gpu", "other", 1),
+    )
+    assert [trace.arguments[index] for index in range(4, 9)] == [
+        {"node": "x", "slot": 1, "bytes": 4, "shape": "unknown", "dtype": "resource", "allocator": "cpu"},
+        {
+            "node": "z",
+            "slot": 0,
+            "bytes": 2,
+            "allocator": "cpu",
+            "note": "its node ran again: who used this one is not known",
+        },
+        {"node": "z", "slot": 0, "bytes": 2, "allocator": "cpu"},
+        {
+            "node": "x",
+            "slot": 0,
+            "bytes": 8,
+            "allocated bytes": 64,
+            "shape": [2, -1],
+            "dtype": "float32",
+            "allocator": "cpu",
+            "allocation id": 5,
+        },
+        {"node": "y", "slot": 0, "bytes": 16, "allocator": "gpu"},
+    ]
+    assert [(c.name, c.times_ns.tolist(), c.values.tolist()) for c in trace.counters] == [
+        ("cpu", [10_000, 10_000, 14_000, 24_000, 30_000, 32_000], [4.0, 12.0, 8.0, 0.0, 2.0, 0.0]),
+        ("gpu", [20_000, 25_000], [16.0, 0.0]),
+    ]
+    # They are nothing that ran.
+    assert set(Facts(trace).kinds[4:].tolist()) == {KINDS.index("other")}
+    assert [step.name for step in trace.steps] == []
 
 
 def test_the_step_can_be_given() -> None:

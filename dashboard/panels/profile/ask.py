@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dashboard.panels.profile.columns import Table
 from dashboard.panels.profile.settings import Asked
+from dashboard.panels.profile.table import Table
 from dashboard.panels.profile.tables import tables_of
 from dashboard.traces.choices import newest
 from dashboard.traces.sources import TraceSource, TraceUnavailableError
 from dashboard.traces.studies import Studies, Study, folder_of
-from profiler.analysis.ranks import rank_of
+from profiler.analysis import report
 from summary.snapshot import Companion
 
 MOST_RANKS: Final = 64
@@ -24,6 +24,8 @@ class Answer:
     tables: list[Table] = field(default_factory=list)
     missing: tuple[str, str] | None = None
     """Why the page has nothing to show, as a title and what to do."""
+    workers: int = 1
+    """Traces in the folder of the open one."""
 
 
 def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Sequence[TraceSource]) -> Answer:
@@ -38,7 +40,8 @@ def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Seque
     ranks: Mapping[int, Study] = {}
     before: Study | None = None
     if asked.page == "ranks":
-        ranks = by_rank([studies.get(source) for source in rank_sources(asked, chosen, sources)])
+        found = [studies.get(source) for source in rank_sources(asked, chosen, sources)]
+        ranks = report.by_rank(found, lambda each: each.facts)
         if len(ranks) < 2:
             words = "Choose the traces of the other ranks above. Those of one folder are taken together by themselves."
             return Answer(study, missing=("One rank has nobody to wait for", words))
@@ -47,7 +50,7 @@ def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Seque
             words = "Choose the earlier trace above: operators and kernels are compared by name."
             return Answer(study, missing=("Compared with what?", words))
         before = studies.get(_listed(sources, asked.before))
-    return Answer(study, tables_of(asked, study, ranks, before))
+    return Answer(study, tables_of(asked, study, ranks, before), workers=len(beside(study.source, sources)))
 
 
 def _listed(sources: Sequence[TraceSource], trace_id: str) -> TraceSource:
@@ -68,16 +71,11 @@ def rank_sources(asked: Asked, chosen: str | None, sources: Sequence[TraceSource
         found = {source.id: source for source in sources}
         return [found[each] for each in asked.ranks if each in found][:MOST_RANKS]
     mine = next((source for source in sources if source.id == chosen), None)
-    if mine is None or not isinstance(mine.origin, Companion):
-        return [] if mine is None else [mine]
-    beside = [source for source in sources if folder_of(source) == folder_of(mine)]
-    return sorted(beside, key=lambda source: source.id)[:MOST_RANKS]
+    return beside(mine, sources)[:MOST_RANKS] if mine is not None else []
 
 
-def by_rank(studies: Sequence[Study]) -> dict[int, Study]:
-    """Traces by the rank that each states, or in order where these are not all stated and distinct."""
-    stated = [rank_of(study.facts) for study in studies]
-    known = [rank for rank in stated if rank is not None]
-    if len(set(known)) == len(studies):
-        return dict(sorted(zip(known, studies, strict=True)))
-    return dict(enumerate(studies))
+def beside(mine: TraceSource, sources: Sequence[TraceSource]) -> list[TraceSource]:
+    """The traces in the folder of one, itself among them, in order of their names."""
+    if not isinstance(mine.origin, Companion):
+        return [mine]
+    return sorted((each for each in sources if folder_of(each) == folder_of(mine)), key=lambda source: source.id)

@@ -1,21 +1,16 @@
 """Tables of analyses as a grid's columns and rows; ``assets/profile.js`` has the functions that the columns name."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
-from profiler.analysis.report import plain
+from dashboard.panels.profile.rows import totals
+from dashboard.panels.profile.table import Table
 
 if TYPE_CHECKING:
     import polars as pl
 
-MOST_ROWS: Final = 5_000
-"""Rows that the page gets; a file has them all."""
-MOST_LETTERS: Final = 2_000
-"""Of one text; a file has it whole."""
 HIDDEN: Final = frozenset({"slice", "depth", "path"})
 """Columns that other columns show."""
-MOMENTS: Final = ("start_ns", "end_ns", "time_ns")
 HEADINGS: Final[Mapping[str, str]] = {
     "gb_per_s": "GB/s",
     "gflops_per_s": "GFLOP/s",
@@ -64,8 +59,6 @@ ABOUT: Final[Mapping[str, str]] = {
     "gap_ns": "Idle time",
 }
 
-NAMES: Final = ("name", "operator", "frame")
-"""What a row is of, where a table has it: the first column, with the way to the Timeline."""
 ORDERS: Final[Mapping[str, tuple[str, ...]]] = {
     "kernels": (
         "count",
@@ -114,34 +107,6 @@ _WIDTHS: Final[Mapping[Kind, int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table for the panel."""
-
-    name: str
-    title: str
-    frame: "pl.DataFrame"
-    empty: str
-    """Why it has no rows, and what to do; shown where it has none."""
-    about: str = ""
-    totals: tuple[str, ...] = ()
-    """Columns whose rows add up to something."""
-    at: tuple[tuple[int, int] | None, ...] = ()
-    """For each row the stretch of the Timeline that shows it, in nanoseconds since the trace's beginning."""
-    trace: str = ""
-    """Id of the trace that ``at`` is of."""
-    start_ns: int = 0
-    """The trace's beginning."""
-    bars: bool = True
-    """Whether what adds up shows each row's share of the sum."""
-    moments: tuple[str, ...] = MOMENTS
-    """Columns that are points in time; all other times are durations."""
-    hidden: tuple[str, ...] = ()
-    """Columns that only files have."""
-    tree: bool = False
-    """Whether the rows are a tree in order, by their "depth"."""
-
-
 def kind_of(column: str, dtype: "pl.DataType") -> Kind:
     """What the values of a column are, by its name and type."""
     import polars as pl
@@ -178,14 +143,34 @@ def heading(column: str) -> str:
 def columns(table: Table) -> list[dict[str, Any]]:
     """The grid's columns."""
     sums = totals(table) if table.bars else {}
-    texts = [name for name in table.frame.columns if kind_of(name, table.frame.schema[name]) == "text"]
-    first = next((name for name in NAMES if name in texts), next(iter(texts), table.frame.columns[0]))
-    order = list(dict.fromkeys([first, *ORDERS.get(table.name, ()), *table.frame.columns]))
-    return [
-        _column(table, name, first=name == first, whole=sums.get(name))
+    order = list(dict.fromkeys([table.first, *ORDERS.get(table.name, ()), *table.frame.columns]))
+    found = [
+        _column(table, name, first=name == table.first, whole=sums.get(name))
         for name in order
         if name not in (*HIDDEN, *table.hidden)
     ]
+    if table.spread is not None and (table.spread.counts.sum(axis=1) > 1).any():
+        # Beside the number of what is distributed.
+        shown = [column["colId"] for column in found]
+        found.insert(1 + next((shown.index(name) for name in _NUMBERED if name in shown), 0), _SPREAD)
+    return found
+
+
+_NUMBERED: Final = ("count", "calls")
+_SPREAD: Final[dict[str, Any]] = {
+    "colId": "@spread",
+    "field": "@spread",
+    "headerName": "Distribution",
+    "headerTooltip": "How many slices are how long, from the shortest to the longest of the row, logarithmically; "
+    "hover for the numbers",
+    "cellRenderer": "ProfileSpread",
+    "sortable": False,
+    "width": 104,
+    "resizable": False,
+    "suppressHeaderFilterButton": True,
+    # Its numbers are not what somebody searches for.
+    "getQuickFilterText": {"function": "''"},
+}
 
 
 def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dict[str, Any]:
@@ -200,7 +185,7 @@ def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dic
     if kind == "text":
         column |= {"filter": "agTextColumnFilter", "tooltipField": "path" if table.tree and first else name}
         # The first text takes what room is left; where it is the only one, long names need it.
-        column |= {"flex": 3 if first else 2, "minWidth": 190 if first else 120}
+        column |= {"flex": 3 if first else 2, "minWidth": 230 if first else 120}
         if name in SHORT_TEXTS:
             column |= {"flex": 1, "minWidth": 84}
         if name == "state":
@@ -219,7 +204,10 @@ def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dic
             column["cellClassRules"] = column.get("cellClassRules", {}) | {"zero": "params.value === 0"}
     if first:
         column["cellRenderer"] = "ProfileFrame" if table.tree else "ProfileName"
-        column["cellRendererParams"] = {"linked": any(table.at)}
+        column["cellRendererParams"] = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
+        if table.groups is not None:
+            column["suppressKeyboardEvent"] = {"function": "stepscopeProfileTreeKey(params)"}
+            column["getQuickFilterText"] = {"function": "stepscopeProfileTreeText(params)"}
     return column
 
 
@@ -274,60 +262,3 @@ def _formats(kind: Kind, whole: float | None) -> dict[str, Any]:
             return {}
         case _:
             assert_never(kind)
-
-
-def totals(table: Table) -> dict[str, float]:
-    """The sums of the columns that add up, over all rows of the table and not just those that the page gets."""
-    import polars as pl
-
-    found = table.frame.select(pl.col(name).sum() for name in table.totals if name in table.frame.columns)
-    return next(iter(found.to_dicts()), {})
-
-
-def rows(table: Table) -> list[dict[str, Any]]:
-    """The grid's rows: moments are since the trace's beginning, long texts are cut, and end in "…" where they are."""
-    import polars as pl
-
-    shown = table.frame.head(MOST_ROWS)
-    moments = [name for name in shown.columns if name in table.moments]
-    shown = shown.with_columns(pl.col(moments) - table.start_ns)
-    found = plain(shown)
-    for number, row in enumerate(found):
-        row["@row"] = number
-        for name, value in row.items():
-            if isinstance(value, str) and len(value) > MOST_LETTERS:
-                row[name] = value[:MOST_LETTERS] + "…"
-        at = table.at[number] if number < len(table.at) else None
-        if at is not None:
-            row |= {"@at": f"{at[0]}:{at[1]}", "@trace": table.trace}
-    return found
-
-
-def total_row(table: Table) -> list[dict[str, Any]]:
-    """The row of sums at the bottom; none where nothing adds up or there is one row."""
-    sums = totals(table)
-    if not sums or len(table.frame) < 2:
-        return []
-    texts = [name for name, dtype in table.frame.schema.items() if kind_of(name, dtype) == "text"]
-    label = next((name for name in NAMES if name in texts), next(iter(texts), table.frame.columns[0]))
-    words = f"Total of {len(table.frame):,} rows" if texts else "Total"
-    return [{label: words, "@row": "total", **sums}]
-
-
-def cut_note(table: Table) -> str:
-    """What the page does not get, and where it is; empty if it gets all."""
-    if len(table.frame) <= MOST_ROWS:
-        return ""
-    return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the file has all of them."
-
-
-def around(start: int, end: int) -> tuple[int, int]:
-    """A stretch with some room on both sides, so that one sees what it lies among."""
-    room = max((end - start) // 2, 1_000)
-    return start - room, end + room
-
-
-def spans_of(frame: "pl.DataFrame", start: str, length: str, origin: int) -> tuple[tuple[int, int] | None, ...]:
-    """The stretches of rows that have a start and a length themselves."""
-    pairs: Sequence[tuple[int, int]] = list(zip(frame[start].to_list(), frame[length].to_list(), strict=True))
-    return tuple(around(begin - origin, begin - origin + took) for begin, took in pairs)

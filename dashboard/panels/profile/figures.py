@@ -56,11 +56,11 @@ def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
 
 
 def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
-    """Stacked bars: time of each step by category. Each bar's ``customdata`` is where it is on the Timeline.
+    """Stacked bars: time of each step by category. Each bar's ``customdata`` begins with where it is on the Timeline.
 
     ``steps`` is `profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end").
     """
-    scale, unit = _unit(steps["total_ns"].max())
+    scale, unit = unit_of(steps["total_ns"].max())
     labels = [str(step) for step in steps["step"].to_list()]
     totals = [texts.duration(ns) for ns in steps["total_ns"].to_list()]
     bars = [
@@ -70,12 +70,12 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
             "x": labels,
             "y": [ns / scale for ns in steps[f"{category}_ns"].to_list()],
             "customdata": [
-                [at, texts.duration(ns), total]
+                [at, "", texts.duration(ns), total]
                 for at, ns, total in zip(steps["at"].to_list(), steps[f"{category}_ns"].to_list(), totals, strict=True)
             ],
             "marker": {"color": category_color(category, scheme), "line": {"width": 0}},
-            "hovertemplate": f"step %{{x}}: %{{customdata[1]}} {LABELS[category].lower()} "
-            "of %{customdata[2]}<extra></extra>",
+            "hovertemplate": f"step %{{x}}: %{{customdata[2]}} {LABELS[category].lower()} "
+            "of %{customdata[3]}<extra></extra>",
         }
         for category in CATEGORIES
         if steps[f"{category}_ns"].sum()
@@ -86,9 +86,9 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
         "bargap": 0.25 if len(labels) > 1 else 0.75,
         "hovermode": "closest",
         "margin": {"l": 46, "r": 12, "t": 8, "b": 34},
-        "xaxis": axis(scheme) | {"type": "category", "title": _title("step"), "nticks": 20, "fixedrange": True},
-        "yaxis": axis(scheme) | {"automargin": "left", "title": _title(unit), "rangemode": "tozero"},
-        "hoverlabel": _hover(scheme),
+        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("step"), "nticks": 20, "fixedrange": True},
+        "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
+        "hoverlabel": hover_label(scheme),
     }
     return {"data": bars, "layout": layout}
 
@@ -100,22 +100,22 @@ def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[
     beginning in nanoseconds.
     """
     times = timeline["time_ns"].to_numpy() - origin
-    scale, unit = _unit(int(times.max()) if len(times) else 0)
+    scale, unit = unit_of(int(times.max()) if len(times) else 0)
     x = times / scale
     held = timeline["bytes"].to_numpy().astype(np.float64)
     lines = []
     reserved = timeline["reserved_bytes"]
     # An allocator that reserves nothing says 0 throughout.
     if (reserved.fill_null(0) != 0).any():
-        lines.append(_steps_line("Reserved", x, reserved.cast(float).to_numpy(), PALETTE[1].on(scheme), fill=False))
-    lines.append(_steps_line("Allocated", x, held, PALETTE[0].on(scheme), fill=True))
+        lines.append(held_line("Reserved", x, reserved.cast(float).to_numpy(), PALETTE[1].on(scheme), fill=False))
+    lines.append(held_line("Allocated", x, held, PALETTE[0].on(scheme), fill=True))
     at = int(held.argmax())
     layout = chart_layout(scheme)
     layout |= {
         "hovermode": "x",
-        "hoverlabel": _hover(scheme),
+        "hoverlabel": hover_label(scheme),
         "margin": {"l": 58, "r": 16, "t": 22, "b": 36},
-        "xaxis": axis(scheme) | {"title": _title(f"time ({unit})")},
+        "xaxis": axis(scheme) | {"title": axis_title(f"time ({unit})")},
         "yaxis": axis(scheme) | {"automargin": "left", "tickformat": ".3~s", "ticksuffix": "B", "rangemode": "tozero"},
         "showlegend": len(lines) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
@@ -137,7 +137,10 @@ def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[
     return {"data": lines, "layout": layout}
 
 
-def _steps_line(name: str, x: Any, y: Any, color: str, *, fill: bool) -> dict[str, Any]:
+def held_line(
+    name: str, x: Any, y: Any, color: str, *, fill: bool, value: str = "%{y:.4s}B", dash: str = "solid"
+) -> dict[str, Any]:
+    """A line of a value that holds until its next change; ``value`` is what hovering says of it."""
     chosen = indices_to_draw(x, y)
     return {
         "type": "scatter",
@@ -146,9 +149,9 @@ def _steps_line(name: str, x: Any, y: Any, color: str, *, fill: bool) -> dict[st
         "x": typed(x[chosen]),
         "y": typed(y[chosen]),
         # A value holds until the next change.
-        "line": {"shape": "hv", "width": 1.4, "color": color},
+        "line": {"shape": "hv", "width": 1.4, "color": color, "dash": dash},
         **({"fill": "tozeroy", "fillcolor": color + "22"} if fill else {}),
-        "hovertemplate": f"{name}: %{{y:.4s}}B<extra></extra>",
+        "hovertemplate": f"{name}: {value}<extra></extra>",
     }
 
 
@@ -164,7 +167,7 @@ def roofline_chart(
     points = table.filter(pl.col("intensity").is_not_null() & (pl.col("gflops_per_s") > 0))
     if points.is_empty():
         return None
-    names = [_escaped(name) for name in points["name"].to_list()]
+    names = [escaped(name) for name in points["name"].to_list()]
     marks = {
         "type": "scatter",
         "mode": "markers+text",
@@ -185,10 +188,10 @@ def roofline_chart(
     layout = chart_layout(scheme)
     layout |= {
         "hovermode": "closest",
-        "hoverlabel": _hover(scheme),
+        "hoverlabel": hover_label(scheme),
         "margin": {"l": 60, "r": 24, "t": 20, "b": 38},
-        "xaxis": axis(scheme) | log | {"title": _title("FLOPs per byte")},
-        "yaxis": axis(scheme) | log | {"automargin": "left", "title": _title("GFLOP/s")},
+        "xaxis": axis(scheme) | log | {"title": axis_title("FLOPs per byte")},
+        "yaxis": axis(scheme) | log | {"automargin": "left", "title": axis_title("GFLOP/s")},
     }
     return {"data": data, "layout": layout}
 
@@ -206,17 +209,19 @@ def _roof(intensities: Sequence[float], gflops: float, gbps: float, scheme: Sche
     }
 
 
-def _unit(longest: object) -> tuple[float, str]:
+def unit_of(longest: object) -> tuple[float, str]:
     """What to divide nanoseconds by, and what they are then."""
     ns = float(longest) if isinstance(longest, (int, float)) else 0.0
     return next(((size, unit) for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= size), (1.0, "ns"))
 
 
-def _title(words: str) -> dict[str, Any]:
+def axis_title(words: str) -> dict[str, Any]:
+    """An axis' title."""
     return {"text": words, "font": {"size": 11}, "standoff": 6}
 
 
-def _hover(scheme: Scheme) -> dict[str, Any]:
+def hover_label(scheme: Scheme) -> dict[str, Any]:
+    """The box at the pointer."""
     colors = ink(scheme)
     return {
         "bgcolor": colors["surface"],
@@ -226,6 +231,6 @@ def _hover(scheme: Scheme) -> dict[str, Any]:
     }
 
 
-def _escaped(name: str) -> str:
+def escaped(name: str) -> str:
     """A name as Plotly shows it as it is: it knows some tags, and templates."""
     return name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("%{", "% {")[:60]

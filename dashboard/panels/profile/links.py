@@ -1,30 +1,43 @@
-"""Links inside the dashboard: to a page of the panel, and to a stretch of the Timeline.
+"""Links inside the dashboard: to a page and a row of the panel, and to a slice or a stretch of the Timeline.
 
 They are plain links, so that they open in another tab too; ``assets/profile.js`` follows them without loading the page.
 """
 
+from typing import Final
 from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.panels.profile.settings import PAGE, TRACE, Page
-from dashboard.panels.timeline.panel import RANGE
-from dashboard.panels.timeline.panel import TRACE as TIMELINE_TRACE
+from dashboard.panels.profile.settings import PAGE, ROW, TRACE, Page
+from dashboard.panels.profile.table import Place
+
+LONGEST_SEARCH: Final = 300
+"""Letters of a name that is searched for: an address has to hold them."""
 
 
-def page_link(page: Page, trace: str, words: str) -> html.A:
-    """Leads to a page of the panel, with a trace open."""
-    query = {"tab": "profile", PAGE.name: page, TRACE.name: trace}
-    return html.A(words, href="?" + urlencode(query), className="profile-link", **{"data-page": page})
+def page_link(page: Page, trace: str, words: str, row: str = "") -> html.A:
+    """Leads to a page of the panel, with a trace open and a row selected."""
+    query = {"tab": "profile", PAGE.name: page, TRACE.name: trace} | ({ROW.name: row} if row else {})
+    data = {"data-page": page} | ({"data-row": row} if row else {})
+    return html.A(words, href="?" + urlencode(query), className="profile-link", **data)
 
 
-def timeline_link(trace: str, span: tuple[int, int] | None, words: str) -> html.A:
-    """Leads to a stretch of a trace on the Timeline."""
-    text = f"{span[0]}:{span[1]}" if span is not None else ""
-    query = {"tab": "timeline", TIMELINE_TRACE.name: trace, RANGE.name: text}
-    return html.A(
+def timeline_link(trace: str, place: Place | None, words: str, title: str = "") -> html.A:
+    """Leads to a place on the Timeline of a trace: its stretch, its slice, and all slices of its name."""
+    data = {"trace": trace}
+    if place is not None:
+        data["range"] = place.range
+        if place.slice >= 0:
+            data["slice"] = str(place.slice)
+        if place.search:
+            data["search"] = place.search[:LONGEST_SEARCH]
+    query = {"tab": "timeline"} | {f"timeline.{name}": value for name, value in data.items()}
+    link = html.A(
         words,
         href="?" + urlencode(query),
         className="profile-link",
-        **{"data-trace": trace, "data-range": text},
+        **{f"data-{name}": value for name, value in data.items()},
     )
+    if title:
+        link.title = title
+    return link

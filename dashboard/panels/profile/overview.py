@@ -1,6 +1,8 @@
 """The overview of a trace: steps, what stands out, what took longest, what it was recorded on, and what was lost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from dash import dcc, html
@@ -9,16 +11,17 @@ from dashboard.colors import Scheme
 from dashboard.icons import icon
 from dashboard.numbers import count, counted
 from dashboard.panels.profile import figures, texts
-from dashboard.panels.profile.columns import spans_of
+from dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
+from dashboard.panels.profile.evidence import evidence_links
 from dashboard.panels.profile.links import page_link, timeline_link
-from dashboard.panels.profile.settings import PAGES, Page
-from dashboard.panels.profile.slices import longest_kernels, longest_named
-from dashboard.panels.profile.tables import slice_table
+from dashboard.panels.profile.settings import Page
+from dashboard.panels.profile.slices import kernels_of, named_places, places
+from dashboard.panels.profile.table import Places, places_of
+from dashboard.panels.profile.tables import losses_table
 from dashboard.theme import GRAPH_CONFIG
 from dashboard.traces.studies import Study
 from profiler.analysis.metrics import DEFINITIONS
 from profiler.analysis.steps import CATEGORIES
-from profiler.traces.losses import explain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,47 +44,35 @@ _TILES_OF_ONE: Final = {"step_time": "Whole trace"} | {
     name: label for name, label in _TILES.items() if name not in ("step_time", "step_time_max", "steps")
 }
 """Those of a trace that marks no steps."""
-EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
-    "dataloader": "input",
-    "gpu_utilisation": "idle",
-    "host_wait": "idle",
-    "short_kernels": "idle",
-    "communication": "idle",
-    "communication_overlap": "idle",
-    "sm_efficiency": "kernels",
-    "memcpy": "copies",
-    "tensor_cores": "operators",
-    "memory_peak": "memory",
-}
-"""The page whose tables show what a finding's metric is about; others are on the overview itself."""
 
 
-def overview_page(study: Study, scheme: Scheme) -> html.Div:
-    """All of it."""
+def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
+    """All of it; ``workers`` is the number of traces in the trace's folder."""
     if not len(study.facts.trace):
         words = "The trace has no slices: nothing was recorded in it, or nothing of it could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
-        rest = html.Div([losses_card(study), facts_card(study)], className="profile-row")
+        rest = html.Div([losses_card(study), facts_card(study, workers)], className="profile-row")
         return html.Div([empty, rest], className="profile-overview")
     steps = study.table("steps")
-    kernels = [] if study.table("kernels").is_empty() else [kernels_card(study)]
+    if study.table("operators").is_empty():
+        tops = [slices_card(study)]
+    else:
+        # What a host did is more than its operators.
+        on_host = study.table("kernels").is_empty()
+        tops = [operators_card(study), slices_card(study) if on_host else kernels_card(study)]
     return html.Div(
         [
             tiles(study),
             html.Div([steps_card(study, steps, scheme), mean_card(study, scheme)], className="profile-row wide-first"),
-            html.Div([findings_card(study), losses_card(study)], className="profile-row wide-first"),
+            losses_card(study),
+            findings_card(study),
             html.Div(
-                [operators_card(study), *kernels, figures_card(study), facts_card(study)], className="profile-row"
+                [*tops, figures_card(study), facts_card(study, workers)],
+                className="profile-row",
             ),
         ],
         className="profile-overview",
     )
-
-
-def card(title: str, *content: Any, aside: Any = None, name: str = "") -> html.Section:
-    """A titled part of the page."""
-    head = html.Header([html.H3(title), aside] if aside is not None else [html.H3(title)])
-    return html.Section([head, *content], className=f"profile-card {name}".strip(), **{"aria-label": title})
 
 
 def tiles(study: Study) -> html.Div:
@@ -108,12 +99,9 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
     import polars as pl
 
     if steps.is_empty():
-        return card("Time of each step", _none("The trace has no slices, so there are no steps."))
+        return card("Time of each step", nothing("The trace has no slices, so there are no steps."))
     shown = figures.shown_steps(steps)
-    at = [
-        "" if span is None else f"{span[0]}:{span[1]}"
-        for span in spans_of(shown, "start_ns", "total_ns", study.start_ns)
-    ]
+    at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", study.start_ns)]
     figure = figures.step_chart(shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme)
     note = "click a bar to see the step on the Timeline"
     if len(shown) < len(steps):
@@ -123,13 +111,13 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
     left = len(study.facts.trace.steps) - len(steps)
     words = f"{counted(left, 'last step')} left out: the profiler seems to have stopped before its kernels had run."
     graph = dcc.Graph(
-        id={"type": "profile-steps", "trace": study.source.id},
+        id=chart_id(study, "steps"),
         figure=figure,
         config=GRAPH_CONFIG,
         style={"height": "100%"},
     )
     below = html.P(words, className="profile-note") if left > 0 else None
-    return card("Time of each step", html.Div(graph, className="profile-chart"), below, aside=_hint(note))
+    return card("Time of each step", html.Div(graph, className="profile-chart"), below, aside=hint(note))
 
 
 def mean_card(study: Study, scheme: Scheme) -> html.Section:
@@ -155,7 +143,7 @@ def mean_card(study: Study, scheme: Scheme) -> html.Section:
         for category in CATEGORIES
         if rows[category]["percent"]
     ]
-    content = html.Div(lines, className="profile-shares") if lines else _none("No step took any time.")
+    content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
     about = "An instant belongs to the first of these that is active."
     return card("Mean step", content, html.P(about, className="profile-note") if lines else None)
 
@@ -164,13 +152,15 @@ def findings_card(study: Study) -> html.Section:
     """What stands out, each with its evidence and a way to it."""
     found = study.table("findings").to_dicts()
     if not found:
-        return card("Findings", _none("Nothing stands out."))
+        return card("Findings", nothing("Nothing stands out."))
     entries = [html.Li(_finding(study, finding), **{"data-severity": finding["severity"]}) for finding in found]
     return card("Findings", html.Ul(entries, className="profile-findings"))
 
 
 def _finding(study: Study, finding: Mapping[str, Any]) -> list[Any]:
-    link = _evidence_link(study, finding["metric"])
+    links = evidence_links(study, finding["metric"])
+    if finding["metric"] == "losses":
+        links = [html.A("See what was lost", href="#profile-lost", className="profile-link profile-to-lost")]
     evidence = finding["evidence"][:1].upper() + finding["evidence"][1:]
     return [
         icon("alert", 15),
@@ -178,7 +168,8 @@ def _finding(study: Study, finding: Mapping[str, Any]) -> list[Any]:
             [
                 html.Strong(finding["title"]),
                 html.P([evidence, ". ", html.Span(_figure(finding), className="dim")]),
-                html.P([finding["advice"], *([" ", link] if link is not None else [])], className="advice"),
+                html.P(finding["advice"], className="advice"),
+                html.P(links, className="evidence") if links else None,
             ]
         ),
     ]
@@ -193,62 +184,48 @@ def _figure(finding: Mapping[str, Any]) -> str:
     return f"{name} {texts.of_unit(finding['value'], unit)}{limit}"
 
 
-def _evidence_link(study: Study, metric: str) -> Any:
-    page = EVIDENCE_PAGES.get(metric)
-    if page is not None:
-        return page_link(page, study.source.id, f"See {PAGES[page]}")
-    if metric == "step_time_spread":
-        slowest = study.table("steps").top_k(1, by="total_ns")
-        (span,) = spans_of(slowest, "start_ns", "total_ns", study.start_ns)
-        return timeline_link(study.source.id, span, f"See step {slowest['step'][0]} on the Timeline")
-    return None
-
-
 def operators_card(study: Study) -> html.Section:
-    """The operators that took longest themselves; without any, the slices that did."""
-    if study.table("operators").is_empty():
-        return slices_card(study)
+    """The operators that took longest themselves."""
     frame = study.table("operators").head(TOP)
     on_device = bool(len(frame)) and frame["device_self_ns"].sum() > 0
     column = "device_self_ns" if on_device else "host_self_ns"
     whole = study.table("operators")
-    spans = study.kept(
-        "longest by name",
-        "their longest calls",
-        lambda: longest_named(study, study.facts.operator_slices, frame["name"].to_list()),
+    at = study.kept(
+        "longest by name", "their longest calls", lambda: named_places(study, study.facts.operator_slices, frame)
     )
     title = "Top operators by time on the " + ("device" if on_device else "host")
-    rows = _top_rows(study, frame["name"], frame["calls"], whole[column], spans)
+    rows = _top_rows(study, frame["name"], frame["calls"], whole[column], at)
     return _top(study, title, rows, "The trace has no operators.", "operators", "Calls")
 
 
 def slices_card(study: Study) -> html.Section:
-    """The slices that took longest themselves, where none is an operator."""
-    table = slice_table(study)
-    names, counts, own = (table.frame[column] for column in ("name", "count", "self_ns"))
-    rows = _top_rows(study, names.head(TOP), counts.head(TOP), own, table.at[:TOP])
-    return _top(study, "Top slices by own time", rows, "The trace has no slices.", "slices", "Count")
+    """The slices that took longest themselves, whatever they are. Marks of steps are no work."""
+    import polars as pl
+
+    steps = {step.name for step in study.facts.trace.steps}
+    whole = study.table("slices").filter(~pl.col("name").is_in(list(steps)))
+    frame = whole.head(TOP)
+    rows = _top_rows(study, frame["name"], frame["count"], whole["self_ns"], places(study, frame["slice"].to_list()))
+    return _top(study, "Top slices by own time", rows, "The trace has no slices but its steps.", "slices", "Count")
 
 
 def kernels_card(study: Study) -> html.Section:
     """The kernels that took longest."""
     whole = study.table("kernels")
     frame = whole.head(TOP)
-    spans = longest_kernels(study, frame["name"].to_list())
-    rows = _top_rows(study, frame["name"], frame["count"], whole["total_ns"], spans)
+    at = named_places(study, kernels_of(study.facts).slice, frame)
+    rows = _top_rows(study, frame["name"], frame["count"], whole["total_ns"], at)
     return _top(study, "Top kernels", rows, "No kernel ran: the trace has no device activity.", "kernels", "Count")
 
 
-def _top_rows(
-    study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.Series", spans: Sequence[Any]
-) -> list[html.Tr]:
+def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.Series", at: Places) -> list[html.Tr]:
     """Rows of the first of ``times``, which has all of them: shares are of their sum."""
     found = times.to_list()
     whole = sum(found) or 1
     return [
         html.Tr(
             [
-                html.Td(timeline_link(study.source.id, span, name) if span else name, className="name", title=name),
+                html.Td(timeline_link(study.source.id, place, name) if place else name, className="name", title=name),
                 html.Td(count(calls), className="number"),
                 html.Td(texts.duration(ns), className="number", title=f"{ns:,} ns"),
                 html.Td(
@@ -260,36 +237,38 @@ def _top_rows(
                 ),
             ]
         )
-        for name, calls, ns, span in zip(names.to_list(), counts.to_list(), found, spans, strict=False)
+        for name, calls, ns, place in zip(names.to_list(), counts.to_list(), found, at, strict=False)
     ]
 
 
 def _top(study: Study, title: str, rows: list[html.Tr], empty: str, page: Page, counted_as: str) -> html.Section:
     if not rows:
-        return card(title, _none(empty))
+        return card(title, nothing(empty))
     head = html.Tr([html.Th("Name"), html.Th(counted_as), html.Th("Time"), html.Th("Share")])
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="profile-top")
     return card(title, table, aside=page_link(page, study.source.id, "All"))
 
 
-def facts_card(study: Study) -> html.Section:
+def facts_card(study: Study, workers: int) -> html.Section:
     """What the trace says of the run, the host and the devices."""
-    pairs = list(run_facts(study))[:MOST_FACTS]
+    pairs = list(run_facts(study, workers))[:MOST_FACTS]
     parts = [part for name, value in pairs for part in (html.Dt(name), html.Dd(value))]
     return card("Run and devices", html.Dl(parts, className="profile-facts"))
 
 
-def run_facts(study: Study) -> Iterator[tuple[str, str]]:
-    """Facts of the run, the host and the devices, as name and text."""
+def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
+    """Facts of the run, the host, the software and the devices, as name and text."""
     trace = study.facts.trace
     known = trace.metadata
     yield "Run", study.source.run
     yield "Trace", study.source.label
-    yield "Slices", count(len(trace))
-    yield "Lanes", count(len(trace.lanes))
-    for key, label in (("host_name", "Host"), ("hostname", "Host"), ("traceName", "Recorded as"), ("trace_id", "Id")):
-        if isinstance(known.get(key), str) and known[key]:
-            yield label, str(known[key])[:200]
+    if trace.epoch_ns is not None:
+        begun = datetime.fromtimestamp((trace.epoch_ns + study.start_ns) // 10**9, UTC)
+        yield "Recorded at", begun.strftime("%Y-%m-%d %H:%M:%S UTC")
+    yield "Slices", f"{count(len(trace))} on {counted(len(trace.lanes), 'lane')}"
+    yield from _hosts(known)
+    if workers > 1:
+        yield "Workers", f"{counted(workers, 'trace')} in this folder"
     distributed = known.get("distributedInfo")
     if isinstance(distributed, Mapping):
         for key, label in (("backend", "Backend"), ("rank", "Rank"), ("world_size", "World size")):
@@ -298,10 +277,49 @@ def run_facts(study: Study) -> Iterator[tuple[str, str]]:
     flags = [key for key in ("record_shapes", "with_stack", "profile_memory", "with_flops") if known.get(key)]
     if flags:
         yield "Recorded with", ", ".join(flags)
+    yield from versions(known)
     devices = known.get("deviceProperties")
     for device in devices if isinstance(devices, list) else ():
         if isinstance(device, Mapping):
             yield f"Device {device.get('id', '')}".strip(), device_text(device)
+
+
+def _hosts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    other = known.get("otherData")
+    inside = other if isinstance(other, Mapping) else {}
+    hosts = known.get("hostnames")
+    names = [
+        known.get("host_name"),
+        known.get("hostname"),
+        inside.get("host"),
+        *(hosts if isinstance(hosts, list) else ()),
+    ]
+    found = list(dict.fromkeys(name[:200] for name in names if isinstance(name, str) and name))
+    if found:
+        yield "Host" if len(found) == 1 else "Hosts", ", ".join(found[:8])
+    for value, label in (
+        (inside.get("producer"), "Recorded by"),
+        (known.get("traceName"), "Recorded as"),
+        (known.get("trace_id"), "Id"),
+    ):
+        if isinstance(value, str) and value:
+            yield label, value[:200]
+
+
+def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Versions that a trace states, whatever they are of."""
+    for key, value in known.items():
+        if not re.search(r"_version$|[a-z]Version$| version$", key) or key == "schemaVersion":
+            continue
+        if isinstance(value, (str, int)) and not isinstance(value, bool) and value != "":
+            words = re.sub(r"(?<=[a-z])V", " v", key).replace("_", " ")
+            words = words.replace("cuda", "CUDA").replace("cupti", "CUPTI").replace("nccl", "NCCL")
+            # CUDA states 12.4 as 12040.
+            of_cuda = isinstance(value, int) and value >= 1000 and "CUDA" in words
+            yield (
+                words[:1].upper() + words[1:60],
+                (f"{int(value) // 1000}.{int(value) % 1000 // 10}" if of_cuda else str(value)[:200]),
+            )
 
 
 def device_text(device: Mapping[str, Any]) -> str:
@@ -332,33 +350,36 @@ def figures_card(study: Study) -> html.Section:
     ]
     note = "Conditions of stepscope analyze --fail-if compare these."
     table = html.Table(html.Tbody(rows), className="profile-metrics")
-    return card("All figures", html.Div(table, className="profile-scroll"), aside=_hint(note))
+    return card("All figures", html.Div(table, className="profile-scroll"), aside=hint(note))
 
 
 def losses_card(study: Study) -> html.Section:
-    """What the reader could not take as it was."""
+    """What the reader could not take as it was: a line, which opens a table."""
     losses = study.facts.trace.losses
-    if not losses.counts and not losses.notes:
-        return card("Lost", _none("Nothing: all of the file was used."), name="lost")
-    entries = [
-        html.Li(
+    table = losses_table(study).frame.to_dicts()
+    if not table and not losses.notes:
+        return card("Lost", nothing("Nothing: all of the file was used."), name="lost")
+    notes = html.Ul([html.Li(note) for note in losses.notes], className="profile-losses") if losses.notes else None
+    if not table:
+        return card("Lost", notes, name="lost")
+    whole = sum(row["count"] for row in table)
+    reasons = ", ".join(f"{count(row['count'])} × {row['reason']}" for row in table[:3])
+    more = f", and {counted(len(table) - 3, 'reason')} more" if len(table) > 3 else ""
+    line = [html.Strong(f"{counted(whole, 'event')} lost or changed"), html.Span(f"{reasons}{more}")]
+    head = html.Tr([html.Th(title) for title in ("Reason", "Count", "What it means", "For example")])
+    body = [
+        html.Tr(
             [
-                html.Strong(f"{count(number)} × {reason}"),
-                html.P(explain(reason)) if explain(reason) else None,
-                html.P(f"For example: {losses.examples[reason]}", className="dim")
-                if reason in losses.examples
-                else None,
+                html.Td(row["reason"]),
+                html.Td(count(row["count"]), className="number"),
+                html.Td(row["meaning"]),
+                html.Td(row["example"], className="example"),
             ]
         )
-        for reason, number in sorted(losses.counts.items(), key=lambda pair: -pair[1])
+        for row in table
     ]
-    notes = [html.Li(note) for note in losses.notes]
-    return card("Lost", html.Ul([*notes, *entries], className="profile-losses"), name="lost")
-
-
-def _hint(words: str) -> html.Span:
-    return html.Span(words, className="profile-hint")
-
-
-def _none(words: str) -> html.P:
-    return html.P(words, className="profile-none")
+    opened = html.Div([html.Table([html.Thead(head), html.Tbody(body)], className="profile-lost-table"), save_button()])
+    details = html.Details([html.Summary(line, title="What was lost or changed, and why"), opened], id="profile-lost")
+    found = card("Lost", notes, details, name="lost")
+    setattr(found, "data-table", "losses")
+    return found

@@ -1,25 +1,26 @@
 """The pages of the panel as components: what a page says, its charts and its tables."""
 
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
-import dash_ag_grid as dag
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 
 from dashboard.colors import Scheme
 from dashboard.controls import segmented, setting_id
 from dashboard.icons import icon
 from dashboard.numbers import count, counted
-from dashboard.panels.profile import figures, texts
-from dashboard.panels.profile.columns import Table, columns, cut_note, rows, total_row
-from dashboard.panels.profile.links import timeline_link
-from dashboard.panels.profile.overview import card, overview_page, steps_card
+from dashboard.panels.profile import device_figures, figures, texts
+from dashboard.panels.profile.cards import chart_card, chart_id, table_card
+from dashboard.panels.profile.links import page_link, timeline_link
+from dashboard.panels.profile.overview import overview_page, steps_card
 from dashboard.panels.profile.settings import (
     BEFORE,
     BY,
     CHANGED,
     CHANGES,
     DEVICE,
+    GROUP,
+    GROUPINGS,
     KEYS,
     PEAK_GBPS,
     PEAK_TFLOPS,
@@ -30,54 +31,56 @@ from dashboard.panels.profile.settings import (
     Page,
     without_comma,
 )
+from dashboard.panels.profile.slices import places
+from dashboard.panels.profile.table import Table
 from dashboard.state import Setting, View
-from dashboard.theme import GRAPH_CONFIG
 from dashboard.traces.studies import Study
 from profiler.analysis.kernels import tensor_core_share
-
-SHORT: Final = 12
-"""Rows up to which a table is as high as it needs to be."""
-GRID_OPTIONS: Final[dict[str, Any]] = {
-    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
-    "rowHeight": 26,
-    "headerHeight": 36,
-    "animateRows": False,
-    "suppressColumnMoveAnimation": True,
-    "suppressDragLeaveHidesColumns": True,
-    "suppressFieldDotNotation": True,
-    "tooltipShowDelay": 300,
-    "enableCellTextSelection": True,
-    "localeText": {"noRowsToShow": "No rows", "noMatchingRows": "No row passes the search and the filters"},
-}
-DEFAULT_COLUMN: Final[dict[str, Any]] = {
-    "sortable": True,
-    "resizable": True,
-    "suppressHeaderMenuButton": True,
-    "wrapHeaderText": True,
-    "cellDataType": False,
-}
+from profiler.analysis.memcpys import each_copy
+from profiler.analysis.queue import launch_delays, queue_length
 
 
-def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> Any:
-    """What a page shows, below its options."""
+def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme, workers: int = 1) -> Any:
+    """What a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
     if asked.page == "overview":
-        return overview_page(study, scheme)
-    parts = [*lead(asked, study, scheme), *(table_card(table, alone=len(tables) == 1) for table in tables)]
+        return overview_page(study, scheme, workers)
+    parts = [
+        *missing_row(asked, study, tables),
+        *lead(asked, study, tables, scheme),
+        *(table_card(table, alone=len(tables) == 1) for table in tables),
+    ]
     return html.Div(parts, className="profile-page")
 
 
-def lead(asked: Asked, study: Study, scheme: Scheme) -> list[Any]:
-    """What stands above the tables of a page: a sentence, a verdict, or a chart."""
+def missing_row(asked: Asked, study: Study, tables: list[Table]) -> list[Any]:
+    """That the row asked for is not here, and where it may be; nothing where it is, or none is asked for."""
+    if not asked.row or any(table.chosen is not None for table in tables):
+        return []
+    name = asked.row if len(asked.row) <= 120 else asked.row[:119] + "…"
+    words: list[Any] = [f"“{name}” has no row here. "]
+    if asked.page != "slices" and asked.row in study.table("slices")["name"]:
+        words.append(page_link("slices", study.source.id, "Slices has it", asked.row))
+    return [html.P(words, className="profile-words missing", role="status")]
+
+
+def lead(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> list[Any]:
+    """What stands above the tables of a page: a sentence, a verdict, or charts."""
     match asked.page:
         case "kernels":
             return _kernel_words(study)
+        case "copies":
+            return _copy_chart(study, scheme)
+        case "idle":
+            return _launch_charts(study, scheme)
         case "memory":
             return _memory_chart(study, asked.device, scheme)
         case "input":
             return [_verdict(study), steps_card(study, study.table("steps"), scheme)]
         case "roofline":
             return _roofline_chart(study, asked, scheme)
-        case "overview" | "operators" | "slices" | "copies" | "idle" | "path" | "code" | "tfprof" | "ranks" | "diff":
+        case "ranks":
+            return _rank_charts(tables, scheme)
+        case "overview" | "operators" | "slices" | "path" | "code" | "tfprof" | "diff":
             return []
         case _:
             assert_never(asked.page)
@@ -104,8 +107,7 @@ def _memory_chart(study: Study, device: str, scheme: Scheme) -> list[Any]:
         return []
     name = shown_device(study, device)
     figure = figures.memory_chart(timeline.filter(pl.col("device") == name), study.start_ns, scheme)
-    graph = dcc.Graph(id="profile-memory", figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
-    return [card(f"Memory of {name}", html.Div(graph, className="profile-chart"))]
+    return [chart_card(f"Memory of {name}", figure, "profile-memory")]
 
 
 def shown_device(study: Study, device: str) -> str:
@@ -116,10 +118,50 @@ def shown_device(study: Study, device: str) -> str:
 
 def _roofline_chart(study: Study, asked: Asked, scheme: Scheme) -> list[Any]:
     figure = figures.roofline_chart(study.table("roofline"), asked.peak_tflops, asked.peak_gbps, scheme)
-    if figure is None:
+    return [chart_card("Throughput over intensity", figure, "profile-roofline")] if figure else []
+
+
+def _copy_chart(study: Study, scheme: Scheme) -> list[Any]:
+    import polars as pl
+
+    every = study.kept("every copy", "the copies", lambda: each_copy(study.facts))
+    known = every.filter(pl.col("gb_per_s").is_not_null())
+    shown = known.top_k(device_figures.MOST_POINTS, by="duration_ns")
+    at = places(study, shown["slice"].to_list())
+    figure = device_figures.copy_chart(shown, at, scheme)
+    about = "each point is a copy; click one to see it on the Timeline"
+    if len(shown) < len(known):
+        about = f"the longest {count(len(shown))} of {count(len(known))} copies; {about}"
+    return [chart_card("Bandwidth over size", figure, chart_id(study, "copies"), about)] if figure else []
+
+
+def _launch_charts(study: Study, scheme: Scheme) -> list[Any]:
+    queue = study.kept("queue length", "launches that wait on streams", lambda: queue_length(study.facts))
+    delays = study.kept("launch delays", "delays from launch to start", lambda: launch_delays(study.facts))
+    waiting = device_figures.queue_chart(queue, study.start_ns, scheme)
+    late = device_figures.delay_chart(delays, scheme)
+    if waiting is None or late is None:
         return []
-    graph = dcc.Graph(id="profile-roofline", figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
-    return [card("Throughput over intensity", html.Div(graph, className="profile-chart"))]
+    cards = [
+        chart_card("Queue", waiting, "profile-queue", "launches that are pending on each stream, over time"),
+        chart_card("Launch delays", late, "profile-delays", "from a launch's end to its activity's start"),
+    ]
+    return [html.Div(cards, className="profile-row")]
+
+
+def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
+    frames = {table.name: table.frame for table in tables}
+    if "ranks" not in frames:
+        return []
+    mean = device_figures.rank_chart(frames["ranks"], scheme)
+    waits = device_figures.straggler_chart(frames["stragglers"], scheme)
+    cards = [
+        chart_card("Mean step", mean, "profile-rank-steps", "of each rank") if mean else None,
+        chart_card("Who waits for whom", waits, "profile-rank-waits", "in collectives that all ranks took part in")
+        if waits
+        else None,
+    ]
+    return [html.Div([each for each in cards if each is not None], className="profile-row")]
 
 
 def _verdict(study: Study) -> html.Section:
@@ -147,75 +189,6 @@ def _verdict(study: Study) -> html.Section:
     )
 
 
-def table_card(table: Table, *, alone: bool) -> html.Section:
-    """A table with its search, its columns and its file."""
-    number = len(table.frame)
-    head: list[Any] = [html.H3(table.title), html.Span(counted(number, "row"), className="count")]
-    if not number:
-        empty = html.P(table.empty, className="profile-none")
-        return html.Section([html.Header(head[:1]), empty], className="profile-card", **{"data-table": table.name})
-    note = cut_note(table)
-    head += [
-        html.Span(table.about, className="profile-hint", title=table.about),
-        html.Span(className="spacer"),
-        *_tools(table),
-    ]
-    high = number > SHORT
-    return html.Section(
-        [
-            html.Header(head),
-            html.P(note, className="profile-note cut") if note else None,
-            html.Div(grid(table, high=high), className="profile-grid-box"),
-        ],
-        className="profile-card table" + (" high" if high else "") + (" alone" if alone and high else ""),
-        **{"data-table": table.name},
-    )
-
-
-def _tools(table: Table) -> list[Any]:
-    search = dcc.Input(
-        type="search",
-        placeholder="Search",
-        className="text-field profile-search",
-        debounce=False,
-        autoComplete="off",
-        id={"type": "profile-search", "table": table.name},
-    )
-    return [
-        html.Label(search, title="Search this table", **{"aria-label": f"Search {table.title}"})
-        if len(table.frame) > SHORT
-        else None,
-        html.Button(
-            [icon("columns", 13), html.Span("Columns")],
-            className="quiet with-icon profile-columns",
-            title="Which columns are shown",
-            **{"aria-haspopup": "dialog"},
-        ),
-        html.Button(
-            [icon("download", 13), html.Span("CSV")],
-            className="quiet with-icon profile-save",
-            title="Download all rows of this table as CSV, times in nanoseconds",
-        ),
-    ]
-
-
-def grid(table: Table, *, high: bool) -> dag.AgGrid:
-    """The table itself; ``assets/profile.js`` writes its cells."""
-    options = GRID_OPTIONS | {"pinnedBottomRowData": total_row(table)}
-    if not high:
-        options |= {"domLayout": "autoHeight"}
-    return dag.AgGrid(
-        id={"type": "profile-grid", "table": table.name},
-        rowData=rows(table),
-        columnDefs=columns(table),
-        defaultColDef=DEFAULT_COLUMN,
-        getRowId="String(params.data['@row'])",
-        dashGridOptions=options,
-        className="profile-grid",
-        style={"height": "100%" if high else None, "width": "100%"},
-    )
-
-
 def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]], ranks: list[str]) -> list[Any]:
     """The controls that one page has beside those of all."""
     match page:
@@ -223,6 +196,9 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
             chips = [dmc.Chip(label, value=key, size="xs") for key, label in KEYS.items()]
             group = dmc.ChipGroup(chips, id=setting_id(BY.name), value=list(BY.of(view)), multiple=True)
             return [_field("Group by", html.Div(group, className="profile-chips"))]
+        case "kernels" | "slices":
+            names = {str(each): label for each, label in GROUPINGS[page].items()}
+            return [_field("Group by", segmented(GROUP, view, names, "Group by"))]
         case "memory":
             devices = study.table("memory")["device"].to_list()
             if len(devices) < 2:
@@ -245,7 +221,7 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
                 before,
                 segmented(CHANGED, view, {str(each): label for each, label in CHANGES.items()}, "What is compared"),
             ]
-        case "overview" | "slices" | "kernels" | "copies" | "idle" | "path" | "input" | "code":
+        case "overview" | "copies" | "idle" | "path" | "input" | "code":
             return []
         case _:
             assert_never(page)

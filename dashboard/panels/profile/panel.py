@@ -22,6 +22,7 @@ from dashboard.live import Live
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.routes import make_router
+from dashboard.panels.profile.rows import chosen_id
 from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
 from dashboard.state import View, decode
 from dashboard.traces.choices import choices, newest
@@ -29,7 +30,7 @@ from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_tra
 from dashboard.traces.studies import Studies, studies_of
 from summary.snapshot import Snapshot
 
-PARTS: Final = ("choices", "options", "facts", "body")
+PARTS: Final = ("choices", "options", "facts", "body", "chosen")
 
 
 class ProfilePanel:
@@ -77,6 +78,8 @@ class ProfilePanel:
                 dcc.Store(id="profile-keys", data={}),
                 dcc.Store(id="profile-running", data=False),
                 dcc.Store(id="profile-clicked"),
+                dcc.Store(id="profile-chosen"),
+                dcc.Store(id="profile-selected"),
             ],
             className="panel profile-panel",
         )
@@ -86,10 +89,11 @@ class ProfilePanel:
         for function, output, given in (
             ("profileProgress", Output("profile-progress", "title"), Input("profile-running", "data")),
             (
-                "profileStep",
+                "profilePoint",
                 Output("profile-clicked", "data"),
-                Input({"type": "profile-steps", "trace": dash.ALL}, "clickData"),
+                Input({"type": "profile-chart", "chart": dash.ALL, "trace": dash.ALL}, "clickData"),
             ),
+            ("profileSelect", Output("profile-selected", "data"), Input("profile-chosen", "data")),
         ):
             app.clientside_callback(ClientsideFunction("stepscope", function), output, given, prevent_initial_call=True)
 
@@ -98,6 +102,7 @@ class ProfilePanel:
             Output("profile-options", "children"),
             Output("profile-facts", "children"),
             Output("profile-body", "children"),
+            Output("profile-chosen", "data"),
             Output("profile-keys", "data"),
             view_input(self.name),
             revision_input(self.name),
@@ -134,11 +139,13 @@ def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], sche
     involved = [chosen, asked.before, *(source.id for source in rank_sources(asked, chosen, sources))]
     state = [(each, versions.get(each or "")) for each in involved]
     listing = choices(sources, chosen)
+    body = fingerprint((asked.relevant(), state, scheme))
     return {
         "choices": fingerprint(listing),
         "options": fingerprint((asked.page, chosen, state[0], listing if asked.page in ("ranks", "diff") else ())),
         "facts": fingerprint(state[0]),
-        "body": fingerprint((asked.relevant(), state, scheme)),
+        "body": body,
+        "chosen": body,
     }
 
 
@@ -152,13 +159,13 @@ def _parts(
 ) -> Mapping[str, Any]:
     """What the panel shows, by part."""
     listing = choices(sources, chosen)
-    parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None}
+    parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
     try:
         answer = answer_of(studies, asked, chosen, sources)
     except TraceUnavailableError as error:
         return parts | {"body": notice("This trace cannot be shown", str(error))}
     ranks = [source.id for source in rank_sources(asked, chosen, sources)]
-    body: Any = page_content(asked, answer.study, answer.tables, scheme)
+    body: Any = page_content(asked, answer.study, answer.tables, scheme, answer.workers)
     if answer.missing:
         body = notice(*answer.missing)
     return {
@@ -166,6 +173,7 @@ def _parts(
         "options": options_of(asked.page, view, answer.study, listing, ranks),
         "facts": trace_line(answer.study),
         "body": body,
+        "chosen": next(([each.name, chosen_id(each)] for each in answer.tables if each.chosen is not None), None),
     }
 
 

@@ -43,6 +43,12 @@ PAGES: Final[Mapping[Page, str]] = {
     "ranks": "Distributed",
     "diff": "Diff",
 }
+Grouping = Literal["none", "stem", "category"]
+"""What the rows of a table are put together by."""
+GROUPINGS: Final[Mapping[Page, Mapping[Grouping, str]]] = {
+    "kernels": {"none": "Nothing", "stem": "Stem", "category": "Category"},
+    "slices": {"none": "Nothing", "category": "Category"},
+}
 KEYS: Final[Mapping[Key, str]] = {
     "name": "Name",
     "shape": "Shape",
@@ -84,6 +90,9 @@ TRACE: Final = text("profile.trace", "")
 """Id of the trace; empty for the newest."""
 BY: Final[Setting[tuple[Key, ...]]] = Setting("profile.by", ("name",), _keys, lambda value: (",".join(value),))
 """What operators are grouped by, separated by commas."""
+GROUP: Final = _one_of("profile.group", "none", get_args(Grouping))
+ROW: Final = text("profile.row", "")
+"""Name of the row that is selected, whichever table of the page has it; empty for none."""
 DEVICE: Final = text("profile.device", "")
 """The device whose memory is drawn; empty for the one that holds most."""
 TFPROF: Final = _one_of("profile.tfprof", "scope", get_args(TfprofView))
@@ -105,6 +114,8 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     PAGE,
     TRACE,
     BY,
+    GROUP,
+    ROW,
     DEVICE,
     TFPROF,
     RANKS,
@@ -122,6 +133,8 @@ class Asked:
     page: Page
     trace: str
     by: tuple[Key, ...]
+    group: Grouping
+    row: str
     device: str
     tfprof: TfprofView
     ranks: tuple[str, ...]
@@ -137,6 +150,8 @@ class Asked:
             page=cast(Page, PAGE.of(view)),
             trace=TRACE.of(view),
             by=BY.of(view),
+            group=cast(Grouping, GROUP.of(view)),
+            row=ROW.of(view),
             device=DEVICE.of(view),
             tfprof=cast(TfprofView, TFPROF.of(view)),
             ranks=RANKS.of(view),
@@ -150,10 +165,17 @@ class Asked:
         """Only what this page depends on, so that the rest changes nothing."""
         extra: dict[Page, tuple[object, ...]] = {
             "operators": self.by,
+            "kernels": (self.grouping,),
+            "slices": (self.grouping,),
             "memory": (self.device,),
             "tfprof": (self.tfprof,),
             "roofline": (self.peak_tflops, self.peak_gbps),
             "ranks": self.ranks,
             "diff": (self.before, self.changed),
         }
-        return (self.page, self.trace, *extra.get(self.page, ()))
+        return (self.page, self.trace, self.row, *extra.get(self.page, ()))
+
+    @property
+    def grouping(self) -> Grouping:
+        """What this page's rows are put together by: nothing, where it knows no such groups."""
+        return self.group if self.group in GROUPINGS.get(self.page, {}) else "none"

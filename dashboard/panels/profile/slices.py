@@ -1,95 +1,135 @@
-"""The slices that rows of tables stand for: of each operator or kernel, its longest call."""
+"""The slices that rows of tables stand for: where the longest of each is, and how long all of them took."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.profile.columns import around
+from dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, around
 from dashboard.traces.studies import Study
-from profiler.analysis.facts import Facts
+from profiler.analysis.facts import Device, Facts
+from profiler.analysis.kernels import KernelKey, kernel_key
+from profiler.analysis.members import Histograms, Members, histograms, longest, members_of
+from profiler.analysis.memcpys import each_copy
 from profiler.analysis.operators import Key, key_texts, operator_calls
 
 if TYPE_CHECKING:
     import polars as pl
 
-Spans = tuple[tuple[int, int] | None, ...]
+
+class Evidence(NamedTuple):
+    """What is behind the rows of a table: for each of those that the page gets, and for the groups of all."""
+
+    at: Places
+    spread: Histograms
+    members: Members
 
 
-def longest_operators(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> Spans:
-    """Where the longest call of each row of `profiler.analysis.operators.operators` is."""
+def evidence_of(study: Study, members: Members, rows: int, names: Sequence[str] | None = None) -> Evidence:
+    """Where the first ``rows`` rows are, and their distributions.
+
+    Args:
+        study: the trace.
+        members: the slices with their rows.
+        rows: how many rows there are; those that the page does not get are left out.
+        names: what a row's slices are all called, "" where they have no name in common; by default, each row's slices
+            have one name.
+    """
+    shown = min(rows, MOST_ROWS)
+    at = places(study, longest(members, shown).tolist(), named=names is None)
+    if names is not None:
+        at = tuple(
+            None if place is None else place._replace(search=name) for place, name in zip(at, names, strict=False)
+        )
+    return Evidence(at, histograms(members, shown), members)
+
+
+def groups_of(
+    study: Study, frame: "pl.DataFrame", of: Sequence[int], members: Members, *, same: bool, alone: bool
+) -> Groups:
+    """Rows put together in groups.
+
+    Args:
+        study: the trace.
+        frame: the groups.
+        of: for each row the group that it is in.
+        members: the slices of the rows.
+        same: whether all slices of a group have one name.
+        alone: as `Groups.alone`.
+    """
+    grouped = members.grouped(np.array(of, np.int64))
+    found = evidence_of(study, grouped, len(frame), None if same else [""] * len(frame))
+    return Groups(frame, tuple(of), found.at, found.spread, alone)
+
+
+def operator_members(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> Members:
+    """The calls of each row of `profiler.analysis.operators.operators`, with their time on the host."""
     import polars as pl
 
     calls = operator_calls(study.facts)
     slices = calls.slice[calls.is_operator]
-    texts: dict[str, pl.Series] = {}
-    for key in by:
-        texts[key] = pl.Series(key, key_texts(study.facts, slices, key), dtype=pl.String)
-    found = (
-        pl.DataFrame({**texts, "slice": slices, "ns": calls.host_total[calls.is_operator]})
-        .group_by(*by)
-        .agg(pl.col("slice").get(pl.col("ns").arg_max()))
-    )
-    joined = frame.select(*by).join(found, on=list(by), how="left", maintain_order="left")
-    return spans(study, joined["slice"].to_list())
+    keys = {str(key): pl.Series(key, key_texts(study.facts, slices, key), dtype=pl.String) for key in by}
+    return members_of(frame, keys, slices, calls.host_total[calls.is_operator])
 
 
-def longest_kernels(study: Study, names: Sequence[str]) -> Spans:
-    """Where the longest call of each kernel is, and nothing for names of none."""
-    device = study.facts.every_device_activity
-    device = device.where(device.of("kernel", "communication"))
-    return longest_named(study, device.slice, names)
+def kernel_members(study: Study, frame: "pl.DataFrame", by: KernelKey = "name") -> Members:
+    """The calls of each row of `profiler.analysis.kernels.kernels`."""
+    chosen = kernels_of(study.facts)
+    names = texts_of(study.facts, chosen.slice, lambda name: kernel_key(name, by))
+    return members_of(frame, {"name": names}, chosen.slice, chosen.duration)
 
 
-def longest_named(study: Study, slices: NDArray[np.int64], names: Sequence[str]) -> Spans:
-    """Where the longest of some slices of each name is."""
-    best = _longest_by_name(study.facts, slices)
-    return spans(study, [best.get(name) for name in names])
+def copy_members(study: Study, frame: "pl.DataFrame") -> Members:
+    """The copies of each row of `profiler.analysis.memcpys.memcpys`."""
+    copies = each_copy(study.facts)
+    keys = {name: copies[name] for name in ("direction", "memory")}
+    return members_of(frame, keys, copies["slice"].to_numpy(), copies["duration_ns"].to_numpy())
 
 
-def _longest_by_name(facts: Facts, slices: NDArray[np.int64]) -> dict[str, int]:
-    order = np.argsort(facts.trace.duration_ns[slices], kind="stable")
-    ordered = slices[order]
-    # Of equal names the last stays, which is the longest.
-    return dict(zip(facts.names_of(ordered), ordered.tolist(), strict=True))
-
-
-def by_name(facts: Facts) -> "pl.DataFrame":
-    """All slices by name and category, longest own time first: also of traces that no analysis knows the sorts of.
-
-    A slice's own time is its duration without that of the slices directly inside it on its lane.
-
-    Columns: name, category (text), count, self_ns, total_ns (int64), mean_ns (float64), max_ns (int64), longest (int64:
-    index of the longest slice).
-    """
+def slice_members(study: Study, frame: "pl.DataFrame") -> Members:
+    """The slices of each row of `profiler.analysis.slices.slices_by_name`."""
     import polars as pl
 
-    trace = facts.trace
-    own = trace.duration_ns.astype(np.int64)
-    inside = np.flatnonzero(facts.parents >= 0)
-    np.subtract.at(own, facts.parents[inside], trace.duration_ns[inside])
-    duration = pl.col("ns")
-    grouped = (
-        pl.DataFrame({"name": trace.name_id, "category": trace.category_id, "own": own, "ns": trace.duration_ns})
-        .with_row_index("index")
-        .group_by("name", "category", maintain_order=True)
-        .agg(
-            pl.len().cast(pl.Int64).alias("count"),
-            pl.col("own").sum().alias("self_ns"),
-            duration.sum().alias("total_ns"),
-            duration.mean().alias("mean_ns"),
-            duration.max().alias("max_ns"),
-            pl.col("index").get(duration.arg_max()).cast(pl.Int64).alias("longest"),
-        )
+    trace = study.facts.trace
+    every = np.arange(len(trace))
+    categories = pl.Series(trace.categories, dtype=pl.String)[trace.category_id]
+    keys: Mapping[str, pl.Series] = {"name": texts_of(study.facts, every), "category": categories}
+    return members_of(frame, keys, every, trace.duration_ns)
+
+
+def named_members(facts: Facts, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Members:
+    """Some slices by their names, which a column of a table has."""
+    return members_of(frame, {column: texts_of(facts, slices)}, slices, facts.trace.duration_ns[slices])
+
+
+def named_places(study: Study, slices: NDArray[np.int64], frame: "pl.DataFrame", column: str = "name") -> Places:
+    """Where the longest of some slices is whose name each row has in a column."""
+    shown = frame.head(MOST_ROWS)
+    return places(study, longest(named_members(study.facts, slices, shown, column), len(shown)).tolist())
+
+
+def kernels_of(facts: Facts) -> Device:
+    """What `profiler.analysis.kernels.kernels` counts."""
+    every = facts.every_device_activity
+    return every.where(every.of("kernel", "communication"))
+
+
+def texts_of(facts: Facts, slices: NDArray[np.int64], write: Callable[[str], str] = str) -> "pl.Series":
+    """The names of some slices, written in another way if need be."""
+    import polars as pl
+
+    known, place = np.unique(facts.trace.name_id[slices], return_inverse=True)
+    texts = [write(facts.trace.names[number]) for number in known.tolist()]
+    return pl.Series("name", texts, dtype=pl.String)[place] if texts else pl.Series("name", [], dtype=pl.String)
+
+
+def places(study: Study, slices: Sequence[int | None], *, named: bool = True) -> Places:
+    """Where some slices are, with room around them; their names are searched for if asked."""
+    trace = study.facts.trace
+    return tuple(
+        None
+        if index is None or index < 0
+        else Place(*around(*study.span(index)), index, trace.names[int(trace.name_id[index])] if named else "")
+        for index in slices
     )
-    texts = {
-        column: pl.Series(column, [known[number] for number in grouped[column].to_list()], dtype=pl.String)
-        for column, known in (("name", trace.names), ("category", trace.categories))
-    }
-    return grouped.with_columns(texts["name"], texts["category"]).sort("self_ns", descending=True, maintain_order=True)
-
-
-def spans(study: Study, slices: Sequence[int | None]) -> Spans:
-    """The stretches of some slices, with room around them."""
-    return tuple(None if index is None or index < 0 else around(*study.span(index)) for index in slices)

@@ -1,17 +1,22 @@
 """Which tables each page of the panel has, and why one may be empty."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
 from dashboard.panels.profile import slices
-from dashboard.panels.profile.columns import Table, spans_of
 from dashboard.panels.profile.settings import KEYS, Asked
+from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from dashboard.traces.studies import Study
 from profiler.analysis.compare import compare
-from profiler.analysis.operators import operators
+from profiler.analysis.kernels import KernelKey, kernel_key, kernels
+from profiler.analysis.memcpys import direction_of, memory_of
+from profiler.analysis.operators import Key, operators
 from profiler.analysis.report import RANK_TABLES
 from profiler.analysis.roofline import roofline
+from profiler.analysis.slices import slices_by_category
+from profiler.traces.losses import explain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -104,7 +109,7 @@ TFPROF_TOTALS: Final = ("occurrences", "bytes", "cpu_ns", "accelerator_ns", "sel
 
 
 def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
-    """The tables of a page, in order.
+    """The tables of a page, in order; the first that has the row that is asked for has it selected.
 
     Args:
         asked: the page, and what it is asked for.
@@ -112,17 +117,38 @@ def tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: St
         ranks: traces of one job by rank; used by "ranks" only.
         before: what the open trace is compared with; used by "diff" only.
     """
+    found = _tables_of(asked, study, ranks, before)
+    for place, table in enumerate(found):
+        chosen = row_of(table, asked.row)
+        if chosen is not None:
+            return [*found[:place], replace(table, chosen=chosen), *found[place + 1 :]]
+    return found
+
+
+def row_of(table: Table, name: str) -> int | None:
+    """The row of a table that is of a name, or that slices of the name are counted in; None where there is none."""
+    import polars as pl
+
+    found = row_named(table, name)
+    if found is None and name and table.name == "memcpys":
+        same = (pl.col("direction") == direction_of(name)) & (pl.col("memory") == memory_of(name))
+        numbers = table.frame.with_row_index("#").filter(same)["#"]
+        found = numbers[0] if len(numbers) else None
+    return found
+
+
+def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: Study | None) -> list[Table]:
     match asked.page:
         case "overview":
-            return [_plain(study, "steps")]
+            return [_plain(study, "steps"), losses_table(study)]
         case "operators":
             return [operator_table(study, asked)]
         case "slices":
-            return [slice_table(study)]
+            return [slice_table(study, asked)]
         case "kernels":
-            return [kernel_table(study)]
+            return [kernel_table(study, asked)]
         case "copies":
-            return [_plain(study, name) for name in ("memcpys", "copy_sizes", "bandwidth")]
+            return [copy_table(study), *(_plain(study, name) for name in ("copy_sizes", "bandwidth"))]
         case "idle":
             names = ("idle", "temporal", "work", "utilisation", "overlap", "queue", "launches")
             return [_plain(study, name) for name in names]
@@ -166,7 +192,7 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
         frame=frame,
         empty=EMPTY.get(name, NO_DEVICE),
         totals=totals,
-        at=_spans(study, name, frame),
+        at=_places(study, name, frame),
         trace=study.source.id,
         start_ns=study.start_ns,
         bars=name != "steps",
@@ -175,29 +201,37 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
     )
 
 
-def _spans(study: Study, name: str, frame: "pl.DataFrame") -> slices.Spans:
+def _places(study: Study, name: str, frame: "pl.DataFrame") -> Places:
     """Where rows are on the Timeline; nothing for tables whose rows are nowhere in particular."""
     match name:
         case "steps":
-            return spans_of(frame, "start_ns", "total_ns", study.start_ns)
+            return places_of(frame, "start_ns", "total_ns", study.start_ns)
         case "critical_path_parts":
-            return spans_of(frame, "start_ns", "duration_ns", study.start_ns)
+            return places_of(frame, "start_ns", "duration_ns", study.start_ns)
         case "memory_at_peak":
-            return slices.spans(study, frame["slice"].to_list())
+            return slices.places(study, frame["slice"].to_list())
         case "memory_by_operator":
-            return slices.longest_named(study, study.facts.operator_slices, frame["operator"].to_list())
+            return slices.named_places(study, study.facts.operator_slices, frame, "operator")
         case _:
             return ()
 
 
 def operator_table(study: Study, asked: Asked) -> Table:
-    """Operators, grouped by what is asked for."""
-    what = "operators by " + ", ".join(KEYS[key].lower() for key in asked.by)
-    if asked.by == ("name",):
-        # The overview has these already.
-        frame = study.table("operators")
-    else:
-        frame = study.kept(("operators", asked.by), what, lambda: operators(study.facts, by=asked.by))
+    """Operators, grouped by what is asked for; by several things, those of one of the first are put together."""
+    frame = _operators(study, asked.by)
+
+    def work_out() -> tuple[slices.Evidence, Groups | None]:
+        members = slices.operator_members(study, frame, asked.by)
+        names = None if "name" in asked.by else [""] * len(frame)
+        found = slices.evidence_of(study, members, len(frame), names)
+        if len(asked.by) == 1:
+            return found, None
+        first = asked.by[0]
+        groups = _operators(study, (first,))
+        of = _numbers(groups, first, frame[first].to_list())
+        return found, slices.groups_of(study, groups, of, members, same=first == "name", alone=False)
+
+    found, groups = study.kept(("operator evidence", asked.by), "their calls", work_out)
     return Table(
         name="operators",
         title="Operators",
@@ -205,38 +239,116 @@ def operator_table(study: Study, asked: Asked) -> Table:
         frame=frame,
         empty=NO_OPERATORS,
         totals=OPERATOR_TOTALS,
-        at=study.kept(
-            ("longest", asked.by), "their longest calls", lambda: slices.longest_operators(study, frame, asked.by)
-        ),
+        at=found.at,
         trace=study.source.id,
         start_ns=study.start_ns,
+        spread=found.spread,
+        groups=groups,
     )
 
 
-def slice_table(study: Study) -> Table:
-    """All slices by name."""
-    frame = study.kept("slices", "slices by name", lambda: slices.by_name(study.facts))
+def _operators(study: Study, by: tuple[Key, ...]) -> "pl.DataFrame":
+    what = "operators by " + ", ".join(KEYS[key].lower() for key in by)
+    if by == ("name",):
+        # The overview has these already.
+        return study.table("operators")
+    return study.kept(("operators", by), what, lambda: operators(study.facts, by=by))
+
+
+def _numbers(groups: "pl.DataFrame", column: str, labels: Sequence[str]) -> list[int]:
+    """For each label the number of the group that has it."""
+    known = {label: number for number, label in enumerate(groups[column].to_list())}
+    return [known[label] for label in labels]
+
+
+def slice_table(study: Study, asked: Asked) -> Table:
+    """All slices by name, put together by category if asked."""
+    frame = study.table("slices")
+    by_category = asked.grouping == "category"
+
+    def work_out() -> tuple[slices.Evidence, Groups | None]:
+        members = slices.slice_members(study, frame)
+        found = slices.evidence_of(study, members, len(frame))
+        if not by_category:
+            return found, None
+        groups = slices_by_category(frame)
+        of = _numbers(groups, "category", frame["category"].to_list())
+        return found, slices.groups_of(study, groups, of, members, same=False, alone=True)
+
+    found, groups = study.kept(("slice evidence", by_category), "the slices of each name", work_out)
     return Table(
         name="slices",
         title="Slices",
         about="Whatever they are: annotations, functions, operators, kernels. Own times are without what lies inside.",
-        frame=frame.drop("longest"),
+        frame=frame,
         empty="The trace has no slices. Choose another trace, or record again.",
         totals=("count", "self_ns"),
-        at=slices.spans(study, frame["longest"].to_list()),
+        at=found.at,
         trace=study.source.id,
         start_ns=study.start_ns,
+        spread=found.spread,
+        groups=groups,
+        hidden=("category",) if by_category else (),
     )
 
 
-def kernel_table(study: Study) -> Table:
-    """Kernels by name."""
+def kernel_table(study: Study, asked: Asked) -> Table:
+    """Kernels by name, put together by stem or by category if asked."""
     frame = study.table("kernels")
     title, about = TABLE_TITLES["kernels"]
-    at = study.kept(
-        "longest kernels", "their longest calls", lambda: slices.longest_kernels(study, frame["name"].to_list())
+    by: KernelKey = "name" if asked.grouping == "none" else asked.grouping
+
+    def work_out() -> tuple[slices.Evidence, Groups | None]:
+        members = slices.kernel_members(study, frame)
+        found = slices.evidence_of(study, members, len(frame))
+        if by == "name":
+            return found, None
+        groups = kernels(study.facts, by=by)
+        of = _numbers(groups, "name", [kernel_key(name, by) for name in frame["name"].to_list()])
+        return found, slices.groups_of(study, groups, of, members, same=False, alone=by == "category")
+
+    found, groups = study.kept(("kernel evidence", by), "their calls", work_out)
+    return Table(
+        name="kernels",
+        title=title,
+        about=about,
+        frame=frame,
+        empty=NO_DEVICE,
+        totals=TOTALS["kernels"],
+        at=found.at,
+        trace=study.source.id,
+        start_ns=study.start_ns,
+        spread=found.spread,
+        groups=groups,
     )
-    return Table("kernels", title, frame, NO_DEVICE, about, TOTALS["kernels"], at, study.source.id, study.start_ns)
+
+
+def copy_table(study: Study) -> Table:
+    """Copies by direction and host memory."""
+    table = _plain(study, "memcpys")
+
+    def work_out() -> slices.Evidence:
+        members = slices.copy_members(study, table.frame)
+        return slices.evidence_of(study, members, len(table.frame), [""] * len(table.frame))
+
+    found = study.kept("copy evidence", "the copies", work_out)
+    return replace(table, at=found.at, spread=found.spread)
+
+
+def losses_table(study: Study) -> Table:
+    """What the reader could not take as it was, by reason, most first."""
+    import polars as pl
+
+    losses = study.facts.trace.losses
+    reasons = sorted(losses.counts, key=lambda reason: (-losses.counts[reason], reason))
+    columns = {
+        "reason": reasons,
+        "count": [losses.counts[reason] for reason in reasons],
+        "meaning": [explain(reason) for reason in reasons],
+        "example": [losses.examples.get(reason, "") for reason in reasons],
+    }
+    schema = {"reason": pl.String, "count": pl.Int64, "meaning": pl.String, "example": pl.String}
+    return Table("losses", "Lost or changed", pl.DataFrame(columns, schema=schema), "All of the file was used.")
 
 
 def tfprof_table(study: Study, asked: Asked) -> Table:
@@ -248,7 +360,7 @@ def tfprof_table(study: Study, asked: Asked) -> Table:
         "op": "A row per op type.",
     }[asked.tfprof]
     frame = frame if is_step_stats(study) else frame.clear()
-    at = slices.longest_named(study, study.facts.operator_slices, frame["name"].to_list())
+    at = slices.named_places(study, study.facts.operator_slices, frame)
     totals = () if asked.tfprof == "scope" else TFPROF_TOTALS
     return Table(
         f"tfprof_{asked.tfprof}",
@@ -274,7 +386,7 @@ def roofline_table(study: Study, asked: Asked) -> Table:
     )
     if flops is None or moved is None:
         frame = frame.drop("efficiency_percent", "bound_by")
-    at = slices.longest_named(study, study.facts.operator_slices, frame["name"].to_list())
+    at = slices.named_places(study, study.facts.operator_slices, frame)
     about = "Operators whose FLOPs are known. With both peaks, efficiency and what bounds each are worked out."
     return Table(
         name="roofline",
@@ -308,13 +420,12 @@ def change_table(before: Study, after: Study, asked: Asked) -> Table:
     """What changed from one trace to another."""
     key = ("changed", asked.changed, before.source.id, before.source.version)
     frame = after.kept(key, "what changed", lambda: compare(before.facts, after.facts, what=asked.changed))
-    names = frame["name"].to_list()
-    at: slices.Spans = ()
+    at: Places = ()
     match asked.changed:
         case "operators":
-            at = slices.longest_named(after, after.facts.operator_slices, names)
+            at = slices.named_places(after, after.facts.operator_slices, frame)
         case "kernels":
-            at = slices.longest_kernels(after, names)
+            at = slices.named_places(after, slices.kernels_of(after.facts).slice, frame)
         case "steps":
             pass
         case _:

@@ -13,8 +13,8 @@ from starlette.responses import FileResponse
 
 from dashboard.api.downloads import attachment
 from dashboard.live import Live
-from dashboard.panels.timeline import payloads, routes_overlays, routes_slices
-from dashboard.panels.timeline.values import Value, occupancy
+from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
+from dashboard.panels.timeline.values import Value, values_of
 from dashboard.traces.requests import (
     End,
     Numbers,
@@ -86,7 +86,7 @@ def make_router(live: Live) -> APIRouter:
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(lanes, "lanes", len(found.trace.lanes))
-        values = occupancy(traces_asked_for.study(trace_id)) if value == "occupancy" else None
+        values = values_of(traces_asked_for.study(trace_id), value) if value else None
         body = payloads.window(found, start, end, width, chosen, values)
         return body_answer(request, body, "application/octet-stream")
 
@@ -125,6 +125,7 @@ def make_router(live: Live) -> APIRouter:
 
     router.include_router(routes_slices.make_router(live))
     router.include_router(routes_overlays.make_router(live))
+    router.include_router(routes_steps.make_router(live))
     return router
 
 

@@ -6,7 +6,7 @@ What files call processes and threads differs between profilers, and between ver
 
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -46,6 +46,8 @@ class Group:
     """Lanes that belong together, in the order in which they are shown."""
 
     title: str
+    short: str
+    """The title inside a lane's full name: "GPU 0" of "GPU 0 · NVIDIA A100"."""
     kind: GroupKind
     lanes: tuple[int, ...]
     counters: tuple[int, ...]
@@ -78,9 +80,16 @@ def arrange(trace: Trace) -> Arrangement:
         _number_alike(labels, lanes)
     order = sorted(groups, key=lambda group: GROUP_ORDER.index(group[0]))
     several = len({counter.process for counter in trace.counters}) > 1
+    hosts = sum(kind == "host" for kind, _ in groups)
     return Arrangement(
         tuple(
-            Group(title, kind, tuple(_ordered(groups[kind, title][0], trace.lanes)), tuple(groups[kind, title][1]))
+            Group(
+                title,
+                _short(kind, title, names.values(), hosts),
+                kind,
+                tuple(_ordered(groups[kind, title][0], trace.lanes)),
+                tuple(groups[kind, title][1]),
+            )
             for kind, title in order
         ),
         tuple(labels),
@@ -105,6 +114,12 @@ def _group_of(lane: Lane, many_tasks: bool, devices: Mapping[int, str]) -> tuple
     sort = next((each for each in ("TPU", "XPU", "MTIA") if each in lane.process.upper()), "GPU")
     name = devices.get(number)
     return "device", f"{place}{sort} {number}" + (f" · {name}" if name else "")
+
+
+def _short(kind: GroupKind, title: str, devices: Iterable[str], hosts: int) -> str:
+    if kind == "device":
+        return next((title.removesuffix(f" · {name}") for name in devices if title.endswith(f" · {name}")), title)
+    return "Host" if kind == "host" and hosts == 1 else title
 
 
 def _device_names(trace: Trace) -> dict[int, str]:
@@ -201,7 +216,7 @@ def arrangement_payload(trace: Trace) -> dict[str, Any]:
     found = arrange(trace)
     return {
         "groups": [
-            {"title": g.title, "kind": g.kind, "lanes": list(g.lanes), "counters": list(g.counters)}
+            {"title": g.title, "short": g.short, "kind": g.kind, "lanes": list(g.lanes), "counters": list(g.counters)}
             for g in found.groups
         ],
         "lane_labels": list(found.labels),

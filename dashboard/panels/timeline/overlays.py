@@ -25,9 +25,9 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     """The parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of time.
 
     Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
-    parts and shows the longest of them; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the
-    slice at whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
-    nanoseconds of the path within the window, and the parts.
+    parts and shows the one that counts most; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is
+    the slice at whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound,
+    the nanoseconds of the path within the window, and the parts.
     """
     first = int(np.searchsorted(path.end, start + origin, side="right"))
     last = max(first, int(np.searchsorted(path.start, end + origin, side="left")))
@@ -35,11 +35,11 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     window = start + origin, end + origin
     nowhere = np.zeros(last - first, np.int64)
     while True:
-        groups = group_narrow(nowhere, part.start, part.end, window[0], _pixel(start, end, width))
+        groups = group_narrow(nowhere, part.start, part.end, part.weight, window[0], _pixel(start, end, width))
         if len(groups.first) <= MAX_SEGMENTS or width == 1:
             break
         width //= 2
-    slices, origins = part.slice[groups.longest], part.origin[groups.first]
+    slices, origins = part.slice[groups.largest], part.origin[groups.first]
     names, name = np.unique(trace.name_id[slices], return_inverse=True)
     sums = sum_within(part.bound, part.start, part.end, part.weight > 0, window, len(BOUNDS))
     return {
@@ -50,7 +50,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
         "depth": trace.depth[slices].tolist(),
         "start": (part.start[groups.first] - origin).tolist(),
         "end": (part.end[groups.last] - origin).tolist(),
-        "bound": part.bound[groups.longest].tolist(),
+        "bound": part.bound[groups.largest].tolist(),
         "name": name.tolist(),
         "count": (groups.last - groups.first + 1).tolist(),
         "origin": origins.tolist(),
@@ -86,7 +86,7 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
     begins, ends, cause = gaps.start[drawn], gaps.end[drawn], gaps.cause[drawn]
     while True:
         pixel = _pixel(start, end, width)
-        groups = group_narrow(place, begins, ends, window[0], pixel)
+        groups = group_narrow(place, begins, ends, ends - begins, window[0], pixel)
         count = groups.last - groups.first + 1
         by_cause = np.zeros((len(count), len(CAUSES)), np.int64)
         np.add.at(by_cause, (np.repeat(np.arange(len(count)), count), cause), ends - begins)
@@ -104,7 +104,7 @@ def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, wid
         "cause": by_cause[shown].argmax(axis=1).tolist(),
         "share": share[shown].round(3).tolist(),
         "count": count[shown].tolist(),
-        "slice": gaps.slice[drawn][groups.longest[shown]].tolist(),
+        "slice": gaps.slice[drawn][groups.largest[shown]].tolist(),
         "left_out": int(count[~shown].sum()),
         "totals": _totals(CAUSES, *sums),
         "lanes": _lanes_of_devices(gaps, trace) if whole else {},

@@ -23,6 +23,7 @@ MAX_SLICES = 14_000
 MAX_STEPS = 5_000
 MAX_NAME = 160
 """Characters of a name in a window; a canvas never shows more, and details have it whole."""
+MAX_CATEGORIES = 1_000
 OVERVIEW_BUCKETS = 500
 MAX_STRIPS = 16
 MATCH_BUCKETS = 500
@@ -82,6 +83,7 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
             for c in trace.counters
         ],
         **arrangement_payload(trace),
+        "categories": sorted(trace.categories)[:MAX_CATEGORIES],
         "longest": int(trace.duration_ns.max()) if len(trace) else 0,
         "losses": dict(trace.losses.counts),
         "examples": dict(trace.losses.examples),
@@ -103,7 +105,7 @@ def _coverage(opened: OpenedTrace) -> dict[str, Any]:
         return {"start": 0, "end": 0, "strips": []}
     begin, end = span_ns(trace)
     busy = coverage(trace, OVERVIEW_BUCKETS)
-    shown = [index for index, lane in enumerate(trace.lanes) if lane.depths]
+    shown = [index for index, lane in enumerate(trace.lanes) if lane.depths and lane.kind != "other"]
     groups = [[index] for index in shown]
     if len(shown) > MAX_STRIPS:
         by_process: dict[str, list[int]] = {}

@@ -62,41 +62,41 @@ def collectives(
     `profiler.analysis.ranks.match_collectives`. A window, in the first trace's relative time, takes those whose slice
     in the first trace reaches into it.
     """
+    import polars as pl
+
+    keys = ("step", "collective", "number")
     matched = match_collectives(parts)
-    found: dict[tuple[int, str, int], list[dict[str, Any] | None]] = {}
-    for row in matched.to_dicts():
-        key = row["step"], row["collective"], row["number"]
-        found.setdefault(key, [None] * len(traces))[row["trace"]] = row
-    origin = traces[0].start_ns
-
-    def moment(members: list[dict[str, Any] | None]) -> tuple[bool, int]:
-        first = members[0]
-        return first is None, first["start_ns"] if first is not None else 0
-
-    def inside(members: list[dict[str, Any] | None]) -> bool:
-        first = members[0]
-        if window is None or first is None:
-            return window is None
-        start = first["start_ns"] - origin
-        return bool(start < window[1] and start + first["duration_ns"] > window[0])
-
-    chosen = sorted(((key, each) for key, each in found.items() if inside(each)), key=lambda pair: moment(pair[1]))
+    of_first = matched.filter(pl.col("trace") == 0).sort("start_ns", *keys)
+    chosen = of_first.select(*keys)
+    if window is not None:
+        start = pl.col("start_ns") - traces[0].start_ns
+        inside = (start < window[1]) & (start + pl.col("duration_ns") > window[0])
+        chosen = of_first.filter(inside).select(*keys)
+    else:
+        # What the first trace has no slice of comes last.
+        others = matched.join(of_first, on=keys, how="anti").select(*keys).unique(maintain_order=True)
+        chosen = pl.concat([chosen, others])
+    page = chosen.head(limit).with_row_index("place")
+    rows = page.select(*keys).to_dicts()
+    members: list[list[dict[str, Any] | None]] = [[None] * len(traces) for _ in rows]
+    for member in page.join(matched, on=keys).to_dicts():
+        members[member["place"]][member["trace"]] = member
     return {
         "traces": [trace.source.id for trace in traces],
         "count": len(chosen),
         "rows": [
             {
-                "name": collective,
-                "step": step,
-                "number": number,
+                "name": row["collective"],
+                "step": row["step"],
+                "number": row["number"],
                 "slices": [
                     None if member is None else slice_row(trace, member["slice"])
-                    for trace, member in zip(traces, members, strict=True)
+                    for trace, member in zip(traces, of_row, strict=True)
                 ],
-                "duration": [None if member is None else member["duration_ns"] for member in members],
-                "wait": [None if member is None else member["waiting_ns"] for member in members],
+                "duration": [None if member is None else member["duration_ns"] for member in of_row],
+                "wait": [None if member is None else member["waiting_ns"] for member in of_row],
             }
-            for (step, collective, number), members in chosen[:limit]
+            for row, of_row in zip(rows, members, strict=True)
         ],
     }
 

@@ -1,0 +1,151 @@
+"""Cards of the panel's pages, those with a table among them."""
+
+from typing import Any, Final
+
+import dash_ag_grid as dag
+from dash import dcc, html
+
+from dashboard.icons import icon
+from dashboard.panels.profile.columns import columns
+from dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
+from dashboard.panels.profile.table import Table
+from dashboard.theme import GRAPH_CONFIG
+from dashboard.traces.studies import Study
+
+SHORT: Final = 12
+"""Rows up to which a table is as high as it needs to be."""
+GRID_OPTIONS: Final[dict[str, Any]] = {
+    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
+    "rowHeight": 26,
+    "headerHeight": 36,
+    "animateRows": False,
+    "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    "suppressFieldDotNotation": True,
+    "tooltipShowDelay": 300,
+    "enableCellTextSelection": True,
+    "ensureDomOrder": True,
+    "rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True},
+    "localeText": {"noRowsToShow": "No rows", "noMatchingRows": "No row passes the search and the filters"},
+}
+TREE_OPTIONS: Final[dict[str, Any]] = {
+    "isExternalFilterPresent": {"function": "true"},
+    "doesExternalFilterPass": {"function": "stepscopeProfileTreeShown(params)"},
+    "postSortRows": {"function": "stepscopeProfileTreeOrder(params)"},
+}
+"""The grid knows no rows within rows: those of closed groups are filtered out, and sorting keeps groups together."""
+DEFAULT_COLUMN: Final[dict[str, Any]] = {
+    "sortable": True,
+    "resizable": True,
+    "suppressHeaderMenuButton": True,
+    "wrapHeaderText": True,
+    "cellDataType": False,
+}
+
+
+def card(title: str, *content: Any, aside: Any = None, name: str = "") -> html.Section:
+    """A titled part of the page."""
+    head = html.Header([html.H3(title), aside] if aside is not None else [html.H3(title)])
+    return html.Section([head, *content], className=f"profile-card {name}".strip(), **{"aria-label": title})
+
+
+def chart_id(study: Study, chart: str) -> dict[str, str]:
+    """The id of a chart whose points are on the Timeline, where a click on one leads."""
+    return {"type": "profile-chart", "chart": chart, "trace": study.source.id}
+
+
+def chart_card(title: str, figure: dict[str, Any], graph: Any, about: str = "") -> html.Section:
+    """A card with a chart, ``graph`` its id."""
+    chart = dcc.Graph(id=graph, figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
+    return card(title, html.Div(chart, className="profile-chart"), aside=hint(about) if about else None)
+
+
+def hint(words: str) -> html.Span:
+    """A few words beside a title."""
+    return html.Span(words, className="profile-hint", title=words)
+
+
+def nothing(words: str) -> html.P:
+    """Why there is nothing here."""
+    return html.P(words, className="profile-none")
+
+
+def table_card(table: Table, *, alone: bool) -> html.Section:
+    """A table with its search, its columns and its file."""
+    head: list[Any] = [html.H3(table.title), html.Span(size_note(table), className="count")]
+    if table.frame.is_empty():
+        return html.Section(
+            [html.Header(head[:1]), nothing(table.empty)], className="profile-card", **{"data-table": table.name}
+        )
+    listed = rows(table)
+    high = len(listed) > SHORT
+    note = cut_note(table)
+    head += [hint(table.about), html.Span(className="spacer"), *_tools(table, high=high)]
+    return html.Section(
+        [
+            html.Header(head),
+            html.P(note, className="profile-note cut") if note else None,
+            html.Div(grid(table, listed, high=high), className="profile-grid-box"),
+        ],
+        className="profile-card table" + (" high" if high else "") + (" alone" if alone and high else ""),
+        **{"data-table": table.name, "data-chosen": chosen_id(table)},
+    )
+
+
+def _tools(table: Table, *, high: bool) -> list[Any]:
+    search = dcc.Input(
+        type="search",
+        placeholder="Search",
+        className="text-field profile-search",
+        debounce=False,
+        autoComplete="off",
+        id={"type": "profile-search", "table": table.name},
+    )
+    return [
+        html.Label(search, title="Search this table", **{"aria-label": f"Search {table.title}"}) if high else None,
+        html.Button(
+            [icon("chevron", 13), html.Span("Open all")],
+            className="quiet with-icon profile-expand",
+            title="Open or close all groups",
+            **{"aria-pressed": "false"},
+        )
+        if table.groups is not None
+        else None,
+        html.Button(
+            [icon("columns", 13), html.Span("Columns")],
+            className="quiet with-icon profile-columns",
+            title="Which columns are shown",
+            **{"aria-haspopup": "dialog"},
+        ),
+        save_button(),
+    ]
+
+
+def save_button() -> html.Button:
+    """Downloads the table of the card that it is in."""
+    return html.Button(
+        [icon("download", 13), html.Span("CSV")],
+        className="quiet with-icon profile-save",
+        title="Download all rows of this table as CSV, times in nanoseconds",
+    )
+
+
+def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGrid:
+    """The table itself; ``assets/profile*.js`` writes its cells."""
+    options = GRID_OPTIONS | {"pinnedBottomRowData": total_row(table)}
+    if not high:
+        options |= {"domLayout": "autoHeight"}
+    if table.groups is not None:
+        options |= TREE_OPTIONS
+    return dag.AgGrid(
+        id={"type": "profile-grid", "table": table.name},
+        rowData=listed,
+        columnDefs=columns(table),
+        defaultColDef=DEFAULT_COLUMN,
+        selectedRows={"ids": [chosen_id(table)] if table.chosen is not None else []},
+        getRowId="params.data['@row']",
+        dashGridOptions=options,
+        eventListeners={"cellKeyDown": ["stepscopeProfileKey(params)"]},
+        className="profile-grid",
+        style={"height": "100%" if high else None, "width": "100%"},
+    )

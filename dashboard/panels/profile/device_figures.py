@@ -1,0 +1,236 @@
+"""Charts of what devices and ranks did: pure functions from tables of analyses to figure dicts.
+
+Points that are on the Timeline begin their ``customdata`` with their stretch and their slice there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from dashboard.colors import PALETTE, Scheme
+from dashboard.numbers import count
+from dashboard.panels.profile import texts
+from dashboard.panels.profile.figures import axis_title, category_color, escaped, held_line, hover_label, unit_of
+from dashboard.panels.profile.table import Place
+from dashboard.theme import axis, chart_layout
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_STREAMS: Final = 8
+"""Lines in one chart: the streams whose queues were longest."""
+MOST_POINTS: Final = 2_000
+_DELAYS: Final = (0, *(step * 10**power for power in range(3, 9) for step in (1, 2, 5)), 10**9)
+"""Lower bounds of the buckets of launch delays, in nanoseconds."""
+RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "computation": ("Computing", "kernel"),
+    "overlap": ("Both at once", "dataloader"),
+    "exposed": ("Communicating", "communication"),
+    "other": ("Neither", "other"),
+}
+"""Parts of a rank's mean step, which add up to it, with the category whose colour each has."""
+
+
+def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any] | None:
+    """Pending launches of each stream over time; None without any.
+
+    ``queue`` is `profiler.analysis.queue.queue_length`, ``origin`` the trace's beginning in nanoseconds.
+    """
+    import polars as pl
+
+    if queue.is_empty():
+        return None
+    longest = queue.group_by("device", "stream").agg(pl.col("length").max())
+    streams = longest.sort("length", descending=True).head(MOST_STREAMS).sort("device", "stream").rows()
+    many = longest["device"].n_unique() > 1
+    scale, unit = unit_of(int(queue["time_ns"].max()) - origin)  # type: ignore[arg-type]
+    lines = []
+    for number, (device, stream, _) in enumerate(streams):
+        here = queue.filter((pl.col("device") == device) & (pl.col("stream") == stream))
+        name = f"GPU {device} stream {stream}" if many else f"stream {stream}"
+        x = (here["time_ns"].to_numpy() - origin) / scale
+        y = here["length"].cast(pl.Float64).to_numpy()
+        color = PALETTE[number].on(scheme)
+        lines.append(held_line(name, x, y, color, fill=len(streams) == 1, value="%{y:.0f} pending"))
+    layout = chart_layout(scheme) | {
+        "hovermode": "x",
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 46, "r": 16, "t": 22, "b": 36},
+        "xaxis": axis(scheme) | {"title": axis_title(f"time ({unit})")},
+        "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title("launches"), "rangemode": "tozero"},
+        "showlegend": len(lines) > 1,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    }
+    return {"data": lines, "layout": layout}
+
+
+def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
+    """How many launches waited how long; None without any. ``delays`` is `profiler.analysis.queue.launch_delays`."""
+    import numpy as np
+
+    if delays.is_empty():
+        return None
+    values = delays["delay_ns"].to_numpy()
+    numbers = np.histogram(values, bins=[*_DELAYS, np.inf])[0]
+    known = np.flatnonzero(numbers)
+    buckets = range(int(known[0]), int(known[-1]) + 1)
+    bounds = [texts.duration(low) for low in _DELAYS]
+    names = [
+        f"under {bounds[1]}"
+        if each == 0
+        else f"{bounds[each]} to {bounds[each + 1]}"
+        if each + 1 < len(bounds)
+        # Nothing is above the last bound.
+        else f"{bounds[each]} and more"
+        for each in buckets
+    ]
+    counts = numbers[list(buckets)].tolist()
+    whole = sum(counts)
+    bar = {
+        "type": "bar",
+        "x": [bounds[each] for each in buckets],
+        "y": counts,
+        "customdata": [
+            ["", "", name, count(number), texts.percent(100 * number / whole)]
+            for name, number in zip(names, counts, strict=True)
+        ],
+        "marker": {"color": PALETTE[0].on(scheme), "line": {"width": 0}},
+        "hovertemplate": "%{customdata[2]}: %{customdata[3]} launches, %{customdata[4]}<extra></extra>",
+    }
+    layout = chart_layout(scheme) | {
+        "bargap": 0.12 if len(counts) > 2 else 0.7,
+        "hovermode": "closest",
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 46, "r": 16, "t": 10, "b": 36},
+        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("delay, from"), "fixedrange": True},
+        "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title("launches"), "rangemode": "tozero"},
+    }
+    return {"data": [bar], "layout": layout}
+
+
+def copy_chart(copies: "pl.DataFrame", places: Sequence[Place | None], scheme: Scheme) -> dict[str, Any] | None:
+    """Bandwidth of copies over their size, both logarithmic; None where no copy has both.
+
+    Args:
+        copies: rows of `profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
+        places: where each is on the Timeline.
+        scheme: the colours.
+    """
+    if copies.is_empty():
+        return None
+    kinds: dict[str, list[int]] = {}
+    rows = copies.to_dicts()
+    for number, row in enumerate(rows):
+        kinds.setdefault(f"{row['direction']} {row['memory']}".strip(), []).append(number)
+    data = [
+        _copies(name, numbers, rows, places, PALETTE[index].on(scheme))
+        for index, (name, numbers) in enumerate(sorted(kinds.items()))
+    ]
+    log = {"type": "log"}
+    layout = chart_layout(scheme) | {
+        "hovermode": "closest",
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 60, "r": 16, "t": 22, "b": 36},
+        "xaxis": axis(scheme) | log | {"title": axis_title("size"), "tickformat": "~s", "ticksuffix": "B", "dtick": 1},
+        "yaxis": axis(scheme)
+        | log
+        | {"automargin": "left", "title": axis_title("GB/s"), "tickformat": "~g", "dtick": 1},
+        "showlegend": len(data) > 1,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    }
+    return {"data": data, "layout": layout}
+
+
+def _copies(
+    name: str, numbers: list[int], rows: list[dict[str, Any]], places: Sequence[Place | None], color: str
+) -> dict[str, Any]:
+    chosen = [rows[number] for number in numbers]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": escaped(name),
+        "x": [row["bytes"] for row in chosen],
+        "y": [row["gb_per_s"] for row in chosen],
+        "customdata": [
+            [*_where(places[number]), texts.size(row["bytes"]), texts.duration(row["duration_ns"])]
+            for number, row in zip(numbers, chosen, strict=True)
+        ],
+        "marker": {"size": 6, "color": color, "opacity": 0.65},
+        "hovertemplate": f"{escaped(name)}: %{{customdata[2]}} in %{{customdata[3]}}, %{{y:.3~g}} GB/s<extra></extra>",
+    }
+
+
+def _where(place: Place | None) -> tuple[str, str]:
+    if place is None:
+        return "", ""
+    return place.range, str(place.slice) if place.slice >= 0 else ""
+
+
+def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
+    """The mean step of each rank in `RANK_PARTS`, stacked; None without ranks.
+
+    ``ranks`` is `profiler.analysis.ranks.rank_summary`.
+    """
+    if ranks.is_empty():
+        return None
+    scale, unit = unit_of(ranks["step_ns"].max())
+    labels = [str(rank) for rank in ranks["rank"].to_list()]
+    parts = {
+        "computation": ranks["computation_ns"] - ranks["overlap_ns"],
+        "overlap": ranks["overlap_ns"],
+        "exposed": ranks["communication_ns"] - ranks["overlap_ns"],
+        "other": ranks["other_ns"],
+    }
+    steps = ranks["step_ns"].to_list()
+    bars = [
+        _bar(title, labels, parts[part].to_list(), steps, scale, category_color(category, scheme))
+        for part, (title, category) in RANK_PARTS.items()
+        if parts[part].sum()
+    ]
+    return {"data": bars, "layout": _rank_layout(scheme, unit, "stack", len(labels))}
+
+
+def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
+    """What each rank waited for others, and what the others waited for it; None where nobody waited.
+
+    ``stragglers`` is `profiler.analysis.ranks.stragglers`.
+    """
+    found = stragglers.sort("rank")
+    caused, own = found["caused_waiting_ns"].to_list(), found["own_waiting_ns"].to_list()
+    if not any(caused) and not any(own):
+        return None
+    scale, unit = unit_of(max(*caused, *own))
+    labels = [str(rank) for rank in found["rank"].to_list()]
+    bars = [
+        _bar("Others waited for it", labels, caused, None, scale, PALETTE[3].on(scheme)),
+        _bar("It waited for others", labels, own, None, scale, PALETTE[0].on(scheme)),
+    ]
+    return {"data": bars, "layout": _rank_layout(scheme, unit, "group", len(labels))}
+
+
+def _bar(
+    title: str, labels: list[str], values: list[float], whole: list[float] | None, scale: float, color: str
+) -> dict[str, Any]:
+    of = [f" of {texts.duration(each)}" for each in whole] if whole is not None else [""] * len(values)
+    return {
+        "type": "bar",
+        "name": title,
+        "x": labels,
+        "y": [value / scale for value in values],
+        "customdata": [["", "", texts.duration(value), rest] for value, rest in zip(values, of, strict=True)],
+        "marker": {"color": color, "line": {"width": 0}},
+        "hovertemplate": f"rank %{{x}}: {title}, %{{customdata[2]}}%{{customdata[3]}}<extra></extra>",
+    }
+
+
+def _rank_layout(scheme: Scheme, unit: str, mode: str, ranks: int) -> dict[str, Any]:
+    return chart_layout(scheme) | {
+        "barmode": mode,
+        "bargap": 0.25 if ranks > 3 else 0.6,
+        "hovermode": "closest",
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 46, "r": 12, "t": 24, "b": 36},
+        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("rank"), "nticks": 20, "fixedrange": True},
+        "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+    }

@@ -1,0 +1,131 @@
+"""What a finding's metric is about: the page and the row whose figures show it, and the slice on the Timeline."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from dashboard.panels.profile.links import page_link, timeline_link
+from dashboard.panels.profile.settings import PAGES, Page
+from dashboard.panels.profile.slices import places
+from dashboard.panels.profile.table import Place, around, places_of
+from dashboard.traces.studies import Study
+from profiler.analysis.classify import Kind
+from profiler.analysis.idle import CAUSES, idle_gaps
+from profiler.analysis.queue import launch_delays
+
+if TYPE_CHECKING:
+    import polars as pl
+
+EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
+    "dataloader": "input",
+    "gpu_utilisation": "idle",
+    "host_wait": "idle",
+    "short_kernels": "kernels",
+    "communication": "idle",
+    "communication_overlap": "idle",
+    "sm_efficiency": "kernels",
+    "memcpy": "copies",
+    "tensor_cores": "operators",
+    "memory_peak": "memory",
+}
+"""The page whose tables show what a finding's metric is about; others are on the overview itself."""
+
+
+def evidence_links(study: Study, metric: str) -> list[Any]:
+    """Links to what proves a finding: a page, with a row where one stands out, and a place on the Timeline."""
+    links: list[Any] = []
+    page = EVIDENCE_PAGES.get(metric)
+    if page is not None:
+        row = _row(study, metric)
+        words = f"See {PAGES[page]}" + (f": {_short(row)}" if row else "")
+        links.append(page_link(page, study.source.id, words, row))
+    find = _PLACES.get(metric)
+    links += [timeline_link(study.source.id, place, words) for words, place in find(study)] if find else []
+    return links
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
+def _row(study: Study, metric: str) -> str:
+    """The row that stands out on the page of a metric; "" for none."""
+    import polars as pl
+
+    match metric:
+        case "short_kernels":
+            short = launch_delays(study.facts).filter(pl.col("duration_ns") < pl.col("call_ns"))
+            return _first(short.group_by("name", maintain_order=True).len().sort("len", descending=True))
+        case "sm_efficiency":
+            return _first(study.table("kernels").filter(pl.col("blocks_per_sm") < 1))
+        case "tensor_cores":
+            return _first(study.table("operators").filter("tensor_core_eligible"))
+        case _:
+            return ""
+
+
+def _first(frame: "pl.DataFrame") -> str:
+    return str(frame["name"][0]) if len(frame) else ""
+
+
+Found = Iterator[tuple[str, Place | None]]
+
+
+def _longest(words: str, *kinds: Kind, on_device: bool) -> Callable[[Study], Found]:
+    """Finds the longest slice of some kinds."""
+
+    def find(study: Study) -> Found:
+        slices = study.facts.slices(*kinds, on_device=on_device)
+        if len(slices):
+            index = int(slices[study.facts.trace.duration_ns[slices].argmax()])
+            yield words, places(study, [index])[0]
+
+    return find
+
+
+def _slowest_step(study: Study) -> Found:
+    slowest = study.table("steps").top_k(1, by="total_ns")
+    for place, step in zip(
+        places_of(slowest, "start_ns", "total_ns", study.start_ns), slowest["step"].to_list(), strict=True
+    ):
+        yield f"Show step {step} on the Timeline", place
+
+
+def _longest_gap(study: Study) -> Found:
+    gaps = idle_gaps(study.facts, of="device")
+    if len(gaps.start):
+        yield _gap(study, "Show the longest time without work on the Timeline", gaps, int(gaps.duration.argmax()))
+
+
+def _longest_host_wait(study: Study) -> Found:
+    gaps = idle_gaps(study.facts)
+    late = np.flatnonzero(gaps.cause == CAUSES.index("host_wait"))
+    if len(late):
+        index = int(late[gaps.duration[late].argmax()])
+        yield _gap(study, "Show the longest wait on the Timeline", gaps, index)
+
+
+def _gap(study: Study, words: str, gaps: Any, index: int) -> tuple[str, Place]:
+    start, end = int(gaps.start[index]) - study.start_ns, int(gaps.end[index]) - study.start_ns
+    return words, Place(*around(start, end), int(gaps.slice[index]))
+
+
+def _peak(study: Study) -> Found:
+    highest = study.table("memory").top_k(1, by="peak_bytes")
+    for time in highest["time_ns"].to_list():
+        room = max(1_000, study.facts.steps[0].duration_ns // 20) if study.facts.steps else 1_000
+        yield "Show that moment on the Timeline", Place(time - study.start_ns - room, time - study.start_ns + room)
+
+
+_PLACES: Final[Mapping[str, Callable[[Study], Found]]] = {
+    "dataloader": _longest("Show the longest wait for data on the Timeline", "data_loading", on_device=False),
+    "gpu_utilisation": _longest_gap,
+    "host_wait": _longest_host_wait,
+    "communication": _longest("Show the longest collective on the Timeline", "communication", on_device=True),
+    "communication_overlap": _longest("Show the longest collective on the Timeline", "communication", on_device=True),
+    "memcpy": _longest("Show the longest copy on the Timeline", "memcpy", on_device=True),
+    "memory_peak": _peak,
+    "step_time_spread": _slowest_step,
+}
+"""For a metric, the place on the Timeline that shows it best, with what the link to it says."""

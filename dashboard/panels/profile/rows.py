@@ -1,0 +1,115 @@
+"""The rows of a table as the grid gets them; keys that begin with "@" are for ``assets/profile*.js``."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dashboard.numbers import counted
+from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
+from profiler.analysis.members import Histograms
+from profiler.analysis.report import plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def totals(table: Table) -> dict[str, float]:
+    """The sums of the columns that add up, over all rows of the table and not just those that the page gets."""
+    import polars as pl
+
+    found = table.frame.select(pl.col(name).sum() for name in table.totals if name in table.frame.columns)
+    return next(iter(found.to_dicts()), {})
+
+
+def rows(table: Table) -> list[dict[str, Any]]:
+    """The grid's rows, groups before what is in them.
+
+    Moments are since the trace's beginning, long texts are cut, and end in "…" where they are. The row that is to be
+    selected is among them wherever it is in the table.
+    """
+    numbers = list(range(min(len(table.frame), MOST_ROWS)))
+    if table.chosen is not None and table.chosen >= MOST_ROWS:
+        numbers.append(table.chosen)
+    found = _written(table, table.frame[numbers], table.at, table.spread)
+    for number, row in zip(numbers, found, strict=True):
+        row["@row"] = str(number)
+    return found if table.groups is None else list(_grouped(table, table.groups, found))
+
+
+def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms | None) -> list[dict[str, Any]]:
+    import polars as pl
+
+    moments = [name for name in frame.columns if name in table.moments]
+    found = plain(frame.with_columns(pl.col(moments) - table.start_ns))
+    for number, row in enumerate(found):
+        place = at[number] if number < len(at) else None
+        if place is not None:
+            row["@at"] = place.range
+            if place.slice >= 0:
+                row["@slice"] = place.slice
+            # Of most rows it is what the row says anyway.
+            if place.search != row[table.first]:
+                row["@search"] = place.search
+        for name, value in row.items():
+            if isinstance(value, str) and len(value) > MOST_LETTERS and name[0] != "@":
+                row[name] = value[:MOST_LETTERS] + "…"
+        if spread is not None and number < len(spread.counts):
+            counts = spread.counts[number]
+            if counts.sum() > 1:
+                low, high = float(spread.low_ns[number]), float(spread.high_ns[number])
+                row["@spread"] = [round(low, 1), round(high, 1), *counts.tolist()]
+    return found
+
+
+def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Each group and what is in it; a group of one is what is in it, unless groups of one are wanted."""
+    inside: dict[int, list[dict[str, Any]]] = {}
+    for row in rows_of_table:
+        inside.setdefault(groups.of[int(row["@row"])], []).append(row)
+    sizes = np.bincount(np.array(groups.of, np.int64), minlength=len(groups.frame)).tolist()
+    for number, row in enumerate(_written(table, groups.frame.head(MOST_ROWS), groups.at, groups.spread)):
+        members = inside.get(number, [])
+        if sizes[number] == 1 and members and not groups.alone:
+            yield members[0]
+            continue
+        yield row | {"@row": f"group {number}", "@group": number, "@size": sizes[number]}
+        for member in members:
+            yield member | {"@in": number}
+
+
+def chosen_id(table: Table) -> str:
+    """The "@row" of the row that is selected when the page opens, that of its group where this has the row's name."""
+    if table.chosen is None:
+        return ""
+    groups = table.groups
+    if groups is not None and (groups.alone or groups.of.count(groups.of[table.chosen]) > 1):
+        group = groups.of[table.chosen]
+        name = table.frame[table.first][table.chosen]
+        if group < MOST_ROWS and groups.frame[table.first][group] == name:
+            return f"group {group}"
+    return str(table.chosen)
+
+
+def total_row(table: Table) -> list[dict[str, Any]]:
+    """The row of sums at the bottom; none where nothing adds up or there is one row."""
+    import polars as pl
+
+    sums = totals(table)
+    if not sums or len(table.frame) < 2:
+        return []
+    words = f"Total of {len(table.frame):,} rows" if table.frame.schema[table.first] == pl.String else "Total"
+    return [{table.first: words, "@row": "total", **sums}]
+
+
+def size_note(table: Table) -> str:
+    """How many rows there are."""
+    words = counted(len(table.frame), "row")
+    return words if table.groups is None else f"{words} in {counted(len(table.groups.frame), 'group')}"
+
+
+def cut_note(table: Table) -> str:
+    """What the page does not get, and where it is; empty if it gets all."""
+    if len(table.frame) <= MOST_ROWS:
+        return ""
+    return f"The first {MOST_ROWS:,} of {len(table.frame):,} rows; the file has all of them."

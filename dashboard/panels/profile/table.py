@@ -1,0 +1,114 @@
+"""What a table of the panel is: an analysis' rows, where each is on the Timeline, and how they are grouped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from profiler.analysis.members import Histograms
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MOST_ROWS: Final = 5_000
+"""Rows that the page gets; a file has them all."""
+MOST_LETTERS: Final = 2_000
+"""Of one text; a file has it whole."""
+MOMENTS: Final = ("start_ns", "end_ns", "time_ns")
+NAMES: Final = ("name", "operator", "frame")
+"""What a row is of, where a table has it: the first column, with the way to the Timeline."""
+
+
+class Place(NamedTuple):
+    """Where something is on the Timeline, in nanoseconds since the trace's beginning."""
+
+    start: int
+    end: int
+    slice: int = -1
+    """The slice that is selected there; -1 for none."""
+    search: str = ""
+    """The name whose slices are all highlighted there; empty for none."""
+
+    @property
+    def range(self) -> str:
+        """As the Timeline's setting has it."""
+        return f"{self.start}:{self.end}"
+
+
+Places = tuple[Place | None, ...]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows that stand for several rows of a table each."""
+
+    frame: "pl.DataFrame"
+    """Those columns of the table that groups have, one row per group."""
+    of: tuple[int, ...]
+    """For each row of the table the group that it is in."""
+    at: Places = ()
+    spread: Histograms | None = None
+    alone: bool = False
+    """Whether a group of one row is shown as a group all the same."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for the panel."""
+
+    name: str
+    title: str
+    frame: "pl.DataFrame"
+    empty: str
+    """Why it has no rows, and what to do; shown where it has none."""
+    about: str = ""
+    totals: tuple[str, ...] = ()
+    """Columns whose rows add up to something."""
+    at: Places = ()
+    """For each row what shows it on the Timeline; rows beyond those that the page gets have none."""
+    trace: str = ""
+    """Id of the trace that ``at`` is of."""
+    start_ns: int = 0
+    """The trace's beginning."""
+    bars: bool = True
+    """Whether what adds up shows each row's share of the sum."""
+    moments: tuple[str, ...] = MOMENTS
+    """Columns that are points in time; all other times are durations."""
+    hidden: tuple[str, ...] = ()
+    """Columns that only files have."""
+    tree: bool = False
+    """Whether the rows are a tree in order, by their "depth"."""
+    spread: Histograms | None = None
+    """How the durations behind each row are distributed."""
+    groups: Groups | None = None
+    chosen: int | None = None
+    """The row that is selected when the page opens."""
+
+    @property
+    def first(self) -> str:
+        """The column that says what a row is of."""
+        import polars as pl
+
+        texts = [name for name, dtype in self.frame.schema.items() if dtype == pl.String]
+        return next((name for name in NAMES if name in texts), next(iter(texts), self.frame.columns[0]))
+
+
+def row_named(table: Table, name: str) -> int | None:
+    """The number of the first row that is of a name; None where there is none."""
+    import polars as pl
+
+    if not name or table.frame.is_empty() or table.frame.schema[table.first] != pl.String:
+        return None
+    found = (table.frame[table.first] == name).arg_max()
+    return found if found is not None and table.frame[table.first][found] == name else None
+
+
+def around(start: int, end: int) -> tuple[int, int]:
+    """A stretch with some room on both sides, so that one sees what it lies among."""
+    room = max((end - start) // 2, 1_000)
+    return start - room, end + room
+
+
+def places_of(frame: "pl.DataFrame", start: str, length: str, origin: int) -> Places:
+    """Where rows are that have a start and a length themselves."""
+    pairs: Sequence[tuple[int, int]] = list(zip(frame[start].to_list(), frame[length].to_list(), strict=True))
+    return tuple(Place(*around(begin - origin, begin - origin + took)) for begin, took in pairs)

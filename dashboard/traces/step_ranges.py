@@ -1,0 +1,381 @@
+"""Which steps of a run its traces cover, in the numbers of its curves, joined by number or by time.
+
+A trace counts steps as its profiler does, which need not be as the program logs them: a profiler that was started anew
+counts from 0, one that counts batches is ahead of epochs. Wall times tell which it is, see `join`.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.live import Live
+from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
+from summary.kinds.base import PayloadError
+from summary.snapshot import SCALARS, Columns, Series, Snapshot
+
+Joined = Literal["step", "time", "marked"]
+"""How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was
+logged at their time; or by their numbers alone, where nothing was logged then or the trace does not say when it was."""
+State = Literal["ready", "waiting", "large", "unreadable", "none"]
+"""Of a trace: its steps are known; it has not been read yet; it is read only when somebody opens it; it is damaged; it
+marks no steps."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_BYTES: Final = 200_000_000
+"""Larger traces are not read in the background."""
+COMPRESSED: Final = 15
+"""A compressed trace counts as so many times its size: those of PyTorch are 20 to 30 times as long unpacked."""
+MOST_TRACES: Final = 4_096
+"""The newest ones are told of."""
+MOST_STEPS: Final = 2_000
+"""Of one trace; the first ones are kept."""
+MOST_NUMBER: Final = 2**53
+"""A page has no larger whole numbers."""
+MOST_ROWS: Final = 20_000
+"""Steps in one answer."""
+MOST_SERIES: Final = 4
+"""Scalars of a run whose points tell when its steps were."""
+MOST_INSIDE: Final = 8
+"""Runs in a folder that has a trace; where there are more, nobody can say whose it is."""
+SLACK_S: Final = 60.0
+
+
+@dataclass(frozen=True)
+class MarkedSteps:
+    """The steps that a trace marks, in order of time; arrays of equal length."""
+
+    numbers: Ints
+    start_ns: Ints
+    """Since the trace's beginning, as the Timeline counts."""
+    duration_ns: Ints
+    began: float | None
+    """Wall time of the trace's beginning in seconds; None where it does not say."""
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A trace that cannot be read, and why."""
+
+    problem: str
+
+
+def marked_steps(opened: OpenedTrace) -> MarkedSteps:
+    """The steps of an opened trace: the first `MOST_STEPS`, without those whose number is no number of a step."""
+    trace = opened.trace
+    steps = [step for step in trace.steps if abs(step.number) <= MOST_NUMBER][:MOST_STEPS]
+    return MarkedSteps(
+        numbers=np.array([step.number for step in steps], np.int64),
+        start_ns=np.array([step.start_ns - opened.start_ns for step in steps], np.int64),
+        duration_ns=np.array([step.duration_ns for step in steps], np.int64),
+        began=None if trace.epoch_ns is None else (trace.epoch_ns + opened.start_ns) / 1e9,
+        left_out=len(trace.steps) - len(steps),
+    )
+
+
+@dataclass(frozen=True)
+class JoinedSteps:
+    """The steps of a trace on the curves of a run; arrays of equal length."""
+
+    steps: Ints
+    begins: Floats
+    """Wall times in seconds; NaN where not known."""
+    ends: Floats
+    joined: Joined
+    settled: bool
+    """Whether points to come cannot change it."""
+
+
+def join(numbers: Ints, begins: Floats, ends: Floats, columns: Columns) -> JoinedSteps:
+    """The steps of curves that were trained while steps of a trace ran.
+
+    A number is right if the points that were logged last before a step and first after it do not say otherwise, give or
+    take 1: programs log a step before or after they tell the profiler of the next. If that holds for half of the steps,
+    the numbers are those of the curves. Otherwise a step is the last one that was logged while it ran; where none was,
+    the step that lies between the points around it.
+
+    Args:
+        numbers: the steps as the trace counts them, int64[n].
+        begins: wall times in seconds, float64[n].
+        ends: as ``begins``.
+        columns: the points of a scalar of the run.
+    """
+    known = np.isfinite(columns.wall_times)
+    if not known.any() or not len(numbers):
+        return JoinedSteps(numbers, begins, ends, "marked", False)
+    order = np.argsort(columns.wall_times[known], kind="stable")
+    walls, steps = columns.wall_times[known][order], columns.steps[known][order]
+    slack = max(SLACK_S, 2.0 * float(np.diff(walls).max(initial=0.0)))
+    settled = bool(ends.max() < walls[-1])
+    near = (ends >= walls[0] - slack) & (begins <= walls[-1] + slack)
+    if not near.any():
+        return JoinedSteps(numbers, begins, ends, "marked", settled)
+    before = np.searchsorted(walls, begins, side="left") - 1
+    after = np.searchsorted(walls, ends, side="right")
+    last = len(walls) - 1
+    low = np.where(before >= 0, steps[np.maximum(before, 0)] - 1, np.iinfo(np.int64).min)
+    high = np.where(after <= last, steps[np.minimum(after, last)] + 1, np.iinfo(np.int64).max)
+    if float(((numbers >= low) & (numbers <= high)).mean()) >= 0.5:
+        return JoinedSteps(numbers, begins, ends, "step", settled)
+    between = np.ceil(np.interp((begins + ends) / 2, walls, steps.astype(np.float64))).astype(np.int64)
+    mapped = np.where(after > before + 1, steps[np.maximum(after - 1, 0)], between)
+    return JoinedSteps(mapped, begins, ends, "time", settled)
+
+
+def joined_steps(marked: MarkedSteps, series: Sequence[Columns]) -> JoinedSteps:
+    """The steps of a trace on the curves of a run: as one of its scalars has their numbers, else as the first has them.
+
+    Args:
+        marked: what the trace marks.
+        series: points of scalars of the run, those that tell most first.
+    """
+    numbers = marked.numbers
+    if marked.began is None:
+        walls = _walls_at(numbers, series[0]) if series else np.full(len(numbers), np.nan)
+        return JoinedSteps(numbers, walls, walls, "marked", False)
+    begins = marked.began + marked.start_ns / 1e9
+    ends = begins + marked.duration_ns / 1e9
+    found = [join(numbers, begins, ends, columns) for columns in series]
+    for how in ("step", "time"):
+        for one in found:
+            if one.joined == how:
+                return one
+    return JoinedSteps(numbers, begins, ends, "marked", False)
+
+
+def _walls_at(numbers: Ints, columns: Columns) -> Floats:
+    """When steps were logged, as far as the points of a scalar tell; NaN outside of them."""
+    steps, first = np.unique(columns.steps, return_index=True)
+    walls = columns.wall_times[first]
+    return np.interp(numbers.astype(np.float64), steps, walls, left=np.nan, right=np.nan)
+
+
+def curve_runs(snapshot: Snapshot, run: str) -> tuple[str, ...]:
+    """The runs whose curves a trace of ``run`` may belong to.
+
+    The run itself; where it has no scalars, the nearest one above it that has, else the runs in it: programs often
+    profile into a folder beside or above the one that they log into.
+    """
+    parts = [] if run == "." else run.split("/")
+    for length in range(len(parts), -1, -1):
+        above = "/".join(parts[:length]) or "."
+        if _has_scalars(snapshot, above):
+            return (above,)
+    start = "" if run == "." else run + "/"
+    inside = [name for name in snapshot.runs if name.startswith(start) and _has_scalars(snapshot, name)]
+    return tuple(inside) if len(inside) <= MOST_INSIDE else ()
+
+
+def _has_scalars(snapshot: Snapshot, run: str) -> bool:
+    return run in snapshot.runs and any(True for _ in snapshot.runs[run].of_kind(SCALARS))
+
+
+def telling_series(snapshot: Snapshot, run: str) -> list[Series]:
+    """The scalars of a run with the most points, at most `MOST_SERIES`."""
+    found = snapshot.runs[run].of_kind(SCALARS) if run in snapshot.runs else ()
+    return sorted(found, key=len, reverse=True)[:MOST_SERIES]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What pages are told of the traces of a snapshot."""
+
+    pending: bool
+    """Whether traces are still being read."""
+    traces: list[dict[str, Any]]
+
+
+class StepRanges:
+    """The steps of all traces of a log directory, by trace; safe to use from many threads.
+
+    Traces are read in a thread of its own, the newest first, one at a time; what is kept of each is small. The thread
+    rests as long as it read, so that those who wait for a page go first, and ends when nothing is left to read.
+
+    Args:
+        opener: opens a trace.
+        rest: waits for so many seconds.
+        most_bytes: larger traces are left to those who open them.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[TraceSource], OpenedTrace] = open_trace,
+        rest: Callable[[float], None] = time.sleep,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._opener = opener
+        self._rest = rest
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._known: OrderedDict[tuple[str, tuple[int, ...]], MarkedSteps | Unreadable] = OrderedDict()
+        self._joined: OrderedDict[tuple[str, tuple[int, ...]], tuple[object, dict[str, Any]]] = OrderedDict()
+        self._waiting: list[TraceSource] = []
+        self._reader: threading.Thread | None = None
+
+    def listing(self, snapshot: Snapshot) -> Listing:
+        """What is known now of the newest traces; those that are not known are read from here on."""
+        sources = sorted(trace_sources(snapshot), key=lambda source: -source.modified)[:MOST_TRACES]
+        waiting = [source for source in sources if self._state(source) == "waiting"]
+        self._read(waiting)
+        rows = [self.row(snapshot, source) for source in sources]
+        left = MOST_ROWS
+        for index, row in enumerate(rows):
+            over = max(0, len(row["steps"]) - left)
+            if over:
+                rows[index] = row | {"steps": row["steps"][:left], "left_out": row["left_out"] + over}
+            left -= len(rows[index]["steps"])
+        return Listing(bool(waiting), rows)
+
+    def learn(self, opened: OpenedTrace) -> None:
+        """Keeps the steps of a trace that was opened anyway."""
+        self._keep(opened.source, marked_steps(opened))
+
+    def row(self, snapshot: Snapshot, source: TraceSource) -> dict[str, Any]:
+        """One trace.
+
+        Returns:
+            "id", "run", "label", "kind"; "state" and "problem"; "runs" (whose curves it belongs to); "joined";
+            "steps" as [step on the curve, start and duration in the trace in ns (None: all of it), the trace's number,
+            wall times of beginning and end in s or None]; "left_out" (steps that are not listed); "range" (least and
+            greatest step on the curve) and "wall" (earliest and latest time), None without steps.
+        """
+        state = self._state(source)
+        about = {"id": source.id, "run": source.run, "label": source.label, "kind": source.kind, "state": state}
+        known = self._find(source)
+        about["problem"] = known.problem if isinstance(known, Unreadable) else ""
+        if source.kind == "run_metadata" and source.step is not None:
+            wall = source.modified if np.isfinite(source.modified) else None
+            rows = [[source.step, None, None, source.step, wall, wall]]
+            return _complete(about, (source.run,), "step", rows, 0)
+        if state != "ready" or not isinstance(known, MarkedSteps):
+            return _complete(about, (), "marked", [], 0)
+        return self._joined_row(snapshot, source, known, about)
+
+    def _joined_row(
+        self, snapshot: Snapshot, source: TraceSource, marked: MarkedSteps, about: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        key = (source.id, source.version)
+        runs = curve_runs(snapshot, source.run)
+        with self._lock:
+            before = self._joined.get(key)
+        if before is not None and before[0] == runs:
+            return before[1]
+        series = {run: telling_series(snapshot, run) for run in runs}
+        versions = [(one.run, one.tag, one.version) for found in series.values() for one in found]
+        if before is not None and before[0] == versions:
+            return before[1]
+        found = {run: joined_steps(marked, _columns(series[run])) for run in runs}
+        if len(runs) > 1 or not all(_holds(run, source.run) for run in runs):
+            # Of the runs in a folder, those that ran then are meant.
+            found = {run: one for run, one in found.items() if one.joined != "marked"}
+        first = next(iter(found.values()), None) or joined_steps(marked, [])
+        made = _complete(about, tuple(found), first.joined, _rows(marked, first), marked.left_out)
+        with self._lock:
+            self._joined[key] = (runs if first.settled else versions, made)
+            while len(self._joined) > MOST_TRACES:
+                self._joined.popitem(last=False)
+        return made
+
+    def _state(self, source: TraceSource) -> State:
+        if source.kind == "run_metadata":
+            return "ready"
+        known = self._find(source)
+        if isinstance(known, Unreadable):
+            return "unreadable"
+        if known is not None:
+            return "ready" if len(known.numbers) else "none"
+        return "large" if unpacked_size(source) > self._most_bytes else "waiting"
+
+    def _find(self, source: TraceSource) -> MarkedSteps | Unreadable | None:
+        with self._lock:
+            return self._known.get((source.id, source.version))
+
+    def _keep(self, source: TraceSource, found: MarkedSteps | Unreadable) -> None:
+        with self._lock:
+            self._known[source.id, source.version] = found
+            while len(self._known) > 2 * MOST_TRACES:
+                self._known.popitem(last=False)
+
+    def _read(self, sources: Sequence[TraceSource]) -> None:
+        """Has traces read, in this order, instead of those that were asked for before."""
+        with self._lock:
+            self._waiting = list(sources)
+            if self._waiting and self._reader is None:
+                self._reader = threading.Thread(target=self._read_all, name="steps of traces", daemon=True)
+                self._reader.start()
+
+    def _read_all(self) -> None:
+        while True:
+            with self._lock:
+                waiting = [one for one in self._waiting if (one.id, one.version) not in self._known]
+                if not waiting:
+                    self._reader = None
+                    return
+            began = time.perf_counter()
+            self._look_at(waiting[0])
+            self._rest(time.perf_counter() - began)
+
+    def _look_at(self, source: TraceSource) -> None:
+        try:
+            found: MarkedSteps | Unreadable = marked_steps(self._opener(source))
+        except TraceUnavailableError as error:
+            found = Unreadable(str(error))
+        except Exception as error:  # The reader goes on with the others, whatever one of them has in it.
+            found = Unreadable(f"{source.label} of run {source.run!r} cannot be read: {error!r}.")
+        self._keep(source, found)
+
+
+def unpacked_size(source: TraceSource) -> int:
+    """About how many bytes of a trace there are to parse."""
+    name = (source.file_name or "").lower()
+    return (source.size or 0) * (COMPRESSED if name.endswith((".gz", ".zst", ".sstrace")) else 1)
+
+
+def step_ranges_of(live: Live) -> StepRanges:
+    """The steps of traces that all pages over a log directory share."""
+    return live.shared(StepRanges)
+
+
+def _holds(run: str, other: str) -> bool:
+    return run in (".", other) or other.startswith(run + "/")
+
+
+def _rows(marked: MarkedSteps, found: JoinedSteps) -> list[list[Any]]:
+    walls = [[None if np.isnan(wall) else wall for wall in column.tolist()] for column in (found.begins, found.ends)]
+    columns = (found.steps.tolist(), marked.start_ns.tolist(), marked.duration_ns.tolist(), marked.numbers.tolist())
+    return [list(row) for row in zip(*columns, *walls, strict=True)]
+
+
+def _columns(series: Sequence[Series]) -> list[Columns]:
+    """The points of scalars, without those that cannot be read."""
+    found: list[Columns] = []
+    for one in series:
+        try:
+            if len(one.columns):
+                found.append(one.columns)
+        except PayloadError:
+            continue
+    return found
+
+
+def _complete(
+    about: Mapping[str, Any], runs: Sequence[str], joined: Joined, rows: list[list[Any]], left_out: int
+) -> dict[str, Any]:
+    steps = [row[0] for row in rows]
+    walls = [wall for row in rows for wall in row[4:6] if wall is not None]
+    return dict(about) | {
+        "runs": list(runs),
+        "joined": joined,
+        "steps": rows,
+        "left_out": left_out,
+        "range": [min(steps), max(steps)] if steps else None,
+        "wall": [min(walls), max(walls)] if walls else None,
+    }

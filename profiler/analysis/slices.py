@@ -1,0 +1,74 @@
+"""All slices of a trace by name, also of traces whose sorts no analysis knows."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.facts import Facts, facts_of
+from profiler.trace import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def slices_by_name(trace: Trace | Facts) -> "pl.DataFrame":
+    """All slices by name and category, longest own time first.
+
+    A slice's own time is its duration without that of the slices directly inside it on its lane.
+
+    Columns: name, category (text), count, self_ns, total_ns (int64), mean_ns (float64), max_ns (int64), slice (int64:
+    index of the longest).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    trace = facts.trace
+    duration = pl.col("ns")
+    grouped = (
+        pl.DataFrame(
+            {"name": trace.name_id, "category": trace.category_id, "own": own_ns(facts), "ns": trace.duration_ns}
+        )
+        .with_row_index("index")
+        .group_by("name", "category", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            pl.col("own").sum().alias("self_ns"),
+            duration.sum().alias("total_ns"),
+            duration.mean().alias("mean_ns"),
+            duration.max().alias("max_ns"),
+            pl.col("index").get(duration.arg_max()).cast(pl.Int64).alias("slice"),
+        )
+    )
+    texts = {
+        column: pl.Series(column, [known[number] for number in grouped[column].to_list()], dtype=pl.String)
+        for column, known in (("name", trace.names), ("category", trace.categories))
+    }
+    return grouped.with_columns(texts["name"], texts["category"]).sort("self_ns", descending=True, maintain_order=True)
+
+
+def slices_by_category(by_name: "pl.DataFrame") -> "pl.DataFrame":
+    """The rows of `slices_by_name` added up by category, longest own time first; a row's name is its category."""
+    import polars as pl
+
+    longest = pl.col("max_ns")
+    return (
+        by_name.group_by("category", maintain_order=True)
+        .agg(
+            pl.col("count", "self_ns", "total_ns").sum(),
+            (pl.col("total_ns").sum() / pl.col("count").sum()).alias("mean_ns"),
+            longest.max(),
+            pl.col("slice").get(longest.arg_max()),
+        )
+        .with_columns(pl.col("category").alias("name"))
+        .select(by_name.columns)
+        .sort("self_ns", descending=True, maintain_order=True)
+    )
+
+
+def own_ns(facts: Facts) -> NDArray[np.int64]:
+    """Each slice's duration without that of the slices directly inside it on its lane, int64 ``[n]`` nanoseconds."""
+    own: NDArray[np.int64] = facts.trace.duration_ns.astype(np.int64)
+    inside = np.flatnonzero(facts.parents >= 0)
+    np.subtract.at(own, facts.parents[inside], facts.trace.duration_ns[inside])
+    return own

@@ -1,0 +1,379 @@
+"""The timeline under the hand in a real browser: lanes, areas, overlays, colours, several traces, what leaves it."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from profiler.traces import read_trace
+from tests.browser.conftest import Dashboard
+from tests.browser.test_timeline_canvas import debug, point, settled, wait_for, write_trace
+
+pytestmark = pytest.mark.browser
+
+HOST, GPU = 10, 0
+
+
+def slice_(pid: int, tid: int, start: float, duration: float, name: str, category: str, **args: Any) -> dict[str, Any]:
+    return {
+        "ph": "X",
+        "pid": pid,
+        "tid": tid,
+        "ts": start,
+        "dur": duration,
+        "name": name,
+        "cat": category,
+        "args": args,
+    }
+
+
+def training(slower: float = 1.0) -> dict[str, Any]:
+    """Two steps of 400 µs: an operator launches a kernel, and the second step copies too; microseconds."""
+    events: list[dict[str, Any]] = [
+        {"ph": "M", "pid": HOST, "name": "process_name", "args": {"name": "python"}},
+        {"ph": "M", "pid": HOST, "name": "process_labels", "args": {"labels": "CPU"}},
+        {"ph": "M", "pid": GPU, "name": "process_name", "args": {"name": "python"}},
+        {"ph": "M", "pid": GPU, "name": "process_labels", "args": {"labels": "GPU 0"}},
+        {"ph": "M", "pid": GPU, "tid": 7, "name": "thread_name", "args": {"name": "stream 7"}},
+        {"ph": "M", "pid": GPU, "tid": 9, "name": "thread_name", "args": {"name": "stream 9"}},
+    ]
+    for step, start in ((4, 0), (5, 400)):
+        correlation = {"correlation": step, "External id": step}
+        kernel = {**correlation, "device": 0, "stream": 7, "est. achieved occupancy %": 30 + 10 * step}
+        events += [
+            slice_(HOST, HOST, start, 400, f"ProfilerStep#{step}", "user_annotation"),
+            slice_(HOST, HOST, start + 10, 100, "aten::mm", "cpu_op", **{"External id": step}),
+            slice_(HOST, HOST, start + 20, 20, "cudaLaunchKernel", "cuda_runtime", **correlation),
+            slice_(GPU, 7, start + 100, 150 * slower, "sgemm", "kernel", **kernel),
+            {"ph": "s", "id": step, "pid": HOST, "tid": HOST, "ts": start + 20, "cat": "ac2g", "name": "ac2g"},
+            {"ph": "f", "id": step, "pid": GPU, "tid": 7, "ts": start + 100, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+        ]
+    copy = {"correlation": 9, "device": 0, "stream": 9, "bytes": 1024}
+    events += [
+        slice_(HOST, HOST, 520, 10, "cudaMemcpyAsync", "cuda_runtime", correlation=9),
+        slice_(GPU, 9, 560, 40, "Memcpy HtoD (Pageable -> Device)", "gpu_memcpy", **copy),
+    ]
+    return {"deviceProperties": [{"id": 0, "name": "Tiny GPU"}], "traceEvents": events}
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open:
+    """A function that opens the training in the panel, with motion reduced so that every key acts at once."""
+
+    def opened(query: str = "", trace: str = "fast") -> Page:
+        write_trace(logdir, "fast", json.dumps(training()))
+        write_trace(logdir, "slow", json.dumps(training(slower=1.5)))
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        page.goto(f"{serve(logdir).url}?tab=timeline&timeline.trace=r|file|r/{trace}.trace.json{query}")
+        return page
+
+    return opened
+
+
+def labels(state: dict[str, Any]) -> list[str]:
+    return [row["label"] for row in state["rows"]]
+
+
+def colour_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
+    """The pixel of the canvas at a place of the page."""
+    box = page.locator(".timeline-canvas").bounding_box()
+    assert box is not None
+    code = "([x, y]) => [...document.querySelector('.timeline-canvas').getContext('2d').getImageData(x, y, 1, 1).data]"
+    red, green, blue, _ = page.evaluate(code, [round(x - box["x"]), round(y - box["y"])])
+    return red, green, blue
+
+
+def test_lanes_have_names_that_people_know(open_page: Open) -> None:
+    state = settled(open_page())
+    assert labels(state) == [
+        "Host · python",
+        "main thread · 10",
+        "GPU 0 · Tiny GPU",
+        "stream 7 · compute",
+        "stream 9 · copies",
+    ]
+    assert state["rows"][3]["full"] == "GPU 0 · stream 7 · compute"
+
+
+def test_a_lane_is_pinned_moved_hidden_and_remembered(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    page.mouse.move(*point(page, state, 150, "stream 9 · copies"))
+    page.keyboard.press("p")
+    pinned = wait_for(page, "d.rows[0].pinned")
+    assert labels(pinned)[0] == "stream 9 · copies"
+    assert pinned["top"] == pinned["pinTop"] + pinned["rows"][0]["height"]
+    page.reload()
+    state = settled(page)
+    assert state["rows"][0]["pinned"]
+    box = page.locator(".timeline-canvas").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 60, box["y"] + state["rows"][0]["y"] + 8, button="right")
+    page.get_by_role("menuitem", name="Unpin").click()
+    state = wait_for(page, "!d.rows[0].pinned")
+    lanes = {row["label"]: box["y"] + row["y"] + 8 for row in state["rows"]}
+    page.mouse.move(box["x"] + 80, lanes["stream 9 · copies"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 80, lanes["stream 7 · compute"] - 6, steps=4)
+    page.mouse.up()
+    wait_for(page, "d.rows[3].label === 'stream 9 · copies'")
+    page.mouse.click(box["x"] + 60, lanes["stream 7 · compute"], button="right")
+    page.get_by_role("menuitem", name="Hide", exact=True).click()
+    assert labels(wait_for(page, "d.lanes.hidden === 1"))[3:] == ["stream 7 · compute"]
+    page.get_by_role("button", name="Show all lanes").click()
+    assert wait_for(page, "d.lanes.hidden === 0")["lanes"]["total"] == 3
+
+
+def test_the_filter_shows_lanes_by_their_full_names(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.get_by_label("Filter lanes").fill("gpu 0.*copies")
+    assert labels(wait_for(page, "d.lanes.hidden === 2")) == ["GPU 0 · Tiny GPU", "stream 9 · copies"]
+    page.wait_for_function("location.search.includes('timeline.lanes=')")
+    page.reload()
+    assert labels(settled(page)) == ["GPU 0 · Tiny GPU", "stream 9 · copies"]
+
+
+def test_a_kernel_tells_its_launch_its_operator_and_its_like(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    page.mouse.click(*point(page, state, 150, "stream 7 · compute"))
+    wait_for(page, "d.selection?.related")
+    drawer = page.locator(".timeline-drawer")
+    text = drawer.inner_text().replace("\n", " ")
+    assert "launched by cudaLaunchKernel" in text
+    assert "operator aten::mm" in text
+    assert "Waited 60.00 µs" in text
+    assert "Count 1 of 2" in text
+    page.keyboard.press("[")
+    assert wait_for(page, "d.selection.name === 'cudaLaunchKernel'")["selection"]["start"] == 20_000
+    page.keyboard.press("]")
+    wait_for(page, "d.selection.name === 'sgemm'")
+    drawer.get_by_role("button", name="Next slice of this name").click()
+    assert wait_for(page, "d.selection.start === 500000")["selection"]["name"] == "sgemm"
+    page.wait_for_function("new URLSearchParams(location.search).get('timeline.slice') !== null")
+    page.reload()
+    settled(page)
+    assert wait_for(page, "d.selection?.related")["selection"]["start"] == 500_000
+    drawer.get_by_role("button", name="Its row in the Profile panel").click()
+    expect(page.get_by_role("tab", name="Profile")).to_have_attribute("aria-selected", "true")
+    query = "Object.fromEntries(new URLSearchParams(location.search))"
+    found = page.evaluate(query)
+    assert (found["profile.view"], found["profile.row"]) == ("kernels", "sgemm")
+
+
+def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    start = point(page, state, 150, "stream 7 · compute")
+    end = point(page, state, 580, "stream 9 · copies")
+    page.mouse.move(*start)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    rows = page.locator(".timeline-table tbody tr")
+    expect(rows).to_have_count(2)
+    area = wait_for(page, "d.area?.answers.length === 1")["area"]
+    assert area["range"] == pytest.approx([150_000, 580_000], abs=2_000)
+    assert (area["bands"], area["answers"]) == (2, [3])
+    # Of the first kernel 100 µs of 150 are inside, of the second 80 of 150.
+    cells = rows.first.locator("td").all_inner_texts()
+    assert cells[:3] == ["sgemm", "kernel", "2"]
+    assert float(cells[3].split()[0]) == pytest.approx(180, abs=3)
+    page.get_by_role("button", name="Totals by lane").click()
+    assert rows.first.locator("td").first.inner_text() == "stream 7 · compute"
+    page.get_by_role("button", name="Totals by name").click()
+    page.locator(".timeline-table th button", has_text="Name").click()
+    expect(rows.first.locator("td").first).to_contain_text("Memcpy")
+    page.locator(".timeline-canvas").focus()
+    page.keyboard.press("f")
+    low, high = debug(page)["range"]
+    assert (low, high) == pytest.approx((141_000, 589_000), abs=6_000)
+    page.keyboard.press("Escape")
+    assert debug(page)["area"] is None
+
+
+def test_a_step_of_the_ruler_is_zoomed_to_and_summed_up(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    box = page.locator(".timeline-canvas").bounding_box()
+    assert box is not None
+    x, _ = point(page, state, 600, "stream 7 · compute")
+    page.mouse.click(x, box["y"] + 56)
+    page.get_by_role("menuitem", name="Zoom to step 5").click()
+    assert debug(page)["range"] == pytest.approx([391_666, 808_333], abs=10)
+    page.mouse.click(box["x"] + state["left"] + 300, box["y"] + 56)
+    page.get_by_role("menuitem", name="What ran in step 5").click()
+    assert wait_for(page, "d.area?.answers.length === 1")["area"]["range"] == [400_000, 800_000]
+
+
+def test_idle_time_and_the_critical_path_are_drawn_where_they_are(open_page: Open) -> None:
+    page = open_page("&timeline.lanes=stream 7")
+    state = settled(page)
+    gap = point(page, state, 350, "stream 7 · compute")
+    before = colour_at(page, *gap)
+    page.locator(".timeline-canvas").focus()
+    page.keyboard.press("i")
+    assert wait_for(page, "d.gaps === 1 && !d.loading")["overlays"] == {"critical": False, "idle": True}
+    assert colour_at(page, *gap) != before
+    page.mouse.move(*gap)
+    expect(page.locator(".timeline-tip")).to_contain_text("Idle: host wait")
+    expect(page.locator(".timeline-tip")).to_contain_text("250.0 µs")
+    page.keyboard.press("c")
+    state = wait_for(page, "d.path > 0 && !d.loading")
+    x, y = point(page, state, 600, "stream 7 · compute")
+    red, green, _blue = colour_at(page, x, y + 7)
+    assert red > 180 > green
+    page.wait_for_function("new URLSearchParams(location.search).getAll('timeline.overlay').length === 2")
+    page.keyboard.press("i")
+    page.mouse.move(0, 0)
+    wait_for(page, "!d.overlays.idle")
+    assert colour_at(page, *gap) == before
+
+
+@pytest.mark.parametrize("mode", ["category", "step", "duration", "occupancy"])
+def test_slices_take_the_colour_of_what_was_chosen(open_page: Open, mode: str) -> None:
+    page = open_page()
+    state = settled(page)
+    places = [point(page, state, time, "stream 7 · compute") for time in (240, 640)]
+    plain = [colour_at(page, *place) for place in places]
+    assert plain[0] == plain[1]
+    page.get_by_role("button", name="What slices are coloured by").click()
+    page.get_by_role("menuitem", name=mode.capitalize()).click()
+    wait_for(page, f"d.colour === '{mode}' && !d.loading && d.slices > 0")
+    found = [colour_at(page, *place) for place in places]
+    # Both kernels have one name and one category, but lie in two steps, and have 70 and 80 % of occupancy.
+    assert (found[0] == found[1]) == (mode in ("category", "duration"))
+    assert found[0] != plain[0]
+    page.reload()
+    settled(page)
+    assert [colour_at(page, *place) for place in places] == found
+
+
+def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.get_by_role("button", name="Show other traces").click()
+    page.get_by_role("button", name="r · slow.trace.json").click()
+    state = wait_for(page, "d.traces.length === 2 && d.aligned === 'step' && !d.loading")
+    assert [trace["offset"] for trace in state["traces"]] == [0, 0]
+    assert [row["label"] for row in state["rows"] if row["type"] == "trace"] == [
+        "1 · r · fast.trace.json",
+        "2 · r · slow.trace.json",
+    ]
+    page.get_by_role("button", name="What slices are coloured by").click()
+    page.get_by_role("menuitem", name="Difference").click()
+    state = wait_for(page, "d.colour === 'difference' && !d.loading")
+    second = next(row for row in state["rows"] if row["source"] == 1 and row["label"] == "stream 7 · compute")
+    x, _ = point(page, state, 200, "stream 7 · compute")
+    box = page.locator(".timeline-canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(x, box["y"] + second["y"] + 10)
+    tip = page.locator(".timeline-tip")
+    expect(tip).to_contain_text("longer in the second: mean 150.0 µs → 225.0 µs (+50.0 %), 2 → 2 slices")
+    page.wait_for_function("location.search.includes('timeline.compare=')")
+    page.reload()
+    settled(page)
+    wait_for(page, "d.traces.length === 2 && d.colour === 'difference' && !d.loading")
+    page.mouse.click(box["x"] + 60, box["y"] + second["y"] - 2, button="right")
+    page.keyboard.press("Escape")
+    state = debug(page)
+    row = next(row for row in state["rows"] if row["type"] == "trace" and row["source"] == 1)
+    page.mouse.click(box["x"] + 60, box["y"] + row["y"] + 8, button="right")
+    page.get_by_role("menuitem", name="Close this trace").click()
+    assert wait_for(page, "d.traces.length === 1")["colour"] == "name"
+
+
+def test_the_search_goes_through_all_traces(open_page: Open) -> None:
+    page = open_page("&timeline.compare=r|file|r/slow.trace.json&timeline.search=sgemm&timeline.match=name")
+    settled(page)
+    wait_for(page, "d.traces.length === 2 && d.matches === 4")
+    page.get_by_label("Search slices by name").focus()
+    seen = []
+    for at in range(4):
+        page.keyboard.press("Enter")
+        found = wait_for(page, f"d.current === {at} && d.selection !== null")["selection"]
+        seen.append((found["source"], found["start"]))
+    assert seen == [(0, 100_000), (0, 500_000), (1, 100_000), (1, 500_000)]
+
+
+def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) -> None:
+    page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
+    settled(page)
+    for entry in ("Visible part as Chrome JSON", "Picture as SVG"):
+        page.get_by_role("button", name="Save the picture or the trace").click()
+        with page.expect_download() as saved:
+            page.get_by_role("menuitem", name=entry).click()
+        content = saved.value.path().read_bytes()
+        if entry.startswith("Picture"):
+            drawing = ElementTree.fromstring(content)
+            words = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+            assert {"stream 7 · compute", "GPU 0 · Tiny GPU", "sgemm"} <= words
+        else:
+            plain = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+            trace = read_trace(plain, name="part.trace.json")
+            on_device = [i for i, lane in enumerate(trace.lane) if trace.lanes[lane].kind in ("stream", "memcpy")]
+            names = sorted(trace.names[trace.name_id[i]] for i in on_device)
+            assert names == ["Memcpy HtoD (Pageable -> Device)", "sgemm"]
+            assert [step.number for step in trace.steps] == [5]
+
+
+THROW = """([x, y]) => {
+  const canvas = document.querySelector(".timeline-canvas");
+  const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, clientX: x, clientY: y, bubbles: true }));
+  for (let moved = 1; moved <= 8; moved += 1) {
+    const until = performance.now() + 4;
+    while (performance.now() < until);
+    send("pointermove", x + 10 * moved);
+  }
+  const held = window.stepscope.timeline.debug().range[0];
+  send("pointerup", x + 80);
+  return held;
+}"""
+"""Moves the pressed mouse for 32 ms and lets it go while it moves."""
+
+
+def test_a_throw_goes_on_and_a_press_stops_it(open_page: Open) -> None:
+    page = open_page("&timeline.range=300000:500000")
+    state = settled(page)
+    page.emulate_media(reduced_motion="no-preference")
+    x, y = point(page, state, 400, "stream 7 · compute")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    held = page.evaluate(THROW, [x, y])
+    page.mouse.up()
+    wait_for(page, f"d.range[0] < {held} - 3000")
+    page.mouse.down()
+    stopped = debug(page)["range"]
+    assert debug(page)["range"] == stopped
+    page.mouse.up()
+
+
+def test_two_fingers_zoom_about_what_is_under_them(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    x, y = point(page, state, 400, "stream 7 · compute")
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *places: float) -> None:
+        points = [{"x": place, "y": y, "id": number} for number, place in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    touch("touchStart", x - 50)
+    touch("touchStart", x - 50, x + 50)
+    touch("touchMove", x - 100, x + 100)
+    touch("touchEnd")
+    zoomed = debug(page)["range"]
+    assert zoomed[1] - zoomed[0] == pytest.approx((state["range"][1] - state["range"][0]) / 2, rel=0.02)
+    assert point(page, debug(page), 400, "stream 7 · compute")[0] == pytest.approx(x, abs=3)

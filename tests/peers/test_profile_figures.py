@@ -1,0 +1,241 @@
+"""The panel's tables of other tools' traces, number for number those of the analyses.
+
+That the analyses' figures are those of the other tools is what the tests beside this one check.
+"""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlencode
+
+import polars as pl
+import pytest
+from plotly.utils import PlotlyJSONEncoder
+from polars.testing import assert_frame_equal
+
+from dashboard.panels.profile.ask import Answer, answer_of
+from dashboard.panels.profile.pages import options_of, page_content, trace_line
+from dashboard.panels.profile.rows import rows, total_row
+from dashboard.panels.profile.settings import PAGES, Asked, Page
+from dashboard.panels.profile.table import MOST_ROWS, Table
+from dashboard.state import View
+from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
+from dashboard.traces.studies import Studies
+from profiler.analysis import report
+from profiler.analysis.compare import compare
+from profiler.analysis.kernels import kernels
+from profiler.analysis.members import BUCKETS
+from profiler.analysis.operators import operators
+from profiler.analysis.roofline import roofline
+from profiler.analysis.slices import slices_by_category
+from profiler.lod import LevelOfDetail, span_ns
+from profiler.trace import Trace
+from profiler.traces import load_trace
+from summary.snapshot import Companion
+from tests.dashboard.test_profile_panel import asked, client_of
+
+pytestmark = pytest.mark.peers
+Peer = Callable[[str], Path]
+
+TRACES = [
+    *(f"hta/{name}.json.gz" for name in ("a100_rank0_108936_events", "amd_mi250", "diff_control", "diff_test")),
+    *(f"hta/{name}.json.gz" for name in ("sampled_rank-0", "sampled_rank-1", "simple_add")),
+    "kineto/resnet50_num_workers_0.pt.trace.json.gz",
+    "torch_profiler/cpu.1795227341401647509.pt.trace.json.gz",
+    *(f"timeline/gen{generation}_{number}.step_stats.pb" for generation in (1, 2, 3) for number in (0, 1)),
+    "tensorflow1/rm_4.pb",
+    "tensorflow1/rm_9.pb",
+    "tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb",
+]
+OWN: dict[str, Callable[[Asked, Trace], pl.DataFrame]] = {
+    "operators": lambda question, trace: operators(trace, by=question.by),
+    "roofline": lambda question, trace: roofline(trace).drop("efficiency_percent", "bound_by"),
+}
+"""Tables that depend on what the page is asked for."""
+
+
+def source_of(path: Path) -> TraceSource:
+    place = PurePosixPath("run", "x", path.name)
+    kind: Any = "run_metadata" if "tensorflow1" in path.parts or "timeline" in path.parts else "file"
+    origin = Companion("run", place, str(path), path.stat().st_size, 1)
+    return TraceSource(f"run|file|{path}", "run", path.name, kind, None, path.stat().st_size, 1.0, (1,), origin)
+
+
+def opened(source: TraceSource) -> OpenedTrace:
+    assert isinstance(source.origin, Companion)
+    trace = load_trace(source.origin.path)
+    start, end = span_ns(trace) if len(trace) else (0, 0)
+    return OpenedTrace(source, trace, LevelOfDetail(trace), start, end, 1)
+
+
+@pytest.fixture(scope="module")
+def studies() -> Studies:
+    return Studies(TraceCache(opener=opened), most=2)
+
+
+@pytest.fixture(scope="module", params=TRACES, ids=lambda name: Path(name).name.split(".")[0])
+def source(request: pytest.FixtureRequest, peer: Peer) -> TraceSource:
+    return source_of(peer(request.param))
+
+
+def shown(studies: Studies, question: Asked, *sources: TraceSource) -> Answer:
+    """What a page shows, made as the page makes it."""
+    answer = answer_of(studies, question, sources[0].id, sources)
+    parts: Sequence[Any] = [
+        page_content(question, answer.study, answer.tables, "light"),
+        options_of(question.page, View(), answer.study, [], []),
+        trace_line(answer.study),
+    ]
+    assert json.loads(json.dumps(parts, cls=PlotlyJSONEncoder, allow_nan=False))
+    return answer
+
+
+def check_rows(table: Table) -> None:
+    """The rows that the grid gets, number for number."""
+    listed = {row["@row"]: row for row in rows(table)}
+    whole = table.frame.head(MOST_ROWS)
+    for number, row in enumerate(report.plain(whole)):
+        found = listed[str(number)]
+        for name, value in row.items():
+            if isinstance(value, str):
+                assert found[name][:2000] == value[:2000]
+            elif name in table.moments and value is not None:
+                assert found[name] == value - table.start_ns
+            else:
+                assert found[name] == value
+        counted = row.get("calls", row.get("count"))
+        if table.spread is not None:
+            assert table.spread.counts[number].sum() == counted
+            assert ("@spread" in found) == (counted > 1)
+            if counted > 1:
+                assert len(found["@spread"]) == 2 + BUCKETS
+    for sums in total_row(table):
+        for name in table.totals:
+            assert name not in sums or sums[name] == table.frame[name].sum()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in ("ranks", "diff")])
+def test_tables_are_the_analyses(studies: Studies, source: TraceSource, page: Page) -> None:
+    question = asked(page)
+    answer = shown(studies, question, source)
+    trace = answer.study.facts.trace
+    for table in answer.tables:
+        if table.name == "losses":
+            found = dict(zip(table.frame["reason"].to_list(), table.frame["count"].to_list(), strict=True))
+            assert found == dict(trace.losses.counts)
+            continue
+        make = OWN.get(table.name)
+        # From a trace that nothing was worked out of before.
+        expected = report.table(trace, table.name) if make is None else make(question, trace)
+        if source.kind != "run_metadata" and table.name.startswith(("tfprof", "advice")):
+            expected = expected.clear()
+        assert_frame_equal(table.frame, expected)
+        check_rows(table)
+
+
+def test_operators_are_those_of_each_grouping(studies: Studies, source: TraceSource) -> None:
+    for by in (("name", "shape"), ("name", "stack"), ("module",), ("annotation", "op_type")):
+        (table,) = shown(studies, asked("operators", by=by), source).tables
+        facts = studies.get(source).facts
+        assert_frame_equal(table.frame, operators(facts.trace, by=by))
+        check_rows(table)
+        if table.groups is not None:
+            assert_frame_equal(table.groups.frame, operators(facts.trace, by=by[:1]))
+            check_groups(table, ("calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"))
+
+
+def check_groups(table: Table, sums: Sequence[str]) -> None:
+    """Groups are the sums of what is in them."""
+    groups = table.groups
+    assert groups is not None
+    inside = (
+        table.frame.with_columns(pl.Series("@in", groups.of, dtype=pl.Int64)).group_by("@in").agg(pl.col(sums).sum())
+    )
+    assert inside.sort("@in").select(sums).rows() == groups.frame.select(sums).rows()
+
+
+def test_kernels_and_slices_are_those_of_each_grouping(studies: Studies, source: TraceSource) -> None:
+    facts = studies.get(source).facts
+    for by in ("stem", "category"):
+        (table,) = shown(studies, asked("kernels", group=by), source).tables
+        assert table.groups is not None
+        assert_frame_equal(table.frame, report.table(facts, "kernels"))
+        assert_frame_equal(table.groups.frame, kernels(facts.trace, by=by))
+        check_groups(table, ("count", "total_ns"))
+    (table,) = shown(studies, asked("slices", group="category"), source).tables
+    assert table.groups is not None
+    assert_frame_equal(table.groups.frame, slices_by_category(table.frame))
+    check_groups(table, ("count", "self_ns", "total_ns"))
+    assert table.frame["count"].sum() == len(facts.trace)
+
+
+def test_every_row_leads_to_a_slice_of_its_own(studies: Studies, source: TraceSource) -> None:
+    for page, column, longest in (
+        ("kernels", "name", "max_ns"),
+        ("slices", "name", "max_ns"),
+        ("copies", "", "max_ns"),
+    ):
+        table = shown(studies, asked(page), source).tables[0]
+        trace = studies.get(source).facts.trace
+        for row, place in zip(table.frame.head(MOST_ROWS).to_dicts(), table.at, strict=True):
+            assert place is not None
+            assert int(trace.duration_ns[place.slice]) == row[longest]
+            start = int(trace.start_ns[place.slice]) - table.start_ns
+            assert place.start < start <= start + row[longest] < place.end
+            if column:
+                assert place.search == row[column] == trace.names[trace.name_id[place.slice]]
+
+
+def test_the_row_of_every_kernel_and_operator_is_found_by_its_name(studies: Studies, source: TraceSource) -> None:
+    for page in ("operators", "kernels", "slices"):
+        names = shown(studies, asked(page), source).tables[0].frame["name"].head(20).to_list()
+        for name in dict.fromkeys(names):
+            (table,) = answer_of(studies, asked(page, row=name), source.id, [source]).tables
+            assert table.chosen is not None
+            assert table.frame["name"][table.chosen] == name
+
+
+def test_ranks_are_the_analyses(studies: Studies, peer: Peer) -> None:
+    sources = [source_of(peer(f"hta/sampled_rank-{rank}.json.gz")) for rank in (0, 1)]
+    answer = shown(studies, asked("ranks"), *sources)
+    facts = {rank: studies.get(each).facts for rank, each in enumerate(sources)}
+    assert [table.name for table in answer.tables] == list(report.RANK_TABLES)
+    for table in answer.tables:
+        assert_frame_equal(table.frame, report.RANK_TABLES[table.name][1](facts))
+        check_rows(table)
+
+
+@pytest.mark.parametrize("what", report.CHANGES)
+def test_changes_are_the_analyses(studies: Studies, peer: Peer, what: Any) -> None:
+    before, after = (source_of(peer(f"hta/{name}.json.gz")) for name in ("diff_control", "diff_test"))
+    (table,) = shown(studies, asked("diff", before=before.id, changed=what), after, before).tables
+    expected = compare(studies.get(before).facts, studies.get(after).facts, what=what)
+    assert_frame_equal(table.frame.rename({"before_ns": "ns_before", "after_ns": "ns_after"}), expected)
+    check_rows(table)
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("kineto/resnet50_num_workers_0.pt.trace.json.gz", "a.trace.json.gz"),
+        ("tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb", "vm.xplane.pb"),
+    ],
+)
+def test_files_have_what_the_page_has(peer: Peer, tmp_path: Path, name: str, files: str) -> None:
+    folder = tmp_path / "run" / "plugins" / "profile" / "x"
+    folder.mkdir(parents=True)
+    shutil.copy(peer(name), folder / files)
+    trace = load_trace(str(peer(name)))
+    client = client_of(tmp_path)
+    for page, table in (("kernels", "kernels"), ("operators", "operators"), ("slices", "slices"), ("memory", "memory")):
+        query = {"name": table, "view": urlencode({"profile.view": page})}
+        expected = report.table(trace, table)
+        answer = client.get("/api/profile/table.json", params=query)
+        assert answer.json() == report.plain(expected)
+        text = client.get("/api/profile/table.csv", params=query).text
+        assert text == expected.write_csv()
+        assert len(list(csv.reader(io.StringIO(text)))) == len(expected) + 1
