@@ -150,21 +150,11 @@
     }, true);
   }
 
-  /** The page, the trace and the row that the address named last. */
-  let seen = ["", "", ""];
-
-  /** A row belongs to the page and the trace that it was asked for on: elsewhere it is forgotten. */
-  function forgetRow() {
-    const params = scope.view.params();
-    const now = ["view", "trace", "row"].map((name) => params.get(`profile.${name}`) || "");
-    const [page, trace, row] = seen;
-    seen = now;
-    // A trace that the address begins to name is the one that was open before.
-    const moved = page !== now[0] || (trace && trace !== now[1]);
-    if (row && row === now[2] && moved) scope.view.update((_params, set) => set("profile.row", []));
-  }
-
-  document.addEventListener("DOMContentLoaded", () => scope.view.onChange(forgetRow));
+  // A row belongs to the page that it was asked for on: who chooses another page leaves it behind.
+  document.addEventListener("change", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest && target.closest(".profile-views")) scope.view.update((_params, set) => set("profile.row", []));
+  });
 
   function showLost() {
     const details = /** @type {HTMLDetailsElement | null} */ (document.getElementById("profile-lost"));

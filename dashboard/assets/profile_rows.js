@@ -126,13 +126,20 @@
     api.ensureNodeVisible(node, "middle");
     const active = document.activeElement;
     // Somebody who types elsewhere goes on typing there.
-    if (node.rowIndex !== null && !(active && active.matches("input, textarea"))) api.setFocusedCell(node.rowIndex, api.getAllDisplayedColumns()[0]);
-    requestAnimationFrame(() => {
+    const focuses = !(active && active.matches("input[type=search], input[type=text], textarea"));
+    if (focuses && node.rowIndex !== null) api.setFocusedCell(node.rowIndex, api.getAllDisplayedColumns()[0]);
+    let left = MOST_FRAMES;
+    (function show() {
       const shown = document.querySelector(`.profile-grid .ag-center-cols-container [row-id="${CSS.escape(row)}"]`);
-      if (shown) shown.scrollIntoView({ block: "nearest" });
-    });
+      const cell = /** @type {HTMLElement | null} */ (shown && shown.querySelector(".ag-cell"));
+      // The grid draws what it scrolled to some frames later.
+      if (!cell) return --left && requestAnimationFrame(show);
+      shown.scrollIntoView({ block: "nearest" });
+      if (focuses) cell.focus({ preventScroll: true });
+    })();
   }
 
+  const MOST_FRAMES = 60;
   const PATIENCE_MS = 10_000;
   let waiting = 0;
 

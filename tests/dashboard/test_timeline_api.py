@@ -189,8 +189,7 @@ def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestCli
             {"process": "trainer", "name": "memory", "series": "bytes", "points": 2, "min": 10.0, "max": 30.0}
         ],
         "groups": [
-            {"title": "Host · trainer", "short": "Host", "kind": "host", "lanes": [0], "counters": []},
-            {"title": "GPU 0", "short": "GPU 0", "kind": "device", "lanes": [1], "counters": []},
+            {"title": "Host · trainer", "short": "Host", "kind": "host", "lanes": [0, 1], "counters": []},
             {"title": "Counters", "short": "Counters", "kind": "counters", "lanes": [], "counters": [0]},
         ],
         "lane_labels": ["main", "thread 8"],
