@@ -21,6 +21,21 @@
     };
   }
 
+  // A large trace takes seconds to read; the page need not be there for the server to begin.
+  const asked = new URLSearchParams(location.search);
+  const first = asked.get("tab") === "timeline" ? asked.get("timeline.trace") : null;
+  let early = first ? { id: first, answer: fetch(`api/timeline/trace?${new URLSearchParams({ id: first })}`).catch(() => null) } : null;
+  scope.timeline = scope.timeline || {};
+  scope.timeline.ahead = {
+    /** What is known of a trace: asked for while the page was loading, or now. @param {string} api @param {string} id */
+    async summary(api, id) {
+      const known = early?.id === id ? await early.answer : null;
+      early = null;
+      const response = known?.ok ? known : await scope.timeline.data.request(api, "trace", { id });
+      return response.json();
+    },
+  };
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.stepscopeTimeline = {
     /** @param {string | null} trace */

@@ -6,6 +6,12 @@
 
   const TEXT_FONT = 11;
   const MIN_TEXT_WIDTH = 26;
+  /** Slices below this width are pixels of their row's line. */
+  const NARROW = 3;
+  /** Round corners show from this width on, and cost twice as much. */
+  const ROUNDED = 10;
+  /** Opacity of what does not match the search. */
+  const DIM = 0.22;
 
   /** @param {Scene} scene @returns {{slices: number, merged: number, windows: Set<any>}} */
   function lanes(scene) {
@@ -25,11 +31,17 @@
   ) {
     const { context, theme, left, width } = scene;
     const { visibleBands, bandY } = timeline.geometry;
+    const bands = visibleBands(scene, pinned);
+    // Narrow slices of all rows become pixels first, so that they reach the canvas together.
+    scene.raster?.begin(Math.round((width - left) * scene.ratio));
+    const rows = bands.filter((/** @type {any} */ band) => band.type === "lane")
+      .flatMap((/** @type {any} */ band) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
+    scene.raster?.end();
     context.save();
     context.beginPath();
     context.rect(left, top, width - left, bottom - top);
     context.clip();
-    for (const band of visibleBands(scene, pinned)) {
+    for (const band of bands) {
       const y = bandY(scene, band);
       if (band.type === "group" || band.type === "trace") {
         context.fillStyle = band.type === "trace" ? theme.strong : theme.raised;
@@ -38,8 +50,9 @@
       context.fillStyle = theme.grid;
       context.fillRect(left, Math.round(y + band.height) - 1, width - left, 1);
       if (band.type === "counter") counter(scene, band, y);
-      if (band.type === "lane") lane(scene, band, y, top, bottom, total);
     }
+    context.imageSmoothingEnabled = false;
+    for (const row of rows) paintRow(scene, row);
     timeline.overlays.draw(scene, pinned);
     if (!pinned) {
       scene.together.draw(scene);
@@ -48,7 +61,8 @@
     context.restore();
   }
 
-  function lane(
+  /** What is to be painted of a lane's rows. @returns {any[]} */
+  function rowsOf(
     /** @type {Scene} */ scene, /** @type {any} */ band, /** @type {number} */ y, /** @type {number} */ top, /** @type {number} */ bottom,
     /** @type {{slices: number, merged: number, windows: Set<any>}} */ total,
   ) {
@@ -56,42 +70,40 @@
     const nsPerPixel = viewport.span / (width - left);
     const range = band.source.own(viewport);
     const window = band.source.best(band.lane, range, nsPerPixel);
-    if (!window) {
-      const [from, to] = band.source.extent;
-      const x0 = Math.max(timeline.geometry.xOf(scene, from), left);
-      const x1 = Math.min(timeline.geometry.xOf(scene, to), width);
-      scene.context.fillStyle = scene.theme.grid;
-      if (x1 > x0) scene.context.fillRect(x0, y + timeline.geometry.LANE_PAD, x1 - x0, band.height - 2 * timeline.geometry.LANE_PAD);
-      return;
-    }
+    if (!window) return [{ y: y + timeline.geometry.LANE_PAD, height: band.height - 2 * timeline.geometry.LANE_PAD, waiting: band.source.extent }];
     total.windows.add(window);
     const colourOf = scene.colours.of(scene.theme, band.source, window);
+    const found = [];
     for (let depth = 0; depth < band.depths; depth += 1) {
       const rowY = y + timeline.geometry.LANE_PAD + depth * band.sliceHeight;
       if (rowY + band.sliceHeight < top || rowY > bottom) continue;
       const row = window.rows.get(`${band.lane}/${depth}`);
       if (!row) continue;
-      const drawn = rowOf(scene, { range, window, row, y: rowY, height: Math.max(band.sliceHeight - 1.5, 2), nsPerPixel, colourOf });
-      total.slices += drawn.slices;
-      total.merged += drawn.merged;
+      const made = rowOf(scene, { range, window, row, y: rowY, height: Math.max(band.sliceHeight - 1.5, 2), nsPerPixel, colourOf });
+      total.slices += made.slices;
+      total.merged += made.merged;
+      found.push(made);
     }
+    return found;
   }
 
   /**
+   * Narrow slices as pixels of a line, the others as places.
    * @param {Scene} scene
    * @param {{range: {start: number, end: number}, window: any, row: any, y: number, height: number, nsPerPixel: number, colourOf: (i: number) => string}} what
    */
   function rowOf(scene, { range, window, row, y, height, nsPerPixel, colourOf }) {
-    const { context, theme, left, width, matches } = scene;
+    const { left, width, matches, raster, ratio } = scene;
     const { starts, durations, name, count } = window;
     const bucketPixels = window.bucket / nsPerPixel;
-    let slices = 0;
     let merged = 0;
+    let slices = 0;
     let first = timeline.data.upperBound(starts, row.from, row.to, range.start);
     if (first > row.from) first -= 1;
-    /** @type {[number, number, number][]} */
-    const texts = [];
-    let colour = "";
+    /** Slices with shapes of their own: number, x, width, whether they are dimmed. @type {[number, number, number, boolean][]} */
+    const wide = [];
+    let line = -1;
+    let marks = -1;
     for (let i = first; i < row.to; i += 1) {
       if (starts[i] > range.end) break;
       const end = starts[i] + durations[i];
@@ -108,26 +120,56 @@
         }
       }
       const next = i + 1 < row.to ? left + (starts[i + 1] - range.start) / nsPerPixel : Infinity;
-      const roomy = x1 - x0 > 4 && count[i] === 1;
-      const w = Math.max(Math.min(x1, next) - x0 - (roomy ? 0.75 : 0), durations[i] === 0 ? 1.5 : 0.8);
+      slices += 1;
       const dim = matches !== null && !matches.names.has(window.names[name[i]]);
-      if (dim) context.globalAlpha = 0.22;
+      const w = Math.max(Math.min(x1, next) - x0, durations[i] === 0 ? 1.5 : 0.8);
+      if (w >= NARROW || !raster) {
+        wide.push([i, x0, w, dim]);
+        continue;
+      }
+      if (line < 0) line = raster.line();
+      const from = Math.floor((x0 - left) * ratio);
+      const to = Math.max(Math.round((x0 + w - left) * ratio), from + 1);
+      raster.fill(line, from, to, raster.pixel(colourOf(i), dim ? DIM : 1));
+      if (matches !== null && !dim) {
+        if (marks < 0) marks = raster.line();
+        raster.fill(marks, from, to, raster.pixel(scene.theme.match, 1));
+      }
+    }
+    return { window, y, height, colourOf, line, marks, wide, slices, merged, waiting: null };
+  }
+
+  /** @param {Scene} scene @param {any} row made by `rowOf`, or a stretch that is still on its way */
+  function paintRow(scene, { window, y, height, colourOf, line, marks, wide, waiting }) {
+    const { context, theme, left, width, matches, raster } = scene;
+    if (waiting) {
+      const x0 = Math.max(timeline.geometry.xOf(scene, waiting[0]), left);
+      const x1 = Math.min(timeline.geometry.xOf(scene, waiting[1]), width);
+      context.fillStyle = theme.grid;
+      if (x1 > x0) context.fillRect(x0, y, x1 - x0, height);
+      return;
+    }
+    if (line >= 0) raster.draw(context, line, left, y, width - left, height);
+    if (marks >= 0) raster.draw(context, marks, left, y + height - 2, width - left, 2);
+    /** @type {[number, number, number][]} */
+    const texts = [];
+    let colour = "";
+    for (const [i, x, w, dim] of wide) {
       const wanted = colourOf(i);
       if (wanted !== colour) context.fillStyle = colour = wanted;
-      if (roomy && height > 8) rounded(context, x0, y, w, height);
-      else context.fillRect(x0, y, w, height);
-      if (matches !== null) {
-        if (!dim) {
-          context.fillStyle = colour = theme.match;
-          context.fillRect(x0, y + height - 2, Math.max(w, 1.5), 2);
-        }
-        context.globalAlpha = 1;
+      if (dim) context.globalAlpha = DIM;
+      const single = window.count[i] === 1;
+      const room = w - (single ? 0.75 : 0);
+      if (single && height > 8 && w > ROUNDED) rounded(context, x, y, room, height);
+      else context.fillRect(x, y, room, height);
+      if (dim) context.globalAlpha = 1;
+      else if (matches !== null) {
+        context.fillStyle = colour = theme.match;
+        context.fillRect(x, y + height - 2, Math.max(room, 1.5), 2);
       }
-      if (w > MIN_TEXT_WIDTH && height > 10 && count[i] === 1) texts.push([i, x0, w]);
-      slices += 1;
+      if (room > MIN_TEXT_WIDTH && height > 10 && single) texts.push([i, x, room]);
     }
     labelSlices(scene, window, texts, y, height);
-    return { slices, merged };
   }
 
   function labelSlices(
@@ -178,20 +220,24 @@
     const range = Math.max(meta.max - low, 1e-12);
     const bottom = y + band.height - 4;
     const yOf = (/** @type {number} */ v) => bottom - ((v - low) / range) * (band.height - 10);
-    const colour = theme.colour(band.label);
-    context.beginPath();
+    context.fillStyle = theme.colour(band.label);
+    // A rectangle each, and at most one a pixel: one path of them all takes ten times as long.
     let x = timeline.geometry.xOf(scene, (loaded.time[0] ?? 0) + source.offset);
-    let level = null;
+    let highest = -Infinity;
+    // Edges on whole device pixels leave no seams.
+    const snapped = (/** @type {number} */ place) => Math.round(place * scene.ratio) / scene.ratio;
     for (let i = 0; i < loaded.time.length; i += 1) {
       const nextX = i + 1 < loaded.time.length ? timeline.geometry.xOf(scene, loaded.time[i + 1] + source.offset) : Math.min(timeline.geometry.xOf(scene, source.extent[1]), width + 2);
-      level = loaded.value[i];
-      if (level !== null && nextX >= scene.left && x <= width) {
-        context.rect(Math.max(x, scene.left - 2), yOf(level), Math.max(Math.min(nextX, width + 2) - Math.max(x, scene.left - 2), 0.6), bottom - yOf(level));
+      const level = loaded.value[i];
+      if (level !== null) highest = Math.max(highest, level);
+      if (nextX - x < 1 / scene.ratio && i + 1 < loaded.time.length) continue;
+      if (highest > -Infinity && nextX >= scene.left && x <= width) {
+        const from = snapped(Math.max(x, scene.left - 2));
+        context.fillRect(from, yOf(highest), Math.max(snapped(Math.min(nextX, width + 2)) - from, 1 / scene.ratio), bottom - yOf(highest));
       }
       x = nextX;
+      highest = -Infinity;
     }
-    context.fillStyle = colour;
-    context.fill();
     context.fillStyle = theme.border;
     context.fillRect(scene.left, yOf(0), width - scene.left, 1);
   }

@@ -33,6 +33,9 @@
     context.fillStyle = panel.theme.body;
     context.fillRect(0, 0, panel.width, panel.height);
     panel.paint(panel.sceneOn(context));
+    const over = new timeline.SvgContext(panel.width, panel.height);
+    panel.paintOverlay(over);
+    context.draw(over);
     const url = URL.createObjectURL(new Blob([context.toString()], { type: "image/svg+xml" }));
     save(url, `${panel.sources[0].summary.label}.svg`);
     setTimeout(() => URL.revokeObjectURL(url), 1000);

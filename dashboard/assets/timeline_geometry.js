@@ -6,6 +6,8 @@
  * @typedef {object} Scene
  * @property {CanvasRenderingContext2D} context
  * @property {any} theme
+ * @property {any} raster for narrow slices, see timeline_raster.js; null where every slice is a shape
+ * @property {number} ratio device pixels per pixel
  * @property {number} width
  * @property {number} height
  * @property {number} left where the lanes begin, right of the labels

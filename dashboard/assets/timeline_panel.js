@@ -63,6 +63,11 @@
       this.canvas.setAttribute("role", "application");
       this.canvas.setAttribute("aria-label", "Timeline of slices; press ? for keys");
       this.overlay = /** @type {HTMLCanvasElement} */ (element("canvas", "timeline-overlay"));
+      /** @type {CanvasRenderingContext2D} */
+      this.pen = /** @type {any} */ (this.canvas.getContext("2d", { alpha: false }));
+      this.raster = new timeline.Raster();
+      /** Whether the overlay has anything on it. */
+      this.overlaid = false;
       this.tip = new timeline.Tip(this);
       this.message = element("div", "timeline-message");
       this.message.setAttribute("role", "status");
@@ -135,8 +140,7 @@
       if (!id) return this.say("Choose a trace above.");
       this.say("Opening the trace…", true);
       try {
-        const response = await timeline.data.request(this.settings.api, "trace", { id });
-        const summary = await response.json();
+        const summary = await timeline.ahead.summary(this.settings.api, id);
         if (this.wanted !== id) return;
         if (summary.problem) this.say(summary.problem);
         else await this.show(summary, wish);
@@ -394,14 +398,16 @@
 
     /** What drawing needs to know. */
     get scene() {
-      return this.sceneOn(/** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d")));
+      return { ...this.sceneOn(this.pen), raster: this.raster };
     }
 
-    /** @param {any} context */
+    /** A scene on a canvas or what stands for one; without pixels, every slice is a shape. @param {any} context */
     sceneOn(context) {
       const pinTop = timeline.rulers.heights(this.sources).top;
       return {
         context,
+        raster: null,
+        ratio: this.ratio,
         theme: this.theme,
         width: this.width,
         height: this.height,
@@ -440,13 +446,10 @@
 
     draw() {
       this.dirty = false;
-      const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+      const context = this.pen;
       context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       context.fillStyle = this.theme.body;
       context.fillRect(0, 0, this.width, this.height);
-      const over = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
-      over.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-      over.clearRect(0, 0, this.width, this.height);
       this.busy.style.display = this.sources.some((source) => source.loading) ? "block" : "none";
       this.filter.element.style.display = this.ready ? "" : "none";
       if (!this.ready) return;
@@ -467,11 +470,21 @@
       this.drawn = timeline.draw.lanes(scene);
       timeline.labels.draw(scene);
       timeline.rulers.minimap(scene);
+      timeline.rulers.scrollbar(scene);
     }
 
     drawOverlay() {
-      const scene = this.sceneOn(this.overlay.getContext("2d"));
-      timeline.rulers.overlay(scene, { hover: this.hover, cursor: this.cursor, box: this.box, mark: this.marked, area: this.area.chosen, drop: this.drop });
+      const something = this.hover || this.cursor || this.box || this.marked || this.area.chosen || this.drop || this.selection.slice;
+      if (!something && !this.overlaid) return;
+      this.overlaid = Boolean(something);
+      const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
+      context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      this.paintOverlay(context);
+    }
+
+    /** What follows the mouse, and what is chosen. @param {any} context */
+    paintOverlay(context) {
+      timeline.rulers.overlay(this.sceneOn(context), { hover: this.hover, cursor: this.cursor, box: this.box, mark: this.marked, area: this.area.chosen, drop: this.drop });
     }
 
     /** Asks for what is visible, or will be when the animation ends. @param {any} scene */

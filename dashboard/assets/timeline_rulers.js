@@ -210,7 +210,6 @@
     if (state.hover) outline(scene, state.hover, theme.text, 1.25, 0.75);
     if (scene.selection) outline(scene, scene.selection, theme.accent, 2.25, 1);
     context.restore();
-    scrollbar(scene);
     if (state.drop) {
       context.fillStyle = theme.accent;
       context.fillRect(0, state.drop - 1, left, 2);
@@ -316,5 +315,5 @@
     context.globalAlpha = 1;
   }
 
-  timeline.rulers = { heights, minimap, ruler, overlay, scrollbarPlace, stepAtPoint, BELOW, MINIMAP_HEIGHT, AXIS_HEIGHT };
+  timeline.rulers = { heights, minimap, ruler, overlay, scrollbar, scrollbarPlace, stepAtPoint, BELOW, MINIMAP_HEIGHT, AXIS_HEIGHT };
 })();

@@ -168,7 +168,7 @@ def test_a_row_that_is_not_there_is_said_and_may_be_elsewhere(
 
 def names(page: Page, name: str) -> list[str]:
     """The names of the rows that a table shows, from the top; the number of rows in a group stands behind its name."""
-    return page.evaluate(
+    found: list[str] = page.evaluate(
         """(table) => {
             const api = window.dash_ag_grid.getApi({ table, type: "profile-grid" });
             const found = [];
@@ -177,6 +177,7 @@ def names(page: Page, name: str) -> list[str]:
         }""",
         name,
     )
+    return found
 
 
 def test_groups_open_and_close_by_mouse_and_keys_and_sorting_keeps_them_together(

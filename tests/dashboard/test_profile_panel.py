@@ -287,9 +287,10 @@ def test_slices_are_put_together_by_category() -> None:
 
 
 def test_distributions_count_every_slice_of_a_row_with_several() -> None:
-    for page, name in (("operators", "operators"), ("kernels", "kernels"), ("slices", "slices")):
-        for row in rows(tables(tiny(), page, by=("name",))[name]):
-            number = row.get("calls", row.get("count"))
+    pages: tuple[Page, ...] = ("operators", "kernels", "slices")
+    for page in pages:
+        for row in rows(tables(tiny(), page)[page]):
+            number = row["calls" if page == "operators" else "count"]
             assert ("@spread" in row) == (number > 1)
             if number > 1:
                 low, high, *counts = row["@spread"]
@@ -325,11 +326,12 @@ def test_the_row_that_is_asked_for_is_selected_and_its_absence_said() -> None:
     grouped = tables(tiny(), "operators", by=("name", "stack"), row="aten::mm")["operators"]
     assert chosen_id(grouped) == "group 0"
     study = study_of(tiny())
-    for page, name, expected in (
+    cases: tuple[tuple[Page, str, str], ...] = (
         ("kernels", "aten::mm", "“aten::mm” has no row here.  Slices has it"),
         ("kernels", "gone", "“gone” has no row here."),
         ("slices", "gone", "“gone” has no row here."),
-    ):
+    )
+    for page, name, expected in cases:
         question = asked(page, row=name)
         content = page_content(question, study, list(tables(tiny(), page, row=name).values()), "light")
         assert [words(each).strip() for each in find(content, html.P) if getattr(each, "role", "") == "status"] == [

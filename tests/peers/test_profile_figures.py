@@ -107,8 +107,8 @@ def check_rows(table: Table) -> None:
                 assert found[name] == value - table.start_ns
             else:
                 assert found[name] == value
-        counted = row.get("calls", row.get("count"))
         if table.spread is not None:
+            counted = row["calls" if "calls" in row else "count"]
             assert table.spread.counts[number].sum() == counted
             assert ("@spread" in found) == (counted > 1)
             if counted > 1:
@@ -174,24 +174,22 @@ def test_kernels_and_slices_are_those_of_each_grouping(studies: Studies, source:
 
 
 def test_every_row_leads_to_a_slice_of_its_own(studies: Studies, source: TraceSource) -> None:
-    for page, column, longest in (
-        ("kernels", "name", "max_ns"),
-        ("slices", "name", "max_ns"),
-        ("copies", "", "max_ns"),
-    ):
+    cases: tuple[tuple[Page, str], ...] = (("kernels", "name"), ("slices", "name"), ("copies", ""))
+    for page, column in cases:
         table = shown(studies, asked(page), source).tables[0]
         trace = studies.get(source).facts.trace
         for row, place in zip(table.frame.head(MOST_ROWS).to_dicts(), table.at, strict=True):
             assert place is not None
-            assert int(trace.duration_ns[place.slice]) == row[longest]
+            assert int(trace.duration_ns[place.slice]) == row["max_ns"]
             start = int(trace.start_ns[place.slice]) - table.start_ns
-            assert place.start < start <= start + row[longest] < place.end
+            assert place.start < start <= start + row["max_ns"] < place.end
             if column:
                 assert place.search == row[column] == trace.names[trace.name_id[place.slice]]
 
 
 def test_the_row_of_every_kernel_and_operator_is_found_by_its_name(studies: Studies, source: TraceSource) -> None:
-    for page in ("operators", "kernels", "slices"):
+    pages: tuple[Page, ...] = ("operators", "kernels", "slices")
+    for page in pages:
         names = shown(studies, asked(page), source).tables[0].frame["name"].head(20).to_list()
         for name in dict.fromkeys(names):
             (table,) = answer_of(studies, asked(page, row=name), source.id, [source]).tables

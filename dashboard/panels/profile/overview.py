@@ -20,6 +20,7 @@ from dashboard.panels.profile.table import Places, places_of
 from dashboard.panels.profile.tables import losses_table
 from dashboard.theme import GRAPH_CONFIG
 from dashboard.traces.studies import Study
+from profiler.analysis.classify import KINDS
 from profiler.analysis.metrics import DEFINITIONS
 from profiler.analysis.steps import CATEGORIES
 
@@ -204,6 +205,9 @@ def slices_card(study: Study) -> html.Section:
 
     steps = {step.name for step in study.facts.trace.steps}
     whole = study.table("slices").filter(~pl.col("name").is_in(list(steps)))
+    # Lifetimes of tensors and the profiler's own notes are no work either, unless there is nothing else.
+    work = study.facts.kinds[whole["slice"].to_numpy()] != KINDS.index("other")
+    whole = whole.filter(pl.Series(work, dtype=pl.Boolean)) if work.any() else whole
     frame = whole.head(TOP)
     rows = _top_rows(study, frame["name"], frame["count"], whole["self_ns"], places(study, frame["slice"].to_list()))
     return _top(study, "Top slices by own time", rows, "The trace has no slices but its steps.", "slices", "Count")

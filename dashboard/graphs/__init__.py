@@ -1,0 +1,1 @@
+"""Structure of model graphs: what the Graph panel shows, without Dash."""
