@@ -59,6 +59,8 @@
     "timeline.range": place.range ? [place.range] : [],
     "timeline.slice": place.slice ? [place.slice] : [],
     "timeline.search": place.search ? [place.search] : [],
+    // A name that was cut is still found as a part of the whole one.
+    "timeline.match": place.search && place.search.length < LONGEST_SEARCH ? ["name"] : [],
   });
 
   function address(place) {

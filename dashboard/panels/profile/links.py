@@ -31,6 +31,8 @@ def timeline_link(trace: str, place: Place | None, words: str, title: str = "") 
             data["slice"] = str(place.slice)
         if place.search:
             data["search"] = place.search[:LONGEST_SEARCH]
+            if len(place.search) < LONGEST_SEARCH:
+                data["match"] = "name"
     query = {"tab": "timeline"} | {f"timeline.{name}": value for name, value in data.items()}
     link = html.A(
         words,

@@ -1,0 +1,210 @@
+// @ts-check
+/** The card about the selected node, at the right side. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const graph = (root.graph = root.graph || {});
+
+  const MOST_LINKS = 60;
+
+  /** Lists come as rows, or as an object by name. @param {any} given @returns {any[]} */
+  const rowsOf = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}).map(([name, row]) => ({ name, ...row })));
+  const shapeText = (/** @type {any} */ shape) => (Array.isArray(shape) ? `[${shape.map((size) => (size < 0 ? "?" : size)).join(", ")}]` : shape ?? "");
+  const tensorText = (/** @type {any} */ row) => [shapeText(row.shape), row.dtype].filter(Boolean).join(" · ") || row.label || "";
+
+  class Card {
+    /** @param {any} panel of graph_panel.js */
+    constructor(panel) {
+      this.panel = panel;
+      this.element = root.elements.make("aside", { className: "graph-card", "aria-label": "The selected node", hidden: true });
+      /** What is shown. @type {any} */
+      this.shown = null;
+      this.asked = 0;
+    }
+
+    /** Pixels of the stage that the card lies over. */
+    get inset() {
+      return this.element.hidden ? 0 : this.element.offsetWidth + 12;
+    }
+
+    hide() {
+      this.asked += 1;
+      this.shown = null;
+      this.element.hidden = true;
+    }
+
+    /** @param {string} id */
+    async show(id) {
+      const asked = (this.asked += 1);
+      if (this.element.hidden) {
+        this.element.replaceChildren(this.head({ id }), root.elements.make("div", { className: "graph-card-body" }, root.elements.make("p", { className: "graph-none" }, "…")));
+        this.element.hidden = false;
+      }
+      try {
+        const { id: graphId, function: called, costs } = this.panel.state;
+        const card = await this.panel.api.get("node", { id: graphId, function: called, node: id, trace: costs });
+        if (asked === this.asked) this.fill({ id, ...card });
+      } catch (error) {
+        if (asked !== this.asked) return;
+        this.element.replaceChildren(this.head({ id }), root.elements.make("div", { className: "graph-card-body" }, root.elements.make("p", { className: "graph-none bad" }, error.message)));
+      }
+    }
+
+    /** @param {any} card */
+    head(card) {
+      const { make, icon } = root.elements;
+      const { button } = graph.parts;
+      const copy = make("button", { type: "button", className: "icon-button", title: "Copy the name", "aria-label": "Copy the name" }, icon("copy", 14));
+      copy.addEventListener("click", () => graph.parts.copy(card.id, "Name copied"));
+      const close = make("button", { type: "button", className: "icon-button", title: "Close (Esc)", "aria-label": "Close" }, icon("close", 14));
+      close.addEventListener("click", () => this.panel.select([]));
+      const last = graph.format.last(card.id);
+      const scope = card.id.slice(0, card.id.length - last.length);
+      const kind = card.kind === "group" ? "Scope" : card.kind === "series" ? "Series" : card.op || "";
+      const [, , hue] = graph.theme.categoryOf(card.op || "");
+      const mark = make("i", { className: "graph-swatch" });
+      mark.style.background = this.panel.theme.stripe(hue);
+      void button;
+      return make("header", {}, make("div", { className: "graph-card-kind" }, mark, kind, make("span", { className: "spacer" }), copy, close),
+        make("h3", {}, make("bdi", { className: "graph-card-scope" }, scope), make("bdi", {}, last)));
+    }
+
+    /** @param {any} card answer of the route `node` */
+    fill(card) {
+      this.shown = card;
+      const { make } = root.elements;
+      const body = make("div", { className: "graph-card-body" }, ...[this.actions(card), this.summary(card), this.attributes(card), this.tensors("Inputs", card.inputs, card), this.tensors("Outputs", card.outputs, card), this.members(card), this.folded(card)].filter(Boolean));
+      this.element.replaceChildren(this.head(card), body);
+      this.element.scrollTop = 0;
+    }
+
+    /** @param {any} card */
+    actions(card) {
+      const { button } = graph.parts;
+      const { panel } = this;
+      const node = panel.scene?.byId.get(card.id);
+      const row = root.elements.make("div", { className: "graph-card-actions" });
+      if (node && graph.canExpand(node)) row.append(button(node.expanded ? "Collapse" : "Expand", "Enter", () => panel.toggle(node)));
+      row.append(button("Inputs", "Light up all that it is made from (I)", () => panel.trace("inputs")), button("Outputs", "Light up all that is made from it (O)", () => panel.trace("outputs")));
+      row.append(button(panel.isAside(card.id) ? "Bring back" : "Set aside", "Out of the picture, or back into it (X)", () => panel.setAsideSelected()));
+      if (panel.state.costs) row.append(button("Its slices", "Show its slices on the Timeline", () => panel.showSlices(card)));
+      return row;
+    }
+
+    /** @param {any} card */
+    summary(card) {
+      const { format } = graph;
+      /** @type {[string, Node | string][]} */
+      const rows = [];
+      const cost = this.panel.colours.costs?.get(card.id) ?? card.costs;
+      if (card.kind !== "op" && card.op) rows.push(["Operation", card.op]);
+      if (card.device) rows.push(["Device", card.device]);
+      if (card.xla) rows.push(["XLA cluster", card.xla]);
+      if (card.count > 1) rows.push(["Nodes inside", format.integer(card.count)]);
+      if (card.parameters) rows.push(["Parameters", `${format.integer(card.parameters)}${card.bytes ? ` · ${format.bytes(card.bytes)}` : ""}`]);
+      if (card.flops) rows.push(["FLOPs", format.flops(card.flops)]);
+      if (cost) {
+        if (cost.ran === false) rows.push(["Cost", "did not run in this trace"]);
+        if (cost.time_ns) rows.push(["Time", format.duration(cost.time_ns)]);
+        if (cost.bytes) rows.push(["Memory", format.bytes(cost.bytes)]);
+      }
+      if (card.function) rows.push(["Function", this.link(card.function, () => this.panel.openFunction(card.function))]);
+      for (const problem of rowsOf(card.problems)) rows.push(["Problem", problem.message ?? String(problem)]);
+      return rows.length ? graph.parts.facts(rows) : null;
+    }
+
+    /** @param {string} text @param {() => void} action @param {string} [title] */
+    link(text, action, title = text) {
+      const made = root.elements.make("button", { type: "button", className: "graph-link", title }, root.elements.make("bdi", {}, text));
+      made.addEventListener("click", action);
+      return made;
+    }
+
+    /** @param {any} card */
+    attributes(card) {
+      const { make } = root.elements;
+      const rows = rowsOf(card.attributes);
+      if (!rows.length) return null;
+      const table = make("table", { className: "graph-attributes" });
+      for (const row of rows) {
+        const value = make("td", {}, make("span", { className: "graph-attribute-value" }, row.text ?? ""));
+        if (row.truncated) value.append(" ", this.whole(card, row, value));
+        table.append(make("tr", {}, make("th", { scope: "row", title: row.kind ?? "" }, row.name), value));
+      }
+      return graph.parts.section(`Attributes (${rows.length})`, table);
+    }
+
+    /** The button that fetches all of a large attribute. @param {any} card @param {any} row @param {HTMLElement} cell */
+    whole(card, row, cell) {
+      const size = row.bytes ? ` (${graph.format.bytes(row.bytes)})` : "";
+      const more = this.link(`show all${size}`, async () => {
+        more.disabled = true;
+        try {
+          const { id, function: called } = this.panel.state;
+          const answer = await this.panel.api.get("attribute", { id, function: called, node: card.id, name: row.name });
+          const text = typeof answer === "string" ? answer : answer.text;
+          const area = root.elements.make("textarea", { className: "graph-attribute-all", readOnly: true, rows: 10, value: text, "aria-label": row.name });
+          cell.replaceChildren(area);
+          if (answer.truncated) cell.append(root.elements.make("p", { className: "graph-none" }, `The first ${graph.format.integer(text.length)} characters${size}.`));
+        } catch (error) {
+          more.disabled = false;
+          this.panel.notify(error.message);
+        }
+      });
+      return more;
+    }
+
+    /** @param {string} title @param {any[] | undefined} tensors @param {any} card */
+    tensors(title, tensors, card) {
+      const { make } = root.elements;
+      const rows = tensors ?? [];
+      if (!rows.length) return null;
+      const list = make("ul", { className: "graph-links" });
+      const fill = (/** @type {number} */ most) => {
+        const shown = rows.slice(0, most).map((row) => this.tensor(row));
+        if (rows.length > most) shown.push(make("li", {}, this.link(`${graph.format.integer(rows.length - most)} more`, () => fill(most * 10), "Show more")));
+        list.replaceChildren(...shown);
+      };
+      fill(MOST_LINKS);
+      const left = (card[`${title.toLowerCase()}_total`] ?? rows.length) - rows.length;
+      if (left > 0) return graph.parts.section(`${title} (${graph.format.integer(rows.length + left)})`, list, make("p", { className: "graph-none" }, `The first ${rows.length} are listed.`));
+      return graph.parts.section(`${title} (${graph.format.integer(rows.length)})`, list);
+    }
+
+    /** @param {any} row */
+    tensor(row) {
+      const { make } = root.elements;
+      const name = row.node ?? row.id ?? row.name;
+      const slot = row.slot > 0 ? `:${row.slot}` : "";
+      const mark = row.control ? make("span", { className: "graph-tag" }, "control") : row.reference ? make("span", { className: "graph-tag" }, "reference") : "";
+      return make("li", {}, this.link(`${name}${slot}`, () => this.panel.goTo(name, row.expand)), mark, make("span", { className: "graph-shape" }, tensorText(row)));
+    }
+
+    /** @param {any} card */
+    members(card) {
+      const { make } = root.elements;
+      const given = card.members;
+      if (!given || (Array.isArray(given) && !given.length)) return null;
+      const list = Array.isArray(given) ? given : rowsOf(given);
+      const total = card.members_total ?? list.length;
+      const rows = list.slice(0, 200).map((/** @type {any} */ row) => {
+        const id = typeof row === "string" ? row : row.id ?? row.name;
+        return make("li", {}, this.link(graph.format.last(id), () => this.panel.goTo(id, row.expand), id), make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? graph.format.counted(row.count, "node") : "")));
+      });
+      if (total > rows.length) rows.push(make("li", { className: "graph-none" }, `and ${graph.format.integer(total - rows.length)} more`));
+      const ops = rowsOf(card.ops).map((row) => `${row.name ?? row.op} × ${row.count ?? ""}`);
+      return graph.parts.section(`Inside (${graph.format.integer(total)})`, ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "", make("ul", { className: "graph-links" }, ...rows));
+    }
+
+    /** @param {any} card */
+    folded(card) {
+      const { make } = root.elements;
+      const ids = this.panel.scene?.byId.get(card.id)?.aux ?? rowsOf(card.aux).map((row) => row.id ?? row);
+      if (!ids.length) return null;
+      const rows = ids.map((/** @type {string} */ id) => make("li", {}, this.link(graph.format.last(id), () => this.show(id), id), this.link("show", () => this.panel.bringBack(id), "Show it as a node of its own")));
+      return graph.parts.section(`Folded into it (${ids.length})`, make("ul", { className: "graph-links" }, ...rows));
+    }
+  }
+
+  graph.Card = Card;
+  graph.shapeText = shapeText;
+})();

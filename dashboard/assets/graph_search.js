@@ -1,0 +1,169 @@
+// @ts-check
+/** The search over the whole graph, also over what is closed: results open the way to a node. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const graph = (root.graph = root.graph || {});
+
+  const PAUSE_MS = 180;
+  const LIMIT = 200;
+  const FIELDS = { name: ["Name", "Search names of nodes"], op: ["Op", "Search types of operations"], attribute: ["Attr", "Search names and values of attributes"] };
+
+  class Search {
+    /** @param {any} panel of graph_panel.js */
+    constructor(panel) {
+      const { make } = root.elements;
+      this.panel = panel;
+      this.regex = false;
+      this.fields = new Set(["name", "op"]);
+      this.current = -1;
+      /** @type {{id: string, op: string, expand?: string[]}[]} */
+      this.results = [];
+      /** @type {AbortController | null} */
+      this.abort = null;
+      this.timer = 0;
+      this.input = /** @type {HTMLInputElement} */ (make("input", { type: "text", className: "graph-search-input", placeholder: "Search nodes  ( / )", spellcheck: false, "aria-label": "Search nodes", "aria-controls": "graph-results" }));
+      this.count = make("span", { className: "graph-search-count", "aria-live": "polite" });
+      this.toggles = new Map(Object.entries(FIELDS).map(([field, [label, title]]) => [field, graph.parts.button(label, title, () => this.toggleField(field), "plain toggle")]));
+      this.regexToggle = graph.parts.button(".*", "Regular expression", () => this.setRegex(!this.regex), "plain toggle mono");
+      this.list = make("div", { id: "graph-results", className: "graph-results", role: "listbox", "aria-label": "Nodes that match", hidden: true });
+      this.element = make("div", { className: "graph-search" }, this.input, this.count, ...this.toggles.values(), this.regexToggle, this.list);
+      this.input.addEventListener("input", () => {
+        clearTimeout(this.timer);
+        this.timer = window.setTimeout(() => this.run(), PAUSE_MS);
+      });
+      this.input.addEventListener("focus", () => (this.list.hidden = !this.list.childElementCount));
+      this.element.addEventListener("focusout", (event) => {
+        if (!this.element.contains(/** @type {Node | null} */ (event.relatedTarget))) this.list.hidden = true;
+      });
+      this.input.addEventListener("keydown", (event) => this.key(event));
+      this.paint();
+    }
+
+    /** @param {KeyboardEvent} event */
+    key(event) {
+      event.stopPropagation();
+      if (event.key === "Escape") {
+        if (this.list.hidden || !this.input.value) this.clear();
+        this.list.hidden = true;
+        this.panel.canvas.focus();
+      } else if (event.key === "Enter") this.enter(event.shiftKey ? -1 : 1);
+      else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        this.list.hidden = !this.results.length;
+        this.mark(this.current + (event.key === "ArrowDown" ? 1 : -1));
+      } else return;
+      event.preventDefault();
+    }
+
+    focus() {
+      this.input.focus();
+      this.input.select();
+    }
+
+    /** @param {string} field */
+    toggleField(field) {
+      if (this.fields.has(field) && this.fields.size > 1) this.fields.delete(field);
+      else this.fields.add(field);
+      this.paint();
+      return this.run();
+    }
+
+    /** @param {boolean} on */
+    setRegex(on) {
+      this.regex = on;
+      this.paint();
+      return this.run();
+    }
+
+    paint() {
+      for (const [field, toggle] of [...this.toggles, ["", this.regexToggle]]) {
+        const on = field ? this.fields.has(field) : this.regex;
+        toggle.classList.toggle("on", on);
+        toggle.setAttribute("aria-pressed", String(on));
+      }
+    }
+
+    /** @param {string} text @param {boolean} [regex] */
+    set(text, regex = false) {
+      this.input.value = text;
+      this.regex = regex;
+      this.paint();
+      return this.run(false);
+    }
+
+    clear() {
+      this.input.value = "";
+      this.run();
+    }
+
+    /** @param {boolean} [show] whether the list opens */
+    async run(show = true) {
+      this.abort?.abort();
+      clearTimeout(this.timer);
+      const query = this.input.value;
+      this.current = -1;
+      this.panel.tell({ "graph.search": [query], "graph.regex": [query && this.regex ? "on" : "off"] });
+      if (!query || !this.panel.state.id) return this.show([], 0, "");
+      try {
+        this.abort = new AbortController();
+        const { id, function: called } = this.panel.state;
+        const answer = await this.panel.api.get("search", { id, function: called, q: query, match: this.regex ? "regex" : "text", in: [...this.fields].join(","), limit: LIMIT }, this.abort.signal);
+        this.show(answer.results, answer.count, query, show);
+      } catch (error) {
+        if (error.name === "AbortError") return;
+        this.show([], 0, "");
+        this.count.textContent = "!";
+        this.count.title = error.message;
+        this.element.classList.add("wrong");
+        this.panel.notify(error.message);
+      }
+    }
+
+    /** @param {{id: string, op: string, expand?: string[]}[]} results @param {number} count @param {string} query @param {boolean} [open] */
+    show(results, count, query, open = false) {
+      const { make } = root.elements;
+      this.results = results;
+      this.element.classList.remove("wrong");
+      this.count.title = "";
+      this.count.textContent = query ? (count ? graph.format.integer(count) : "none") : "";
+      const rows = results.map((result, place) => {
+        const row = make("button", { type: "button", className: "graph-result", role: "option", title: result.id, tabIndex: -1 }, make("bdi", { className: "graph-result-name" }, result.id), make("span", { className: "graph-result-op" }, result.op || "scope"));
+        row.addEventListener("click", () => this.choose(place));
+        return row;
+      });
+      if (count > results.length) rows.push(make("div", { className: "graph-result-more" }, `and ${graph.format.integer(count - results.length)} more: say more of the name`));
+      this.list.replaceChildren(...rows);
+      this.list.hidden = !open || !rows.length || document.activeElement !== this.input;
+      this.panel.setMatches(results.map((result) => result.id), query ? count : null);
+    }
+
+    /** @param {number} place */
+    mark(place) {
+      const count = this.results.length;
+      if (!count) return;
+      this.current = (place + count) % count;
+      [...this.list.querySelectorAll(".graph-result")].forEach((row, at) => {
+        row.setAttribute("aria-selected", String(at === this.current));
+        if (at === this.current) row.scrollIntoView({ block: "nearest" });
+      });
+      this.count.textContent = `${graph.format.integer(this.current + 1)} of ${this.count.textContent.replace(/^.* of /, "")}`;
+    }
+
+    /** @param {number} direction */
+    async enter(direction) {
+      if (!this.results.length) await this.run();
+      if (!this.results.length) return;
+      // What the arrow keys have marked is meant first.
+      if (this.list.hidden || this.current < 0) this.mark(this.current + direction);
+      await this.choose(this.current);
+    }
+
+    /** @param {number} place */
+    async choose(place) {
+      this.mark(place);
+      this.list.hidden = true;
+      await this.panel.goTo(this.results[place].id, this.results[place].expand);
+    }
+  }
+
+  graph.Search = Search;
+})();

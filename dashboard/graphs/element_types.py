@@ -1,0 +1,89 @@
+"""Element types and shapes of tensors in graphs: their names, sizes and how they are written."""
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from summary.graphs.nodes import DTYPES
+from summary.proto import types_pb2
+from summary.proto.tensor_pb2 import TensorShapeProto
+
+Shape: TypeAlias = tuple[int, ...]
+"""Sizes; -1 where one is not known."""
+
+_REFERENCE: Final = 100
+"""What TensorFlow 1 adds to an element type's number for a reference to a variable."""
+_NAMES: Final[Mapping[int, str]] = {int(value): name for name, value in DTYPES.items()}
+_BITS: Final[Mapping[str, int]] = {
+    "bool": 8,
+    "half": 16,
+    "bfloat16": 16,
+    "double": 64,
+    "float": 32,
+    "complex64": 64,
+    "complex128": 128,
+}
+_MOST_DIMENSIONS: Final = 32
+
+
+def dtype_name(number: int) -> str:
+    """The name as NumPy writes it, such as "float32"; empty for none, with "&" at its end for a reference."""
+    base = number - _REFERENCE if number > _REFERENCE else number
+    if base == types_pb2.DT_INVALID:
+        return ""
+    if base in _NAMES:
+        name = _NAMES[base]
+    elif base in types_pb2.DataType.values():
+        name = types_pb2.DataType.Name(base).removeprefix("DT_").lower()
+    else:
+        name = f"type {base}"
+    return f"{name}&" if number > _REFERENCE else name
+
+
+def is_reference(dtype: str) -> bool:
+    """Whether tensors of this type stand for a variable: TensorFlow 1's references, and resource handles."""
+    return dtype == "resource" or dtype.endswith("&")
+
+
+def dtype_bits(dtype: str) -> int:
+    """Bits of one element; 0 where elements have no fixed size, as strings and resources."""
+    name = dtype.rstrip("&")
+    if name in _BITS:
+        return _BITS[name]
+    for stem in ("float", "quint", "qint", "uint", "int"):
+        digits = name.removeprefix(stem).partition("_")[0]
+        if name.startswith(stem) and digits.isdigit():
+            return int(digits)
+    return 0
+
+
+def elements_of(shape: Shape | None) -> int | None:
+    """How many elements a tensor of this shape has; None where a size is not known."""
+    if shape is None:
+        return None
+    count = 1
+    for size in shape:
+        if size < 0:
+            return None
+        count *= size
+    return count
+
+
+def tensor_bytes(shape: Shape | None, dtype: str) -> int | None:
+    """Bytes of a tensor; None where its shape or its type is not known."""
+    elements, bits = elements_of(shape), dtype_bits(dtype)
+    return (elements * bits + 7) // 8 if elements is not None and bits else None
+
+
+def shape_of(proto: TensorShapeProto) -> Shape | None:
+    """The sizes in the message; None where not even their number is known."""
+    if proto.unknown_rank or len(proto.dim) > _MOST_DIMENSIONS:
+        return None
+    return tuple([size if size >= 0 else -1 for size in (dim.size for dim in proto.dim)])
+
+
+def shape_text(shape: Shape | None, dtype: str) -> str:
+    """A tensor in a word or two: "float32 32×128", "int64 scalar", "float32 ?×10"; empty where nothing is known."""
+    if shape is None:
+        return dtype
+    sizes = "×".join("?" if size < 0 else str(size) for size in shape) or "scalar"
+    return f"{dtype} {sizes}".strip()

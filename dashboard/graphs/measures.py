@@ -1,0 +1,89 @@
+"""How large things of a graph are drawn, in CSS pixels: the constants that the layout and the client share."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final, TypeAlias
+from collections.abc import Callable
+
+from dashboard.graphs.scene import SceneNode
+
+Measure: TypeAlias = Callable[[str], float]
+"""Width of a label in pixels."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Sizes and gaps in pixels."""
+
+    font: int = 12
+    op_height: float = 26.0
+    group_height: float = 34.0
+    series_height: float = 34.0
+    series_stack: float = 4.0
+    """How far the leaves of a series' stack reach out to the right and below; part of its box."""
+    min_width: float = 70.0
+    max_width: float = 220.0
+    label_padding: float = 12.0
+    """Left and right of a label, each."""
+    group_extra: float = 34.0
+    """Of a group's label: the count of nodes and the button that opens it."""
+    badge: float = 20.0
+    """Room at the right of a node with auxiliaries, outside its box."""
+    header: float = 30.0
+    """Top of an expanded group, where its name is."""
+    padding: float = 16.0
+    """Between the border of an expanded group and what is in it."""
+    gap: float = 18.0
+    """Between neighbours in a row."""
+    bend_gap: float = 10.0
+    """Between an edge and what it passes, and between edges side by side."""
+    row_gap: float = 30.0
+    """Least between rows."""
+    most_row_gap: float = 84.0
+    port_gap: float = 14.0
+    """Between places where edges cross a group's border."""
+    inset: float = 10.0
+    """Edges keep so far from a node's corners."""
+    aside_gap: float = 60.0
+    """Between the graph and what is set aside."""
+
+    def as_json(self) -> dict[str, Any]:
+        """All of them by name."""
+        return asdict(self)
+
+
+MEASURES: Final = Measures()
+_NARROW: Final = dict.fromkeys("ijl.,:;'|!()[]{}`", 3.3) | dict.fromkeys("frt/\\ -\"*", 4.3)
+_WIDE: Final = dict.fromkeys("mwMW@%", 10.2) | dict.fromkeys("ABCDEGHKNOPQRSUVXYZ_&+=<>~#", 7.6)
+_ADVANCE: Final = {**_NARROW, **_WIDE}
+_LETTER: Final = 6.5
+_FULL_WIDTH: Final = 12.0
+
+
+def text_width(label: str) -> float:
+    """About how wide 12 px sans text is, by average advances of common system fonts."""
+    return sum(_ADVANCE.get(character, _LETTER if character < "\u2e80" else _FULL_WIDTH) for character in label)
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of a node's box."""
+
+    width: float
+    height: float
+    badge: float = 0.0
+    """Room to the right of the box."""
+
+
+def size_of(node: SceneNode, measure: Measure, measures: Measures = MEASURES) -> Size:
+    """Of a node that is not expanded; of an expanded group, what it takes when closed."""
+    plain = node.kind in ("op", "function")
+    extra = 2 * measures.label_padding + (0.0 if plain else measures.group_extra)
+    width = round(min(max(measure(node.label) + extra, measures.min_width), measures.max_width))
+    badge = measures.badge if node.aux else 0.0
+    match node.kind:
+        case "op" | "function":
+            return Size(width, measures.op_height, badge)
+        case "series":
+            return Size(width + measures.series_stack, measures.series_height + measures.series_stack, badge)
+        case _:
+            return Size(width, measures.group_height, badge)

@@ -1,0 +1,297 @@
+"""Graphs as columns, from GraphDef: nodes and edges with what they hand on, functions, and what is wrong."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+import igraph
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.graphs.element_types import Shape, is_reference
+from dashboard.graphs.outputs import output_dtypes, output_shapes, output_slot
+from dashboard.graphs.records import MOST_EXAMPLES, FunctionCall, GraphModel, Problem, ProblemKind
+from summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef
+
+__all__ = ["FunctionCall", "GraphModel", "Problem", "model_of"]
+
+ARGUMENT: Final = "_Arg"
+RESULT: Final = "_Retval"
+RESULT_SUFFIX: Final = "_RetVal"
+"""What TensorFlow puts behind a result's name when it makes a graph of a function."""
+
+_SENTENCES: Final[Mapping[ProblemKind, str]] = {
+    "dangling input": "Inputs name a node that the graph does not have; they are not drawn.",
+    "duplicate name": "Nodes have the name of another node; a number was added to theirs.",
+    "unnamed node": 'Nodes have no name, or one with an empty part; it is called "(empty)".',
+    "cycle": "Nodes depend on what they themselves compute, outside of a loop.",
+    "recursion": "Functions call themselves; the inner call is not opened.",
+    "too large": "Calls of functions are not opened, since their bodies together have too many nodes.",
+    "unknown function": "Nodes call a function that the graph does not have.",
+    "truncated": "The graph ends early.",
+}
+_LOOP_BACK: Final = frozenset({"NextIteration", "RefNextIteration"})
+_VARIABLES_BY_REFERENCE: Final = frozenset({"Variable", "VariableV2", "AutoReloadVariable", "TemporaryVariable"})
+_CHANGES: Final = ("Assign", "Apply", "SparseApply", "Scatter", "Ref", "IsVariableInitialized", "CountUpTo")
+"""How operations begin that take a variable itself and not its value."""
+_OF_THE_MODULE: Final = frozenset({"prim::GetAttr"})
+"""PyTorch names the module as their input, which it does not write as a node."""
+
+_Reference = tuple[str, int, bool]
+"""A node's name, its output (-1 for control), and whether the input is a control input."""
+
+
+class Problems:
+    """Counts problems by kind, with the first examples of each and the nodes concerned."""
+
+    def __init__(self) -> None:
+        self._examples: dict[ProblemKind, list[str]] = {}
+        self._counts: dict[ProblemKind, int] = {}
+        self.nodes: list[int] = []
+
+    def add(self, kind: ProblemKind, example: str, node: int | None = None, count: int = 1) -> None:
+        """Counts one; ``node`` is the one concerned, where there is one."""
+        self._counts[kind] = self._counts.get(kind, 0) + count
+        examples = self._examples.setdefault(kind, [])
+        if len(examples) < MOST_EXAMPLES and example not in examples:
+            examples.append(example)
+        if node is not None:
+            self.nodes.append(node)
+
+    def found(self) -> tuple[Problem, ...]:
+        """All of them, by kind."""
+        return tuple(
+            Problem(kind, _SENTENCES[kind], count, tuple(self._examples[kind])) for kind, count in self._counts.items()
+        )
+
+
+def model_of(graph_def: GraphDef) -> GraphModel:
+    """The graph as columns; whatever is wrong with it is told in ``problems``, and nothing raises."""
+    library = graph_def.library.function
+    known = frozenset(function.signature.name for function in library)
+    functions: dict[str, GraphModel] = {}
+    for function in library:
+        functions[function.signature.name] = _body(function, known, functions)
+    return _model(list(graph_def.node), _reference, known, functions)
+
+
+def _body(function: FunctionDef, known: frozenset[str], functions: Mapping[str, GraphModel]) -> GraphModel:
+    nodes = [
+        NodeDef(name=argument.name, op=ARGUMENT, attr=_argument_attributes(function, index, argument.type))
+        for index, argument in enumerate(function.signature.input_arg)
+    ]
+    nodes += function.node_def
+    for index, result in enumerate(function.signature.output_arg):
+        attributes = {"index": AttrValue(i=index), "T": AttrValue(type=result.type)}
+        inputs = [function.ret[result.name]] if result.name in function.ret else []
+        nodes.append(NodeDef(name=f"{result.name}{RESULT_SUFFIX}", op=RESULT, input=inputs, attr=attributes))
+    ops = {node.name: node.op for node in nodes}
+    return _model(nodes, lambda text: _reference_in_function(text, ops), known, functions)
+
+
+def _argument_attributes(function: FunctionDef, index: int, dtype: int) -> dict[str, AttrValue]:
+    attributes = {"index": AttrValue(i=index), "T": AttrValue(type=dtype)}  # type: ignore[arg-type]
+    if index in function.arg_attr:
+        attributes |= dict(function.arg_attr[index].attr)
+    return attributes
+
+
+def _reference(text: str) -> _Reference:
+    if text.startswith("^"):
+        return text[1:], -1, True
+    name, colon, slot = text.rpartition(":")
+    return (name, int(slot), False) if colon and slot.isdecimal() and len(slot) < 9 else (text, 0, False)
+
+
+def _reference_in_function(text: str, ops: Mapping[str, str]) -> _Reference:
+    """In functions, outputs are named: ``node:output_name:index``; arguments are their names alone."""
+    if text.startswith("^"):
+        return text[1:], -1, True
+    name, _, rest = text.partition(":")
+    output, _, index = rest.partition(":")
+    return (
+        name,
+        output_slot(ops.get(name, ""), output, int(index) if index.isdecimal() and len(index) < 9 else 0),
+        False,
+    )
+
+
+def _model(
+    nodes: Sequence[NodeDef],
+    reference: Callable[[str], _Reference],
+    known: frozenset[str],
+    functions: Mapping[str, GraphModel],
+) -> GraphModel:
+    problems = Problems()
+    names, index = _names(nodes, problems)
+    ops = [node.op for node in nodes]
+    shapes, dtypes = _tensors(nodes)
+    edges = _edges(nodes, names, index, reference, problems)
+    source, target, source_slot, target_slot = edges[:, 0], edges[:, 1], edges[:, 2].astype(np.int32), edges[:, 3]
+    _pass_results_on(nodes, source, target, source_slot, shapes, dtypes)
+    _find_cycles(ops, names, source, target, problems)
+    return GraphModel(
+        names=tuple(names),
+        ops=tuple(ops),
+        devices=tuple([node.device for node in nodes]),
+        xla=tuple([_xla(node) for node in nodes]),
+        source=source,
+        target=target,
+        source_slot=source_slot,
+        target_slot=target_slot.astype(np.int32),
+        control=edges[:, 4].astype(np.bool_),
+        reference=_references(ops, source, target, source_slot, dtypes),
+        shapes=shapes,
+        dtypes=dtypes,
+        functions=functions,
+        function_calls=_calls(nodes, names, known, problems),
+        problems=problems.found(),
+        problem_nodes=np.array(problems.nodes, np.int64),
+        messages=nodes,
+    )
+
+
+def _edges(
+    nodes: Sequence[NodeDef],
+    names: Sequence[str],
+    index: Mapping[str, int],
+    reference: Callable[[str], _Reference],
+    problems: Problems,
+) -> NDArray[np.int64]:
+    """[e, 5]: source, target, output, input, whether it is a control edge."""
+    rows: list[tuple[int, int, int, int, bool]] = []
+    for target, node in enumerate(nodes):
+        for slot, text in enumerate(node.input):
+            # A name may itself look like an output of another.
+            name, output, control = (text, 0, False) if text in index else reference(text)
+            source = index.get(name)
+            if source is not None:
+                rows.append((source, target, output, -1 if control else slot, control))
+            elif node.op not in _OF_THE_MODULE:
+                problems.add("dangling input", f"{text} of {names[target]}", target)
+    return np.array(rows, np.int64).reshape(-1, 5)
+
+
+def _names(nodes: Iterable[NodeDef], problems: Problems) -> tuple[list[str], dict[str, int]]:
+    """Unique names, and the node that inputs mean by a name: the first of those that have it."""
+    index: dict[str, int] = {}
+    names: list[str] = []
+    taken: set[str] = set()
+    for number, node in enumerate(nodes):
+        name = node.name
+        if not name or "//" in name or name[0] == "/" or name[-1] == "/":
+            name = "/".join(part or "(empty)" for part in name.split("/"))
+            problems.add("unnamed node", node.name or f"node {number}", number)
+        if node.name in index:
+            problems.add("duplicate name", name, number)
+        else:
+            index[node.name] = number
+        unique, count = name, 1
+        while unique in taken:
+            count += 1
+            unique = f"{name} ({count})"
+        taken.add(unique)
+        names.append(unique)
+    return names, index
+
+
+def _tensors(nodes: Iterable[NodeDef]) -> tuple[dict[tuple[int, int], Shape | None], dict[tuple[int, int], str]]:
+    shapes: dict[tuple[int, int], Shape | None] = {}
+    dtypes: dict[tuple[int, int], str] = {}
+    for number, node in enumerate(nodes):
+        for slot, shape in enumerate(output_shapes(node)):
+            shapes[number, slot] = shape
+        for slot, dtype in enumerate(output_dtypes(node)):
+            if dtype:
+                dtypes[number, slot] = dtype
+    return shapes, dtypes
+
+
+def _pass_results_on(
+    nodes: Sequence[NodeDef],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    source_slot: NDArray[np.int32],
+    shapes: dict[tuple[int, int], Shape | None],
+    dtypes: dict[tuple[int, int], str],
+) -> None:
+    """A function's results are what they are given, and so is what leaves the call."""
+    results = {number for number, node in enumerate(nodes) if node.op == RESULT}
+    if not results:
+        return
+    for edge in np.flatnonzero(np.isin(target, np.array(sorted(results), np.int64))).tolist():
+        given, result = (int(source[edge]), int(source_slot[edge])), (int(target[edge]), 0)
+        if given in shapes:
+            shapes.setdefault(result, shapes[given])
+        if given in dtypes:
+            dtypes.setdefault(result, dtypes[given])
+
+
+def _references(
+    ops: Sequence[str],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    source_slot: NDArray[np.int32],
+    dtypes: Mapping[tuple[int, int], str],
+) -> NDArray[np.bool_]:
+    by_type = {tensor for tensor, dtype in dtypes.items() if is_reference(dtype)}
+    variable = [op in _VARIABLES_BY_REFERENCE for op in ops]
+    changes = [op.startswith(_CHANGES) for op in ops]
+    edges = zip(source.tolist(), target.tolist(), source_slot.tolist(), strict=True)
+    return np.array([(s, o) in by_type or (o >= 0 and variable[s] and changes[t]) for s, t, o in edges], np.bool_)
+
+
+def _find_cycles(
+    ops: Sequence[str],
+    names: Sequence[str],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    problems: Problems,
+) -> None:
+    """Loops of TensorFlow go back from "NextIteration", and are no problem; other cycles are."""
+    ends_loop = np.array([op in _LOOP_BACK for op in ops], np.bool_)
+    forward = np.flatnonzero(~ends_loop[source]) if len(source) else np.zeros(0, np.int64)
+    if not len(forward):
+        return
+    graph = igraph.Graph(n=len(ops), edges=np.stack((source[forward], target[forward]), axis=1), directed=True)
+    if graph.is_dag():
+        return
+    of_node = np.array(graph.connected_components(mode="strong").membership)
+    in_cycle = np.bincount(of_node, minlength=int(of_node.max()) + 1)[of_node] > 1
+    in_cycle[source[forward][source[forward] == target[forward]]] = True
+    for node in np.flatnonzero(in_cycle).tolist():
+        problems.add("cycle", names[node], node)
+
+
+def _calls(
+    nodes: Sequence[NodeDef], names: Sequence[str], known: frozenset[str], problems: Problems
+) -> dict[int, tuple[FunctionCall, ...]]:
+    calls: dict[int, tuple[FunctionCall, ...]] = {}
+    for number, node in enumerate(nodes):
+        called = [FunctionCall("", node.op)] if node.op in known else []
+        for name in sorted(node.attr) if node.attr else ():
+            called += _called_by(name, node.attr[name])
+        for call in called:
+            if call.function not in known:
+                problems.add("unknown function", f"{call.function} of {names[number]}", number)
+        found = tuple(call for call in called if call.function in known)
+        if found:
+            calls[number] = found
+    return calls
+
+
+def _called_by(name: str, value: AttrValue) -> list[FunctionCall]:
+    field = value.WhichOneof("value")
+    if field == "func":
+        return [FunctionCall(name, value.func.name)] if value.func.name else []
+    if field == "list" and value.list.func:
+        several = len(value.list.func) > 1
+        return [
+            FunctionCall(f"{name}_{number}" if several else name, function.name)
+            for number, function in enumerate(value.list.func)
+            if function.name
+        ]
+    return []
+
+
+def _xla(node: NodeDef) -> str:
+    return node.attr["_XlaCluster"].s.decode(errors="replace") if "_XlaCluster" in node.attr else ""

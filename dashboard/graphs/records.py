@@ -1,0 +1,114 @@
+"""A GraphDef as columns: nodes, edges, what its tensors are, its functions, and what is wrong with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.graphs.attributes import LARGEST_WHOLE, Attribute, attribute_of, whole_text
+from dashboard.graphs.element_types import Shape
+from summary.proto.graph_pb2 import NodeDef
+
+ProblemKind = Literal[
+    "dangling input",
+    "duplicate name",
+    "unnamed node",
+    "cycle",
+    "recursion",
+    "too large",
+    "unknown function",
+    "truncated",
+]
+MOST_EXAMPLES: Final = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a graph, of one kind; the graph is shown as far as it goes."""
+
+    kind: ProblemKind
+    message: str
+    """A sentence without the count."""
+    count: int
+    examples: tuple[str, ...]
+    """The first of them, at most `MOST_EXAMPLES`."""
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function that a node calls."""
+
+    attribute: str
+    """The attribute that names it, such as "f", "body" or "then_branch"; empty if the node's operation is it."""
+    function: str
+
+
+@dataclass(frozen=True, eq=False)
+class GraphModel:
+    """A graph of n nodes and e edges; arrays are parallel and not to be written to."""
+
+    names: tuple[str, ...]
+    """[n], unique."""
+    ops: tuple[str, ...]
+    devices: tuple[str, ...]
+    xla: tuple[str, ...]
+    """[n]: XLA clusters; empty for none."""
+    source: NDArray[np.int64]
+    """[e]: the node that an edge leaves."""
+    target: NDArray[np.int64]
+    source_slot: NDArray[np.int32]
+    """[e]: number of the output; -1 of a control edge."""
+    target_slot: NDArray[np.int32]
+    """[e]: number of the input; -1 of a control edge."""
+    control: NDArray[np.bool_]
+    reference: NDArray[np.bool_]
+    """[e]: whether the edge hands a variable on, not its value."""
+    shapes: Mapping[tuple[int, int], Shape | None]
+    """(node, output) to shape, for those that the graph tells."""
+    dtypes: Mapping[tuple[int, int], str]
+    """(node, output) to element type, such as "float32"."""
+    functions: Mapping[str, "GraphModel"]
+    """The bodies of the graph's functions, by name; arguments are nodes "_Arg" and results "_Retval"."""
+    function_calls: Mapping[int, tuple[FunctionCall, ...]]
+    """Nodes that call functions of the graph."""
+    problems: tuple[Problem, ...]
+    problem_nodes: NDArray[np.int64]
+    """The nodes that problems concern; one stands here as often as there is something wrong with it."""
+    messages: Sequence[NodeDef] = field(repr=False)
+    """[n]: what the graph says of each node."""
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def attributes(self, node: int) -> Mapping[str, Attribute]:
+        """The node's attributes in short, by name; large ones are only measured.
+
+        Raises:
+            IndexError: there is no such node.
+        """
+        stored = self.messages[node].attr
+        return {name: attribute_of(stored[name]) for name in sorted(stored)}
+
+    def attribute_text(self, node: int, name: str, limit: int = LARGEST_WHOLE) -> tuple[str, bool]:
+        """One attribute written out, and whether it was cut, as `attributes.whole_text`.
+
+        Raises:
+            IndexError: there is no such node.
+            KeyError: it has no such attribute.
+        """
+        stored = self.messages[node].attr
+        if name not in stored:
+            raise KeyError(name)
+        return whole_text(stored[name], limit)
+
+    def inputs_of(self, node: int) -> NDArray[np.int64]:
+        """The edges that end at the node, in the order of its inputs, control inputs last."""
+        found = np.flatnonzero(self.target == node)
+        return found[np.lexsort((self.target_slot[found], self.control[found]))]
+
+    def outputs_of(self, node: int) -> NDArray[np.int64]:
+        """The edges that leave the node, by output, control outputs last."""
+        found = np.flatnonzero(self.source == node)
+        return found[np.lexsort((self.source_slot[found], self.control[found]))]
