@@ -70,6 +70,16 @@ def simplified(points: Iterable[Point]) -> Points:
     return tuple(round(number, 1) for point in kept for number in point)
 
 
+def moved(points: Points, x: float, y: float) -> Points:
+    """A line that begins so much further to the right and below."""
+    return tuple(number + (y if index % 2 else x) for index, number in enumerate(points))
+
+
+def joined(points: Points) -> Points:
+    """A line put together from several, without points that it does not need."""
+    return simplified(zip(points[::2], points[1::2], strict=True))
+
+
 def _on_the_way(before: Point, middle: Point, after: Point) -> bool:
     along = after[0] - before[0], after[1] - before[1]
     offset = middle[0] - before[0], middle[1] - before[1]

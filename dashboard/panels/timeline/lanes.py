@@ -178,7 +178,7 @@ def _device_label(lane: Lane, work: str) -> str:
         stream = "all streams" if found[1].lower() == "all" else f"stream {found[1]}"
         return f"{stream} · {work}" if work else stream
     if lane.kind == "memcpy":
-        return work or "copies"
+        return work if way else "copies"
     if lane.kind == "device":
         return "operators" if lane.name == "operations" else "whole device" if lane.tid == -1 else lane.name
     return f"{lane.name} · {work}" if work else lane.name

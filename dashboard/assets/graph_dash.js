@@ -1,0 +1,51 @@
+// @ts-check
+/** Joins the Graph panel to the page: the selectors open graphs, what is seen of them goes to the URL. */
+(() => {
+  const scope = (window.stepscope = window.stepscope || {});
+
+  const API = "api/graph";
+  const idOf = (/** @type {string} */ name) => ({ type: "setting", name: name.replace(".", ":") });
+  const one = (/** @type {string} */ name) => scope.view.values(`graph.${name}`)[0] || "";
+
+  /** What the address asks for. */
+  function wish() {
+    const [x, y, zoom] = one("view").split(",").map(Number);
+    return {
+      expanded: scope.view.values("graph.expanded"),
+      aside: scope.view.values("graph.aside"),
+      back: scope.view.values("graph.back"),
+      node: one("node"),
+      color: one("color"),
+      search: one("search"),
+      regex: one("regex") === "on",
+      view: [x, y, zoom].every(Number.isFinite) && zoom > 0 ? { x, y, zoom } : null,
+    };
+  }
+
+  const tell = (/** @type {Record<string, string[]>} */ values) =>
+    scope.view.update((/** @type {URLSearchParams} */ _, /** @type {(name: string, values: string[]) => void} */ set) => {
+      for (const [name, told] of Object.entries(values)) set(name, told);
+    });
+
+  const choose = (/** @type {string} */ name, /** @type {string} */ value) => window.dash_clientside.set_props(idOf(name), { value });
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.stepscopeGraph = {
+    /**
+     * Opens what the selectors say.
+     * @param {string | null} id @param {string | null} called @param {string | null} costs @param {string | null} compare
+     */
+    open(id, called, costs, compare) {
+      const host = document.getElementById("graph-host");
+      const tools = document.getElementById("graph-tools");
+      if (!host || !tools) return window.dash_clientside.no_update;
+      const fresh = host.childElementCount === 0;
+      const panel = scope.graph.mount(host, tools, { api: API, tell, choose });
+      const other = !fresh && panel.state.id !== (id || "");
+      // A function of one graph is none of another.
+      if (other && called) choose("graph.function", "");
+      panel.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, fresh ? wish() : null);
+      return id;
+    },
+  };
+})();

@@ -1,0 +1,507 @@
+// @ts-check
+/** The Graph panel in the browser: opens graphs, owns the state of the view, redraws when something changed. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const graph = (root.graph = root.graph || {});
+
+  const GESTURE_GAP_MS = 500;
+  const MOST_UNDO = 100;
+  const REPORT_MS = 350;
+  const SLOW_MS = 400;
+
+  /**
+   * @typedef {object} State what is shown, all of it in the address
+   * @property {string} id
+   * @property {string} function
+   * @property {string} costs id of a trace
+   * @property {string} compare id of another graph
+   * @property {string[]} expanded
+   * @property {string[]} aside
+   * @property {string[]} back
+   */
+
+  class GraphPanel {
+    /**
+     * @param {HTMLElement} host
+     * @param {HTMLElement} tools where search and buttons go
+     * @param {{api: string, tell: (values: Record<string, string[]>) => void, functions: (names: string[]) => void, choose: (name: string, value: string) => void}} settings
+     *   `tell` puts settings into the address, `functions` offers functions, `choose` sets one of the selectors
+     */
+    constructor(host, tools, settings) {
+      const { make } = root.elements;
+      this.root = host;
+      this.settings = settings;
+      this.api = new graph.Api(settings.api);
+      this.view = new graph.View();
+      this.colours = new graph.Colours();
+      this.comparison = new graph.Comparison(this);
+      /** @type {State} */
+      this.state = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
+      /** What is drawn; of graph_scene.js. @type {any} */
+      this.scene = null;
+      /** One id, or two for a path between them. @type {string[]} */
+      this.selection = [];
+      /** Visible nodes that are lit up, and what for. */
+      this.traced = new Set();
+      this.tracedIds = /** @type {string[]} */ ([]);
+      this.tracedWhat = "";
+      this.matchIds = /** @type {string[]} */ ([]);
+      this.matchCount = /** @type {number | null} */ (null);
+      this.matched = new Set();
+      this.hover = /** @type {any} */ (null);
+      this.hoverEdge = /** @type {any} */ (null);
+      this.cursor = /** @type {{x: number, y: number} | null} */ (null);
+      /** What undo goes back to. @type {any[]} */
+      this.history = [];
+      this.lastGesture = -Infinity;
+      this.loading = 0;
+      this.frames = 0;
+      this.drawMs = 0;
+      this.painted = 0;
+      this.drawn = { nodes: 0, edges: 0, labels: 0 };
+      this.reported = "";
+      this.reportAt = 0;
+
+      this.canvas = /** @type {HTMLCanvasElement} */ (make("canvas", { className: "graph-canvas", tabIndex: 0, role: "application", "aria-label": "Graph of a model; press ? for keys" }));
+      this.tip = new graph.Tip(this);
+      this.message = make("div", { className: "graph-message", role: "status" });
+      this.busy = make("div", { className: "graph-busy" });
+      this.legend = make("div", { className: "graph-legend", hidden: true });
+      this.minimap = new graph.Minimap(this);
+      this.theme = graph.theme.read(host);
+      this.card = new graph.Card(this);
+      this.strip = new graph.Strip(this);
+      this.corner = make("div", { className: "graph-corner" }, this.minimap.canvas, this.legend);
+      this.stage = make("div", { className: "graph-stage" }, this.canvas, this.corner, this.tip.element, this.card.element, this.message, this.busy);
+      this.search = new graph.Search(this);
+      host.replaceChildren(this.strip.element, this.stage);
+      this.buttons = graph.tools.fill(this, tools);
+
+      this.input = graph.input.attach(this, this.canvas);
+      this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
+      /** @type {ResizeObserver} */ (this.observers[0]).observe(this.stage);
+      /** @type {MutationObserver} */ (this.observers[1]).observe(document.documentElement, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
+      this.onWindow = () => this.fillHeight();
+      window.addEventListener("resize", this.onWindow);
+      this.fillHeight();
+      this.resize();
+      this.then = performance.now();
+      this.frame = requestAnimationFrame((now) => this.tick(now));
+    }
+
+    get ready() {
+      return this.scene !== null;
+    }
+
+    destroy() {
+      cancelAnimationFrame(this.frame);
+      this.abort?.abort();
+      this.input.close();
+      window.removeEventListener("resize", this.onWindow);
+      for (const observer of this.observers) observer.disconnect();
+    }
+
+    // ---- what is open
+
+    /**
+     * Shows a graph, or a function of it. What is open already stays as it is.
+     * @param {{id: string, function: string, costs: string, compare: string}} chosen
+     * @param {any} [wish] what the address asks for besides
+     */
+    async open(chosen, wish = null) {
+      const { state } = this;
+      const other = chosen.id !== state.id || chosen.function !== state.function;
+      const costs = chosen.costs !== state.costs;
+      const compare = chosen.compare !== state.compare;
+      Object.assign(state, chosen);
+      if (other) await this.openGraph(wish);
+      if (this.state !== state || !this.scene) return;
+      if (costs || (other && state.costs)) await this.loadCosts();
+      if (compare || (other && state.compare)) await this.comparison.load();
+    }
+
+    /** @param {any} wish */
+    async openGraph(wish) {
+      const { state } = this;
+      state.expanded = wish?.expanded ?? [];
+      state.aside = wish?.aside ?? [];
+      state.back = wish?.back ?? [];
+      this.scene = null;
+      this.history = [];
+      this.selection = [];
+      this.endTrace();
+      this.setMatches([], null);
+      this.comparison.reset();
+      this.colours.costs = null;
+      this.card.hide();
+      this.strip.draw();
+      this.legend.hidden = true;
+      this.changed();
+      if (!wish) this.settings.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
+      if (!state.id) return this.say("Choose a graph above.");
+      if (wish?.color) this.setColour(wish.color);
+      const opened = await this.load({ place: wish?.view });
+      if (!opened) return;
+      const [only] = this.scene.roots;
+      if (!wish?.expanded?.length && this.scene.roots.length === 1 && graph.canExpand(only) && !only.expanded) {
+        // A graph whose all is in one scope would show a single box.
+        state.expanded = [only.id];
+        await this.load({});
+        this.fit(false, true);
+      }
+      if (wish?.search) this.search.set(wish.search, wish.regex);
+      else if (this.search.input.value) this.search.run(false);
+      if (wish?.node) await this.goTo(wish.node, undefined, !wish.view);
+    }
+
+    /**
+     * Asks for the scene of the state and shows it.
+     * @param {{anchor?: string | null, place?: {x: number, y: number, zoom: number} | null}} how `anchor` stays where it is on the screen
+     * @returns {Promise<boolean>} whether it is shown
+     */
+    async load({ anchor = null, place = null }) {
+      this.abort?.abort();
+      const abort = (this.abort = new AbortController());
+      const { state } = this;
+      const began = performance.now();
+      this.loading += 1;
+      const patience = setInterval(() => this.wait(began), SLOW_MS);
+      try {
+        const answer = await this.api.get("scene", { id: state.id, function: state.function, expanded: state.expanded, aside: state.aside, back: state.back }, abort.signal);
+        if (abort.signal.aborted) return false;
+        this.show(new graph.Scene(answer), anchor, place);
+        return true;
+      } catch (error) {
+        if (error.name !== "AbortError") {
+          if (this.scene) this.notify(error.message);
+          else this.say(error.message, "bad");
+        }
+        return false;
+      } finally {
+        clearInterval(patience);
+        this.loading -= 1;
+        this.changed();
+      }
+    }
+
+    /** @param {number} began */
+    wait(began) {
+      const seconds = Math.floor((performance.now() - began) / 1000);
+      if (!this.scene) this.say(`Opening the graph…${seconds ? ` ${seconds} s` : ""}`, "busy");
+    }
+
+    /** @param {any} scene @param {string | null} anchor @param {{x: number, y: number, zoom: number} | null} place */
+    show(scene, anchor, place) {
+      const before = this.scene;
+      this.scene = scene;
+      this.hover = this.hoverEdge = null;
+      this.view.world = scene.box;
+      this.say(scene.nodes.length || scene.aside.length ? "" : "This graph has no nodes: it was read, and there is nothing in it to draw.");
+      if (before) {
+        const [was, is] = [anchor ? before.byId.get(anchor) : null, anchor ? scene.byId.get(anchor) : null];
+        if (was && is) {
+          const [dx, dy] = [is.to[0] - was.x, is.to[1] - was.y];
+          before.carry(dx, dy);
+          this.view.carry(dx, dy);
+        }
+        scene.follow(before, anchor, performance.now());
+      }
+      if (place) this.view.go(place, !before);
+      else if (!before) this.fit(false, true);
+      this.colours.measure(scene);
+      this.comparison.judge();
+      this.relight();
+      this.paintAround();
+    }
+
+    async loadCosts() {
+      const { state } = this;
+      this.colours.costs = null;
+      if (state.costs) {
+        try {
+          const answer = await this.api.get("costs", { id: state.id, function: state.function, trace: state.costs });
+          this.colours.costs = new Map(Object.entries(answer.costs ?? {}));
+          if (answer.problem) this.notify(answer.problem);
+          if (!this.colours.hot) this.setColour("time");
+        } catch (error) {
+          this.notify(error.message);
+        }
+      }
+      this.colours.measure(this.scene);
+      this.paintAround();
+      if (this.selection.length) this.card.show(this.selection[0]);
+    }
+
+    /** @param {string} name */
+    openFunction(name) {
+      this.settings.choose("graph.function", name);
+    }
+
+    // ---- what is expanded and what is aside
+
+    /** @param {any} node */
+    async toggle(node) {
+      if (!graph.canExpand(node)) return false;
+      this.remember(true);
+      const inside = (/** @type {string} */ id) => {
+        for (let at = this.scene.byId.get(id); at; at = at.parent) if (at === node) return true;
+        return false;
+      };
+      const { state } = this;
+      state.expanded = node.expanded ? state.expanded.filter((id) => !inside(id)) : [...state.expanded, node.id];
+      return this.reload(node.id);
+    }
+
+    toggleSelected() {
+      const node = this.selected;
+      return node && graph.canExpand(node) ? void this.toggle(node) : false;
+    }
+
+    /** Opens all groups directly inside the selection, or the groups at the top. */
+    async expandChildren() {
+      const node = this.selected;
+      if (node && !node.expanded) return this.toggle(node);
+      const closed = (node ? node.children : this.scene.roots).filter((/** @type {any} */ child) => graph.canExpand(child) && !child.expanded);
+      if (!closed.length) return this.notify("There is nothing in it to expand.", "info");
+      this.remember(true);
+      this.state.expanded = [...this.state.expanded, ...closed.map((/** @type {any} */ child) => child.id)];
+      return this.reload(node?.id ?? null);
+    }
+
+    /** Closes the selection, or what it is in. */
+    collapseSelected() {
+      const node = this.selected;
+      const group = node?.expanded ? node : node?.parent;
+      if (!group) return false;
+      void this.toggle(group).then(() => this.select([group.id]));
+      return true;
+    }
+
+    collapseAll() {
+      this.remember(true);
+      this.state.expanded = [];
+      return this.load({}).then(() => {
+        this.tellStructure();
+        this.fit(false);
+      });
+    }
+
+    /** @param {string | null} anchor */
+    async reload(anchor) {
+      this.tellStructure();
+      return this.load({ anchor });
+    }
+
+    tellStructure() {
+      const { expanded, aside, back } = this.state;
+      this.tell({ "graph.expanded": expanded, "graph.aside": aside, "graph.back": back });
+    }
+
+    /** @param {string} id */
+    isAside(id) {
+      return Boolean(this.scene?.aside.some((/** @type {any} */ row) => row.id === id));
+    }
+
+    setAsideSelected() {
+      const [id] = this.selection;
+      if (!id) return false;
+      if (this.isAside(id)) return void this.bringBack(id);
+      const { state } = this;
+      this.remember(true);
+      if (state.back.includes(id)) state.back = state.back.filter((one) => one !== id);
+      else state.aside = [...state.aside.filter((one) => one !== id), id];
+      return void this.reload(null);
+    }
+
+    /** @param {string} id */
+    async bringBack(id) {
+      const { state } = this;
+      this.remember(true);
+      if (state.aside.includes(id)) state.aside = state.aside.filter((one) => one !== id);
+      else state.back = [...state.back.filter((one) => one !== id), id];
+      if (await this.reload(null)) await this.goTo(id);
+    }
+
+    // ---- undo
+
+    /** Remembers what is shown, once per gesture. @param {boolean} [always] */
+    remember(always = false) {
+      const now = performance.now();
+      if (always || now - this.lastGesture > GESTURE_GAP_MS) {
+        const { expanded, aside, back } = this.state;
+        this.history.push({ place: this.view.target, expanded, aside, back, selection: this.selection });
+        if (this.history.length > MOST_UNDO) this.history.shift();
+      }
+      this.lastGesture = always ? -Infinity : now;
+    }
+
+    undo() {
+      const last = this.history.pop();
+      this.lastGesture = -Infinity;
+      if (!last) return;
+      const { place, expanded, aside, back } = last;
+      const same = [[expanded, this.state.expanded], [aside, this.state.aside], [back, this.state.back]].every(([one, other]) => one === other);
+      if (same) return this.view.go(place);
+      Object.assign(this.state, { expanded, aside, back });
+      this.tellStructure();
+      this.load({ place });
+    }
+
+    // ---- the view
+
+    /** Fits the selection where there is one and it is asked for, or everything. @param {boolean} selection @param {boolean} [instantly] */
+    fit(selection, instantly = false) {
+      if (!this.scene) return;
+      const node = selection ? this.selected : null;
+      if (!instantly) this.remember(true);
+      this.view.go(this.view.fitted(node ? { x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] } : this.scene.box, this.card.inset), instantly);
+      this.changed();
+    }
+
+    /** @param {number} factor @param {{x: number, y: number}} at @param {boolean} [instantly] */
+    zoomBy(factor, at, instantly = false) {
+      this.view.zoomAt(factor, at, instantly);
+      this.changed();
+    }
+
+    /** @param {number} x @param {number} y */
+    lookAt(x, y) {
+      this.view.go({ x, y, zoom: this.view.target.zoom }, true);
+      this.changed();
+    }
+
+    // ---- colours
+
+    /** @param {string} mode */
+    setColour(mode) {
+      if (!graph.MODES[mode]) return;
+      this.colours.mode = mode;
+      this.tell({ "graph.color": [mode] });
+      this.colours.measure(this.scene);
+      this.paintAround();
+    }
+
+    // ---- words
+
+    /** @param {Record<string, string[]>} values */
+    tell(values) {
+      this.settings.tell(values);
+    }
+
+    /** @param {string} text @param {"" | "busy" | "bad"} [sort] */
+    say(text, sort = "") {
+      this.message.textContent = text;
+      this.message.className = `graph-message ${sort}`;
+      this.message.hidden = !text;
+    }
+
+    /** Something that leaves the picture as it is. @param {string} text @param {"problem" | "info"} [sort] */
+    notify(text, sort = "problem") {
+      this.stage.querySelector(".graph-note")?.remove();
+      const note = root.elements.make("div", { className: `graph-note ${sort}`, role: sort === "info" ? "status" : "alert" }, text);
+      this.stage.append(note);
+      setTimeout(() => note.remove(), sort === "info" ? 2500 : 7000);
+    }
+
+    /** Redraws what stands around the graph, and the graph. */
+    paintAround() {
+      this.painted += 1;
+      this.colours.legend(this.legend, this.theme, this.scene);
+      this.strip.draw();
+      this.buttons.show();
+      this.changed();
+    }
+
+    // ---- size and theme
+
+    fillHeight() {
+      const top = this.root.getBoundingClientRect().top + window.scrollY;
+      this.root.style.height = `${Math.max(window.innerHeight - top - 16, 380)}px`;
+    }
+
+    retheme() {
+      this.theme = graph.theme.read(this.root);
+      this.paintAround();
+    }
+
+    resize() {
+      const { width, height } = this.stage.getBoundingClientRect();
+      const first = this.view.width <= 1;
+      this.ratio = window.devicePixelRatio || 1;
+      this.view.width = Math.max(width, 1);
+      this.view.height = Math.max(height, 1);
+      const [w, h] = [Math.round(width * this.ratio), Math.round(height * this.ratio)];
+      if (this.canvas.width !== w || this.canvas.height !== h) {
+        this.canvas.width = w;
+        this.canvas.height = h;
+      }
+      if (first && this.scene) this.fit(false, true);
+      this.changed();
+      if (this.ready) this.draw();
+    }
+
+    // ---- drawing
+
+    changed() {
+      this.dirty = true;
+    }
+
+    /** @param {number} now */
+    tick(now) {
+      if (!this.root.isConnected) return this.destroy();
+      this.frame = requestAnimationFrame((next) => this.tick(next));
+      const thrown = this.input.tick(now - this.then);
+      this.then = now;
+      const moved = this.view.tick(now);
+      if (this.scene?.tick(now) || moved || thrown) this.changed();
+      if (this.dirty) this.draw();
+      this.report(now);
+    }
+
+    draw() {
+      this.dirty = false;
+      const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }));
+      this.busy.hidden = this.loading === 0;
+      if (!this.scene) {
+        context.setTransform(1, 0, 0, 1, 0, 0);
+        context.fillStyle = this.theme.canvas;
+        context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+        return this.minimap.draw();
+      }
+      const started = performance.now();
+      this.drawn = graph.draw.draw(context, this, this.ratio);
+      this.minimap.draw();
+      this.frames += 1;
+      this.drawMs = performance.now() - started;
+    }
+
+    /** The view goes into the address when it has come to rest. @param {number} now */
+    report(now) {
+      if (!this.scene) return;
+      const { x, y, zoom } = this.view.target;
+      const text = `${Math.round(x)},${Math.round(y)},${Number(zoom.toPrecision(3))}`;
+      if (text === this.reported) this.reportAt = 0;
+      else if (!this.reportAt) this.reportAt = now + REPORT_MS;
+      else if (now >= this.reportAt) {
+        this.reported = text;
+        this.tell({ "graph.view": [text] });
+      }
+    }
+  }
+
+  /** @type {GraphPanel | null} */
+  let shown = null;
+
+  /**
+   * Puts the panel into its host, or finds it there.
+   * @param {HTMLElement} host @param {HTMLElement} tools @param {any} settings
+   */
+  graph.mount = (host, tools, settings) => {
+    if (shown && shown.root === host) return shown;
+    shown?.destroy();
+    shown = new GraphPanel(host, tools, settings);
+    return shown;
+  };
+  graph.debug = () => shown && graph.stateOf(shown);
+  graph.GraphPanel = GraphPanel;
+})();

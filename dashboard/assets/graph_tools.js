@@ -1,0 +1,84 @@
+// @ts-check
+/** The Graph panel's buttons and its menus. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const graph = (root.graph = root.graph || {});
+
+  /** @param {any} panel of graph_panel.js @param {HTMLElement} host @returns {{show: () => void}} */
+  function fill(panel, host) {
+    const { button } = graph.parts;
+    const colour = button("Colour", "What nodes are coloured by", () =>
+      root.popover.menu(colour, "Colour by", Object.entries(graph.MODES).map(([mode, label]) => [mode === panel.colours.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColour(mode)])));
+    const save = button("Save", "Save a picture or the graph", () => root.popover.menu(save, "Save", graph.exports.entries(panel)));
+    for (const one of [colour, save]) one.setAttribute("aria-haspopup", "menu");
+    const end = root.elements.make("span", { className: "graph-tools-end" }, colour, save,
+      button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll()),
+      button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true)),
+      button("?", "Keys and mouse (?)", () => root.shortcuts.sheet()));
+    host.replaceChildren(panel.search.element, end);
+    const show = () => (colour.textContent = `Colour: ${graph.MODES[panel.colours.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")}`);
+    show();
+    return { show };
+  }
+
+  /** What can be done with a node. @param {any} panel @param {any} node of graph_scene.js @returns {[string, () => void][]} */
+  function actions(panel, node) {
+    /** @type {[string, () => void][]} */
+    const entries = [];
+    const on = (/** @type {() => any} */ act) => () => {
+      panel.select([node.id]);
+      act();
+    };
+    if (graph.canExpand(node)) entries.push([node.expanded ? "Collapse" : "Expand", () => panel.toggle(node)]);
+    if (node.expanded) entries.push(["Expand all children", on(() => panel.expandChildren())]);
+    if (node.parent) entries.push([`Collapse ${node.parent.label}`, () => panel.toggle(node.parent)]);
+    entries.push(
+      ["Light up its inputs", on(() => panel.trace("inputs"))],
+      ["Light up its outputs", on(() => panel.trace("outputs"))],
+    );
+    const [first] = panel.selection;
+    if (first && first !== node.id) entries.push([`Path between it and ${graph.format.last(first)}`, () => {
+      panel.select([first, node.id]);
+      panel.path();
+    }]);
+    entries.push([panel.isAside(node.id) ? "Bring back" : "Set aside", on(() => panel.setAsideSelected())]);
+    if (node.op) entries.push([`Find all ${node.op}`, () => panel.search.set(`^${node.op.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`, true)]);
+    entries.push(["Zoom to it", on(() => panel.fit(true))]);
+    if (panel.state.costs) entries.push(["Its slices on the Timeline", () => panel.showSlices(node)]);
+    entries.push(["Copy the name", () => graph.parts.copy(node.id, "Name copied")]);
+    return entries;
+  }
+
+  const menus = {
+    /** @this {any} @param {{x: number, y: number}} at on the canvas @param {{x: number, y: number}} page */
+    menuAt(at, page) {
+      const place = this.view.toWorld(at.x, at.y);
+      const node = this.scene.at(place.x, place.y);
+      this.tip.point(null);
+      const entries = node ? actions(this, node) : [
+        ["Fit everything", () => this.fit(false)],
+        ["Expand all at the top", () => {
+          this.select([]);
+          this.expandChildren();
+        }],
+        ["Collapse all", () => this.collapseAll()],
+        ["Undo", () => this.undo()],
+        ...graph.exports.entries(this),
+      ];
+      root.popover.menu(this.canvas, node ? node.id : "Graph", entries, { left: page.x, top: page.y, bottom: page.y });
+    },
+
+    /** @this {any} */
+    menuOfSelected() {
+      const node = this.selected;
+      if (!node) return false;
+      const box = this.canvas.getBoundingClientRect();
+      const { x, y } = this.view.toScreen(node.x, node.y + node.h);
+      const at = { left: box.left + x, top: box.top + y, bottom: box.top + y };
+      root.popover.menu(this.canvas, node.id, actions(this, node), at);
+    },
+  };
+
+  Object.assign(graph.GraphPanel.prototype, menus);
+  graph.tools = { fill, actions };
+})();

@@ -1,0 +1,211 @@
+"""Auxiliary nodes: constants, variables, what reads and initialises them, and summaries, and where they belong.
+
+An auxiliary node is shown as part of its *hosts*, which are nodes that are not auxiliary. One with a single host takes
+part in it, so that its other edges become the host's. One with several has no edge but to them and to other auxiliary
+nodes; it is repeated at each, as TensorBoard repeats a constant, and its edges are not drawn.
+"""
+
+import re
+from collections.abc import Iterable
+from enum import Enum
+from typing import Final
+
+
+from dashboard.graphs.neighbours import Neighbours
+from dashboard.graphs.records import GraphModel
+
+MOST_HOSTS: Final = 64
+"""A node with more of them is shown on its own."""
+_ROUNDS: Final = 10
+
+VARIABLES: Final = frozenset(
+    ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "TemporaryVariable", "prim::GetAttr", "Parameter")
+)
+CONSTANTS: Final = frozenset(("Const", "HostConst", "prim::Constant", "Constant"))
+_LISTS: Final = frozenset(("prim::ListConstruct", "prim::TupleConstruct"))
+_READS: Final = frozenset(("ReadVariableOp",))
+_COPIES: Final = frozenset(("Identity",))
+_ASSIGNMENTS: Final = frozenset(("Assign", "AssignVariableOp"))
+_CHECKS: Final = frozenset(("VarIsInitializedOp", "IsVariableInitialized"))
+_SUMMARY: Final = re.compile(r".*Summary(V\d)?|SummaryWriter|Create\w*Summary\w*|Flush\w*Summary\w*")
+_KEPT: Final = frozenset(("Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "_Arg", "_Retval", "IO Node"))
+
+
+class Part(Enum):
+    """What an auxiliary node is."""
+
+    CONSTANT = "constant"
+    VARIABLE = "variable"
+    READ = "read"
+    INITIALISER = "initialiser"
+    ASSIGNMENT = "assignment"
+    SUMMARY = "summary"
+    NOTHING = "no operation"
+
+
+def fold(model: GraphModel) -> dict[int, tuple[int, ...]]:
+    """Auxiliary nodes and their hosts, in the order of the graph.
+
+    "NoOp" nodes that only wait for auxiliary nodes may have none: they belong to the scope that they lie in.
+    """
+    folding = _Folding(model)
+    parts = folding.parts()
+    for _ in range(_ROUNDS):
+        hosts = folding.hosts(parts)
+        wrong = [node for node, found in hosts.items() if not folding.holds(node, found, hosts, parts)]
+        if not wrong:
+            return dict(sorted(hosts.items()))
+        for node in wrong:
+            del parts[node]
+    # What depends on what so deeply stays visible, but for plain constants.
+    constants = {node: part for node, part in parts.items() if part is Part.CONSTANT and not folding.sources[node]}
+    hosts = folding.hosts(constants)
+    return {node: found for node, found in sorted(hosts.items()) if folding.holds(node, found, hosts, constants)}
+
+
+class _Folding:
+    def __init__(self, model: GraphModel) -> None:
+        data = ~model.control
+        count = len(model)
+        self._ops = model.ops
+        self._inputs = Neighbours(model.target[data], model.source[data], count)
+        self._outputs = Neighbours(model.source[data], model.target[data], count)
+        self.sources: Final = Neighbours(model.target, model.source, count)
+        self._targets: Final = Neighbours(model.source, model.target, count)
+
+    def parts(self) -> dict[int, Part]:
+        """What may be folded, by operation and inputs."""
+        parts: dict[int, Part] = {}
+        later: list[int] = []
+        assignments: list[int] = []
+        kinds = {op: _part_of(op) for op in set(self._ops)}
+        for node, op in enumerate(self._ops):
+            part = kinds[op]
+            if part is Part.ASSIGNMENT:
+                assignments.append(node)
+            elif part in (Part.CONSTANT, Part.VARIABLE):
+                if not self._inputs[node]:
+                    parts[node] = part
+                elif op in _LISTS:
+                    later.append(node)
+            elif part is Part.READ:
+                later.append(node)
+            elif part is not None:
+                parts[node] = part
+        for node in later:
+            inputs = self._inputs[node]
+            if self._ops[node] in _LISTS:
+                if all(parts.get(i) is Part.CONSTANT for i in inputs):
+                    parts[node] = Part.CONSTANT
+            elif len(inputs) == 1 and (self._ops[node] in _READS or parts.get(inputs[0]) is Part.VARIABLE):
+                parts[node] = Part.READ
+        self._add_assignments(assignments, parts)
+        return parts
+
+    def _add_assignments(self, assignments: Iterable[int], parts: dict[int, Part]) -> None:
+        """First values of variables: assignments of what is computed for nothing else."""
+        for node in assignments:
+            inputs = self._inputs[node]
+            if not inputs or parts.get(inputs[0]) is not Part.VARIABLE:
+                continue
+            if self._ops[node] in _CHECKS:
+                parts[node] = Part.ASSIGNMENT
+                continue
+            found = self._only_for(node, inputs[1:], parts)
+            if found is not None:
+                parts[node] = Part.ASSIGNMENT
+                parts.update(dict.fromkeys(found, Part.INITIALISER))
+
+    def _only_for(self, assignment: int, inputs: list[int], parts: dict[int, Part]) -> list[int] | None:
+        """What is computed for initialisers alone, upstream of ``inputs``; None if an input is used elsewhere too."""
+        found: dict[int, None] = {}
+        waiting = list(inputs)
+        while waiting:
+            node = waiting.pop()
+            if node in parts or node in found or self._ops[node] in _KEPT:
+                continue
+            users = self._targets[node]
+            if all(
+                u == assignment
+                or u in found
+                or parts.get(u) in (Part.INITIALISER, Part.ASSIGNMENT)
+                or self._ops[u] in _ASSIGNMENTS
+                for u in users
+            ):
+                found[node] = None
+                waiting += self._inputs[node]
+        whole = all(i in found or parts.get(i) in (Part.CONSTANT, Part.INITIALISER) for i in inputs)
+        return list(found) if whole else None
+
+    def hosts(self, parts: dict[int, Part]) -> dict[int, tuple[int, ...]]:
+        """The hosts of each, through other auxiliary nodes; without those that find none."""
+        found: dict[int, tuple[int, ...]] = {}
+        open_: set[int] = set()
+        for first in parts:
+            stack = [first]
+            while stack:
+                node = stack[-1]
+                if node in found:
+                    stack.pop()
+                    continue
+                direct, others = self._next(node, parts)
+                missing = [o for o in others if o not in found and o not in open_]
+                if node not in open_:
+                    open_.add(node)
+                    if missing:
+                        stack += missing
+                        continue
+                open_.discard(node)
+                stack.pop()
+                merged = dict.fromkeys(direct)
+                for other in others:
+                    merged.update(dict.fromkeys(found.get(other, ())))
+                    if len(merged) > MOST_HOSTS:
+                        break
+                found[node] = tuple(sorted(merged))
+        return found
+
+    def _next(self, node: int, parts: dict[int, Part]) -> tuple[list[int], list[int]]:
+        """Hosts that the node has itself, and the auxiliary nodes whose hosts are its own too."""
+        part = parts[node]
+        if part is Part.ASSIGNMENT:
+            variable = self._inputs[node][0]
+            return ([], [variable]) if variable in parts else ([variable], [])
+        if part is Part.SUMMARY:
+            near = [i for i in self._inputs[node] if parts.get(i) is not Part.CONSTANT]
+        else:
+            near = self._targets[node]
+        direct = [other for other in near if other not in parts]
+        others = [other for other in near if other in parts]
+        if part in (Part.VARIABLE, Part.READ, Part.INITIALISER):
+            # Neither a first value nor a summary says what a variable is for.
+            others = [o for o in others if parts[o] in (Part.READ, Part.INITIALISER)] + (
+                [o for o in others if parts[o] is Part.ASSIGNMENT] if part is Part.INITIALISER else []
+            )
+        return direct, others
+
+    def holds(
+        self, node: int, hosts: tuple[int, ...], all_hosts: dict[int, tuple[int, ...]], parts: dict[int, Part]
+    ) -> bool:
+        """Whether nothing is lost where the node is shown at its hosts only."""
+        if len(hosts) == 1:
+            return True
+        if len(hosts) > MOST_HOSTS or (not hosts and parts[node] is not Part.NOTHING):
+            return False
+        if parts[node] is Part.SUMMARY and any(i not in all_hosts for i in self._inputs[node]):
+            return False
+        return all(other in all_hosts or other in hosts for other in (*self.sources[node], *self._targets[node]))
+
+
+def _part_of(op: str) -> Part | None:
+    if op in CONSTANTS or op in _LISTS:
+        return Part.CONSTANT
+    if op in VARIABLES:
+        return Part.VARIABLE
+    if op in _READS or op in _COPIES:
+        return Part.READ
+    if op in _ASSIGNMENTS or op in _CHECKS:
+        return Part.ASSIGNMENT
+    if op == "NoOp":
+        return Part.NOTHING
+    return Part.SUMMARY if _SUMMARY.fullmatch(op) else None

@@ -1,0 +1,174 @@
+"""Edges between nodes of different groups: what they are within each group on their way.
+
+An edge from a node of one group to a node of another leaves all groups around its source through their lower borders,
+and enters those around its target through their upper ones. All edges of a group that come from the same neighbour of
+it share one port of its border; so do neighbours whose edges lead to the same nodes inside.
+"""
+
+"""Edges between nodes of different groups: what they are within each group on their way.
+
+An edge from a node of one group to a node of another leaves all groups around its source through their lower borders,
+and enters those around its target through their upper ones. All edges of a group that come from the same neighbour of
+it share one port of its border; so do neighbours whose edges lead to the same nodes inside.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from dashboard.graphs.columns import LevelEdge
+from dashboard.graphs.measures import Size
+from dashboard.graphs.levels import Level
+from dashboard.graphs.places import Frame, Settled
+
+TOP: Final = -1
+"""The group around everything."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """What an edge is within one group: from a port of its upper border to a child ("in"), from a child to a port of
+    its lower border ("out"), or from one child to another ("across").
+    """
+
+    kind: Literal["in", "out", "across"]
+    one: int
+    """The neighbour of the group, or of a group around it, that the edge comes from or leads to; of an edge across,
+    the child that it comes from."""
+    child: int
+    """The child; of an edge across, the one that it leads to."""
+
+
+def crossings_of(source: int, target: int, parents: Sequence[int]) -> Iterator[tuple[int, Crossing]]:
+    """The groups that an edge passes from its source to its target, and what it is in each.
+
+    An edge between a group and something in it begins or ends at the group's border, from within.
+
+    Args:
+        source: A node.
+        target: Another one.
+        parents: Per node the group that it is in, `TOP` for none.
+    """
+    up, down = _around(source, parents), _around(target, parents)
+    while up and down and up[-1] == down[-1]:
+        up.pop()
+        down.pop()
+    first, last = up[-1] if up else source, down[-1] if down else target
+    for child, group in zip((source, *up), up, strict=False):
+        yield group, Crossing("out", last, child)
+    if first != last:
+        yield parents[first], Crossing("across", first, last)
+    for child, group in reversed(list(zip((target, *down), down, strict=False))):
+        yield group, Crossing("in", first, child)
+
+
+def _around(node: int, parents: Sequence[int]) -> list[int]:
+    found = []
+    while (node := parents[node]) != TOP:
+        found.append(node)
+    return found
+
+
+@dataclass(frozen=True)
+class Ports:
+    """A group that was laid out, and which of its ports is for which neighbour."""
+
+    settled: Settled
+    tops: dict[int, int]
+    bottoms: dict[int, int]
+
+    def top(self, neighbour: int) -> float | None:
+        """x of the port on the upper border; None where no edge from there goes on inside."""
+        number = self.tops.get(neighbour)
+        return None if number is None else self.settled.tops[number]
+
+    def bottom(self, neighbour: int) -> float | None:
+        """x of the port on the lower border, likewise."""
+        number = self.bottoms.get(neighbour)
+        return None if number is None else self.settled.bottoms[number]
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A level of the graph, and which of its edges is what."""
+
+    level: Level
+    edge_of: dict[Crossing, int]
+    tops: dict[int, int]
+    """The port for each neighbour."""
+    bottoms: dict[int, int]
+
+
+def assemble(
+    children: Sequence[int],
+    sizes: Sequence[Size],
+    closed: Sequence[float],
+    crossings: dict[Crossing, bool],
+    opened: dict[int, Ports],
+    frame: Frame,
+) -> Assembled:
+    """The level of a group, whose expanded children are laid out already.
+
+    Args:
+        children: What is directly in it.
+        sizes: Of each child.
+        closed: Width of each child when it is not expanded.
+        crossings: Edges in it, and whether each is known to lead back.
+        opened: The expanded children, by their numbers.
+        frame: What surrounds the children.
+    """
+    number = {child: index for index, child in enumerate(children)}
+    ends = {crossing: _ends(crossing, opened) for crossing in crossings}
+    tops = _merged("in", ends, number)
+    bottoms = _merged("out", ends, number)
+    first_bottom = len(children) + _count(tops)
+    index_of: dict[LevelEdge, int] = {}
+    returns: list[bool] = []
+    edge_of: dict[Crossing, int] = {}
+    for crossing, (out, into) in ends.items():
+        match crossing.kind:
+            case "in":
+                edge = LevelEdge(len(children) + tops[crossing.one], number[crossing.child], None, into)
+            case "out":
+                edge = LevelEdge(number[crossing.child], first_bottom + bottoms[crossing.one], out, None)
+            case "across":
+                edge = LevelEdge(number[crossing.one], number[crossing.child], out, into)
+        index = edge_of[crossing] = index_of.setdefault(edge, len(index_of))
+        if index == len(returns):
+            returns.append(True)
+        returns[index] &= crossings[crossing]
+    counts = _count(tops), _count(bottoms)
+    level = Level(tuple(sizes), tuple(closed), *counts, tuple(index_of), tuple(returns), frame)
+    return Assembled(level, edge_of, tops, bottoms)
+
+
+def _ends(crossing: Crossing, opened: dict[int, Ports]) -> tuple[float | None, float | None]:
+    """Where an edge leaves a child's lower border and enters a child's upper one; None where that may be chosen."""
+    source = opened.get(crossing.one if crossing.kind == "across" else crossing.child)
+    target = opened.get(crossing.child)
+    out = source.bottom(crossing.child if crossing.kind == "across" else crossing.one) if source else None
+    into = target.top(crossing.one) if target else None
+    match crossing.kind:
+        case "in":
+            return None, into
+        case "out":
+            return out, None
+        case "across":
+            return out, into
+
+
+def _merged(
+    kind: Literal["in", "out"], ends: dict[Crossing, tuple[float | None, float | None]], number: dict[int, int]
+) -> dict[int, int]:
+    """The port of each neighbour; those whose edges go to the same places inside have the same."""
+    inside: dict[int, set[tuple[int, float | None]]] = {}
+    for crossing, (out, into) in ends.items():
+        if crossing.kind == kind:
+            place = into if kind == "in" else out
+            inside.setdefault(crossing.one, set()).add((number[crossing.child], place))
+    ports: dict[frozenset[tuple[int, float | None]], int] = {}
+    return {neighbour: ports.setdefault(frozenset(places), len(ports)) for neighbour, places in inside.items()}
+
+
+def _count(ports: dict[int, int]) -> int:
+    return len(set(ports.values()))
