@@ -7,6 +7,7 @@
  * @property {CanvasRenderingContext2D} context
  * @property {any} theme
  * @property {any} raster for narrow slices, see timeline_raster.js; null where every slice is a shape
+ * @property {any} strips the minimap's picture; null where it is drawn each time
  * @property {number} ratio device pixels per pixel
  * @property {number} width
  * @property {number} height

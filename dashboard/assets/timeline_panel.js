@@ -66,6 +66,9 @@
       /** @type {CanvasRenderingContext2D} */
       this.pen = /** @type {any} */ (this.canvas.getContext("2d", { alpha: false }));
       this.raster = new timeline.Raster();
+      this.strips = { key: "", canvas: document.createElement("canvas") };
+      this.cursorLine = element("div", "timeline-cursor");
+      this.hoverFrame = element("div", "timeline-hover");
       /** Whether the overlay has anything on it. */
       this.overlaid = false;
       this.tip = new timeline.Tip(this);
@@ -74,7 +77,7 @@
       this.busy = element("div", "timeline-busy");
       this.legend = element("div", "timeline-legend");
       this.filter = timeline.tools.laneFilter(this);
-      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.filter.element, this.legend, this.tip.element, this.message, this.busy);
+      this.stage = element("div", "timeline-stage", this.canvas, this.overlay, this.cursorLine, this.hoverFrame, this.filter.element, this.legend, this.tip.element, this.message, this.busy);
       this.strip = element("div", "timeline-strip");
       this.drawer = element("div", "timeline-drawer");
       this.search = new timeline.Search(this);
@@ -398,7 +401,7 @@
 
     /** What drawing needs to know. */
     get scene() {
-      return { ...this.sceneOn(this.pen), raster: this.raster };
+      return { ...this.sceneOn(this.pen), raster: this.raster, strips: this.strips };
     }
 
     /** A scene on a canvas or what stands for one; without pixels, every slice is a shape. @param {any} context */
@@ -407,6 +410,7 @@
       return {
         context,
         raster: null,
+        strips: null,
         ratio: this.ratio,
         theme: this.theme,
         width: this.width,
@@ -474,7 +478,8 @@
     }
 
     drawOverlay() {
-      const something = this.hover || this.cursor || this.box || this.marked || this.area.chosen || this.drop || this.selection.slice;
+      timeline.rulers.pointer(this.scene, this.cursorLine, this.hoverFrame, this.box ? null : this.cursor, this.hover);
+      const something = this.box || this.marked || this.area.chosen || this.drop || this.selection.slice;
       if (!something && !this.overlaid) return;
       this.overlaid = Boolean(something);
       const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
@@ -484,7 +489,7 @@
 
     /** What follows the mouse, and what is chosen. @param {any} context */
     paintOverlay(context) {
-      timeline.rulers.overlay(this.sceneOn(context), { hover: this.hover, cursor: this.cursor, box: this.box, mark: this.marked, area: this.area.chosen, drop: this.drop });
+      timeline.rulers.overlay(this.sceneOn(context), { box: this.box, mark: this.marked, area: this.area.chosen, drop: this.drop });
     }
 
     /** Asks for what is visible, or will be when the animation ends. @param {any} scene */

@@ -26,7 +26,7 @@
     const { context, theme, left, width, viewport, matches, sources } = scene;
     context.fillStyle = theme.raised;
     context.fillRect(0, 0, width, MINIMAP_HEIGHT);
-    strips(scene);
+    cachedStrips(scene);
     if (matches) {
       context.fillStyle = theme.match;
       matches.minimaps.forEach((/** @type {number[]} */ minimap, /** @type {number} */ place) => {
@@ -53,6 +53,22 @@
     context.fillStyle = theme.border;
     context.fillRect(0, MINIMAP_HEIGHT - 1, width, 1);
     context.fillRect(left - 1, 0, 1, scene.pinTop);
+  }
+
+  /** The strips as a picture, made anew when something about them changed: they are thousands of small rectangles. */
+  function cachedStrips(/** @type {Scene} */ scene) {
+    const { strips: cache, ratio, width, theme, viewport, sources } = scene;
+    if (!cache) return strips(scene);
+    const key = [width, scene.left, ratio, theme.dark, viewport.low, viewport.high, ...sources.flatMap((source) => [source.id, source.offset])].join("|");
+    if (cache.key !== key) {
+      cache.key = key;
+      cache.canvas.width = Math.round(width * ratio);
+      cache.canvas.height = Math.round(MINIMAP_HEIGHT * ratio);
+      const context = cache.canvas.getContext("2d");
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      strips({ ...scene, context });
+    }
+    scene.context.drawImage(cache.canvas, 0, 0, width, MINIMAP_HEIGHT);
   }
 
   /** One thin strip a lane, the stronger the busier. */
@@ -187,12 +203,12 @@
   }
 
   /**
-   * Hover, selection, cursor, box and marks, on a canvas of its own so that moving the mouse redraws no slice.
+   * Selection, box, area and marks, on a canvas of their own.
    * @param {any} scene with the overlay's context
-   * @param {{hover: any, cursor: {x: number, y: number} | null, box: [number, number] | null, mark: [number, number] | null, area: any}} state
+   * @param {{box: [number, number] | null, mark: [number, number] | null, area: any}} state
    */
   function overlay(scene, state) {
-    const { context, theme, left, top, pinTop, width, height } = scene;
+    const { context, theme, left, width, height } = scene;
     context.clearRect(0, 0, width, height);
     context.save();
     context.beginPath();
@@ -200,14 +216,7 @@
     context.clip();
     if (state.mark) range(scene, state.mark, theme.accent, 0.1);
     if (state.box) range(scene, state.box, theme.accent, 0.18);
-    if (state.cursor && state.cursor.x >= left && state.cursor.y > MINIMAP_HEIGHT) {
-      context.fillStyle = theme.dimmed;
-      context.globalAlpha = 0.5;
-      context.fillRect(Math.round(state.cursor.x), MINIMAP_HEIGHT, 1, height);
-      context.globalAlpha = 1;
-    }
     if (state.area) areaOf(scene, state.area);
-    if (state.hover) outline(scene, state.hover, theme.text, 1.25, 0.75);
     if (scene.selection) outline(scene, scene.selection, theme.accent, 2.25, 1);
     context.restore();
     if (state.drop) {
@@ -270,6 +279,27 @@
     context.fillText(text, x + 7, y + 9.5);
   }
 
+  /**
+   * What is under the mouse, as parts of the page: they move without anything being drawn.
+   * @param {Scene} scene @param {HTMLElement} line @param {HTMLElement} frame
+   * @param {{x: number, y: number} | null} cursor @param {any} hover
+   */
+  function pointer(scene, line, frame, cursor, hover) {
+    const inside = cursor && cursor.x >= scene.left && cursor.y > MINIMAP_HEIGHT;
+    line.style.visibility = inside ? "visible" : "hidden";
+    if (inside) line.style.transform = `translateX(${Math.round(cursor.x)}px)`;
+    const at = hover && timeline.geometry.slicePlace(scene, hover, hover.source);
+    const top = at ? Math.max(at.y, at.band.pinned ? scene.pinTop : scene.top) : 0;
+    const x0 = at ? Math.max(at.x0, scene.left) : 0;
+    const x1 = at ? Math.min(at.x1, scene.width) : -1;
+    const bottom = at ? Math.min(at.y + at.height, scene.height) : 0;
+    frame.style.visibility = at && x1 >= x0 && bottom > top ? "visible" : "hidden";
+    if (!at || x1 < x0) return;
+    frame.style.transform = `translate(${x0 - 1}px, ${top - 1}px)`;
+    frame.style.width = `${Math.max(x1 - x0, 2)}px`;
+    frame.style.height = `${bottom - top}px`;
+  }
+
   /** The chosen area: a stretch of time over some lanes. */
   function areaOf(/** @type {any} */ scene, /** @type {any} */ area) {
     const { context, theme } = scene;
@@ -315,5 +345,5 @@
     context.globalAlpha = 1;
   }
 
-  timeline.rulers = { heights, minimap, ruler, overlay, scrollbar, scrollbarPlace, stepAtPoint, BELOW, MINIMAP_HEIGHT, AXIS_HEIGHT };
+  timeline.rulers = { heights, minimap, ruler, overlay, pointer, scrollbar, scrollbarPlace, stepAtPoint, BELOW, MINIMAP_HEIGHT, AXIS_HEIGHT };
 })();

@@ -328,9 +328,34 @@ def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) ->
             assert [step.number for step in trace.steps] == [5]
 
 
+PERFETTO = """<script>
+addEventListener("message", (event) => {
+  if (event.data === "PING") event.source.postMessage("PONG", event.origin);
+  else window.got = { title: event.data.perfetto.title, text: new TextDecoder().decode(event.data.perfetto.buffer) };
+});
+</script>"""
+"""What Perfetto's page does when it is handed a trace: https://perfetto.dev/docs/visualization/deep-linking-to-perfetto-ui."""
+
+
+def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> None:
+    page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
+    settled(page)
+    page.context.route(
+        "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
+    )
+    page.get_by_role("button", name="Save the picture or the trace").click()
+    with page.expect_popup() as opened:
+        page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
+    opened.value.wait_for_function("window.got")
+    got = opened.value.evaluate("window.got")
+    assert got["title"] == "fast.trace.json"
+    assert "sgemm" in read_trace(got["text"].encode(), name="a.trace.json").names
+
+
 THROW = """([x, y]) => {
   const canvas = document.querySelector(".timeline-canvas");
-  const send = (type, x) => canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, clientX: x, clientY: y, bubbles: true }));
+  const send = (type, clientX) =>
+    canvas.dispatchEvent(new PointerEvent(type, { pointerId: 1, clientX, clientY: y, bubbles: true }));
   for (let moved = 1; moved <= 8; moved += 1) {
     const until = performance.now() + 4;
     while (performance.now() < until);
