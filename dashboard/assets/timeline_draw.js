@@ -233,7 +233,11 @@
       if (nextX - x < 1 / scene.ratio && i + 1 < loaded.time.length) continue;
       if (highest > -Infinity && nextX >= scene.left && x <= width) {
         const from = snapped(Math.max(x, scene.left - 2));
-        context.fillRect(from, yOf(highest), Math.max(snapped(Math.min(nextX, width + 2)) - from, 1 / scene.ratio), bottom - yOf(highest));
+        const room = Math.max(snapped(Math.min(nextX, width + 2)) - from, 1 / scene.ratio);
+        context.globalAlpha = 0.4;
+        context.fillRect(from, yOf(highest), room, bottom - yOf(highest));
+        context.globalAlpha = 1;
+        context.fillRect(from, yOf(highest), room, Math.min(1.5, bottom - yOf(highest)));
       }
       x = nextX;
       highest = -Infinity;

@@ -88,7 +88,10 @@
       strip.busy.forEach((/** @type {number} */ busy, /** @type {number} */ i) => {
         if (!busy) return;
         context.globalAlpha = 0.15 + (0.75 * busy) / 100;
-        context.fillRect(x0 + i * step, y, step + 0.3, Math.max(pitch - 1, 1));
+        // Edges on whole device pixels leave no seams.
+        const from = Math.round((x0 + i * step) * scene.ratio) / scene.ratio;
+        const to = Math.max(Math.round((x0 + (i + 1) * step) * scene.ratio) / scene.ratio, from + 1 / scene.ratio);
+        context.fillRect(from, y, to - from, Math.max(pitch - 1, 1));
       });
     });
     context.globalAlpha = 1;
