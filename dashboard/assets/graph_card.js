@@ -8,8 +8,6 @@
 
   /** Lists come as rows, or as an object by name. @param {any} given @returns {any[]} */
   const rowsOf = (given) => (Array.isArray(given) ? given : Object.entries(given ?? {}).map(([name, row]) => ({ name, ...row })));
-  const shapeText = (/** @type {any} */ shape) => (Array.isArray(shape) ? `[${shape.map((size) => (size < 0 ? "?" : size)).join(", ")}]` : shape ?? "");
-  const tensorText = (/** @type {any} */ row) => [shapeText(row.shape), row.dtype].filter(Boolean).join(" · ") || row.label || "";
 
   class Card {
     /** @param {any} panel of graph_panel.js */
@@ -52,7 +50,6 @@
     /** @param {any} card */
     head(card) {
       const { make, icon } = root.elements;
-      const { button } = graph.parts;
       const copy = make("button", { type: "button", className: "icon-button", title: "Copy the name", "aria-label": "Copy the name" }, icon("copy", 14));
       copy.addEventListener("click", () => graph.parts.copy(card.id, "Name copied"));
       const close = make("button", { type: "button", className: "icon-button", title: "Close (Esc)", "aria-label": "Close" }, icon("close", 14));
@@ -63,7 +60,6 @@
       const [, , hue] = graph.theme.categoryOf(card.op || "");
       const mark = make("i", { className: "graph-swatch" });
       mark.style.background = this.panel.theme.stripe(hue);
-      void button;
       return make("header", {}, make("div", { className: "graph-card-kind" }, mark, kind, make("span", { className: "spacer" }), copy, close),
         make("h3", {}, make("bdi", { className: "graph-card-scope" }, scope), make("bdi", {}, last)));
     }
@@ -107,8 +103,11 @@
         if (cost.time_ns) rows.push(["Time", format.duration(cost.time_ns)]);
         if (cost.bytes) rows.push(["Memory", format.bytes(cost.bytes)]);
       }
-      if (card.function) rows.push(["Function", this.link(card.function, () => this.panel.openFunction(card.function))]);
-      for (const problem of rowsOf(card.problems)) rows.push(["Problem", problem.message ?? String(problem)]);
+      for (const name of card.functions ?? []) rows.push(["Function", this.link(name, () => this.panel.openFunction(name))]);
+      if (card.alike > 1) rows.push(["Built alike", `${format.integer(card.alike)} with this one`]);
+      for (const host of card.hosts ?? []) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
+      const shapes = (card.outputs_of ?? []).filter(Boolean);
+      if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);
       return rows.length ? graph.parts.facts(rows) : null;
     }
 
@@ -141,7 +140,7 @@
         try {
           const { id, function: called } = this.panel.state;
           const answer = await this.panel.api.get("attribute", { id, function: called, node: card.id, name: row.name });
-          const text = typeof answer === "string" ? answer : answer.text;
+          const { text } = answer;
           const area = root.elements.make("textarea", { className: "graph-attribute-all", readOnly: true, rows: 10, value: text, "aria-label": row.name });
           cell.replaceChildren(area);
           if (answer.truncated) cell.append(root.elements.make("p", { className: "graph-none" }, `The first ${graph.format.integer(text.length)} characters${size}.`));
@@ -165,7 +164,7 @@
         list.replaceChildren(...shown);
       };
       fill(MOST_LINKS);
-      const left = (card[`${title.toLowerCase()}_total`] ?? rows.length) - rows.length;
+      const left = (card[title === "Inputs" ? "input_count" : "output_count"] ?? rows.length) - rows.length;
       if (left > 0) return graph.parts.section(`${title} (${graph.format.integer(rows.length + left)})`, list, make("p", { className: "graph-none" }, `The first ${rows.length} are listed.`));
       return graph.parts.section(`${title} (${graph.format.integer(rows.length)})`, list);
     }
@@ -173,32 +172,30 @@
     /** @param {any} row */
     tensor(row) {
       const { make } = root.elements;
-      const name = row.node ?? row.id ?? row.name;
-      const slot = row.slot > 0 ? `:${row.slot}` : "";
+      const name = row.node;
+      const slot = row.output > 0 ? `:${row.output}` : "";
       const mark = row.control ? make("span", { className: "graph-tag" }, "control") : row.reference ? make("span", { className: "graph-tag" }, "reference") : "";
-      return make("li", {}, this.link(`${name}${slot}`, () => this.panel.goTo(name, row.expand)), mark, make("span", { className: "graph-shape" }, tensorText(row)));
+      return make("li", {}, this.link(`${name}${slot}`, () => this.panel.goTo(name, row.expand)), mark, make("span", { className: "graph-shape" }, row.label));
     }
 
     /** @param {any} card */
     members(card) {
       const { make } = root.elements;
-      const given = card.members;
-      if (!given || (Array.isArray(given) && !given.length)) return null;
-      const list = Array.isArray(given) ? given : rowsOf(given);
-      const total = card.members_total ?? list.length;
+      const list = card.members ?? [];
+      if (!list.length) return null;
+      const total = card.member_count ?? list.length;
       const rows = list.slice(0, 200).map((/** @type {any} */ row) => {
-        const id = typeof row === "string" ? row : row.id ?? row.name;
-        return make("li", {}, this.link(graph.format.last(id), () => this.panel.goTo(id, row.expand), id), make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? graph.format.counted(row.count, "node") : "")));
+        return make("li", {}, this.link(row.label, () => this.panel.goTo(row.id, [...(card.expand ?? []), card.id]), row.id), make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? graph.format.counted(row.count, "node") : "")));
       });
       if (total > rows.length) rows.push(make("li", { className: "graph-none" }, `and ${graph.format.integer(total - rows.length)} more`));
-      const ops = rowsOf(card.ops).map((row) => `${row.name ?? row.op} × ${row.count ?? ""}`);
+      const ops = Object.entries(card.ops ?? {}).map(([op, count]) => `${op} × ${graph.format.integer(/** @type {number} */ (count))}`);
       return graph.parts.section(`Inside (${graph.format.integer(total)})`, ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "", make("ul", { className: "graph-links" }, ...rows));
     }
 
     /** @param {any} card */
     folded(card) {
       const { make } = root.elements;
-      const ids = this.panel.scene?.byId.get(card.id)?.aux ?? rowsOf(card.aux).map((row) => row.id ?? row);
+      const ids = card.folded ?? [];
       if (!ids.length) return null;
       const rows = ids.map((/** @type {string} */ id) => make("li", {}, this.link(graph.format.last(id), () => this.show(id), id), this.link("show", () => this.panel.bringBack(id), "Show it as a node of its own")));
       return graph.parts.section(`Folded into it (${ids.length})`, make("ul", { className: "graph-links" }, ...rows));
@@ -206,5 +203,4 @@
   }
 
   graph.Card = Card;
-  graph.shapeText = shapeText;
 })();

@@ -29,6 +29,15 @@
 
   const choose = (/** @type {string} */ name, /** @type {string} */ value) => window.dash_clientside.set_props(idOf(name), { value });
 
+  /** What the address asked for, until a graph is open. @type {any} */
+  let wished = null;
+
+  /** Offers functions of the open graph. @param {string[]} names */
+  function functions(names) {
+    const data = [{ value: "", label: "The graph itself" }, ...names.map((/** @type {string} */ name) => ({ value: name, label: name }))];
+    window.dash_clientside.set_props(idOf("graph.function"), { data, disabled: !names.length });
+  }
+
   window.dash_clientside = window.dash_clientside || {};
   window.dash_clientside.stepscopeGraph = {
     /**
@@ -40,11 +49,13 @@
       const tools = document.getElementById("graph-tools");
       if (!host || !tools) return window.dash_clientside.no_update;
       const fresh = host.childElementCount === 0;
-      const panel = scope.graph.mount(host, tools, { api: API, tell, choose });
-      const other = !fresh && panel.state.id !== (id || "");
+      const panel = scope.graph.mount(host, tools, { api: API, tell, choose, functions });
+      const other = !fresh && !wished && panel.state.id !== (id || "");
       // A function of one graph is none of another.
       if (other && called) choose("graph.function", "");
-      panel.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, fresh ? wish() : null);
+      if (fresh) wished = wish();
+      panel.open({ id: id || "", function: other ? "" : called || "", costs: costs || "", compare: compare || "" }, wished);
+      if (id) wished = null;
       return id;
     },
   };

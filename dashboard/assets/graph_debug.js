@@ -24,6 +24,8 @@
       visibleEdges: panel.drawn.edges,
       labels: panel.drawn.labels,
       frames: panel.frames,
+      reused: panel.picture.reused,
+      crisp: panel.picture.crisp,
       drawMs: panel.drawMs,
       loading: panel.api.pending > 0 || panel.loading > 0,
       moving: Boolean(scene?.moving || view.animation),

@@ -9,7 +9,10 @@
   const FONT = 12;
   /** Pixels below which letters cannot be read. */
   const LEAST_LETTER = 5.5;
-  const HEADER = 24;
+  /** As the layout leaves room for, see dashboard/graphs/measures.py. */
+  const HEADER = 30;
+  /** How far the cards of a series reach out, in its box. */
+  const STACK = 4;
   /** Names of groups are written at this size on the screen when their own would be smaller. */
   const FAR_LETTER = 11;
 
@@ -20,12 +23,22 @@
    * @param {any} context a canvas's, or one that writes SVG
    * @param {any} panel of graph_panel.js
    * @param {number} ratio pixels of the canvas per pixel of the page
+   * @param {number[]} [part] left, top, width and height of what of the page is painted; all of it without
    */
-  function draw(context, panel, ratio) {
+  function draw(context, panel, ratio, part) {
     const { view, scene, theme } = panel;
     const { zoom } = view;
-    const seen = view.visible;
+    let seen = view.visible;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    if (part) {
+      context.save();
+      context.beginPath();
+      context.rect(part[0], part[1], part[2], part[3]);
+      context.clip();
+      const from = view.toWorld(part[0], part[1]);
+      const to = view.toWorld(part[0] + part[2], part[1] + part[3]);
+      seen = { left: from.x, top: from.y, right: to.x, bottom: to.y };
+    }
     context.fillStyle = theme.canvas;
     context.fillRect(0, 0, view.width, view.height);
     context.setTransform(ratio * zoom, 0, 0, ratio * zoom, ratio * (view.width / 2 - view.x * zoom), ratio * (view.height / 2 - view.y * zoom));
@@ -33,8 +46,10 @@
     const ink = inkOf(context, panel, seen);
     for (const node of containers) container(ink, node);
     const labels = graph.edges.draw(ink, edges);
+    for (const node of containers) header(ink, node);
     nodes(ink, leaves);
     context.globalAlpha = 1;
+    if (part) context.restore();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     return { nodes: containers.length + leaves.length, edges: edges.length, labels };
   }
@@ -71,22 +86,36 @@
     context.fillStyle = theme.containers[node.depth % theme.containers.length];
     context.fill();
     outline(ink, node, RADIUS + 3, theme.border);
+  }
+
+  /** What is written on an expanded group, over the edges that pass. @param {any} ink @param {any} node */
+  function header(ink, node) {
+    const { context, theme, zoom } = ink;
+    const { x, y, w, h } = node;
     const letter = Math.max(FONT, Math.min(FAR_LETTER / zoom, h / 4));
     if (letter * zoom < LEAST_LETTER || w * zoom < 34) return;
+    const { fit, measure } = root.timeline.text;
     const middle = y + Math.max(HEADER, letter * 1.5) / 2;
-    chevron(context, x + letter, middle, letter * 0.32, true, theme.dimmed);
-    context.font = `600 ${letter}px ${theme.font}`;
-    context.textBaseline = "middle";
-    context.fillStyle = theme.text;
     const room = w - letter * 2.6;
-    const name = root.timeline.text.fit(context, node.label, room);
-    context.fillText(name, x + letter * 1.8, middle);
-    const used = name ? root.timeline.text.measure(context, name) : 0;
-    context.font = `${letter * 0.88}px ${theme.font}`;
-    context.fillStyle = theme.dimmed;
+    const bold = `600 ${letter}px ${theme.font}`;
+    const light = `${letter * 0.88}px ${theme.font}`;
+    context.globalAlpha = node.fresh ? ink.progress : 1;
+    context.textBaseline = "middle";
+    context.font = bold;
+    const name = fit(context, node.label, room);
+    const used = name ? measure(context, name) : 0;
+    context.font = light;
     const cost = ink.colours.costText(node);
-    const rest = root.timeline.text.fit(context, `${graph.format.integer(node.count)}${cost ? ` · ${cost}` : ""}`, room - used - letter);
+    const rest = fit(context, `${graph.format.integer(node.count)}${cost ? ` · ${cost}` : ""}`, room - used - letter);
+    // Edges that pass are not seen through the letters.
+    context.fillStyle = theme.containers[node.depth % theme.containers.length];
+    context.fillRect(x + letter * 0.5, middle - letter * 0.7, letter * 1.5 + used + (rest ? measure(context, rest) + letter * 0.7 : 0), letter * 1.4);
+    context.fillStyle = theme.dimmed;
     context.fillText(rest, x + letter * 1.8 + used + letter * 0.7, middle);
+    context.font = bold;
+    context.fillStyle = theme.text;
+    context.fillText(name, x + letter * 1.8, middle);
+    chevron(context, x + letter, middle, letter * 0.32, true, theme.dimmed);
   }
 
   /** The line around a node: what it is in the comparison, found, selected. @param {any} ink @param {any} node @param {number} radius @param {string} usual */
@@ -181,15 +210,15 @@
     }
     const stacked = batch.nodes.filter((node) => node.kind === "series");
     // The cards of a series lie under one another, the last one first.
-    for (const by of [6, 3]) {
+    for (const by of [STACK, STACK / 2]) {
       if (!stacked.length) break;
       context.beginPath();
-      for (const { x, y, w, h } of stacked) context.roundRect(x + by, y + by, w, h, RADIUS);
+      for (const { x, y, w, h } of stacked) context.roundRect(x + by, y + by, w - STACK, h - STACK, RADIUS);
       context.fill();
       context.stroke();
     }
     context.beginPath();
-    for (const { x, y, w, h } of batch.nodes) context.roundRect(x, y, w, h, RADIUS);
+    for (const { x, y, w, h, kind } of batch.nodes) context.roundRect(x, y, w - (kind === "series" ? STACK : 0), h - (kind === "series" ? STACK : 0), RADIUS);
     context.fill();
     context.stroke();
   }
@@ -201,7 +230,7 @@
     context.globalAlpha = Number(key.slice(0, at));
     context.fillStyle = key.slice(at + 1);
     context.beginPath();
-    for (const { x, y, h } of list) context.roundRect(x, y, STRIPE, h, [RADIUS, 0, 0, RADIUS]);
+    for (const { x, y, h, kind } of list) context.roundRect(x, y, STRIPE, h - (kind === "series" ? STACK : 0), [RADIUS, 0, 0, RADIUS]);
     context.fill();
   }
 
@@ -224,7 +253,7 @@
   /** @param {any} ink @param {any[]} leaves */
   function write(ink, leaves) {
     const { context, theme, zoom } = ink;
-    const { fit, measure } = root.timeline.text;
+    const { fit } = root.timeline.text;
     context.textBaseline = "middle";
     const small = FONT * 0.82;
     const smallReads = small * zoom >= LEAST_LETTER;
@@ -233,7 +262,9 @@
     context.font = `500 ${FONT}px ${theme.font}`;
     context.fillStyle = theme.text;
     for (const node of leaves) {
-      const { x, y, w, h } = node;
+      const stack = node.kind === "series" ? STACK : 0;
+      const { x, y } = node;
+      const [w, h] = [node.w - stack, node.h - stack];
       const alpha = (isDim(ink, node) ? 0.3 : 1) * (node.fresh ? ink.progress : 1);
       context.globalAlpha = alpha;
       const expandable = graph.canExpand(node);
@@ -246,11 +277,13 @@
       const line = below ? y + h / 2 - 6 : y + h / 2 + 0.5;
       context.fillStyle = node.grey ? theme.greyText : theme.text;
       context.fillText(text, start, line);
+      // On a colour, dim letters are hard to read.
+      const quiet = ink.colours.mode === "op" || node.grey ? theme.dimmed : theme.text;
       if (smallReads) {
-        if (below) second.push([below, start, y + h / 2 + 8, theme.dimmed, alpha, "left"]);
-        if (count) second.push([count, x + w - 7, line, theme.dimmed, alpha, "right"]);
+        if (below) second.push([below, start, y + h / 2 + 8, quiet, alpha, "left"]);
+        if (count) second.push([count, x + w - 7, line, quiet, alpha, "right"]);
         const cost = twoLines ? "" : ink.colours.costText(node);
-        if (cost) second.push([cost, x + w - 3, y + h + 7, theme.text, alpha, "right"]);
+        if (cost) second.push([cost, x + w, y + h + 7, theme.dimmed, alpha, "right"]);
         if (node.aux?.length) second.push([`+${node.aux.length}`, x + w + 13, y + h / 2 + 0.5, theme.dimmed, alpha, "badge"]);
         if (node.problems) second.push(["!", x + w - 1, y, "", alpha, "problem"]);
         if (node.kind === "function") second.push(["ƒ", x + STRIPE + 6, line, theme.stripe(310), alpha, "left"]);
@@ -269,7 +302,6 @@
       }
     }
     context.textAlign = "left";
-    void measure;
   }
 
   /** What is folded into a node, as a number beside it. @param {any} ink @param {string} text @param {number} x @param {number} y */

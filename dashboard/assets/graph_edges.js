@@ -4,7 +4,7 @@
   const root = (window.stepscope = window.stepscope || {});
   const graph = (root.graph = root.graph || {});
 
-  const WIDTHS = [1.1, 1.7, 2.5, 3.6, 5];
+  const WIDTHS = [1, 1.4, 2, 2.8, 3.8];
   /** Below this zoom an edge is a bare line, below the other its heads are gone. */
   const CURVED = 0.22;
   const HEADS = 0.3;
@@ -119,7 +119,7 @@
       if (!edge.label || edge.control) continue;
       const dim = ink.dims && !(ink.traced.has(edge.source.id) && ink.traced.has(edge.target.id));
       if (dim) continue;
-      const place = placeOf(edge.points);
+      const place = placeOf(edge);
       if (place.room < 20 || place.y < ink.seen.top || place.y > ink.seen.bottom || place.x < ink.seen.left || place.x > ink.seen.right) continue;
       const width = root.timeline.text.measure(context, edge.label) + 6;
       if (width > 190) continue;
@@ -140,14 +140,31 @@
     return drawn;
   }
 
-  /** The middle of the longest upright part, and how long that is. @param {Float64Array} points */
-  function placeOf(points) {
+  /** The middle of the longest upright part that is clear of borders and names of groups, and how long that is. @param {any} edge */
+  function placeOf(edge) {
+    const { points } = edge;
+    const avoided = bands(edge);
     let best = { x: 0, y: 0, room: 0 };
     for (let i = 0; i + 3 < points.length; i += 2) {
       const room = Math.abs(points[i + 3] - points[i + 1]);
-      if (room > best.room) best = { x: (points[i] + points[i + 2]) / 2, y: (points[i + 1] + points[i + 3]) / 2, room };
+      if (room <= best.room) continue;
+      for (const share of [0.5, 0.75, 0.25]) {
+        const y = points[i + 1] + (points[i + 3] - points[i + 1]) * share;
+        if (avoided.some(([top, bottom]) => y > top - 8 && y < bottom + 8)) continue;
+        best = { x: points[i] + (points[i + 2] - points[i]) * share, y, room };
+        break;
+      }
     }
     return best;
+  }
+
+  /** Heights at which an edge crosses a border of a group, or its name. @param {any} edge @returns {[number, number][]} */
+  function bands(edge) {
+    /** @type {[number, number][]} */
+    const found = [];
+    for (let at = edge.target.parent; at; at = at.parent) found.push([at.y, at.y + graph.draw.HEADER - 4]);
+    for (let at = edge.source.parent; at; at = at.parent) found.push([at.y + at.h, at.y + at.h]);
+    return found;
   }
 
   graph.edges = { draw };

@@ -56,8 +56,8 @@
       const gap = (/** @type {{x: number, y: number}} */ one) => Math.max(Math.hypot(one.x - fixed.x, one.y - fixed.y), 12);
       panel.zoomBy(gap(at) / gap(before), { x: (at.x + fixed.x) / 2, y: (at.y + fixed.y) / 2 }, true);
       panel.view.pan((at.x - before.x) / 2, (at.y - before.y) / 2, true);
+      panel.viewMoved = true;
       fingers.set(event.pointerId, at);
-      panel.changed();
     };
 
     canvas.addEventListener("pointermove", (event) => {
@@ -81,7 +81,7 @@
       trail.push({ ...at, time: now });
       trail = trail.filter((point) => now - point.time < THROW_MS);
       canvas.style.cursor = "grabbing";
-      panel.changed();
+      panel.viewMoved = true;
     }, options);
 
     canvas.addEventListener("pointerup", (event) => {
@@ -92,7 +92,6 @@
       canvas.style.cursor = "grab";
       if (moved) letGo(performance.now());
       else if (event.button === 0) panel.clickAt(from, event.shiftKey);
-      panel.changed();
     }, options);
 
     /** The hand lets go while it moves: the view goes on, slower and slower. */
@@ -124,7 +123,7 @@
       const [dx, dy] = [event.deltaX * pixels, event.deltaY * pixels];
       if (event.shiftKey || Math.abs(dx) > Math.abs(dy) * 1.5) panel.view.pan(-(dx || dy), dx ? -dy : 0, true);
       else panel.zoomBy(Math.exp(-Math.max(Math.min(dy, 200), -200) * (event.ctrlKey && Math.abs(dy) < 20 ? 0.02 : 0.0035)), where(event), Math.abs(dy) < 60);
-      panel.changed();
+      panel.viewMoved = true;
     }, { ...options, passive: false });
 
     const middle = () => panel.cursor ?? { x: panel.view.width / 2, y: panel.view.height / 2 };
@@ -135,6 +134,7 @@
     const pan = (/** @type {number} */ x, /** @type {number} */ y) => {
       panel.remember();
       panel.view.pan(x, y);
+      panel.viewMoved = true;
     };
     /** Keys; what answers false is left to the page. @type {Record<string, (event: KeyboardEvent) => any>} */
     const acts = {
@@ -170,7 +170,6 @@
       if (active && active !== document.body && active !== canvas && !panel.root.contains(active)) return;
       if (!acts[key] || acts[key](event) === false) return;
       event.preventDefault();
-      panel.changed();
     };
     document.addEventListener("keydown", onKey, options);
 

@@ -23,9 +23,9 @@
   class GraphPanel {
     /**
      * @param {HTMLElement} host
-     * @param {HTMLElement} tools where search and buttons go
-     * @param {{api: string, tell: (values: Record<string, string[]>) => void, functions: (names: string[]) => void, choose: (name: string, value: string) => void}} settings
-     *   `tell` puts settings into the address, `functions` offers functions, `choose` sets one of the selectors
+     * @param {HTMLElement} tools where the search goes
+     * @param {{api: string, tell: (values: Record<string, string[]>) => void, choose: (name: string, value: string) => void, functions: (names: string[]) => void}} settings
+     *   `tell` puts settings into the address, `choose` sets one of the selectors, `functions` offers functions to choose
      */
     constructor(host, tools, settings) {
       const { make } = root.elements;
@@ -58,6 +58,10 @@
       this.frames = 0;
       this.drawMs = 0;
       this.painted = 0;
+      this.dirty = true;
+      /** Whether the hand has moved the view since the last frame. */
+      this.viewMoved = false;
+      this.picture = new graph.Frames(this);
       this.drawn = { nodes: 0, edges: 0, labels: 0 };
       this.reported = "";
       this.reportAt = 0;
@@ -70,12 +74,13 @@
       this.minimap = new graph.Minimap(this);
       this.theme = graph.theme.read(host);
       this.card = new graph.Card(this);
+      this.buttons = graph.tools.make(this);
       this.strip = new graph.Strip(this);
       this.corner = make("div", { className: "graph-corner" }, this.minimap.canvas, this.legend);
       this.stage = make("div", { className: "graph-stage" }, this.canvas, this.corner, this.tip.element, this.card.element, this.message, this.busy);
       this.search = new graph.Search(this);
       host.replaceChildren(this.strip.element, this.stage);
-      this.buttons = graph.tools.fill(this, tools);
+      tools.replaceChildren(this.search.element);
 
       this.input = graph.input.attach(this, this.canvas);
       this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
@@ -140,14 +145,13 @@
       if (!wish) this.settings.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
       if (!state.id) return this.say("Choose a graph above.");
       if (wish?.color) this.setColour(wish.color);
-      const opened = await this.load({ place: wish?.view });
-      if (!opened) return;
+      if (!(await this.read()) || !(await this.load({ place: wish?.view }))) return;
       const [only] = this.scene.roots;
       if (!wish?.expanded?.length && this.scene.roots.length === 1 && graph.canExpand(only) && !only.expanded) {
         // A graph whose all is in one scope would show a single box.
         state.expanded = [only.id];
         await this.load({});
-        this.fit(false, true);
+        this.begin();
       }
       if (wish?.search) this.search.set(wish.search, wish.regex);
       else if (this.search.input.value) this.search.run(false);
@@ -207,11 +211,11 @@
         scene.follow(before, anchor, performance.now());
       }
       if (place) this.view.go(place, !before);
-      else if (!before) this.fit(false, true);
       this.colours.measure(scene);
       this.comparison.judge();
       this.relight();
       this.paintAround();
+      if (!place && !before) this.begin();
     }
 
     async loadCosts() {
@@ -220,8 +224,9 @@
       if (state.costs) {
         try {
           const answer = await this.api.get("costs", { id: state.id, function: state.function, trace: state.costs });
-          this.colours.costs = new Map(Object.entries(answer.costs ?? {}));
-          if (answer.problem) this.notify(answer.problem);
+          const { id, time_ns, bytes, ran } = answer.entries;
+          this.colours.costs = new Map(id.map((/** @type {string} */ one, /** @type {number} */ at) => [one, { time_ns: time_ns[at], bytes: bytes[at], ran: ran[at] > 0 }]));
+          if (!id.length) this.notify("Nothing that this trace recorded is a node of this graph. Choose a trace of the same program.", "info");
           if (!this.colours.hot) this.setColour("time");
         } catch (error) {
           this.notify(error.message);
@@ -230,6 +235,25 @@
       this.colours.measure(this.scene);
       this.paintAround();
       if (this.selection.length) this.card.show(this.selection[0]);
+    }
+
+    /** Has the server open the graph. @returns {Promise<boolean>} whether it can be shown, and still shall be */
+    async read() {
+      const { id } = this.state;
+      const began = performance.now();
+      const patience = setInterval(() => this.wait(began), SLOW_MS);
+      try {
+        const answer = await this.api.get("graph", { id });
+        if (id !== this.state.id) return false;
+        this.settings.functions(answer.functions ?? []);
+        if (answer.problem) this.say(answer.problem, "bad");
+        return !answer.problem;
+      } catch (error) {
+        if (id === this.state.id) this.say(error.message, "bad");
+        return false;
+      } finally {
+        clearInterval(patience);
+      }
     }
 
     /** @param {string} name */
@@ -349,25 +373,35 @@
 
     // ---- the view
 
+    /** Pixels at the bottom that the legend lies over. */
+    get below() {
+      return this.legend.hidden ? 0 : this.legend.offsetHeight + 8;
+    }
+
+    begin() {
+      this.view.go(this.view.first(this.scene.box, this.below), true);
+      this.changed();
+    }
+
     /** Fits the selection where there is one and it is asked for, or everything. @param {boolean} selection @param {boolean} [instantly] */
     fit(selection, instantly = false) {
       if (!this.scene) return;
       const node = selection ? this.selected : null;
       if (!instantly) this.remember(true);
-      this.view.go(this.view.fitted(node ? { x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] } : this.scene.box, this.card.inset), instantly);
+      this.view.go(this.view.fitted(node ? { x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] } : this.scene.box, this.card.inset, this.below), instantly);
       this.changed();
     }
 
     /** @param {number} factor @param {{x: number, y: number}} at @param {boolean} [instantly] */
     zoomBy(factor, at, instantly = false) {
       this.view.zoomAt(factor, at, instantly);
-      this.changed();
+      this.viewMoved = true;
     }
 
     /** @param {number} x @param {number} y */
     lookAt(x, y) {
       this.view.go({ x, y, zoom: this.view.target.zoom }, true);
-      this.changed();
+      this.viewMoved = true;
     }
 
     // ---- colours
@@ -435,7 +469,7 @@
         this.canvas.width = w;
         this.canvas.height = h;
       }
-      if (first && this.scene) this.fit(false, true);
+      if (first && this.scene) this.begin();
       this.changed();
       if (this.ready) this.draw();
     }
@@ -452,13 +486,17 @@
       this.frame = requestAnimationFrame((next) => this.tick(next));
       const thrown = this.input.tick(now - this.then);
       this.then = now;
-      const moved = this.view.tick(now);
-      if (this.scene?.tick(now) || moved || thrown) this.changed();
-      if (this.dirty) this.draw();
+      this.picture.tick(now);
+      const changes = this.scene?.tick(now);
+      const moved = this.view.tick(now) || thrown || this.viewMoved;
+      const content = this.dirty || Boolean(changes);
+      this.viewMoved = false;
+      if (content || moved) this.draw(content);
       this.report(now);
     }
 
-    draw() {
+    /** @param {boolean} [content] whether anything but the view may have changed */
+    draw(content = true) {
       this.dirty = false;
       const context = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }));
       this.busy.hidden = this.loading === 0;
@@ -469,7 +507,7 @@
         return this.minimap.draw();
       }
       const started = performance.now();
-      this.drawn = graph.draw.draw(context, this, this.ratio);
+      this.picture.draw(content);
       this.minimap.draw();
       this.frames += 1;
       this.drawMs = performance.now() - started;
@@ -503,5 +541,6 @@
     return shown;
   };
   graph.debug = () => shown && graph.stateOf(shown);
+  graph.panel = () => shown;
   graph.GraphPanel = GraphPanel;
 })();

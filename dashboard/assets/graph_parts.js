@@ -7,7 +7,7 @@
   /** @param {string} text @param {string} title @param {(event: MouseEvent) => void} action @param {string} [className] @returns {HTMLButtonElement} */
   function button(text, title, action, className = "") {
     const made = root.elements.make("button", { type: "button", className: `graph-button ${className}`, title }, text);
-    if (text.length < 3) made.setAttribute("aria-label", title);
+    if (text.length === 1) made.setAttribute("aria-label", title);
     made.addEventListener("click", action);
     return made;
   }

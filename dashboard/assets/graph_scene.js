@@ -51,7 +51,8 @@
    * @property {number} width 0 to 4
    */
 
-  const canExpand = (/** @type {GraphNode} */ node) => node.kind !== "op";
+  /** A function without a body that is known has nothing inside. @param {GraphNode} node */
+  const canExpand = (node) => node.kind !== "op" && (node.kind !== "function" || node.count > 1);
 
   /** Class of width by the bytes that flow: each is about a hundred times the one before. @param {number | null} bytes @param {number} tensors */
   const widthOf = (bytes, tensors) => (bytes === null || bytes === undefined ? (tensors > 1 ? 1 : 0) : Math.min(Math.max(Math.floor((Math.log10(Math.max(bytes, 1)) - 1) / 2), 0), 4));

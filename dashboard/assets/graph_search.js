@@ -133,7 +133,7 @@
       if (count > results.length) rows.push(make("div", { className: "graph-result-more" }, `and ${graph.format.integer(count - results.length)} more: say more of the name`));
       this.list.replaceChildren(...rows);
       this.list.hidden = !open || !rows.length || document.activeElement !== this.input;
-      this.panel.setMatches(results.map((result) => result.id), query ? count : null);
+      this.panel.setMatches(results.flatMap((result) => [result.id, ...(result.expand ?? []), ...(result.hosts ?? [])]), query ? count : null);
     }
 
     /** @param {number} place */
@@ -161,7 +161,10 @@
     async choose(place) {
       this.mark(place);
       this.list.hidden = true;
-      await this.panel.goTo(this.results[place].id, this.results[place].expand);
+      const { id, expand, hosts } = this.results[place];
+      await this.panel.goTo(hosts?.length ? hosts[0] : id, hosts?.length ? undefined : expand);
+      // The card is about what was found, the place is that of what it is folded into.
+      if (hosts?.length) this.panel.card.show(id);
     }
   }
 

@@ -9,14 +9,15 @@
     constructor(panel) {
       const { make } = root.elements;
       this.panel = panel;
-      this.element = make("div", { className: "graph-strip" });
+      this.about = make("div", { className: "graph-about" });
+      this.element = make("div", { className: "graph-strip" }, this.about, panel.buttons.element);
     }
 
     draw() {
       const { panel } = this;
       const { scene } = panel;
       const { make } = root.elements;
-      if (!scene) return this.element.replaceChildren();
+      if (!scene) return this.about.replaceChildren();
       const { format, parts } = graph;
       const { nodes, edges, parameters, bytes, flops } = scene.total;
       const totals = [nodes === undefined ? "" : format.counted(nodes, "node"), edges === undefined ? "" : format.counted(edges, "edge"), parameters ? `${format.amount(parameters)} parameters${bytes ? ` (${format.bytes(bytes)})` : ""}` : "", flops ? format.flops(flops) : ""].filter(Boolean);
@@ -40,13 +41,13 @@
         wrong.setAttribute("aria-haspopup", "dialog");
         made.push(wrong);
       }
-      this.element.replaceChildren(...made);
+      this.about.replaceChildren(...made);
     }
 
     /** @param {any} answer of the route `compare` */
     counts(answer) {
       const { make } = root.elements;
-      const count = (/** @type {string} */ name) => answer[`${name}_total`] ?? answer[name].length;
+      const count = (/** @type {string} */ name) => answer[`${name}_count`];
       if (!count("added") && !count("removed") && !count("changed")) return ["No differences"];
       return ["added", "removed", "changed"].map((name) => make("span", { className: `graph-count ${name}` }, `${graph.format.integer(count(name))} ${name}`));
     }
@@ -97,7 +98,7 @@
       const idOf = (/** @type {any} */ row) => (typeof row === "string" ? row : row.node ?? row.id);
       const part = (/** @type {string} */ title, /** @type {string} */ name, /** @type {any[]} */ rows, /** @type {(row: any) => Node} */ one) => {
         if (!rows.length) return [];
-        const total = answer[`${name}_total`] ?? rows.length;
+        const total = Math.max(answer[`${name}_count`], rows.length);
         const more = total > rows.length ? [make("li", { className: "graph-none" }, `and ${graph.format.integer(total - rows.length)} more`)] : [];
         return [make("h3", { className: `graph-count ${name}` }, `${title} (${graph.format.integer(total)})`), make("ul", { className: "graph-links" }, ...rows.slice(0, 500).map(one), ...more)];
       };

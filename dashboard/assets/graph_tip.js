@@ -29,9 +29,8 @@
     node(node) {
       const { make } = root.elements;
       const { format } = graph;
-      const { colours, matches } = this.panel;
+      const { colours } = this.panel;
       const cost = colours.costs?.get(node.id);
-      void matches;
       const facts = [
         node.kind === "group" ? "scope" : node.kind === "series" ? `series of ${node.op || "scopes"}` : node.op,
         node.count > 1 ? format.counted(node.count, "node") : "",

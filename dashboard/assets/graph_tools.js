@@ -4,21 +4,20 @@
   const root = (window.stepscope = window.stepscope || {});
   const graph = (root.graph = root.graph || {});
 
-  /** @param {any} panel of graph_panel.js @param {HTMLElement} host @returns {{show: () => void}} */
-  function fill(panel, host) {
+  /** The row of buttons. @param {any} panel of graph_panel.js @returns {{element: HTMLElement, show: () => void}} */
+  function make(panel) {
     const { button } = graph.parts;
-    const colour = button("Colour", "What nodes are coloured by", () =>
-      root.popover.menu(colour, "Colour by", Object.entries(graph.MODES).map(([mode, label]) => [mode === panel.colours.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColour(mode)])));
-    const save = button("Save", "Save a picture or the graph", () => root.popover.menu(save, "Save", graph.exports.entries(panel)));
+    const colour = button("Colour", "What nodes are coloured by", () => panel.ready &&
+      root.popover.menu(colour, "Colour by", Object.entries(graph.MODES).map(([mode, label]) => [mode === panel.colours.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColour(mode)])), "small");
+    const save = button("Save", "Save a picture or the graph", () => panel.ready && root.popover.menu(save, "Save", graph.exports.entries(panel)), "small");
     for (const one of [colour, save]) one.setAttribute("aria-haspopup", "menu");
-    const end = root.elements.make("span", { className: "graph-tools-end" }, colour, save,
-      button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll()),
-      button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true)),
-      button("?", "Keys and mouse (?)", () => root.shortcuts.sheet()));
-    host.replaceChildren(panel.search.element, end);
+    const element = root.elements.make("span", { className: "graph-tools-end" }, colour, save,
+      button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll(), "small"),
+      button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
+      button("?", "Keys and mouse (?)", () => root.shortcuts.sheet(), "small"));
     const show = () => (colour.textContent = `Colour: ${graph.MODES[panel.colours.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")}`);
     show();
-    return { show };
+    return { element, show };
   }
 
   /** What can be done with a node. @param {any} panel @param {any} node of graph_scene.js @returns {[string, () => void][]} */
@@ -80,5 +79,5 @@
   };
 
   Object.assign(graph.GraphPanel.prototype, menus);
-  graph.tools = { fill, actions };
+  graph.tools = { make, actions };
 })();

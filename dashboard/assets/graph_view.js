@@ -10,6 +10,8 @@
   const MARGIN = 28;
   /** Fitting never makes a small graph larger than life. */
   const FIT_MOST = 1.25;
+  /** Zoom at which names can be read without effort. */
+  const LEAST_READ = 0.55;
 
   const ease = (/** @type {number} */ x) => 1 - (1 - x) ** 3;
   const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -90,18 +92,28 @@
       this.go({ x: from.x + dx / from.zoom - dx / zoom, y: from.y + dy / from.zoom - dy / zoom, zoom }, instantly);
     }
 
-    /** @param {Box} box @param {number} [inset] pixels at the right that something lies over @returns {Place} */
-    fitted(box, inset = 0) {
-      const width = Math.max(this.width - inset, 50);
-      const zoom = Math.max(Math.min((width - 2 * MARGIN) / Math.max(box.w, 1), (this.height - 2 * MARGIN) / Math.max(box.h, 1), FIT_MOST), LEAST);
-      return { x: box.x + box.w / 2 + inset / 2 / zoom, y: box.y + box.h / 2, zoom };
+    /** @param {Box} box @param {number} [right] pixels at the right that something lies over @param {number} [below] at the bottom @returns {Place} */
+    fitted(box, right = 0, below = 0) {
+      const width = Math.max(this.width - right, 50);
+      const height = Math.max(this.height - below, 50);
+      const zoom = Math.max(Math.min((width - 2 * MARGIN) / Math.max(box.w, 1), (height - 2 * MARGIN) / Math.max(box.h, 1), FIT_MOST), LEAST);
+      return { x: box.x + box.w / 2 + right / 2 / zoom, y: box.y + box.h / 2 + below / 2 / zoom, zoom };
+    }
+
+    /** What is seen first: everything, or of a tall graph its beginning, as far as that can be read. @param {Box} box @param {number} below @returns {Place} */
+    first(box, below) {
+      const all = this.fitted(box, 0, below);
+      const wide = this.fitted({ ...box, h: 1 }).zoom;
+      if (all.zoom >= LEAST_READ || wide < LEAST_READ) return all;
+      const zoom = Math.min(wide, 0.9);
+      return { x: all.x, y: box.y + (this.height / 2 - MARGIN) / zoom, zoom };
     }
 
     /** Moves just so far that a box is on the screen. @param {Box} box @param {number} [inset] pixels at the right @param {boolean} [instantly] */
     reveal(box, inset = 0, instantly = false) {
       let { x, y, zoom } = this.target;
       const width = this.width - inset;
-      if (zoom < 0.45 || box.w * zoom > width * 1.5) zoom = box.w * 0.8 > width ? Math.max(width / box.w, 0.2) : Math.max(zoom, 0.8);
+      if (zoom < 0.6 || box.w * zoom > width * 1.5) zoom = box.w * 0.8 > width ? Math.max(width / box.w, 0.2) : Math.max(zoom, 0.9);
       const pad = 60;
       const reach = (/** @type {number} */ middle, /** @type {number} */ low, /** @type {number} */ size, /** @type {number} */ before, /** @type {number} */ after) => {
         // What is larger than the room shows its beginning.

@@ -67,12 +67,7 @@
       if (this.scene.byId.has(id) || this.isAside(id)) return this.arrive(id, move);
       const { state } = this;
       try {
-        if (!expand) {
-          const found = await this.api.get("search", { id: state.id, function: state.function, q: `^${escaped(id)}$`, match: "regex", in: "name", limit: 1 });
-          if (!found.results.length) return this.notify(`There is no node ${id} in this graph.`);
-          id = found.results[0].id;
-          expand = found.results[0].expand ?? [];
-        }
+        if (!expand) ({ id, expand } = await this.find(id));
       } catch (error) {
         return this.notify(error.message);
       }
@@ -84,6 +79,16 @@
         if (!(await this.reload(anchor))) return;
       }
       this.arrive(id, move);
+    },
+
+    /** A node by its id, or by its name in the graph. @this {any} @param {string} id @returns {Promise<{id: string, expand: string[]}>} */
+    async find(id) {
+      const { id: graphId, function: called } = this.state;
+      const found = await this.api.get("search", { id: graphId, function: called, q: `^${escaped(id)}$`, match: "regex", in: "name", limit: 1 });
+      if (!found.results.length) throw new Error(`There is no node ${id} in this graph.`);
+      const [first] = found.results;
+      // What is folded into another is shown with that.
+      return first.hosts?.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
     },
 
     /** @this {any} @param {"input" | "output" | "left" | "right"} way */
@@ -107,8 +112,7 @@
       if (!id) return this.notify("Select a node first.", "info");
       try {
         const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
-        const count = answer.total ?? answer.nodes.length;
-        this.light([id, ...answer.nodes], `${way === "inputs" ? "Inputs" : "Outputs"} of ${graph.format.last(id)}: ${graph.format.counted(count, "node")}${answer.truncated ? ", cut" : ""}`);
+        this.light([id, ...answer.nodes, ...answer.groups], `${way === "inputs" ? "Inputs" : "Outputs"} of ${graph.format.last(id)}: ${graph.format.counted(answer.count, "node")}`);
       } catch (error) {
         this.notify(error.message);
       }
@@ -119,9 +123,12 @@
       const [from, to] = this.selection;
       if (!from || !to) return this.notify("Select a node, and a second one with Shift and a click.", "info");
       try {
-        const answer = await this.api.get("path", { id: this.state.id, function: this.state.function, from, to });
+        const asked = { id: this.state.id, function: this.state.function };
+        let answer = await this.api.get("path", { ...asked, from, to });
+        if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
         if (!answer.nodes.length) return this.notify(`No path leads from ${graph.format.last(from)} to ${graph.format.last(to)}, nor back.`, "info");
-        this.light([from, to, ...answer.nodes], `Between ${graph.format.last(from)} and ${graph.format.last(to)}: ${graph.format.counted(answer.nodes.length, "node")}`);
+        const steps = Math.max(answer.shortest.length - 1, 0);
+        this.light([from, to, ...answer.nodes, ...answer.groups], `Between ${graph.format.last(from)} and ${graph.format.last(to)}: ${graph.format.counted(answer.count, "node")}, ${graph.format.counted(steps, "edge")} at least`);
       } catch (error) {
         this.notify(error.message);
       }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.graphs.element_types import Shape
 from dashboard.graphs.model import ARGUMENT, RESULT, Problems
-from dashboard.graphs.records import FunctionCall, GraphModel, Problem
+from dashboard.graphs.records import FunctionCall, GraphModel, Problem, ProblemKind
 from summary.proto.graph_pb2 import NodeDef
 
 MOST_NODES: Final = 200_000
@@ -51,6 +51,7 @@ class _Parts:
     calls: dict[int, tuple[FunctionCall, ...]]
     messages: list[NodeDef]
     problem_nodes: list[int]
+    problem_kinds: list[ProblemKind]
     opened: set[int] = field(default_factory=set)
 
 
@@ -83,6 +84,7 @@ def open_calls(model: GraphModel, most_nodes: int = MOST_NODES) -> OpenedGraph:
         function_calls=parts.calls,
         problems=_together([*model.problems, *(p for body in bodies for p in body.problems), *opener.problems.found()]),
         problem_nodes=np.array(parts.problem_nodes, np.int64),
+        problem_kinds=tuple(parts.problem_kinds),
         messages=parts.messages,
     )
     return OpenedGraph(merged, len(model), frozenset(parts.opened))
@@ -106,9 +108,10 @@ class _Opener:
         for call, called in model.function_calls.items():
             for part in called:
                 body = self._body(part.function, model.names[call], around)
-                if body is None or not self._fits(parts, body, model.names[call], part.function):
-                    if body is None:
-                        parts.problem_nodes.append(call)
+                fits = body is not None and self._fits(parts, body, model.names[call], part.function)
+                if body is None or not fits:
+                    parts.problem_nodes.append(call)
+                    parts.problem_kinds.append("recursion" if body is None else "too large")
                     continue
                 scope = model.names[call] if len(called) == 1 else f"{model.names[call]}/{part.attribute}"
                 offset = _append(parts, body, scope)
@@ -151,6 +154,7 @@ def _parts_of(model: GraphModel) -> _Parts:
         dict(model.function_calls),
         list(model.messages),
         model.problem_nodes.tolist(),
+        list(model.problem_kinds),
     )
 
 
@@ -169,6 +173,7 @@ def _append(parts: _Parts, body: _Parts, scope: str) -> int:
     parts.dtypes.update({(node + offset, slot): dtype for (node, slot), dtype in body.dtypes.items()})
     parts.calls.update({node + offset: calls for node, calls in body.calls.items()})
     parts.problem_nodes += [node + offset for node in body.problem_nodes]
+    parts.problem_kinds += body.problem_kinds
     parts.opened |= {node + offset for node in body.opened}
     return offset
 

@@ -6,20 +6,25 @@ Koutsofios, North, Vo (1993), section 4: what passes over several rows is kept s
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import fmean
-from typing import Final
+from itertools import groupby, pairwise
+from statistics import median
+from typing import Final, TypeAlias
 
 from dashboard.graphs.layers import Flat, Ordered
 from dashboard.graphs.measures import Measures, Size
 
 SWEEPS: Final = 8
+ROUNDS: Final = 4
+"""Of making chains straight and pulling the others after them."""
 _STRAIGHT: Final = (1.0, 2.0, 8.0)
 """Weight of a link by how many of its ends are bends."""
 _LOOSE: Final = 0.01
 """Weight of what has no neighbours in the row looked at."""
+
+
+_Near: TypeAlias = dict[int, list[tuple[int, float, float]]]
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,6 @@ class LevelEdge:
     """Where it leaves the source's lower border, from the left; None where that may be chosen."""
     into: float | None
     """Where it enters the target's upper border, likewise."""
-
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,21 @@ class Columns:
         self.links = self._links()
         self.x = dict.fromkeys(self.row_of, 0.0)
         self._after = [self._separations(row) for row in ordered.rows]
-        for row, after in zip(ordered.rows, self._after, strict=True):
-            whole = after[-1] if after else 0.0
-            self.x.update({vertex: place - whole / 2 for vertex, place in zip(row, after, strict=True)})
+        self._begin()
+        self._above, self._below = self._neighbours()
         self._sweep()
-        self._straighten()
+        for _ in range(ROUNDS):
+            self._pull(self._straighten())
+
+    def _begin(self) -> None:
+        """Centres the rows; those without any edge begin where the widest does."""
+        linked = {vertex for link in self.links for vertex in (link.upper, link.lower)}
+        rows = list(zip(self.ordered.rows, self._after, strict=True))
+        widest = max((after[-1] for _, after in rows if after), default=0.0)
+        for row, after in rows:
+            if row:
+                begin = self.half(row[0])[0] - widest / 2 if linked.isdisjoint(row) else -after[-1] / 2
+                self.x.update({vertex: begin + place for vertex, place in zip(row, after, strict=True)})
 
     def half(self, vertex: int) -> tuple[float, float]:
         """How far it reaches to the left and to the right of its x."""
@@ -112,51 +126,113 @@ class Columns:
                     found[_Link(upper, lower, a, b, weight)] = None
         return list(found)
 
-    def _sweep(self) -> None:
-        above: dict[int, list[tuple[int, float, float]]] = {}
-        below: dict[int, list[tuple[int, float, float]]] = {}
+    def _neighbours(self) -> tuple[_Near, _Near]:
+        """By vertex what it is linked to above and below, how much further to the right that wants it, and weights."""
+        above: _Near = {}
+        below: _Near = {}
         for link in self.links:
             shift = link.upper_offset - link.lower_offset
             above.setdefault(link.lower, []).append((link.upper, shift, link.weight))
             below.setdefault(link.upper, []).append((link.lower, -shift, link.weight))
+        return above, below
+
+    def _sweep(self) -> None:
+        self._weight: dict[int, float] = {}
+        for link in self.links:
+            for vertex in (link.upper, link.lower):
+                self._weight[vertex] = self._weight.get(vertex, 0.0) + link.weight
+        self._weight = {vertex: weight * weight for vertex, weight in self._weight.items()}
         numbers = range(len(self.ordered.rows))
         for sweep in range(SWEEPS):
             down = sweep % 2 == 0
             both = sweep >= SWEEPS - 2
             for number in numbers if down else reversed(numbers):
-                sides = (above, below) if both else (above if down else below,)
+                sides = (self._above, self._below) if both else (self._above if down else self._below,)
                 self._place_row(number, sides)
 
-    def _place_row(self, number: int, sides: Iterable[Mapping[int, list[tuple[int, float, float]]]]) -> None:
+    def _place_row(self, number: int, sides: Sequence[_Near]) -> None:
         row = self.ordered.rows[number]
-        wanted, weights = [], []
-        for vertex in row:
-            near = [(self.x[other] + shift, weight) for side in sides for other, shift, weight in side.get(vertex, ())]
-            wanted.append(_weighted_median(near) if near else self.x[vertex])
-            weights.append(sum(weight for _, weight in near) or _LOOSE)
+        wanted = [self._wanted(vertex, sides) for vertex in row]
+        # What has more links is rather where it wants to be, so that chains with side branches stay straight.
+        weights = [self._weight[v] if any(v in side for side in sides) else _LOOSE for v in row]
         self.x.update(zip(row, nearest(wanted, weights, self._after[number]), strict=True))
 
-    def _straighten(self) -> None:
-        """Gives neighbouring bends of an edge one x where there is room."""
-        done: set[int] = set()
-        for path, _ in self.paths:
-            chain = [vertex for vertex in path if vertex >= self.vertices and vertex not in done]
-            done.update(chain)
-            run: list[int] = []
-            low, high = float("-inf"), float("inf")
-            for vertex in chain:
+    def _wanted(self, vertex: int, sides: Sequence[_Near]) -> float:
+        near = [(self.x[other] + shift, weight) for side in sides for other, shift, weight in side.get(vertex, ())]
+        return _weighted_median(near) if near else self.x[vertex]
+
+    def _pull(self, kept: set[int]) -> None:
+        """Moves what is not to be kept nearer to its neighbours, as far as there is room."""
+        sides = self._above, self._below
+        for row, after in zip(self.ordered.rows, self._after, strict=True):
+            for is_kept, places in groupby(range(len(row)), key=lambda place: row[place] in kept):
+                if is_kept:
+                    continue
+                stretch = list(places)
+                low, high = self._room(row[stretch[0]])[0], self._room(row[stretch[-1]])[1]
+                distances = [after[place] - after[stretch[0]] for place in stretch]
+                wanted = [self._wanted(row[place], sides) for place in stretch]
+                weights = [self._weight.get(row[place], _LOOSE) for place in stretch]
+                for place, x, distance in zip(stretch, nearest(wanted, weights, distances), distances, strict=True):
+                    self.x[row[place]] = min(max(x, low + distance), high - (distances[-1] - distance))
+
+    def _straighten(self) -> set[int]:
+        """Gives bends of an edge, and nodes of a chain, one x where there is room; returns them."""
+        follower = self._followers()
+        begun = set(follower.values())
+        for first in [vertex for vertex in follower if vertex not in begun]:
+            # The shift of each is what it is to the right of the first, so that the edge is straight.
+            run: list[tuple[int, float]] = []
+            low, high, shift = float("-inf"), float("inf"), 0.0
+            vertex: int | None = first
+            while vertex is not None:
                 left, right = self._room(vertex)
-                if run and max(low, left) > min(high, right):
+                if run and max(low, left - shift) > min(high, right - shift):
                     self._align(run, low, high)
                     run, low, high = [], float("-inf"), float("inf")
-                run.append(vertex)
-                low, high = max(low, left), min(high, right)
+                run.append((vertex, shift))
+                low, high = max(low, left - shift), min(high, right - shift)
+                link = follower.get(vertex)
+                shift += self._shift.get((vertex, link), 0.0) if link is not None else 0.0
+                vertex = link
             self._align(run, low, high)
+        return begun.union(follower)
 
-    def _align(self, run: Sequence[int], low: float, high: float) -> None:
-        if len(run) > 1:
-            x = min(max(fmean(self.x[vertex] for vertex in run), low), high)
-            self.x.update(dict.fromkeys(run, x))
+    def _followers(self) -> dict[int, int]:
+        """What comes after each bend of an edge, and after each node of a chain."""
+        self._shift: dict[tuple[int, int], float] = {}
+        above: dict[int, set[int]] = {}
+        below: dict[int, set[int]] = {}
+        for link in self.links:
+            bend = max(link.upper, link.lower) >= self.vertices
+            if bend and min(link.upper, link.lower) < self.nodes:
+                continue
+            self._shift[link.upper, link.lower] = link.upper_offset - link.lower_offset
+            below.setdefault(link.upper, set()).add(link.lower)
+            above.setdefault(link.lower, set()).add(link.upper)
+        found = {}
+        for upper, lowers in below.items():
+            # Of several, the one that goes on.
+            lower = _only(lowers, below)
+            if lower is not None and _only(above[lower], above) == upper:
+                found[upper] = lower
+        return found
+
+    def _align(self, run: Sequence[tuple[int, float]], low: float, high: float) -> None:
+        """Puts a run of vertices, each with its shift, near to what else they are linked to."""
+        if len(run) < 2:
+            return
+        own = {vertex for vertex, _ in run}
+        near = [
+            (self.x[other] + by - shift, weight)
+            for vertex, shift in run
+            for side in (self._above, self._below)
+            for other, by, weight in side.get(vertex, ())
+            if other not in own
+        ]
+        wanted = _weighted_median(near) if near else median(self.x[vertex] - shift for vertex, shift in run)
+        x = min(max(wanted, low), high)
+        self.x.update({vertex: x + shift for vertex, shift in run})
 
     def _room(self, vertex: int) -> tuple[float, float]:
         """Least and greatest x between its neighbours."""
@@ -165,10 +241,10 @@ class Columns:
         low, high = float("-inf"), float("inf")
         if place:
             left = row[place - 1]
-            low = self.x[left] + self.half(left)[1] + self._gap(left, vertex)
+            low = self.x[left] + self.half(left)[1] + self._gap(left, vertex) + self.half(vertex)[0]
         if place + 1 < len(row):
             right = row[place + 1]
-            high = self.x[right] - self.half(right)[0] - self._gap(vertex, right)
+            high = self.x[right] - self.half(right)[0] - self._gap(vertex, right) - self.half(vertex)[1]
         # Rounding may have made them differ in the last digit.
         return min(low, self.x[vertex]), max(high, self.x[vertex])
 
@@ -178,6 +254,13 @@ class Columns:
         while row[place] != vertex:
             place += 1
         return place
+
+
+def _only(vertices: set[int], going_on: Mapping[int, set[int]]) -> int | None:
+    """The only vertex, or the only one that has further neighbours."""
+    if len(vertices) > 1:
+        vertices = {vertex for vertex in vertices if vertex in going_on}
+    return next(iter(vertices)) if len(vertices) == 1 else None
 
 
 def _weighted_median(values: list[tuple[float, float]]) -> float:

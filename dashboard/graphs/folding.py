@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-
 from dashboard.graphs.neighbours import Neighbours
 from dashboard.graphs.records import GraphModel
 
@@ -58,7 +57,9 @@ def fold(model: GraphModel) -> dict[int, tuple[int, ...]]:
         for node in wrong:
             del parts[node]
     # What depends on what so deeply stays visible, but for plain constants.
-    constants = {node: part for node, part in parts.items() if part is Part.CONSTANT and not folding.sources[node]}
+    constants: dict[int, Part] = {
+        node: part for node, part in parts.items() if part is Part.CONSTANT and not folding.sources[node]
+    }
     hosts = folding.hosts(constants)
     return {node: found for node, found in sorted(hosts.items()) if folding.holds(node, found, hosts, constants)}
 
@@ -117,25 +118,21 @@ class _Folding:
                 parts.update(dict.fromkeys(found, Part.INITIALISER))
 
     def _only_for(self, assignment: int, inputs: list[int], parts: dict[int, Part]) -> list[int] | None:
-        """What is computed for initialisers alone, upstream of ``inputs``; None if an input is used elsewhere too."""
+        """All that is upstream of ``inputs``; None if some of it is computed for anything else too."""
         found: dict[int, None] = {}
         waiting = list(inputs)
         while waiting:
             node = waiting.pop()
-            if node in parts or node in found or self._ops[node] in _KEPT:
+            if node in parts or node in found:
                 continue
-            users = self._targets[node]
-            if all(
-                u == assignment
-                or u in found
-                or parts.get(u) in (Part.INITIALISER, Part.ASSIGNMENT)
-                or self._ops[u] in _ASSIGNMENTS
-                for u in users
+            if self._ops[node] in _KEPT or not all(
+                user == assignment or user in found or user in parts or self._ops[user] in _ASSIGNMENTS
+                for user in self._targets[node]
             ):
-                found[node] = None
-                waiting += self._inputs[node]
-        whole = all(i in found or parts.get(i) in (Part.CONSTANT, Part.INITIALISER) for i in inputs)
-        return list(found) if whole else None
+                return None
+            found[node] = None
+            waiting += self._inputs[node]
+        return list(found)
 
     def hosts(self, parts: dict[int, Part]) -> dict[int, tuple[int, ...]]:
         """The hosts of each, through other auxiliary nodes; without those that find none."""
@@ -168,7 +165,7 @@ class _Folding:
     def _next(self, node: int, parts: dict[int, Part]) -> tuple[list[int], list[int]]:
         """Hosts that the node has itself, and the auxiliary nodes whose hosts are its own too."""
         part = parts[node]
-        if part is Part.ASSIGNMENT:
+        if part is Part.ASSIGNMENT or (part is Part.READ and not self._targets[node]):
             variable = self._inputs[node][0]
             return ([], [variable]) if variable in parts else ([variable], [])
         if part is Part.SUMMARY:
@@ -179,7 +176,7 @@ class _Folding:
         others = [other for other in near if other in parts]
         if part in (Part.VARIABLE, Part.READ, Part.INITIALISER):
             # Neither a first value nor a summary says what a variable is for.
-            others = [o for o in others if parts[o] in (Part.READ, Part.INITIALISER)] + (
+            others = [o for o in others if parts[o] in (Part.READ, Part.INITIALISER) and self._targets[o]] + (
                 [o for o in others if parts[o] is Part.ASSIGNMENT] if part is Part.INITIALISER else []
             )
         return direct, others

@@ -16,6 +16,8 @@ from heapq import heappop, heappush
 from math import ceil
 from typing import Final, TypeAlias
 
+import igraph
+
 from dashboard.graphs.crossings import improve, in_order, links_of
 
 Pair: TypeAlias = tuple[int, int]
@@ -24,8 +26,6 @@ MOST_BENDS: Final = 30_000
 """Of all edges of a level; the longest ones beyond are straight lines."""
 MOST_ORDERED: Final = 45_000
 """Nodes and bends that igraph orders; rows of more stay in the graph's own order."""
-_KNOWN_RETURN: Final = 1.0
-_OTHER_EDGE: Final = 50.0
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,18 @@ def order(flat: Flat) -> Ordered:
 
 
 def _feedback(flat: Flat) -> set[int]:
-    """Edges without which there is no cycle."""
-    # Here, because with matplotlib installed, which it looks at, it takes longer than all other imports.
-    import igraph
-
+    """Edges without which there is no cycle: those known to lead back, and others only if there are more cycles."""
     graph = igraph.Graph(n=flat.count, edges=list(flat.pairs), directed=True)
     if graph.is_dag():
         return set()
-    weights = [_KNOWN_RETURN if known else _OTHER_EDGE for known in flat.returns]
-    return set(graph.feedback_arc_set(weights=weights, method="eades"))
+    cycle_of = graph.connected_components(mode="strong").membership
+    within = [index for index, (source, target) in enumerate(flat.pairs) if cycle_of[source] == cycle_of[target]]
+    found = {index for index in within if flat.returns[index]}
+    rest = [index for index in within if index not in found]
+    graph = igraph.Graph(n=flat.count, edges=[flat.pairs[index] for index in rest], directed=True)
+    # Graphs mostly name sources before targets.
+    weights = [1.0 if flat.pairs[index][0] > flat.pairs[index][1] else 3.0 for index in rest]
+    return found | {rest[index] for index in graph.feedback_arc_set(weights=weights, method="eades")}
 
 
 def _layers(flat: Flat, feedback: set[int]) -> tuple[list[int], int]:
@@ -229,8 +232,6 @@ class _Bends:
 
 def _ordered(layer: Sequence[int], count: int, links: Sequence[Pair]) -> list[list[int]]:
     """The vertices and bends of each row, from left to right."""
-    import igraph
-
     rows: list[list[int]] = [[] for _ in range(count)]
     for vertex, row in enumerate(layer):
         rows[row].append(vertex)
@@ -239,8 +240,3 @@ def _ordered(layer: Sequence[int], count: int, links: Sequence[Pair]) -> list[li
     graph = igraph.Graph(n=len(layer), edges=list(links), directed=True)
     found = graph.layout_sugiyama(layers=list(layer), maxiter=20)
     return improve(in_order(rows, [x for x, _ in found.coords]), links)
-
-
-def warm_up() -> None:
-    """Imports igraph, so that the first layout does not wait for it."""
-    import igraph  # noqa: F401

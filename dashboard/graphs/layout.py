@@ -5,16 +5,15 @@ Data flows from top to bottom. What was laid out is kept by content: when a grou
 are laid out anew, with their rows and orders as they were.
 """
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
 from dashboard.graphs.levels import LayoutCache, place_level
 from dashboard.graphs.measures import MEASURES, Measure, Measures, Size, size_of, text_width
-from dashboard.graphs.places import Frame, Point, Points, joined, moved
+from dashboard.graphs.places import Frame, Points, joined, moved
 from dashboard.graphs.routing import TOP, Assembled, Crossing, Ports, assemble, crossings_of
-from dashboard.graphs.scene import Scene, SceneNode
+from dashboard.graphs.scene import Scene
 
 RETURNS: Final = ("NextIteration", "RefNextIteration")
 """Operations that hand a value to a loop's next iteration."""
@@ -35,7 +34,7 @@ class Placed:
     """Places of a scene."""
 
     nodes: dict[str, Box]
-    """All nodes of the scene, by id; expanded groups contain what is in them."""
+    """The nodes that are not set aside, by id; expanded groups contain what is in them."""
     edges: tuple[Points, ...]
     """x and y by turns of the points of each edge of the scene, from the border of its source to that of its target;
     nothing for one whose end is set aside or unknown."""
@@ -64,14 +63,11 @@ class _Work:
         self.closed = [size_of(node, measure, measures) for node in scene.nodes]
         self.children: dict[int, list[int]] = {TOP: []}
         self.parents = [TOP] * len(scene.nodes)
-        self.aside: list[int] = []
         for index, node in enumerate(scene.nodes):
             self.parents[index] = TOP if node.parent is None else self.number[node.parent]
             if node.expanded:
                 self.children[index] = []
-            if node.aside:
-                self.aside.append(index)
-            else:
+            if not node.aside:
                 self.children[self.parents[index]].append(index)
         self.inside: dict[int, dict[Crossing, bool]] = {group: {} for group in self.children}
         self.paths = [self._path(edge.source, edge.target) for edge in scene.edges]
@@ -102,9 +98,8 @@ class _Work:
         boxes = self._boxes(opened)
         edges = tuple(self._line(index, opened, levels, boxes) for index in range(len(self.scene.edges)))
         whole = opened[TOP].settled
-        width, height = self._place_aside(boxes, whole.width if self.children[TOP] else 0.0, whole.height)
         nodes = {node.id: boxes[index] for index, node in enumerate(self.scene.nodes) if index in boxes}
-        return Placed(nodes, edges, round(width, 1), round(height, 1), key_of(self.scene))
+        return Placed(nodes, edges, round(whole.width, 1), round(whole.height, 1), key_of(self.scene))
 
     def _assemble(self, group: int, opened: dict[int, Ports]) -> Assembled:
         children = self.children[group]
@@ -141,32 +136,15 @@ class _Work:
         self, index: int, opened: dict[int, Ports], levels: dict[int, Assembled], boxes: dict[int, Box]
     ) -> Points:
         edge = self.scene.edges[index]
-        if edge.source == edge.target and (box := boxes.get(self.number.get(edge.source, TOP))):
-            return _loop(box, self.measures)
+        number = self.number.get(edge.source, TOP)
+        if edge.source == edge.target and number != TOP and not self.scene.nodes[number].aside:
+            return _loop(boxes[number], self.measures)
         points: Points = ()
         for group, crossing in self.paths[index]:
             origin = boxes[group] if group != TOP else Box(0.0, 0.0, 0.0, 0.0)
             route = opened[group].settled.routes[levels[group].edge_of[crossing]]
             points += moved(route, origin.x, origin.y)
         return joined(points)
-
-    def _place_aside(self, boxes: dict[int, Box], width: float, height: float) -> tuple[float, float]:
-        """Puts what is set aside into columns at the right; the width and the height of everything."""
-        m = self.measures
-        x, y, widest = width + m.aside_gap, m.padding, 0.0
-        lowest = height
-        for index in self.aside:
-            size = self.closed[index]
-            if y > m.padding and y + size.height > max(height, _LEAST_COLUMN):
-                x, y, widest = x + widest + m.gap, m.padding, 0.0
-            boxes[index] = Box(round(x, 1), round(y, 1), size.width, size.height)
-            y += size.height + m.bend_gap
-            widest = max(widest, size.width + size.badge)
-            lowest = max(lowest, y)
-        return (x + widest + m.padding if self.aside else width), lowest
-
-
-_LEAST_COLUMN: Final = 600.0
 
 
 def _loop(box: Box, measures: Measures) -> Points:

@@ -7,6 +7,7 @@ borders of the level lead to them as to nodes.
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from threading import Lock
 from typing import Final, TypeAlias, TypeVar
 
@@ -92,7 +93,7 @@ def _place(level: Level, measures: Measures, cache: LayoutCache) -> Settled:
 
 def _widest(level: Level, measures: Measures) -> float:
     area = sum(width + measures.gap for width in level.closed) * _ROW
-    return max(LEAST_WRAP, ASPECT * area**0.5)
+    return max(LEAST_WRAP, ASPECT * sqrt(area))
 
 
 def _flat(level: Level, widest: float, measures: Measures) -> Flat:
@@ -165,7 +166,7 @@ def _part(level: Level, group: Sequence[int], chosen: Sequence[int]) -> _Part:
     single = len(group) == 1
     tops = dict.fromkeys((e.source, e.into if single else None) for e in edges if e.source >= nodes)
     bottoms = dict.fromkeys((e.target, e.out if single else None) for e in edges if e.target >= nodes)
-    number = {(node, None): index for index, node in enumerate(group)}
+    number: dict[tuple[int, float | None], int] = {(node, None): index for index, node in enumerate(group)}
     number.update({port: len(group) + index for index, port in enumerate((*tops, *bottoms))})
     inner = tuple(
         LevelEdge(

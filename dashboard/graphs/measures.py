@@ -1,8 +1,8 @@
 """How large things of a graph are drawn, in CSS pixels: the constants that the layout and the client share."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeAlias
-from collections.abc import Callable
 
 from dashboard.graphs.scene import SceneNode
 
@@ -43,8 +43,6 @@ class Measures:
     """Between places where edges cross a group's border."""
     inset: float = 10.0
     """Edges keep so far from a node's corners."""
-    aside_gap: float = 60.0
-    """Between the graph and what is set aside."""
 
     def as_json(self) -> dict[str, Any]:
         """All of them by name."""
@@ -52,7 +50,7 @@ class Measures:
 
 
 MEASURES: Final = Measures()
-_NARROW: Final = dict.fromkeys("ijl.,:;'|!()[]{}`", 3.3) | dict.fromkeys("frt/\\ -\"*", 4.3)
+_NARROW: Final = dict.fromkeys("ijl.,:;'|!()[]{}`", 3.3) | dict.fromkeys('frt/\\ -"*', 4.3)
 _WIDE: Final = dict.fromkeys("mwMW@%", 10.2) | dict.fromkeys("ABCDEGHKNOPQRSUVXYZ_&+=<>~#", 7.6)
 _ADVANCE: Final = {**_NARROW, **_WIDE}
 _LETTER: Final = 6.5

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-import igraph
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +26,6 @@ _SENTENCES: Final[Mapping[ProblemKind, str]] = {
     "recursion": "Functions call themselves; the inner call is not opened.",
     "too large": "Calls of functions are not opened, since their bodies together have too many nodes.",
     "unknown function": "Nodes call a function that the graph does not have.",
-    "truncated": "The graph ends early.",
 }
 _LOOP_BACK: Final = frozenset({"NextIteration", "RefNextIteration"})
 _VARIABLES_BY_REFERENCE: Final = frozenset({"Variable", "VariableV2", "AutoReloadVariable", "TemporaryVariable"})
@@ -47,6 +45,7 @@ class Problems:
         self._examples: dict[ProblemKind, list[str]] = {}
         self._counts: dict[ProblemKind, int] = {}
         self.nodes: list[int] = []
+        self.kinds: list[ProblemKind] = []
 
     def add(self, kind: ProblemKind, example: str, node: int | None = None, count: int = 1) -> None:
         """Counts one; ``node`` is the one concerned, where there is one."""
@@ -56,6 +55,7 @@ class Problems:
             examples.append(example)
         if node is not None:
             self.nodes.append(node)
+            self.kinds.append(kind)
 
     def found(self) -> tuple[Problem, ...]:
         """All of them, by kind."""
@@ -129,6 +129,7 @@ def _model(
     source, target, source_slot, target_slot = edges[:, 0], edges[:, 1], edges[:, 2].astype(np.int32), edges[:, 3]
     _pass_results_on(nodes, source, target, source_slot, shapes, dtypes)
     _find_cycles(ops, names, source, target, problems)
+    calls = _calls(nodes, names, known, problems)
     return GraphModel(
         names=tuple(names),
         ops=tuple(ops),
@@ -143,9 +144,10 @@ def _model(
         shapes=shapes,
         dtypes=dtypes,
         functions=functions,
-        function_calls=_calls(nodes, names, known, problems),
+        function_calls=calls,
         problems=problems.found(),
         problem_nodes=np.array(problems.nodes, np.int64),
+        problem_kinds=tuple(problems.kinds),
         messages=nodes,
     )
 
@@ -250,8 +252,11 @@ def _find_cycles(
     """Loops of TensorFlow go back from "NextIteration", and are no problem; other cycles are."""
     ends_loop = np.array([op in _LOOP_BACK for op in ops], np.bool_)
     forward = np.flatnonzero(~ends_loop[source]) if len(source) else np.zeros(0, np.int64)
-    if not len(forward):
+    # Most graphs are written in the order in which they are computed, which no cycle can be.
+    if (source[forward] < target[forward]).all():
         return
+    import igraph
+
     graph = igraph.Graph(n=len(ops), edges=np.stack((source[forward], target[forward]), axis=1), directed=True)
     if graph.is_dag():
         return

@@ -38,8 +38,10 @@ _TYPE_LISTS: Final = ("Tout", "Toutput_types", "output_types", "component_types"
 _TYPES: Final = ("DstT", "out_type", "output_type", "dtype", "type", "T", "Tparams")
 """Attributes with the element type of outputs, those that rule out others first."""
 _BOOLEAN: Final = frozenset(
-    ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot")
-    + ("IsNan", "IsInf", "IsFinite", "Any", "All", "VarIsInitializedOp", "IsVariableInitialized", "LoopCond")
+    {
+        *("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", "LogicalAnd", "LogicalOr", "LogicalNot"),
+        *("IsNan", "IsInf", "IsFinite", "Any", "All", "VarIsInitializedOp", "IsVariableInitialized", "LoopCond"),
+    }
 )
 _RESOURCES: Final = frozenset({"VarHandleOp", "IteratorV2", "OneShotIterator", "HashTableV2", "MutableHashTableV2"})
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import hypot
 from typing import Final, TypeAlias
 
 from dashboard.graphs.columns import Columns, LevelEdge, nearest
@@ -85,7 +86,7 @@ def _on_the_way(before: Point, middle: Point, after: Point) -> bool:
     offset = middle[0] - before[0], middle[1] - before[1]
     if middle == after:
         return True
-    length = (along[0] ** 2 + along[1] ** 2) ** 0.5
+    length = hypot(*along)
     if middle == before or length == 0:
         return False
     forward = along[0] * offset[0] + along[1] * offset[1]
@@ -99,6 +100,8 @@ class _Lines:
         self.columns = columns
         self.tops = flat.tops
         self.frame = frame
+        self._sources = {edge.source for edge in columns.edges}
+        self._targets = {edge.target for edge in columns.edges}
         self._ends = self._attached()
         self._place_rows()
         self._frame_columns()
@@ -139,8 +142,9 @@ class _Lines:
         if low > high:
             return c.x[other]
         # Both nodes choose the same: straight down from the narrower one's middle.
-        narrow = min(vertex, other, key=lambda node: (c.sizes[node].width, node))
-        return min(max(c.x[narrow], low), high)
+        widths = c.sizes[vertex].width, c.sizes[other].width
+        share = (widths[0] > widths[1]) + 0.5 * (widths[0] == widths[1])
+        return min(max(c.x[vertex] + share * (c.x[other] - c.x[vertex]), low), high)
 
     def _reach(self, node: int) -> tuple[float, float]:
         """From where to where edges may leave or enter a node."""
@@ -210,17 +214,14 @@ class _Lines:
     def settled(self) -> Settled:
         """The level with places."""
         c = self.columns
-        places = []
-        for node, size in enumerate(c.sizes):
-            row = c.row_of[node]
-            middle = (self.top[row] + self.bottom[row]) / 2
-            places.append((c.x[node] + self.shift - size.width / 2, middle - size.height / 2))
+        places = [(c.x[node] + self.shift - size.width / 2, self._extent(node)[0]) for node, size in enumerate(c.sizes)]
         routes = [
             simplified(self._forward(edge, path, ends) if not back else self._backward(edge, path, ends))
             for edge, (path, back), ends in zip(c.edges, c.paths, self._ends, strict=True)
         ]
         ports = [c.x[vertex] + self.shift for vertex in range(c.nodes, c.vertices)]
-        return Settled(self.width, self.height, tuple(places), tuple(ports[: self.tops]), tuple(ports[self.tops :]), tuple(routes))
+        tops, bottoms = tuple(ports[: self.tops]), tuple(ports[self.tops :])
+        return Settled(self.width, self.height, tuple(places), tops, bottoms, tuple(routes))
 
     def _forward(self, edge: LevelEdge, path: Sequence[int], ends: tuple[float, float]) -> list[tuple[float, float]]:
         xs = [ends[0], *(self.columns.x[vertex] for vertex in path[1:-1]), ends[1]]
@@ -235,7 +236,7 @@ class _Lines:
         return [(x + self.shift, y) for x, y in found]
 
     def _extent(self, vertex: int) -> tuple[float, float]:
-        """y of the upper and the lower border of a node; of a bend, those of its row; of a port, that of the level."""
+        """Where a node begins and ends, from above; a bend as its row does; a port is on the level's border."""
         c = self.columns
         row = c.row_of[vertex]
         if c.nodes <= vertex < c.vertices:
@@ -243,12 +244,14 @@ class _Lines:
             return y, y
         if vertex >= c.nodes:
             return self.top[row], self.bottom[row]
-        middle, half = (self.top[row] + self.bottom[row]) / 2, c.sizes[vertex].height / 2
-        return middle - half, middle + half
+        height = c.sizes[vertex].height
+        spare = self.bottom[row] - self.top[row] - height
+        # In a high row, what only leads on is next to that, and what only ends is next to where it comes from.
+        leads, ends = vertex in self._sources, vertex in self._targets
+        upper = self.top[row] + spare * (0.5 if leads and ends else 1.0 if leads else 0.0)
+        return upper, upper + height
 
-    def _backward(
-        self, edge: LevelEdge, path: Sequence[int], ends: Point
-    ) -> list[Point]:
+    def _backward(self, edge: LevelEdge, path: Sequence[int], ends: Point) -> list[Point]:
         """Out at the source's lower border, up beside it, and in at the target's upper border."""
         c = self.columns
         below = self.bottom[c.row_of[edge.source]] + _TURN

@@ -19,7 +19,6 @@ ProblemKind = Literal[
     "recursion",
     "too large",
     "unknown function",
-    "truncated",
 ]
 MOST_EXAMPLES: Final = 5
 
@@ -76,6 +75,8 @@ class GraphModel:
     problems: tuple[Problem, ...]
     problem_nodes: NDArray[np.int64]
     """The nodes that problems concern; one stands here as often as there is something wrong with it."""
+    problem_kinds: tuple[ProblemKind, ...]
+    """What is wrong, parallel to ``problem_nodes``."""
     messages: Sequence[NodeDef] = field(repr=False)
     """[n]: what the graph says of each node."""
 
@@ -102,13 +103,3 @@ class GraphModel:
         if name not in stored:
             raise KeyError(name)
         return whole_text(stored[name], limit)
-
-    def inputs_of(self, node: int) -> NDArray[np.int64]:
-        """The edges that end at the node, in the order of its inputs, control inputs last."""
-        found = np.flatnonzero(self.target == node)
-        return found[np.lexsort((self.target_slot[found], self.control[found]))]
-
-    def outputs_of(self, node: int) -> NDArray[np.int64]:
-        """The edges that leave the node, by output, control outputs last."""
-        found = np.flatnonzero(self.source == node)
-        return found[np.lexsort((self.source_slot[found], self.control[found]))]

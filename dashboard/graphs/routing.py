@@ -5,20 +5,13 @@ and enters those around its target through their upper ones. All edges of a grou
 it share one port of its border; so do neighbours whose edges lead to the same nodes inside.
 """
 
-"""Edges between nodes of different groups: what they are within each group on their way.
-
-An edge from a node of one group to a node of another leaves all groups around its source through their lower borders,
-and enters those around its target through their upper ones. All edges of a group that come from the same neighbour of
-it share one port of its border; so do neighbours whose edges lead to the same nodes inside.
-"""
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from dashboard.graphs.columns import LevelEdge
-from dashboard.graphs.measures import Size
 from dashboard.graphs.levels import Level
+from dashboard.graphs.measures import Size
 from dashboard.graphs.places import Frame, Settled
 
 TOP: Final = -1
@@ -78,12 +71,12 @@ class Ports:
     bottoms: dict[int, int]
 
     def top(self, neighbour: int) -> float | None:
-        """x of the port on the upper border; None where no edge from there goes on inside."""
+        """Where the port is on the upper border; None where no edge from there goes on inside."""
         number = self.tops.get(neighbour)
         return None if number is None else self.settled.tops[number]
 
     def bottom(self, neighbour: int) -> float | None:
-        """x of the port on the lower border, likewise."""
+        """Where the port is on the lower border, likewise."""
         number = self.bottoms.get(neighbour)
         return None if number is None else self.settled.bottoms[number]
 

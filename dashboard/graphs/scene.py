@@ -1,10 +1,19 @@
 """What of a graph is visible for an expansion state, without places."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Final
 
-if TYPE_CHECKING:
-    from dashboard.graphs.tree import Kind, Tree
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.graphs.tree import Kind, Tree
+
+MOST_AUXILIARY: Final = 32
+"""Entries folded into a visible one that are named; the node's card has all."""
+MOST_MEMBERS: Final = 5_000
+SEVERAL: Final = "(several)"
+"""In place of a device where those inside an entry differ."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +24,7 @@ class SceneNode:
     """The entry's path."""
     label: str
     """What is written on it: the last part of the path, of a series its members."""
-    kind: "Kind"
+    kind: Kind
     op: str
     """Of an operation or a function call; empty for a group. Of a series, its members' common one."""
     parent: str | None
@@ -24,7 +33,7 @@ class SceneNode:
     count: int
     """Operations inside; 1 for an operation."""
     aux: tuple[str, ...]
-    """Paths of the auxiliary entries that are folded into it."""
+    """Paths of the auxiliary entries that are folded into it, at most `MOST_AUXILIARY`."""
     structure: int
     """Equal numbers are alike subtrees."""
     device: str
@@ -38,6 +47,8 @@ class SceneNode:
     problems: int
     aside: bool
     """Set aside, by hand or for its degree: it is drawn beside the graph, without edges."""
+    members: tuple[str, ...] = ()
+    """Paths of what a closed series holds, at most `MOST_MEMBERS`: they do not begin with the series' own."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,7 @@ class Scene:
 
 
 def scene_of(
-    tree: "Tree",
+    tree: Tree,
     expanded: frozenset[str] = frozenset(),
     aside: frozenset[str] = frozenset(),
     back: frozenset[str] = frozenset(),
@@ -84,4 +95,178 @@ def scene_of(
         aside: Paths of entries set aside by hand.
         back: Paths of entries that are shown in place though they would be set aside or folded into another.
     """
-    raise NotImplementedError
+    view = _View(tree, expanded, aside, back)
+    view.open_groups()
+    nodes = tuple([view.node_of(entry) for entry in view.shown])
+    return Scene(nodes, _edges(tree, view.represented()))
+
+
+class _View:
+    """Which entries are visible, and which of them stands for each entry of the tree."""
+
+    def __init__(self, tree: Tree, expanded: frozenset[str], aside: frozenset[str], back: frozenset[str]) -> None:
+        self._tree = tree
+        self._expanded = _entries(tree, expanded)
+        self._aside = _entries(tree, aside)
+        self._back = _brought_back(tree, back)
+        self.shown: list[int] = []
+        """Visible entries, parents before children."""
+        self._placed_aside: set[int] = set()
+        self._open: set[int] = set()
+
+    def open_groups(self) -> None:
+        """Walks down from the whole graph through the open groups."""
+        tree = self._tree
+        stack = list(reversed(tree.children(0)))
+        while stack:
+            entry = stack.pop()
+            back = entry in self._back
+            if tree.auxiliary[entry] and not back:
+                if int(tree.parent[entry]) != 0 or not self._belongs_nowhere(entry):
+                    continue
+                self._placed_aside.add(entry)
+            if entry in self._aside or (tree.set_aside[entry] and not back):
+                self._placed_aside.add(entry)
+            self.shown.append(entry)
+            if entry in self._expanded and tree.is_group(entry) and entry not in self._placed_aside:
+                self._open.add(entry)
+                stack += reversed(tree.children(entry))
+
+    def _belongs_nowhere(self, entry: int) -> bool:
+        """Whether an auxiliary entry has no host, as the initialisation of all variables."""
+        end = int(self._tree.end[entry])
+        return not any(self._tree.hosts.get(inside) for inside in range(entry, end))
+
+    def represented(self) -> NDArray[np.int64]:
+        """[m]: the visible entry that stands for each entry in edges; -1 where none does."""
+        tree = self._tree
+        stands = np.full(len(tree), -1, np.int64)
+        for entry in self.shown:
+            if entry not in self._open and entry not in self._placed_aside:
+                stands[entry : tree.end[entry]] = entry
+        alone = [(aux, hosts) for aux, hosts in tree.hosts.items() if not self._stays(aux)]
+        if alone:
+            folded = np.array([aux for aux, _ in alone], np.int64)
+            # Each with a single host is part of it, wherever that is visible.
+            only = np.array([hosts[0] if len(hosts) == 1 else -1 for _, hosts in alone], np.int64)
+            stands[folded] = np.where(only >= 0, stands[only], -1)
+        return stands
+
+    def _stays(self, aux: int) -> bool:
+        """Whether an auxiliary entry was brought back, by itself or in a group."""
+        if not self._back:
+            return False
+        return aux in self._back
+
+    def node_of(self, entry: int) -> SceneNode:
+        """The visible entry as it is drawn."""
+        tree = self._tree
+        parent = int(tree.parent[entry])
+        flops = float(tree.flops[entry])
+        nodes = tree.nodes_in(entry)
+        return SceneNode(
+            id=tree.paths[entry],
+            label=tree.labels[entry],
+            kind=tree.kinds[entry],
+            op=tree.op(entry),
+            parent=tree.paths[parent] if parent > 0 else None,
+            expanded=entry in self._open,
+            count=int(tree.count[entry]),
+            aux=self._folded_into(entry),
+            structure=int(tree.structure[entry]),
+            device=_common(tree.device_codes[nodes], tree.device_names),
+            xla=_common(tree.xla_codes[nodes], tree.xla_names),
+            parameters=int(tree.parameters[entry]),
+            flops=None if np.isnan(flops) else flops,
+            problems=int(tree.problem_count[entry]),
+            aside=entry in self._placed_aside,
+            members=self._members(entry),
+        )
+
+    def _members(self, entry: int) -> tuple[str, ...]:
+        tree = self._tree
+        if tree.kinds[entry] != "series" or entry in self._open:
+            return ()
+        return tuple([tree.paths[member] for member in tree.children(entry)[:MOST_MEMBERS]])
+
+    def _folded_into(self, entry: int) -> tuple[str, ...]:
+        """What lies elsewhere and belongs to something inside; of an open group, what belongs to the group itself."""
+        tree = self._tree
+        end = int(tree.end[entry])
+        if entry in self._open:
+            members = tree.children(entry)
+            found: Iterable[int] = (c for c in members if tree.auxiliary[c] and self._belongs_nowhere(c))
+        else:
+            hosts, folded = tree.aux_pairs
+            first, last = np.searchsorted(hosts, (entry, end))
+            near = folded[first:last]
+            found = np.unique(near[(near < entry) | (near >= end)]).tolist()
+        return tuple([tree.paths[aux] for aux in found if aux not in self._back][:MOST_AUXILIARY])
+
+
+def _entries(tree: Tree, paths: Iterable[str]) -> set[int]:
+    return {tree.entry_of[path] for path in paths if path and path in tree.entry_of}
+
+
+def _brought_back(tree: Tree, paths: Iterable[str]) -> set[int]:
+    """The entries, with what is inside them and, of auxiliary ones, the auxiliary groups around them."""
+    back: set[int] = set()
+    for entry in _entries(tree, paths):
+        back.update(range(entry, int(tree.end[entry])) if tree.auxiliary[entry] else (entry,))
+        back.update(around for around in tree.ancestors(entry) if tree.auxiliary[around])
+    return back
+
+
+def _common(codes: NDArray[np.int32], names: tuple[str, ...]) -> str:
+    """The name that all codes mean, those without one (code 0) left out."""
+    stated = codes[codes > 0]
+    if not len(stated):
+        return ""
+    return names[int(stated[0])] if (stated == stated[0]).all() else SEVERAL
+
+
+def _edges(tree: Tree, stands: NDArray[np.int64]) -> tuple[SceneEdge, ...]:
+    """Edges between visible entries, one for all from one to the other."""
+    model = tree.model
+    source = stands[tree.leaf_of[model.source]]
+    target = stands[tree.leaf_of[model.target]]
+    crossing = np.flatnonzero((source >= 0) & (target >= 0) & (source != target))
+    if not len(crossing):
+        return ()
+    pairs, of_edge = np.unique((source[crossing] << 31) | target[crossing], return_inverse=True)
+    controls = np.bincount(of_edge, model.control[crossing], len(pairs)).astype(np.int64)
+    edges = np.bincount(of_edge, minlength=len(pairs))
+    references = np.bincount(of_edge, model.reference[crossing], len(pairs)) > 0
+    tensor_of, first_edge, sizes = tree.tensors
+    tensors = tensor_of[crossing]
+    data = tensors >= 0
+    # A tensor that goes to several nodes inside one group is one tensor.
+    between, tensor = np.divmod(np.unique(of_edge[data] * max(len(sizes), 1) + tensors[data]), max(len(sizes), 1))
+    counts = np.bincount(between, minlength=len(pairs))
+    known = sizes[tensor] >= 0
+    sized = np.bincount(between, known, len(pairs)) > 0
+    total = np.bincount(between, np.where(known, sizes[tensor], 0).astype(np.float64), len(pairs))
+    start = np.searchsorted(between, np.arange(len(pairs)))
+    return tuple(
+        [
+            SceneEdge(
+                source=tree.paths[pair >> 31],
+                target=tree.paths[pair & 0x7FFFFFFF],
+                control=control == edge_count,
+                reference=reference,
+                tensors=count,
+                bytes=int(size) if has_size else None,
+                label=_label(tree, count, int(first_edge[tensor[at]]) if count == 1 else -1),
+            )
+            for pair, control, edge_count, reference, count, has_size, size, at in zip(
+                *(column.tolist() for column in (pairs, controls, edges, references, counts, sized, total, start)),
+                strict=True,
+            )
+        ]
+    )
+
+
+def _label(tree: Tree, count: int, edge: int) -> str:
+    if count == 0:
+        return ""
+    return tree.tensor_text(edge) if count == 1 else f"{count:,} tensors"

@@ -3,6 +3,7 @@
 from dashboard.panels.audio.panel import AudioPanel
 from dashboard.panels.base import Panel
 from dashboard.panels.custom_scalars.panel import CustomScalarsPanel
+from dashboard.panels.graph.panel import GraphPanel
 from dashboard.panels.health.panel import HealthPanel
 from dashboard.panels.histograms.panel import HistogramsPanel
 from dashboard.panels.hparams.panel import HParamsPanel
@@ -25,6 +26,7 @@ PANELS: tuple[Panel, ...] = (
     HParamsPanel(),
     PrCurvesPanel(),
     TextPanel(),
+    GraphPanel(),
     TimelinePanel(),
     ProfilePanel(),
     HealthPanel(),

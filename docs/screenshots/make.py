@@ -35,6 +35,7 @@ READY: Final[Mapping[str, str]] = {
     "pr_curves": ".pr_curves-card .scatterlayer path.js-line",
     "hparams": ".hparams-parallel canvas",
     "text": ".entry",
+    "graph": ".graph-canvas",
     "timeline": "canvas",
     "profile": ".profile-overview .barlayer path, .profile-grid .ag-row",
     "health": "#health-details tbody tr",
@@ -70,8 +71,9 @@ def serving(folder: Path) -> Iterator[str]:
 def settle(page: Page, panel: str) -> None:
     """Waits until the panel has drawn and nothing has been fetched for a while."""
     page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
-    if panel == "timeline":
-        page.wait_for_function("() => window.stepscope.timeline.debug().slices > 0", timeout=60_000)
+    drawn = {"timeline": "timeline.debug().slices > 0", "graph": "graph.debug().visible > 0"}
+    if panel in drawn:
+        page.wait_for_function(f"() => window.stepscope.{drawn[panel]}", timeout=60_000)
     page.wait_for_timeout(1_000)
 
 

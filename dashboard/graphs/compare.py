@@ -1,0 +1,90 @@
+"""Two graphs, node by node: what was added, removed and changed."""
+
+from dataclasses import dataclass
+
+from dashboard.graphs.attributes import attribute_of
+from dashboard.graphs.tree import Tree
+from summary.proto.graph_pb2 import NodeDef
+
+
+@dataclass(frozen=True)
+class Change:
+    """An attribute of a node that differs; "op", "device" and "inputs" are called so, others "attr.name"."""
+
+    node: str
+    attribute: str
+    before: str | None
+    """As a short text; None where the node did not have it."""
+    after: str | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What differs between two graphs; of each list, at most as many as were asked for."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[Change, ...]
+    added_count: int
+    removed_count: int
+    changed_count: int
+    """Nodes of both graphs that differ."""
+    same_count: int
+
+
+def compare(before: Tree, after: Tree, limit: int = 5_000) -> Comparison:
+    """Nodes by name, those in the bodies of called functions as "call/node"; answered are paths of entries.
+
+    What was added or changed is told by its path in ``after``, what was removed by that in ``before``.
+    """
+    first, second = _nodes(before), _nodes(after)
+    paths = {name: after.paths[entry] for name, entry in zip(after.model.names, after.leaf_of.tolist(), strict=True)}
+    gone = {name: before.paths[entry] for name, entry in zip(before.model.names, before.leaf_of.tolist(), strict=True)}
+    added = [name for name in second if name not in first]
+    removed = [name for name in first if name not in second]
+    changes: list[Change] = []
+    changed = 0
+    for name, node in first.items():
+        other = second.get(name)
+        if other is None or node.SerializeToString(deterministic=True) == other.SerializeToString(deterministic=True):
+            continue
+        found = _changes(paths[name], node, other)
+        changed += bool(found)
+        if len(changes) < limit:
+            changes += found
+    return Comparison(
+        added=tuple([paths[name] for name in added[:limit]]),
+        removed=tuple([gone[name] for name in removed[:limit]]),
+        changed=tuple(changes[:limit]),
+        added_count=len(added),
+        removed_count=len(removed),
+        changed_count=changed,
+        same_count=len(first) - len(removed) - changed,
+    )
+
+
+def _nodes(tree: Tree) -> dict[str, NodeDef]:
+    return dict(zip(tree.model.names, tree.model.messages, strict=True))
+
+
+def _changes(name: str, before: NodeDef, after: NodeDef) -> list[Change]:
+    plain = (
+        ("op", before.op, after.op),
+        ("device", before.device, after.device),
+        ("inputs", ", ".join(before.input), ", ".join(after.input)),
+    )
+    found = [Change(name, attribute, old, new) for attribute, old, new in plain if old != new]
+    for attribute in sorted({*before.attr, *after.attr}):
+        old = before.attr.get(attribute)
+        new = after.attr.get(attribute)
+        if old is not None and new is not None and old == new:
+            continue
+        found.append(
+            Change(
+                name,
+                f"attr.{attribute}",
+                None if old is None else attribute_of(old).text,
+                None if new is None else attribute_of(new).text,
+            )
+        )
+    return found

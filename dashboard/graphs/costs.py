@@ -1,0 +1,191 @@
+"""What a profiled step cost, by node and by scope.
+
+RunMetadata is joined by TensorBoard's rule (``tf_graph_common/graph.ts``, ``joinStatsInfoWithGraph``): by the node's
+name, or the name of a node that is also a scope; over repeats from the earliest start to the latest end; memory is
+the sum of what allocators report as positive, of repeats the largest. Slices of a trace are joined by the node's name
+in their own name or in the profiler's note of it, and take the sum of their durations.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.graphs.tree import Tree
+from profiler.trace import Trace
+from summary.proto.step_stats_pb2 import NodeExecStats, StepStats
+
+MOST_NAMES: Final = 200
+"""Names of slices without a node that are told."""
+_NOTES: Final = ("tf_op", "op_name", "node_name", "name", "long_name", "hlo_op", "op")
+"""Arguments of slices in which profilers write the graph's node."""
+_MOST_DECODED: Final = 50_000
+"""Different names of slices whose arguments are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """Costs joined with a tree of m entries, whose model has n nodes."""
+
+    time_ns: NDArray[np.int64]
+    """[m]: of each entry, summed over what is inside."""
+    bytes: NDArray[np.int64]
+    """[m]"""
+    ran: NDArray[np.int64]
+    """[m]: how many of the nodes inside ran."""
+    calls: NDArray[np.int64]
+    """[m]: executions."""
+    by_op: Mapping[str, tuple[int, int]]
+    """Nanoseconds and executions of slices that name an operation of the graph, but no node."""
+    devices: tuple[str, ...]
+    """Devices, or lanes' processes, with any of it."""
+    matched: int
+    """Executions that belong to a node."""
+    unmatched: int
+    unmatched_names: tuple[str, ...]
+    """The first different ones, at most `MOST_NAMES`."""
+
+
+class _Names:
+    """Finds the node that a profiler means."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._nodes: Final = {name: node for node, name in enumerate(tree.model.names)}
+        for node, entry in enumerate(tree.leaf_of.tolist()):
+            self._nodes.setdefault(tree.paths[entry], node)
+        by_op: dict[str, list[int]] = {}
+        for node, op in enumerate(tree.model.ops):
+            by_op.setdefault(op, []).append(node)
+        self.by_op: Final = by_op
+
+    def node(self, name: str) -> int | None:
+        """The node of this name, of ``name:operation``, or of ``name`` behind a device or a step."""
+        found = self._nodes.get(name)
+        if found is None and ":" in name:
+            found = self._nodes.get(name.partition(":")[0])
+            if found is None:
+                found = self._nodes.get(name.rpartition(":")[2])
+        return found
+
+
+def costs_of_step_stats(tree: Tree, stats: StepStats, devices: Iterable[str] | None = None) -> Costs:
+    """The costs in a profiled step.
+
+    Args:
+        tree: The graph.
+        stats: What ran.
+        devices: Names of the devices that count; None for all.
+    """
+    wanted = None if devices is None else frozenset(devices)
+    names = _Names(tree)
+    table = _Table(len(tree.model))
+    for device in stats.dev_stats:
+        if wanted is not None and device.device not in wanted:
+            continue
+        for execution in device.node_stats:
+            node = names.node(execution.node_name)
+            if node is None:
+                table.miss(execution.node_name)
+                continue
+            start, end = _span_ns(execution)
+            table.add(node, start, end, sum(m.total_bytes for m in execution.memory if m.total_bytes > 0))
+    time = np.where(table.calls > 0, np.maximum(table.end - table.start, 0), 0)
+    return _joined(tree, table, time, {}, tuple([device.device for device in stats.dev_stats]))
+
+
+def _span_ns(execution: NodeExecStats) -> tuple[int, int]:
+    """Start and end, of the finer clock where there is one."""
+    if execution.all_start_nanos or execution.all_end_rel_nanos:
+        return execution.all_start_nanos, execution.all_start_nanos + execution.all_end_rel_nanos
+    start = execution.all_start_micros * 1_000
+    return start, start + execution.all_end_rel_micros * 1_000
+
+
+def costs_of_trace(tree: Tree, trace: Trace) -> Costs:
+    """The costs in a trace of any profiler.
+
+    Slices that name an operation and no node count for its only node if there is but one of it, else by operation.
+    """
+    names = _Names(tree)
+    table = _Table(len(tree.model))
+    codes, first, of_slice = np.unique(trace.name_id, return_index=True, return_inverse=True)
+    calls = np.bincount(of_slice, minlength=len(codes))
+    durations = np.zeros(len(codes), np.int64)
+    np.add.at(durations, of_slice, trace.duration_ns)
+    time = np.zeros(len(tree.model), np.int64)
+    by_op: dict[str, tuple[int, int]] = {}
+    matched = np.zeros(len(codes), np.bool_)
+    rows = zip(codes.tolist(), first.tolist(), calls.tolist(), durations.tolist(), strict=True)
+    for number, (code, slice_, count, duration) in enumerate(rows):
+        name = trace.names[code]
+        node = _noted(names, name, trace.arguments[slice_] if number < _MOST_DECODED else {})
+        alike = names.by_op.get(name) or names.by_op.get(f"aten::{name}") or []
+        if node is None and len(alike) == 1:
+            node = alike[0]
+        if node is not None:
+            time[node] += duration
+            table.calls[node] += count
+            table.matched += count
+            matched[number] = True
+        elif alike:
+            known = by_op.get(name, (0, 0))
+            by_op[name] = (known[0] + duration, known[1] + count)
+        else:
+            table.miss(name, count)
+    lanes = np.unique(trace.lane[matched[of_slice]]).tolist()
+    return _joined(tree, table, time, by_op, tuple(dict.fromkeys(trace.lanes[lane].process for lane in lanes)))
+
+
+def _noted(names: _Names, name: str, arguments: Mapping[str, Any]) -> int | None:
+    found = names.node(name)
+    for key in _NOTES if found is None else ():
+        note = arguments.get(key)
+        if isinstance(note, str) and (found := names.node(note)) is not None:
+            return found
+    return found
+
+
+class _Table:
+    """Gathers executions by node."""
+
+    def __init__(self, nodes: int) -> None:
+        self.start: Final = np.full(nodes, np.iinfo(np.int64).max // 2, np.int64)
+        self.end: Final = np.full(nodes, np.iinfo(np.int64).min // 2, np.int64)
+        self.bytes: Final = np.zeros(nodes, np.int64)
+        self.calls: Final = np.zeros(nodes, np.int64)
+        self.matched = 0
+        self.unmatched = 0
+        self.names: Final[dict[str, None]] = {}
+
+    def add(self, node: int, start: int, end: int, held: int) -> None:
+        """One execution of a node."""
+        limit = np.iinfo(np.int64).max // 4
+        self.start[node] = min(int(self.start[node]), max(min(start, limit), -limit))
+        self.end[node] = max(int(self.end[node]), max(min(end, limit), -limit))
+        self.bytes[node] = max(int(self.bytes[node]), min(held, 1 << 53))
+        self.calls[node] += 1
+        self.matched += 1
+
+    def miss(self, name: str, count: int = 1) -> None:
+        """Executions without a node."""
+        self.unmatched += count
+        if len(self.names) < MOST_NAMES:
+            self.names.setdefault(name)
+
+
+def _joined(
+    tree: Tree, table: _Table, time: NDArray[np.int64], by_op: Mapping[str, tuple[int, int]], devices: tuple[str, ...]
+) -> Costs:
+    return Costs(
+        time_ns=tree.summed(time),
+        bytes=tree.summed(table.bytes),
+        ran=tree.summed((table.calls > 0).astype(np.int64)),
+        calls=tree.summed(table.calls),
+        by_op=by_op,
+        devices=devices,
+        matched=table.matched,
+        unmatched=table.unmatched,
+        unmatched_names=tuple(table.names),
+    )

@@ -1,0 +1,260 @@
+"""Where graphs come from: a pure listing of those in a snapshot, and a bounded cache of opened ones."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, Literal, assert_never
+
+from dashboard.api.graphs import is_known
+from dashboard.graphs.bodies import MOST_NODES
+from dashboard.graphs.model import model_of
+from dashboard.graphs.records import GraphModel
+from dashboard.graphs.tree import Tree, tree_of
+from summary.event_file import RUN_GRAPH_TAG
+from summary.graphs.from_keras import graph_from_keras
+from summary.graphs.functions import graph_of_functions
+from summary.kinds.base import PayloadError
+from summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
+from summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
+from summary.proto.graph_pb2 import GraphDef
+from summary.snapshot import Series, Snapshot
+
+GraphKind = Literal["op", "keras", "profile"]
+"""Operations; layers of a Keras model; what was profiled."""
+
+_KINDS: Final[dict[str, GraphKind]] = {
+    PLUGIN_NAME: "op",
+    FUNCTIONS_PLUGIN_NAME: "op",
+    KERAS_PLUGIN_NAME: "keras",
+    RUN_METADATA: "profile",
+}
+_MOST_TREES: Final = 8
+_MOST_LISTED: Final = 10_000
+
+
+class GraphUnavailableError(Exception):
+    """A graph cannot be shown; the message says why, for a person."""
+
+
+@dataclass(frozen=True)
+class GraphSource:
+    """One graph of a snapshot, not yet opened: the last one of its tag."""
+
+    id: str
+    """``<run>|graph|<tag>``."""
+    run: str
+    tag: str
+    kind: GraphKind
+    label: str
+    steps: tuple[int, ...]
+    """Of all graphs that the tag ever had."""
+    version: int
+    """Equal for equal content: a cached graph with another version is read anew."""
+    origin: Series = field(repr=False, compare=False)
+
+
+def has_graphs(snapshot: Snapshot) -> bool:
+    """Whether the snapshot may have a graph, told without reading."""
+    return not snapshot.kinds.isdisjoint(_KINDS)
+
+
+def graph_sources(snapshot: Snapshot) -> tuple[GraphSource, ...]:
+    """All graphs of the snapshot, by run: that of the run first, then by tag."""
+    return tuple(source for run in snapshot.runs for source in _of_run(snapshot, run))
+
+
+def find_graph_source(snapshot: Snapshot, graph_id: str) -> GraphSource:
+    """The listed graph with this id.
+
+    Raises:
+        GraphUnavailableError: the snapshot lists no such graph.
+    """
+    run = graph_id.partition("|graph|")[0]
+    if run in snapshot.runs:
+        for source in _of_run(snapshot, run):
+            if source.id == graph_id:
+                return source
+    raise GraphUnavailableError(
+        f"There is no graph {graph_id!r} in the log directory; it may have been moved or deleted. "
+        "Choose another one from the list."
+    )
+
+
+def _of_run(snapshot: Snapshot, run: str) -> Iterator[GraphSource]:
+    if snapshot.runs[run].kinds.isdisjoint(_KINDS):
+        return
+    found = [s for kind in _KINDS for s in snapshot.runs[run].of_kind(kind) if kind == PLUGIN_NAME or is_known(s)]
+    found.sort(key=lambda s: (s.tag != RUN_GRAPH_TAG, s.tag))
+    for series in found:
+        if not len(series):
+            continue
+        own = series.tag == RUN_GRAPH_TAG and series.kind == PLUGIN_NAME
+        yield GraphSource(
+            id=f"{run}|graph|{series.tag}",
+            run=run,
+            tag=series.tag,
+            kind=_KINDS[series.kind],
+            label="graph of the run" if own else series.display_name or series.tag,
+            steps=tuple(series.steps.tolist()),
+            version=series.version,
+            origin=series,
+        )
+
+
+def read_graph(source: GraphSource) -> GraphDef:
+    """The graph as it is stored; of a Keras model, its layers; of a traced function, its graphs as one.
+
+    Raises:
+        GraphUnavailableError: it vanished, is damaged, or holds no graph.
+    """
+    try:
+        payload = source.origin.read(len(source.origin) - 1)
+        match source.kind:
+            case "keras":
+                return graph_from_keras(payload.json)
+            case "op" if source.origin.kind == PLUGIN_NAME:
+                graph: GraphDef = payload
+                return graph
+            case "op" | "profile":
+                return graph_of_functions(payload)
+            case _:
+                assert_never(source.kind)
+    except (OSError, IndexError, PayloadError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise GraphUnavailableError(
+            f"The graph {source.label!r} of run {source.run!r} cannot be read: {reason}."
+        ) from error
+
+
+class OpenGraph:
+    """A graph in memory with the trees that were asked for; safe to use from many threads."""
+
+    def __init__(self, source: GraphSource, graph_def: GraphDef) -> None:
+        self.source: Final = source
+        self.graph_def: Final = graph_def
+        self.model: Final[GraphModel] = model_of(graph_def)
+        self.bytes: Final = 12 * graph_def.ByteSize() + 4_096
+        """Estimate of the memory it holds."""
+        self._trees: OrderedDict[str, Tree] = OrderedDict()
+        self._lock = Lock()
+
+    def tree(self, function: str | None = None, most_nodes: int = MOST_NODES) -> Tree:
+        """The tree of the graph, or of the body of one of its functions.
+
+        Raises:
+            GraphUnavailableError: it has no such function.
+        """
+        name = function or ""
+        if name and name not in self.model.functions:
+            raise GraphUnavailableError(f"The graph has no function {name!r}; choose one from the list.")
+        with self._lock:
+            if name not in self._trees:
+                self._trees[name] = tree_of(self.model.functions[name] if name else self.model, most_nodes)
+                if len(self._trees) > _MOST_TREES:
+                    self._trees.popitem(last=False)
+            self._trees.move_to_end(name)
+            return self._trees[name]
+
+
+def open_graph(source: GraphSource) -> OpenGraph:
+    """Reads a graph; raises as `read_graph` does."""
+    return OpenGraph(source, read_graph(source))
+
+
+def _functions_in(source: GraphSource) -> tuple[str, ...]:
+    if source.kind == "keras":
+        return ()
+    try:
+        library = read_graph(source).library.function
+    except GraphUnavailableError:
+        return ()
+    return tuple(sorted({function.signature.name for function in library}))
+
+
+class GraphCache:
+    """The graphs opened last, bounded by number and by estimated bytes; safe to use from many threads.
+
+    When several threads ask for the same graph at once, one reads it and the others wait for it. A failure is kept
+    like a graph, so that a broken one is read once per version of it.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_graphs: int = 8,
+        max_bytes: int = 4 << 30,
+        opener: Callable[[GraphSource], OpenGraph] = open_graph,
+    ) -> None:
+        self._lock = Lock()
+        self._opened: OrderedDict[tuple[str, int], Future[OpenGraph]] = OrderedDict()
+        self._functions: OrderedDict[tuple[str, int], tuple[str, ...]] = OrderedDict()
+        self._max_graphs = max_graphs
+        self._max_bytes = max_bytes
+        self._opener = opener
+
+    def get(self, source: GraphSource) -> OpenGraph:
+        """The opened graph, read now if need be.
+
+        Raises:
+            GraphUnavailableError: it cannot be shown.
+        """
+        key = (source.id, source.version)
+        with self._lock:
+            future = self._opened.get(key)
+            mine = future is None
+            if future is None:
+                future = self._opened[key] = Future()
+            self._opened.move_to_end(key)
+        if mine:
+            self._open(source, future)
+        error = future.exception()
+        if isinstance(error, GraphUnavailableError):
+            # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who asks.
+            raise GraphUnavailableError(str(error))
+        return future.result()
+
+    def peek(self, source: GraphSource) -> OpenGraph | None:
+        """The graph if it is open."""
+        with self._lock:
+            future = self._opened.get((source.id, source.version))
+        return future.result() if future is not None and future.done() and future.exception() is None else None
+
+    def functions(self, source: GraphSource) -> tuple[str, ...]:
+        """Names of the graph's functions, without opening it for good; none where it cannot be read."""
+        key = (source.id, source.version)
+        with self._lock:
+            known = self._functions.get(key)
+        if known is None:
+            known = _functions_in(source)
+            with self._lock:
+                self._functions[key] = known
+                if len(self._functions) > _MOST_LISTED:
+                    self._functions.popitem(last=False)
+        return known
+
+    def lists(self, source: GraphSource) -> bool:
+        """Whether `functions` knows the answer already."""
+        with self._lock:
+            return (source.id, source.version) in self._functions
+
+    def _open(self, source: GraphSource, future: Future[OpenGraph]) -> None:
+        try:
+            future.set_result(self._opener(source))
+        except GraphUnavailableError as error:
+            # Without its traceback, which would keep the whole file in memory.
+            future.set_exception(GraphUnavailableError(str(error)))
+        except BaseException as error:
+            future.set_exception(error)
+        with self._lock:
+            self._evict()
+
+    def _evict(self) -> None:
+        held = sum(f.result().bytes for f in self._opened.values() if f.done() and f.exception() is None)
+        for key, future in list(self._opened.items())[:-1]:
+            if len(self._opened) <= self._max_graphs and held <= self._max_bytes:
+                return
+            if future.done():
+                held -= future.result().bytes if future.exception() is None else 0
+                del self._opened[key]

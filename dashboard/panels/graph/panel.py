@@ -1,0 +1,143 @@
+"""The Graph panel: which graph is open and what it is compared with; the canvas itself lives in ``assets/``."""
+
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
+from fastapi import APIRouter
+
+from dashboard.controls import off_loop, revision_input, setting_id
+from dashboard.graphs.sources import graph_sources, has_graphs
+from dashboard.icons import icon
+from dashboard.live import Live
+from dashboard.panels.graph import routes_reading, routes_scene
+from dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
+from dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
+from dashboard.state import Setting, View
+from dashboard.traces.choices import choices
+from dashboard.traces.sources import trace_sources
+from summary.snapshot import Snapshot
+
+EXAMPLE: Final = """from summary import SummaryWriter
+
+with SummaryWriter("logs/run") as writer:
+    writer.add_graph(model, example_input)"""
+COMMAND: Final = "stepscope graph model.onnx --logdir logs"
+
+
+class GraphPanel:
+    """Operations and layers of a model, by scope, with what flows between them."""
+
+    name = "graph"
+    title = "Graph"
+    icon = "graph"
+    settings = SETTINGS
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return has_graphs(snapshot)
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        if not self.has_data(snapshot):
+            return _empty()
+        sources = graph_sources(snapshot)
+        graph = GRAPH.of(view) or first_graph(sources) or ""
+        compared = COMPARE.of(view)
+        costs = COSTS.of(view)
+        called = FUNCTION.of(view)
+        functions = [{"value": called, "label": called}] if called else []
+        traces = [{"value": "", "label": "No costs"}, *choices(trace_sources(snapshot), costs or None)]
+        return html.Div(
+            [
+                html.Div(
+                    [
+                        _select(GRAPH, graph, graph_choices(sources, graph), "Graph", "Choose a graph"),
+                        _select(FUNCTION, called, functions, "Function of the graph", "Function", disabled=not called),
+                        _select(COSTS, costs, traces, "Costs from a trace", "Costs from"),
+                        _select(
+                            COMPARE,
+                            compared,
+                            compared_choices(sources, compared),
+                            "Compare with another graph",
+                            "Compare with",
+                        ),
+                        html.Div(id="graph-tools", className="graph-tools"),
+                    ],
+                    className="graph-toolbar",
+                ),
+                html.Div(id="graph-host", className="graph-host"),
+            ],
+            className="panel graph-panel",
+        )
+
+    def register(self, app: Dash, live: Live) -> None:
+        app.clientside_callback(
+            ClientsideFunction("stepscopeGraph", "open"),
+            Output("graph-host", "data-opened"),
+            *(Input(setting_id(setting.name), "value") for setting in (GRAPH, FUNCTION, COSTS, COMPARE)),
+        )
+
+        @app.callback(
+            Output(setting_id(GRAPH.name), "data"),
+            Output(setting_id(COMPARE.name), "data"),
+            revision_input("graph"),
+            State(setting_id(GRAPH.name), "value"),
+            State(setting_id(COMPARE.name), "value"),
+            State(setting_id(GRAPH.name), "data"),
+            prevent_initial_call=True,
+        )
+        @off_loop
+        def update_choices(_revision: int | None, graph: str | None, compared: str | None, shown: list[Any]) -> Any:
+            """Lists graphs that have arrived; which one is open stays as it is."""
+            sources = graph_sources(live.snapshot())
+            current = graph_choices(sources, graph)
+            return (no_update, no_update) if current == shown else (current, compared_choices(sources, compared))
+
+    def router(self, live: Live) -> APIRouter | None:
+        routes = routes_reading.make_router(live)
+        routes.include_router(routes_scene.make_router(live))
+        return routes
+
+
+def _select(
+    setting: Setting[str],
+    value: str,
+    data: list[dict[str, Any]],
+    label: str,
+    placeholder: str,
+    *,
+    disabled: bool = False,
+) -> dmc.Select:
+    return dmc.Select(
+        id=setting_id(setting.name),
+        value=value or None,
+        data=data,
+        placeholder=placeholder,
+        searchable=True,
+        allowDeselect=False,
+        disabled=disabled,
+        nothingFoundMessage="Nothing of that name",
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+        size="xs",
+        className="graph-choice",
+        **{"aria-label": label},
+    )
+
+
+def _empty() -> html.Div:
+    return html.Div(
+        html.Div(
+            [
+                icon("graph", 28),
+                html.H1("No graphs yet"),
+                html.P("Log the graph of a model:"),
+                html.Div(html.Pre(html.Code(EXAMPLE)), className="example"),
+                html.P(
+                    "Or write that of a model file (ONNX, Keras, SavedModel, GraphDef) into a run of the log directory:"
+                ),
+                html.Div(html.Pre(html.Code(COMMAND)), className="example"),
+            ],
+            className="empty graph-empty",
+        ),
+        className="panel graph-panel",
+    )

@@ -1,0 +1,57 @@
+"""What routes about graphs share: their parameters, and how a graph and its entries are found."""
+
+from typing import Annotated, Final
+
+from fastapi import HTTPException, Query
+
+from dashboard.graphs.sources import GraphCache, GraphSource, GraphUnavailableError, OpenGraph, find_graph_source
+from dashboard.graphs.tree import Tree
+from dashboard.live import Live
+
+LONGEST: Final = 16_384
+"""Characters of a name or an id."""
+
+GraphId = Annotated[str, Query(alias="id", max_length=LONGEST, description="An id of the listing.")]
+FunctionName = Annotated[
+    str | None, Query(alias="function", max_length=LONGEST, description="A function of the graph; none for all of it.")
+]
+EntryId = Annotated[str, Query(alias="node", max_length=LONGEST, description="A node or group, by its path.")]
+
+
+class GraphRequests:
+    """Finds the graphs that requests name, and only those that the log directory has."""
+
+    def __init__(self, live: Live) -> None:
+        self._live: Final = live
+        self.cache: Final = live.shared(GraphCache)
+
+    def source(self, graph_id: str) -> GraphSource:
+        """The listed graph; `HTTPException` 404 where there is none of that id."""
+        try:
+            return find_graph_source(self._live.snapshot(), graph_id)
+        except GraphUnavailableError as error:
+            raise HTTPException(404, str(error)) from error
+
+    def opened(self, graph_id: str) -> OpenGraph:
+        """The graph, read now if need be; `HTTPException` 404 or 422 where it cannot be shown."""
+        source = self.source(graph_id)
+        try:
+            return self.cache.get(source)
+        except GraphUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+
+    def tree(self, graph_id: str, function: str | None = None) -> Tree:
+        """Its tree, or that of one of its functions; raises as `opened`, and 404 where it has no such function."""
+        opened = self.opened(graph_id)
+        try:
+            return opened.tree(function)
+        except GraphUnavailableError as error:
+            raise HTTPException(404, str(error)) from error
+
+
+def entry_of(tree: Tree, path: str) -> int:
+    """The entry with this path; `HTTPException` 404 where there is none."""
+    entry = tree.entry_of.get(path)
+    if not entry:
+        raise HTTPException(404, f"The graph has no node {path!r}; it may be of another graph or function.")
+    return entry

@@ -1,0 +1,266 @@
+"""Routes that read graphs, mounted under ``/api/graph``: lists, cards, searches, walks, costs and comparisons.
+
+Every route is a plain function: FastAPI runs it in a thread, so that opening a large graph never blocks the event loop.
+What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+"""
+
+from dataclasses import asdict
+from time import monotonic
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from dashboard.api.downloads import attachment
+from dashboard.graphs.attributes import LARGEST_WHOLE
+from dashboard.graphs.cards import card_of
+from dashboard.graphs.compare import compare
+from dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
+from dashboard.graphs.search import Match, Place, search
+from dashboard.graphs.sources import GraphSource, GraphUnavailableError, OpenGraph, graph_sources
+from dashboard.graphs.tree import Tree
+from dashboard.graphs.walks import Way, path, trace
+from dashboard.live import Live
+from dashboard.panels.graph.requests import LONGEST, EntryId, FunctionName, GraphId, GraphRequests, entry_of
+from dashboard.traces.requests import SentenceRoute, TraceRequests, json_answer
+from dashboard.traces.sources import TraceSource
+from summary.graphs.files import binary_of, text_of
+from summary.kinds.base import PayloadError
+from summary.patterns import LONGEST_PATTERN, PatternError
+from summary.snapshot import Companion
+
+MOST_RESULTS: Final = 1_000
+MOST_CHANGES: Final = 5_000
+
+LONGEST_LISTING: Final = 0.5
+"""Seconds that a listing takes to look into graphs."""
+
+Limit = Annotated[int, Query(ge=1, le=MOST_RESULTS)]
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["graph"], route_class=SentenceRoute)
+    _add_lists(router, live)
+    _add_nodes(router, live)
+    _add_walks(router, live)
+    _add_costs(router, live)
+    return router
+
+
+def _add_lists(router: APIRouter, live: Live) -> None:
+    asked = GraphRequests(live)
+
+    @router.get("/graphs")
+    def graphs(request: Request) -> Response:
+        """The graphs of the log directory, by run.
+
+        Functions are told of as many as can be read at once, and of the next when asked again; sizes and problems
+        of those that are open.
+        """
+        end = monotonic() + LONGEST_LISTING
+        rows = []
+        for source in graph_sources(live.snapshot()):
+            known = asked.cache.lists(source) or monotonic() < end
+            rows.append(_row(source, asked.cache.peek(source), asked.cache.functions(source) if known else ()))
+        return json_answer(request, rows)
+
+    @router.get("/graph")
+    def graph(request: Request, graph_id: GraphId) -> Response:
+        """One graph of the listing, opened: its functions, its size, and what is wrong with it.
+
+        One that cannot be shown is no error of the caller: the answer is then ``{"id": ..., "problem": <sentence>}``.
+        """
+        source = asked.source(graph_id)
+        try:
+            opened = asked.cache.get(source)
+            return json_answer(request, _row(source, opened, tuple(sorted(opened.model.functions))))
+        except GraphUnavailableError as error:
+            return json_answer(request, {"id": graph_id, "problem": str(error)})
+
+    @router.get("/compare")
+    def comparison(
+        request: Request,
+        ids: Annotated[list[str], Query(alias="id", min_length=2, max_length=2, description="Before, and after.")],
+        function: FunctionName = None,
+    ) -> Response:
+        """Nodes that were added, removed and changed from one graph to another, or from function to function."""
+        before, after = (asked.tree(graph_id, function) for graph_id in ids)
+        return json_answer(request, asdict(compare(before, after, MOST_CHANGES)))
+
+    @router.get("/export")
+    def export(graph_id: GraphId, format: Literal["pbtxt", "pb"] = "pbtxt") -> Response:
+        """The GraphDef as text or binary protobuf, to download."""
+        opened = asked.opened(graph_id)
+        graph_def = opened.graph_def
+        body = text_of(graph_def).encode() if format == "pbtxt" else binary_of(graph_def)
+        media_type = "text/plain; charset=utf-8" if format == "pbtxt" else "application/octet-stream"
+        return Response(
+            body, media_type=media_type, headers=attachment(f"{opened.source.run}_{opened.source.tag}", format)
+        )
+
+
+def _add_nodes(router: APIRouter, live: Live) -> None:
+    asked = GraphRequests(live)
+
+    @router.get("/node")
+    def node(request: Request, graph_id: GraphId, node_id: EntryId, function: FunctionName = None) -> Response:
+        """The card of a node or group."""
+        tree = asked.tree(graph_id, function)
+        return json_answer(request, asdict(card_of(tree, entry_of(tree, node_id))))
+
+    @router.get("/attribute")
+    def attribute(
+        request: Request,
+        graph_id: GraphId,
+        node_id: EntryId,
+        name: Annotated[str, Query(max_length=LONGEST)],
+        function: FunctionName = None,
+        limit: Annotated[int, Query(ge=1, le=LARGEST_WHOLE, description="Characters.")] = LARGEST_WHOLE,
+    ) -> Response:
+        """One attribute of a node, whole as far as it is not too long."""
+        tree = asked.tree(graph_id, function)
+        number = int(tree.node[entry_of(tree, node_id)])
+        try:
+            text, cut = tree.model.attribute_text(number, name, limit) if number >= 0 else _no_attribute(name)
+        except KeyError as error:
+            raise HTTPException(404, f"{node_id!r} has no attribute {name!r}.") from error
+        return json_answer(request, {"node": node_id, "name": name, "text": text, "truncated": cut})
+
+    @router.get("/search")
+    def found(
+        request: Request,
+        graph_id: GraphId,
+        q: Annotated[str, Query(min_length=1, max_length=LONGEST_PATTERN)],
+        match: Match = "text",
+        within: Annotated[str, Query(alias="in", max_length=64, description="name, op and attribute.")] = "name,op",
+        limit: Limit = 100,
+        function: FunctionName = None,
+    ) -> Response:
+        """Nodes and groups with a text, or a match of a regular expression, in names, operations or attributes."""
+        tree = asked.tree(graph_id, function)
+        try:
+            return json_answer(request, asdict(search(tree, q, match, _places(within), limit)))
+        except PatternError as error:
+            raise HTTPException(422, f"Parameter 'q' cannot be searched for: {error}.") from error
+
+
+def _add_walks(router: APIRouter, live: Live) -> None:
+    asked = GraphRequests(live)
+
+    @router.get("/trace")
+    def traced(
+        request: Request,
+        graph_id: GraphId,
+        node_id: EntryId,
+        way: Way = "inputs",
+        control: bool = True,
+        function: FunctionName = None,
+    ) -> Response:
+        """All that a node or group depends on, or that depends on it."""
+        tree = asked.tree(graph_id, function)
+        return json_answer(request, asdict(trace(tree, entry_of(tree, node_id), way, control=control)))
+
+    @router.get("/path")
+    def between(
+        request: Request,
+        graph_id: GraphId,
+        start: Annotated[str, Query(alias="from", max_length=LONGEST)],
+        end: Annotated[str, Query(alias="to", max_length=LONGEST)],
+        control: bool = True,
+        function: FunctionName = None,
+    ) -> Response:
+        """All nodes on ways from one to another, and a shortest way; empty if there is none."""
+        tree = asked.tree(graph_id, function)
+        return json_answer(request, asdict(path(tree, entry_of(tree, start), entry_of(tree, end), control=control)))
+
+
+def _add_costs(router: APIRouter, live: Live) -> None:
+    asked, traces = GraphRequests(live), TraceRequests(live)
+
+    @router.get("/costs")
+    def costs(
+        request: Request,
+        graph_id: GraphId,
+        trace_id: Annotated[str, Query(alias="trace", max_length=LONGEST, description="An id of the traces' list.")],
+        device: Annotated[list[str] | None, Query(max_length=1_000, description="Devices that count.")] = None,
+        function: FunctionName = None,
+    ) -> Response:
+        """Time and memory of each entry that ran, by its path, from a profiled step or a trace.
+
+        Of a group, ``ran_count`` is how many nodes inside ran.
+        """
+        tree = asked.tree(graph_id, function)
+        source = traces.source(trace_id)
+        if isinstance(source.origin, Companion):
+            found = costs_of_trace(tree, traces.opened(trace_id).trace)
+        else:
+            found = _costs_of_run_metadata(tree, source, device)
+        return json_answer(request, _costs_payload(tree, found))
+
+
+def _costs_of_run_metadata(tree: Tree, source: TraceSource, devices: list[str] | None) -> Costs:
+    assert not isinstance(source.origin, Companion)
+    try:
+        stats = source.origin.read(int(source.id.rsplit("|", 1)[1])).step_stats
+    except (OSError, IndexError, PayloadError) as error:
+        raise HTTPException(422, f"{source.label} of run {source.run!r} cannot be read: {error}.") from error
+    return costs_of_step_stats(tree, stats, devices)
+
+
+def _costs_payload(tree: Tree, costs: Costs) -> dict[str, Any]:
+    entries = np.flatnonzero(costs.calls > 0)
+    entries = entries[entries > 0]
+    columns = (costs.time_ns, costs.bytes, costs.ran, costs.calls)
+    rows = zip(entries.tolist(), *(column[entries].tolist() for column in columns), strict=True)
+    answer: dict[str, Any] = {
+        "total": {"time_ns": int(costs.time_ns[0]), "bytes": int(costs.bytes[0]), "ran_count": int(costs.ran[0])},
+        "devices": costs.devices,
+        "matched": costs.matched,
+        "unmatched": costs.unmatched,
+        "unmatched_names": costs.unmatched_names,
+        "by_op": [{"op": op, "time_ns": time, "calls": calls} for op, (time, calls) in costs.by_op.items()],
+        "costs": {
+            tree.paths[entry]: {"time_ns": time, "bytes": held, "ran": True, "ran_count": ran, "calls": calls}
+            for entry, time, held, ran, calls in rows
+        },
+    }
+    if not costs.matched:
+        answer["problem"] = (
+            f"None of the {costs.unmatched:,} executions in this trace names a node of this graph. "
+            "Choose a trace of the same model, or a graph that was profiled."
+        )
+    return answer
+
+
+def _row(source: GraphSource, opened: OpenGraph | None, functions: tuple[str, ...]) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "id": source.id,
+        "run": source.run,
+        "tag": source.tag,
+        "kind": source.kind,
+        "label": source.label,
+        "steps": source.steps,
+        "opened": opened is not None,
+        "functions": functions,
+    }
+    if opened is not None:
+        model = opened.model
+        row["total"] = {"nodes": len(model), "edges": len(model.source)}
+        row["problems"] = [asdict(problem) for problem in model.problems]
+    return row
+
+
+def _no_attribute(name: str) -> tuple[str, bool]:
+    raise KeyError(name)
+
+
+def _places(text: str) -> list[Place]:
+    places: list[Place] = []
+    for part in text.split(","):
+        match part:
+            case "name" | "op" | "attribute":
+                places.append(part)
+            case _:
+                raise HTTPException(422, f"Parameter 'in' has {part!r}; expected name, op or attribute.")
+    return places

@@ -1,0 +1,100 @@
+"""Graphs that TensorFlow, Keras and PyTorch wrote, with totals that are known of them."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from dashboard.graphs.costs import costs_of_step_stats
+from dashboard.graphs.scene import scene_of
+from dashboard.graphs.sources import GraphCache, OpenGraph, graph_sources
+from summary.logdir import Logdir
+
+PEERS = Path(__file__).parents[4] / "shared" / "peer"
+
+pytestmark = [
+    pytest.mark.peers,
+    pytest.mark.skipif(not PEERS.is_dir(), reason="the output of other tools is not there"),
+]
+
+
+def opened(folder: str) -> dict[str, OpenGraph]:
+    cache = GraphCache()
+    return {source.id: cache.get(source) for source in graph_sources(Logdir(PEERS / folder).update())}
+
+
+def test_a_graph_of_tensorflow_1() -> None:
+    found = opened("tensorflow1/logdir")
+    assert list(found) == [".|graph|__run_graph__"]
+    tree = found[".|graph|__run_graph__"].tree()
+
+    assert (len(tree.model), len(tree.model.source), tree.problems) == (229, 344, ())
+    # Three dense layers of 784, 256, 128 and 10; Adam's own variables are not trained.
+    assert tree.parameters[0] == 784 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
+    assert tree.bytes[0] == 4 * tree.parameters[0]
+    histogram = Counter(tree.op_histogram(0))
+    assert histogram.most_common(3) == [("Const", 60), ("Identity", 32), ("Assign", 22)]
+    scene = scene_of(tree, frozenset({"layer0"}))
+    assert [(n.id, n.aux) for n in scene.nodes if n.parent == "layer0"] == [
+        ("layer0/MatMul", ("layer0/w",)),
+        ("layer0/add", ("layer0/b",)),
+        ("layer0/Relu", ()),
+    ]
+    assert {n.structure for n in scene.nodes if n.id in ("layer0", "layer1")} == {
+        int(tree.structure[tree.entry_of["layer0"]])
+    }
+    assert [(e.source, e.target, e.label) for e in scene.edges][:3] == [
+        ("x", "layer0/MatMul", "float32 ?×784"),
+        ("x", "Reshape", "float32 ?×784"),
+        ("y", "SparseSoftmaxCrossEntropyWithLogits", "int64 ?"),
+    ]
+
+
+def test_costs_of_a_profiled_step_of_tensorflow_1() -> None:
+    snapshot = Logdir(PEERS / "tensorflow1/logdir").update()
+    tree = opened("tensorflow1/logdir")[".|graph|__run_graph__"].tree()
+    costs = costs_of_step_stats(tree, snapshot.runs["."].series["step4"].read(0).step_stats)
+
+    assert costs.matched + costs.unmatched == 89
+    assert all(name.startswith("_") or "/_" in name or ":" in name for name in costs.unmatched_names)
+    layer = tree.entry_of["layer0"]
+    assert costs.time_ns[layer] == sum(int(costs.time_ns[child]) for child in tree.children(layer))
+    assert 0 < costs.time_ns[layer] < costs.time_ns[0]
+
+
+def test_graphs_of_functions_and_layers_of_tensorflow_2() -> None:
+    found = opened("tensorflow2")
+    assert sorted(found) == ["eager|graph|func", "keras/train|graph|keras"]
+
+    function = found["eager|graph|func"]
+    assert (len(function.model), len(function.model.functions)) == (420, 4)
+    tree = function.tree()
+    assert len({name.partition("/")[0] for name in function.model.names}) == 108
+    assert [tree.paths[entry] for entry in tree.children(0) if tree.kinds[entry] == "series"] == ["graph_[83-88]"]
+    assert len(tree.opened.opened) >= 4
+    assert all(tree.kinds[entry] == "function" for entry in (int(tree.parent[tree.leaf_of[420]]),))
+
+    layers = found["keras/train|graph|keras"].tree()
+    assert [(n.id, n.op) for n in scene_of(layers, frozenset({"sequential"})).nodes] == [
+        ("sequential", ""),
+        ("sequential/input_layer", "InputLayer"),
+        ("sequential/conv", "Conv2D"),
+        ("sequential/flat", "Flatten"),
+        ("sequential/head", "Dense"),
+    ]
+
+
+def test_graphs_of_torch() -> None:
+    found = opened("torch")
+    assert len(found) == 4
+    for graph in found.values():
+        tree = graph.tree()
+        assert (len(tree.model), tree.problems) == (20, ())
+        scene = scene_of(tree, frozenset({"Sequential"}))
+        assert [(e.source, e.target) for e in scene.edges] == [
+            ("input", "Sequential/Conv2d[0]"),
+            ("Sequential/Conv2d[0]", "Sequential/ReLU[1]"),
+            ("Sequential/ReLU[1]", "Sequential/Flatten[2]"),
+            ("Sequential/Flatten[2]", "Sequential/Linear[3]"),
+            ("Sequential/Linear[3]", "output"),
+        ]

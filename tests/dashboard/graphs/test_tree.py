@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from dashboard.graphs.model import model_of
+from dashboard.graphs.tree import tree_of
+from summary.proto import types_pb2
+from summary.proto.graph_pb2 import GraphDef
+from tests.dashboard.graphs.build import graph, tree
+
+NET = """
+x Placeholder: | FLOAT 2,3
+a/b/one Neg: x | FLOAT 2,3
+a/two Relu: a/b/one | FLOAT 2,3
+y Neg: a/two | FLOAT 2,3
+"""
+
+
+def test_entries_are_numbered_in_preorder() -> None:
+    found = tree(NET)
+
+    assert found.paths == ("", "x", "a", "a/b", "a/b/one", "a/two", "y")
+    assert found.parent.tolist() == [-1, 0, 0, 2, 3, 2, 0]
+    assert found.end.tolist() == [7, 2, 6, 5, 5, 6, 7]
+    assert found.node.tolist() == [-1, 0, -1, -1, 1, 2, 3]
+    assert found.leaf_of.tolist() == [1, 4, 5, 6]
+    assert found.count.tolist() == [4, 1, 2, 1, 1, 1, 1]
+    assert found.kinds == ("group", "op", "group", "group", "op", "op", "op")
+    assert found.children(0) == [1, 2, 6]
+    assert found.ancestors(4) == [3, 2]
+    assert found.op_histogram(0) == {"Neg": 2, "Placeholder": 1, "Relu": 1}
+
+
+def test_values_of_nodes_are_summed_over_groups() -> None:
+    assert tree(NET).summed(np.array([1, 2, 4, 8])).tolist() == [15, 1, 6, 2, 2, 4, 8]
+
+
+def test_an_empty_graph_has_only_itself() -> None:
+    found = tree_of(model_of(GraphDef()))
+
+    assert (found.paths, found.count.tolist(), found.children(0)) == (("",), [0], [])
+
+
+def test_a_label_holds_what_lies_too_deep() -> None:
+    found = tree("/".join(["s"] * 300) + " Neg:")
+
+    assert len(found) == 258
+    assert found.labels[-1] == "/".join(["s"] * 44)
+
+
+def test_paths_are_unique_whatever_names_there_are() -> None:
+    found = tree("a Neg:\na/(a) Neg:\na/(a)/b Neg:\na/c Neg:")
+
+    assert len(set(found.paths)) == len(found.paths)
+    assert found.count[0] == 4
+
+
+def test_optimizer_steps_say_which_variables_are_trained() -> None:
+    text = """
+    w VariableV2: | FLOAT 3,4
+    mean VariableV2: | FLOAT 4
+    step ApplyGradientDescent: w lr grad
+    lr Const: | FLOAT 1
+    grad Add: | FLOAT 3,4
+    y Neg: mean w
+    """
+    assert tree(text).parameters[0] == 12
+    assert tree(text.replace("step ApplyGradientDescent: w lr grad", "")).parameters[0] == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "elements"), [("bn/gamma", 4), ("bn/moving_mean", 0), ("dense/kernel/Adam_1", 0), ("beta1_power", 0)]
+)
+def test_names_tell_what_optimizers_and_normalisations_keep(name: str, elements: int) -> None:
+    assert tree(f"{name} VariableV2: | FLOAT 4\ny Neg: {name}").parameters[0] == elements
+
+
+def test_constants_are_weights_where_there_are_no_variables() -> None:
+    text = "x Placeholder: | FLOAT 2,3\nw Const: | FLOAT 3,4\nshape Const: | INT32 2\ny MatMul: x w\nz Reshape: y shape"
+
+    assert tree(text).parameters[0] == 12
+
+
+@pytest.mark.parametrize(
+    ("line", "flops"),
+    [
+        ("y MatMul: a b | FLOAT 2,4", 2 * 2 * 4 * 3),
+        ("y aten::linear: a b | FLOAT 2,4", 2 * 2 * 4 * 3),
+        ("y aten::addmm: b a b | FLOAT 2,4", 2 * 2 * 4 * 3),
+        ("y Conv2D: image kernel | FLOAT 1,8,8,16", 2 * 8 * 8 * 16 * 3 * 3 * 4),
+        ("y DepthwiseConv2dNative: image kernel | FLOAT 1,8,8,64", 2 * 8 * 8 * 64 * 3 * 3),
+        ("y Relu: a | FLOAT 2,3", 6),
+        ("y MatMul: a b | FLOAT -1,4", None),
+        ("y Unheard: a | FLOAT 2,3", None),
+    ],
+)
+def test_flops_are_told_where_shapes_are_known(line: str, flops: int | None) -> None:
+    inputs = "a In: | FLOAT 2,3\nb In: | FLOAT 3,4\nimage In: | FLOAT 1,8,8,4\nkernel In: | FLOAT 3,3,4,16\n"
+    found = float(tree(inputs + line).flops[0])
+
+    assert (None if np.isnan(found) else found) == flops
+
+
+def test_resource_variables_hold_what_their_handle_stands_for() -> None:
+    graph_def = graph("v VarHandleOp:\nr ReadVariableOp: v\ny Neg: r")
+    graph_def.node[0].attr["dtype"].type = types_pb2.DT_HALF
+    for size in (5, 6):
+        graph_def.node[0].attr["shape"].shape.dim.add(size=size)
+    found = tree_of(model_of(graph_def))
+
+    assert (found.parameters[0], found.bytes[0]) == (30, 60)
+    assert found.parameters[found.entry_of["y"]] == 30
+
+
+def test_shapes_beyond_any_memory_are_survived() -> None:
+    found = tree(
+        "w VariableV2: | FLOAT 4611686018427387904,4611686018427387904\ny MatMul: w w | FLOAT 9223372036854775807"
+    )
+
+    assert found.parameters[0] == 1 << 45
+    assert found.flops[0] > 1e30
