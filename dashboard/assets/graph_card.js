@@ -164,7 +164,7 @@
         list.replaceChildren(...shown);
       };
       fill(MOST_LINKS);
-      const left = (card[title === "Inputs" ? "input_count" : "output_count"] ?? rows.length) - rows.length;
+      const left = (card[title === "Inputs" ? "inputs_total" : "outputs_total"] ?? rows.length) - rows.length;
       if (left > 0) return graph.parts.section(`${title} (${graph.format.integer(rows.length + left)})`, list, make("p", { className: "graph-none" }, `The first ${rows.length} are listed.`));
       return graph.parts.section(`${title} (${graph.format.integer(rows.length)})`, list);
     }
@@ -173,7 +173,7 @@
     tensor(row) {
       const { make } = root.elements;
       const name = row.node;
-      const slot = row.output > 0 ? `:${row.output}` : "";
+      const slot = row.slot > 0 ? `:${row.slot}` : "";
       const mark = row.control ? make("span", { className: "graph-tag" }, "control") : row.reference ? make("span", { className: "graph-tag" }, "reference") : "";
       return make("li", {}, this.link(`${name}${slot}`, () => this.panel.goTo(name, row.expand)), mark, make("span", { className: "graph-shape" }, row.label));
     }
@@ -183,19 +183,19 @@
       const { make } = root.elements;
       const list = card.members ?? [];
       if (!list.length) return null;
-      const total = card.member_count ?? list.length;
+      const total = card.members_total ?? list.length;
       const rows = list.slice(0, 200).map((/** @type {any} */ row) => {
         return make("li", {}, this.link(row.label, () => this.panel.goTo(row.id, [...(card.expand ?? []), card.id]), row.id), make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? graph.format.counted(row.count, "node") : "")));
       });
       if (total > rows.length) rows.push(make("li", { className: "graph-none" }, `and ${graph.format.integer(total - rows.length)} more`));
-      const ops = Object.entries(card.ops ?? {}).map(([op, count]) => `${op} × ${graph.format.integer(/** @type {number} */ (count))}`);
+      const ops = (card.ops ?? []).map((/** @type {{op: string, count: number}} */ row) => `${row.op} × ${graph.format.integer(row.count)}`);
       return graph.parts.section(`Inside (${graph.format.integer(total)})`, ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "", make("ul", { className: "graph-links" }, ...rows));
     }
 
     /** @param {any} card */
     folded(card) {
       const { make } = root.elements;
-      const ids = card.folded ?? [];
+      const ids = card.aux ?? [];
       if (!ids.length) return null;
       const rows = ids.map((/** @type {string} */ id) => make("li", {}, this.link(graph.format.last(id), () => this.show(id), id), this.link("show", () => this.panel.bringBack(id), "Show it as a node of its own")));
       return graph.parts.section(`Folded into it (${ids.length})`, make("ul", { className: "graph-links" }, ...rows));

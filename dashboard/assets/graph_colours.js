@@ -39,7 +39,9 @@
         this.alike.set(node.structure, (this.alike.get(node.structure) ?? 0) + 1);
       }
       if (this.mode !== "device" && this.mode !== "xla") this.places = new Map();
-      const names = this.mode === "structure" ? shown.filter((/** @type {any} */ node) => graph.canExpand(node)).map((/** @type {any} */ node) => node.structure) : this.mode === "device" || this.mode === "xla" ? shown.map((/** @type {any} */ node) => node[this.mode]) : [];
+      const groups = scene ? scene.nodes.filter(graph.canExpand) : [];
+      for (const node of groups) if (node.expanded) this.alike.set(node.structure, (this.alike.get(node.structure) ?? 0) + 1);
+      const names = this.mode === "structure" ? groups.map((/** @type {any} */ node) => node.structure) : this.mode === "device" || this.mode === "xla" ? shown.map((/** @type {any} */ node) => node[this.mode]) : [];
       for (const name of names) if (name !== "" && !this.places.has(name) && (this.mode !== "structure" || (this.alike.get(name) ?? 0) > 1)) this.places.set(name, this.places.size);
     }
 
@@ -59,7 +61,7 @@
 
     /** @param {any} node @param {any} theme @returns {Paint} */
     of(node, theme) {
-      const stripe = node.kind === "group" ? null : theme.stripe(node.hue);
+      const stripe = !node.op ? null : theme.stripe(node.hue);
       const ran = !this.costs || this.costs.get(node.id)?.ran;
       if (this.hot) {
         const amount = this.amount(node);
@@ -103,7 +105,7 @@
         const none = this.mode === "time" || this.mode === "memory" ? (this.costs ? "did not run" : "choose costs above") : "none, or not known";
         entries = [make("span", { className: "graph-legend-entry" }, "0", ramp, this.words(this.most)), swatch(theme.grey, none)];
       } else if (this.mode === "op") {
-        const there = new Set(shown.filter((/** @type {any} */ node) => node.kind !== "group").map((/** @type {any} */ node) => node.category));
+        const there = new Set(shown.filter((/** @type {any} */ node) => node.op).map((/** @type {any} */ node) => node.category));
         entries = graph.theme.CATEGORIES.filter(([key]) => there.has(key)).map(([, title, hue]) => swatch(theme.stripe(hue), title));
       } else if (this.mode === "structure") {
         entries = [make("span", { className: "graph-legend-entry" }, this.places.size ? "Scopes of one colour are built alike" : "No two visible scopes are built alike")];

@@ -85,6 +85,13 @@
     context.roundRect(x, y, w, h, RADIUS + 3);
     context.fillStyle = theme.containers[node.depth % theme.containers.length];
     context.fill();
+    const tint = ink.colours.mode === "structure" ? ink.colours.of(node, theme).fill : null;
+    if (tint) {
+      context.globalAlpha *= 0.3;
+      context.fillStyle = tint;
+      context.fill();
+      context.globalAlpha = node.fresh ? ink.progress : 1;
+    }
     outline(ink, node, RADIUS + 3, theme.border);
   }
 
@@ -106,10 +113,13 @@
     const used = name ? measure(context, name) : 0;
     context.font = light;
     const cost = ink.colours.costText(node);
-    const rest = fit(context, `${graph.format.integer(node.count)}${cost ? ` · ${cost}` : ""}`, room - used - letter);
+    const count = graph.format.integer(node.count);
+    const whole = cost ? `${count} · ${cost}` : count;
+    // Half a number would be a wrong one.
+    const rest = [whole, cost || count, count].find((text) => measure(context, text) <= room - used - letter * 0.4) ?? "";
     // Edges that pass are not seen through the letters.
     context.fillStyle = theme.containers[node.depth % theme.containers.length];
-    context.fillRect(x + letter * 0.5, middle - letter * 0.7, letter * 1.5 + used + (rest ? measure(context, rest) + letter * 0.7 : 0), letter * 1.4);
+    if (ink.colours.mode !== "structure") context.fillRect(x + letter * 0.5, middle - letter * 0.7, letter * 1.5 + used + (rest ? measure(context, rest) + letter * 0.7 : 0), letter * 1.4);
     context.fillStyle = theme.dimmed;
     context.fillText(rest, x + letter * 1.8 + used + letter * 0.7, middle);
     context.font = bold;
@@ -269,9 +279,10 @@
       context.globalAlpha = alpha;
       const expandable = graph.canExpand(node);
       const start = x + STRIPE + 7 + (expandable ? 9 : 0) + (node.kind === "function" ? 10 : 0);
-      const count = expandable && node.count > 1 ? graph.format.amount(node.count) : "";
-      const tail = count ? count.length * 6 + 8 : 6;
-      const text = fit(context, node.label, x + w - tail - start);
+      let count = expandable && node.count > 1 ? graph.format.amount(node.count) : "";
+      const text = fit(context, node.label, x + w - 6 - start);
+      // The name comes first: a count that it leaves no room for is not written.
+      if (text && root.timeline.text.measure(context, text) > x + w - start - count.length * 6 - 8) count = "";
       const twoLines = h >= 33;
       const below = twoLines ? [expandable || node.label === node.op ? "" : node.op, ink.colours.costText(node)].filter(Boolean).join(" · ") : "";
       const line = below ? y + h / 2 - 6 : y + h / 2 + 0.5;

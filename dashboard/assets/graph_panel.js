@@ -45,6 +45,7 @@
       this.traced = new Set();
       this.tracedIds = /** @type {string[]} */ ([]);
       this.tracedWhat = "";
+      this.tracedWhole = "";
       this.matchIds = /** @type {string[]} */ ([]);
       this.matchCount = /** @type {number | null} */ (null);
       this.matched = new Set();
@@ -85,6 +86,9 @@
       this.input = graph.input.attach(this, this.canvas);
       this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
       /** @type {ResizeObserver} */ (this.observers[0]).observe(this.stage);
+      // The selectors above may take another row.
+      this.rows = new ResizeObserver(() => this.fillHeight());
+      if (tools.parentElement) this.rows.observe(tools.parentElement);
       /** @type {MutationObserver} */ (this.observers[1]).observe(document.documentElement, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
       this.onWindow = () => this.fillHeight();
       window.addEventListener("resize", this.onWindow);
@@ -103,7 +107,7 @@
       this.abort?.abort();
       this.input.close();
       window.removeEventListener("resize", this.onWindow);
-      for (const observer of this.observers) observer.disconnect();
+      for (const observer of [...this.observers, this.rows]) observer.disconnect();
     }
 
     // ---- what is open
@@ -224,9 +228,9 @@
       if (state.costs) {
         try {
           const answer = await this.api.get("costs", { id: state.id, function: state.function, trace: state.costs });
-          const { id, time_ns, bytes, ran } = answer.entries;
-          this.colours.costs = new Map(id.map((/** @type {string} */ one, /** @type {number} */ at) => [one, { time_ns: time_ns[at], bytes: bytes[at], ran: ran[at] > 0 }]));
-          if (!id.length) this.notify("Nothing that this trace recorded is a node of this graph. Choose a trace of the same program.", "info");
+          // What is not among them did not run.
+          this.colours.costs = new Map(Object.entries(answer.costs));
+          if (answer.problem) this.notify(answer.problem);
           if (!this.colours.hot) this.setColour("time");
         } catch (error) {
           this.notify(error.message);

@@ -27,7 +27,7 @@
         aside.setAttribute("aria-haspopup", "dialog");
         made.push(aside);
       }
-      if (panel.tracedWhat) made.push(make("span", { className: "graph-chip" }, panel.tracedWhat, parts.button("✕", "End it (Esc)", () => panel.endTrace(), "plain small")));
+      if (panel.tracedWhat) made.push(make("span", { className: "graph-chip", title: panel.tracedWhat }, make("span", {}, panel.tracedWhat), parts.button("✕", "End it (Esc)", () => panel.endTrace(), "plain small")));
       const { answer } = panel.comparison;
       if (answer) {
         const differs = parts.button("", "What differs, as a list", () => this.changes(differs), "small");
@@ -47,7 +47,7 @@
     /** @param {any} answer of the route `compare` */
     counts(answer) {
       const { make } = root.elements;
-      const count = (/** @type {string} */ name) => answer[`${name}_count`];
+      const count = (/** @type {string} */ name) => answer[`${name}_total`] ?? answer[`${name}_count`];
       if (!count("added") && !count("removed") && !count("changed")) return ["No differences"];
       return ["added", "removed", "changed"].map((name) => make("span", { className: `graph-count ${name}` }, `${graph.format.integer(count(name))} ${name}`));
     }
@@ -98,7 +98,7 @@
       const idOf = (/** @type {any} */ row) => (typeof row === "string" ? row : row.node ?? row.id);
       const part = (/** @type {string} */ title, /** @type {string} */ name, /** @type {any[]} */ rows, /** @type {(row: any) => Node} */ one) => {
         if (!rows.length) return [];
-        const total = Math.max(answer[`${name}_count`], rows.length);
+        const total = Math.max(answer[`${name}_total`] ?? answer[`${name}_count`], rows.length);
         const more = total > rows.length ? [make("li", { className: "graph-none" }, `and ${graph.format.integer(total - rows.length)} more`)] : [];
         return [make("h3", { className: `graph-count ${name}` }, `${title} (${graph.format.integer(total)})`), make("ul", { className: "graph-links" }, ...rows.slice(0, 500).map(one), ...more)];
       };

@@ -112,7 +112,7 @@
       if (!id) return this.notify("Select a node first.", "info");
       try {
         const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
-        this.light([id, ...answer.nodes, ...answer.groups], `${way === "inputs" ? "Inputs" : "Outputs"} of ${graph.format.last(id)}: ${graph.format.counted(answer.count, "node")}`);
+        this.light([id, ...answer.nodes, ...answer.groups], `${way === "inputs" ? "Inputs" : "Outputs"} of ${graph.format.last(id)}: ${graph.format.counted(answer.total, "node")}${answer.truncated ? ", not all of them lit" : ""}`, id);
       } catch (error) {
         this.notify(error.message);
       }
@@ -128,15 +128,16 @@
         if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
         if (!answer.nodes.length) return this.notify(`No path leads from ${graph.format.last(from)} to ${graph.format.last(to)}, nor back.`, "info");
         const steps = Math.max(answer.shortest.length - 1, 0);
-        this.light([from, to, ...answer.nodes, ...answer.groups], `Between ${graph.format.last(from)} and ${graph.format.last(to)}: ${graph.format.counted(answer.count, "node")}, ${graph.format.counted(steps, "edge")} at least`);
+        this.light([from, to, ...answer.nodes, ...answer.groups], `Between ${graph.format.last(from)} and ${graph.format.last(to)}: ${graph.format.counted(answer.total, "node")}, ${graph.format.counted(steps, "edge")} at least`);
       } catch (error) {
         this.notify(error.message);
       }
     },
 
-    /** @this {any} @param {string[]} ids @param {string} what */
-    light(ids, what) {
+    /** @this {any} @param {string[]} ids @param {string} what @param {string} [whole] a node that is lit with all inside */
+    light(ids, what, whole = "") {
       this.tracedIds = ids;
+      this.tracedWhole = whole;
       this.tracedWhat = what;
       this.relight();
       this.strip.draw();
@@ -164,6 +165,13 @@
         return found;
       };
       this.traced = visible(this.tracedIds);
+      const inside = (/** @type {any} */ node) => {
+        for (const child of node?.children ?? []) {
+          this.traced.add(child.id);
+          inside(child);
+        }
+      };
+      inside(this.tracedWhole && this.scene?.byId.get(this.tracedWhole));
       const found = visible(this.matchIds);
       // A scope that is open shows its matches itself.
       this.matched = new Set([...found].filter((id) => !this.scene.byId.get(id).expanded));

@@ -119,6 +119,7 @@
 
   /** @param {HTMLElement} host @param {any} theme @param {{ramp?: [string, string], entries?: [string, string][]}} legend */
   function showLegend(host, theme, legend) {
+    // Over the lanes, but not over the hand.
     const { element } = timeline.details;
     const key = JSON.stringify([legend, theme.dark]);
     if (host.dataset.key === key) return;

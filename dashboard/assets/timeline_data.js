@@ -144,6 +144,11 @@
       return [this.offset, this.offset + this.summary.end];
     }
 
+    /** Where what the program did lies on the screen's time, without the profiler's own notes. */
+    get work() {
+      return this.summary.work.map((/** @type {number} */ time) => time + this.offset);
+    }
+
     /** A range of the screen's time in the trace's own. @param {{start: number, end: number}} range */
     own(range) {
       return { start: range.start - this.offset, end: range.end - this.offset };

@@ -41,6 +41,7 @@
       overlays: { critical: panel.overlays.critical, idle: panel.overlays.idle },
       gaps: sum((source) => source.stretches.idle.answer?.lane.length ?? 0),
       path: sum((source) => source.stretches.critical.answer?.lane.length ?? 0),
+      differences: panel.colours.verdicts?.size ?? 0,
       collectives: panel.together.collectives?.rows.length ?? 0,
       selection: slice && { index: slice.index, name: slice.name, start: slice.start, duration: slice.duration, source: slice.source.place, related: Boolean(slice.relations) },
       hover: panel.hover && { index: panel.hover.index, name: panel.hover.name },

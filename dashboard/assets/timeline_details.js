@@ -70,7 +70,7 @@
     if (value === null || value === undefined) return "–";
     if (typeof value === "object") return JSON.stringify(value).replace(/,/g, ", ");
     if (typeof value === "number") {
-      if (BYTES.test(key)) return value < 1024 ? `${value} B` : `${timeline.format.bytes(value)} (${timeline.format.integer(value)} B)`;
+      if (BYTES.test(key)) return value < 1000 ? `${value} B` : `${timeline.format.bytes(value)} (${timeline.format.integer(value)} B)`;
       return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)));
     }
     return String(value);

@@ -51,9 +51,10 @@
       context.fillRect(left, Math.round(y + band.height) - 1, width - left, 1);
       if (band.type === "counter") counter(scene, band, y);
     }
+    timeline.overlays.under(scene, pinned);
     context.imageSmoothingEnabled = false;
     for (const row of rows) paintRow(scene, row);
-    timeline.overlays.draw(scene, pinned);
+    timeline.overlays.over(scene, pinned);
     if (!pinned) {
       scene.together.draw(scene);
       timeline.flows.draw(scene);
@@ -93,7 +94,8 @@
    * @param {{range: {start: number, end: number}, window: any, row: any, y: number, height: number, nsPerPixel: number, colourOf: (i: number) => string}} what
    */
   function rowOf(scene, { range, window, row, y, height, nsPerPixel, colourOf }) {
-    const { left, width, matches, raster, ratio } = scene;
+    const { left, width, raster, ratio } = scene;
+    const matching = scene.matches?.names ?? null;
     const { starts, durations, name, count } = window;
     const bucketPixels = window.bucket / nsPerPixel;
     let merged = 0;
@@ -121,7 +123,7 @@
       }
       const next = i + 1 < row.to ? left + (starts[i + 1] - range.start) / nsPerPixel : Infinity;
       slices += 1;
-      const dim = matches !== null && !matches.names.has(window.names[name[i]]);
+      const dim = matching !== null && !matching.has(window.names[name[i]]);
       const w = Math.max(Math.min(x1, next) - x0, durations[i] === 0 ? 1.5 : 0.8);
       if (w >= NARROW || !raster) {
         wide.push([i, x0, w, dim]);
@@ -131,7 +133,7 @@
       const from = Math.floor((x0 - left) * ratio);
       const to = Math.max(Math.round((x0 + w - left) * ratio), from + 1);
       raster.fill(line, from, to, raster.pixel(colourOf(i), dim ? DIM : 1));
-      if (matches !== null && !dim) {
+      if (matching !== null && !dim) {
         if (marks < 0) marks = raster.line();
         raster.fill(marks, from, to, raster.pixel(scene.theme.match, 1));
       }
@@ -141,7 +143,8 @@
 
   /** @param {Scene} scene @param {any} row made by `rowOf`, or a stretch that is still on its way */
   function paintRow(scene, { window, y, height, colourOf, line, marks, wide, waiting }) {
-    const { context, theme, left, width, matches, raster } = scene;
+    const { context, theme, left, width, raster } = scene;
+    const matching = scene.matches?.names ?? null;
     if (waiting) {
       const x0 = Math.max(timeline.geometry.xOf(scene, waiting[0]), left);
       const x1 = Math.min(timeline.geometry.xOf(scene, waiting[1]), width);
@@ -163,7 +166,7 @@
       if (single && height > 8 && w > ROUNDED) rounded(context, x, y, room, height);
       else context.fillRect(x, y, room, height);
       if (dim) context.globalAlpha = 1;
-      else if (matches !== null) {
+      else if (matching !== null) {
         context.fillStyle = colour = theme.match;
         context.fillRect(x, y + height - 2, Math.max(room, 1.5), 2);
       }
@@ -176,7 +179,8 @@
     /** @type {Scene} */ scene, /** @type {any} */ window, /** @type {[number, number, number][]} */ texts,
     /** @type {number} */ y, /** @type {number} */ height,
   ) {
-    const { context, theme, left, matches } = scene;
+    const { context, theme, left } = scene;
+    const matching = scene.matches?.names ?? null;
     context.font = `500 ${TEXT_FONT}px ${theme.font}`;
     context.textBaseline = "middle";
     context.fillStyle = theme.sliceText;
@@ -187,7 +191,7 @@
       const name = window.names[window.name[i]];
       const text = timeline.text.fit(context, timeline.text.shortName(name), room);
       if (!text) continue;
-      if (matches !== null && !matches.names.has(name)) context.globalAlpha = 0.35;
+      if (matching !== null && !matching.has(name)) context.globalAlpha = 0.35;
       const long = window.durations[i] && room > timeline.text.measure(context, text) + 56;
       context.fillText(text, from + 5, y + height / 2 + 0.5);
       if (long) {

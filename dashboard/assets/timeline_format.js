@@ -6,6 +6,8 @@
 
   /** @type {[number, string][]} */
   const UNITS = [
+    [86_400e9, "d"],
+    [3600e9, "h"],
     [1e9, "s"],
     [1e6, "ms"],
     [1e3, "µs"],
@@ -43,11 +45,11 @@
 
   /** @param {number} bytes */
   function bytes(bytes) {
-    const names = ["B", "KiB", "MiB", "GiB", "TiB"];
+    const names = ["B", "kB", "MB", "GB", "TB"];
     let level = 0;
     let value = bytes;
-    while (Math.abs(value) >= 1024 && level < names.length - 1) {
-      value /= 1024;
+    while (Math.abs(value) >= 1000 && level < names.length - 1) {
+      value /= 1000;
       level += 1;
     }
     return level === 0 ? `${integer(value)} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${names[level]}`;
@@ -62,7 +64,7 @@
 
   /** A counter's value: bytes as people read them. @param {string} name @param {number} value */
   function quantity(name, value) {
-    return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) && Math.abs(value) >= 1024 ? bytes(value) : compact(value);
+    return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) && Math.abs(value) >= 1000 ? bytes(value) : compact(value);
   }
 
   /**

@@ -7,29 +7,48 @@
   const KEY = "stepscope.timeline.lanes";
   /** Lanes of other traces are remembered too, but not without end. */
   const MOST_REMEMBERED = 2000;
+  const MOST_PROGRAMS = 40;
   const DEEP = 24;
 
   class Lanes {
     constructor() {
-      const stored = remembered();
-      /** Keys of groups and lanes, folded or not against what they are at first. @type {Map<string, boolean>} */
-      this.folds = new Map(stored.folds || []);
-      /** Keys in the order in which they were pinned. @type {string[]} */
-      this.pins = stored.pins || [];
-      /** @type {Set<string>} */
-      this.hidden = new Set(stored.hidden || []);
-      /** Keys of siblings in the order that the user gave them. @type {string[]} */
-      this.order = stored.order || [];
+      this.program = "";
       this.filter = "";
       /** Lanes so deep that they would fill the screen alone start folded where not all fits. */
       this.foldDeep = false;
+      /** Whether the filter is no regular expression, and taken as text. */
+      this.wrong = false;
       /** @type {(text: string) => boolean} */
       this.matches = () => true;
+      this.take({});
+    }
+
+    /** What was made of the lanes of the same program's last trace. @param {any} summary answer of the route `trace` */
+    remember(summary) {
+      const hosts = summary.groups.filter((/** @type {any} */ group) => group.kind === "host").map((/** @type {any} */ group) => stable(group.title));
+      this.program = hosts.join("|") || summary.label;
+      this.take(remembered()[this.program] || {});
+    }
+
+    /** @param {any} stored */
+    take(stored) {
+      const texts = (/** @type {any} */ list) => (Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : []);
+      const folds = Array.isArray(stored.folds) ? stored.folds.filter((/** @type {any} */ fold) => Array.isArray(fold) && typeof fold[0] === "string") : [];
+      /** Keys of groups and lanes, folded or not against what they are at first. @type {Map<string, boolean>} */
+      this.folds = new Map(folds);
+      /** Keys in the order in which they were pinned. @type {string[]} */
+      this.pins = texts(stored.pins);
+      /** @type {Set<string>} */
+      this.hidden = new Set(texts(stored.hidden));
+      /** Keys of siblings in the order that the user gave them. @type {string[]} */
+      this.order = texts(stored.order);
     }
 
     keep() {
       const last = (/** @type {any[]} */ list) => list.slice(-MOST_REMEMBERED);
-      root.storage.set(KEY, JSON.stringify({ folds: last([...this.folds]), pins: last(this.pins), hidden: last([...this.hidden]), order: last(this.order) }));
+      const { [this.program]: _before, ...others } = remembered();
+      const mine = { folds: last([...this.folds]), pins: last(this.pins), hidden: last([...this.hidden]), order: last(this.order) };
+      root.storage.set(KEY, JSON.stringify(Object.fromEntries([...Object.entries(others), [this.program, mine]].slice(-MOST_PROGRAMS))));
     }
 
     /** @param {any} band */
@@ -90,8 +109,10 @@
       const plain = text.toLowerCase();
       try {
         const pattern = new RegExp(text, "i");
+        this.wrong = false;
         this.matches = (full) => pattern.test(full);
       } catch {
+        this.wrong = true;
         this.matches = (full) => full.toLowerCase().includes(plain);
       }
     }
@@ -134,12 +155,14 @@
     }
   }
 
+  /** The like lane of another recording has other identifiers. @param {string} text */
+  const stable = (text) => text.replace(/\(process \d+\)/, "").replace(/-?\d{4,}/g, "#").trim();
+
+  /** Choices by program. @returns {Record<string, any>} */
   function remembered() {
     try {
       const stored = JSON.parse(root.storage.get(KEY) || "{}");
-      const texts = (/** @type {any} */ list) => (Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : []);
-      const folds = Array.isArray(stored.folds) ? stored.folds.filter((/** @type {any} */ fold) => Array.isArray(fold) && typeof fold[0] === "string") : [];
-      return { folds, pins: texts(stored.pins), hidden: texts(stored.hidden), order: texts(stored.order) };
+      return stored && typeof stored === "object" && !Array.isArray(stored) ? stored : {};
     } catch {
       return {};
     }
@@ -179,6 +202,7 @@
     root.popover.menu(panel.canvas, band.full, entries.filter((entry) => entry !== null), { left: at.x, top: at.y, bottom: at.y });
   }
 
+  timeline.stable = stable;
   timeline.Lanes = Lanes;
   timeline.laneMenu = menu;
 })();

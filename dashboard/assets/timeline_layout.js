@@ -43,16 +43,13 @@
    * @property {Map<string, Band>} ofLane the band of each lane, by `place of the source/lane`
    */
 
-  /** The like lane of another recording has other identifiers. */
-  const stable = (/** @type {string} */ text) => text.replace(/\(process \d+\)/, "").replace(/-?\d{4,}/g, "#").trim();
-
   /** Entries of each group, as bands without a place. @param {any} source @returns {{band: any, entries: any[]}[]} */
   function groupsOf(source) {
     const { summary } = source;
     return summary.groups.map((/** @type {any} */ group) => {
       /** @type {Map<string, number>} */
       const seen = new Map();
-      const parent = `g:${stable(group.title)}`;
+      const parent = `g:${timeline.stable(group.title)}`;
       const keyed = (/** @type {string} */ key) => {
         const times = seen.get(key) || 0;
         seen.set(key, times + 1);
@@ -62,13 +59,13 @@
         ...group.lanes.map((/** @type {number} */ index) => {
           const lane = summary.lanes[index];
           const label = summary.lane_labels[index];
-          return { type: "lane", key: keyed(`${parent}/l:${stable(label)}`), parent, label, full: `${group.short} · ${label}`, kind: lane.kind,
+          return { type: "lane", key: keyed(`${parent}/l:${timeline.stable(label)}`), parent, label, full: `${group.short} · ${label}`, kind: lane.kind,
             title: `${lane.process} › ${lane.name} (process ${lane.pid}, thread ${lane.tid})`, lane: index, counter: -1, depths: lane.depths, foldable: lane.depths > 1 };
         }),
         ...group.counters.map((/** @type {number} */ index) => {
           const counter = summary.counters[index];
           const label = summary.counter_labels[index];
-          return { type: "counter", key: keyed(`${parent}/c:${stable(label)}`), parent, label, full: label, kind: "counter",
+          return { type: "counter", key: keyed(`${parent}/c:${timeline.stable(label)}`), parent, label, full: label, kind: "counter",
             title: `${counter.process} › ${counter.name} › ${counter.series}`, lane: -1, counter: index, depths: 0, foldable: false };
         }),
       ];
@@ -108,7 +105,7 @@
     for (const { source, groups } of all) {
       if (sources.length > 1) {
         const label = `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`;
-        const trace = { type: "trace", key: `t:${source.place}`, parent: "", label, full: label, title: source.summary.id, kind: "trace", lane: -1, counter: -1, depths: 0, foldable: true };
+        const trace = { type: "trace", key: `t:${source.place}`, parent: "", label, full: label, title: `Run ${source.summary.run}`, kind: "trace", lane: -1, counter: -1, depths: 0, foldable: true };
         if (place(trace, source, false).folded) continue;
       }
       for (const { band, entries } of groups) {

@@ -4,8 +4,13 @@
   const root = (window.stepscope = window.stepscope || {});
   const timeline = (root.timeline = root.timeline || {});
 
-  /** One line that says what of the trace is not shown as stored; null when it is whole. @param {any} summary */
-  function strip(summary) {
+  const ARROW = /^flow|arrow/;
+
+  /**
+   * One line that says what of a trace is not shown as stored; null when it is whole.
+   * @param {any} source @param {boolean} several whether other traces are shown too
+   */
+  function strip({ summary }, several) {
     const { element, button } = timeline.details;
     const { integer } = timeline.format;
     const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
@@ -13,15 +18,18 @@
     const parts = [...summary.notes];
     if (summary.steps_total > summary.steps.length) parts.push(`the ruler shows ${summary.steps.length} of ${summary.steps_total} steps`);
     if (!total && !parts.length) return null;
-    const text = total
-      ? `${integer(total)} event${total === 1 ? "" : "s"} could not be shown as stored: ${counted.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")}`
-      : "";
-    const all = [text, ...parts].filter(Boolean).join(" · ");
+    const arrows = counted.filter(([why]) => ARROW.test(why)).reduce((sum, [, n]) => sum + n, 0);
+    const rest = counted.filter(([why]) => !ARROW.test(why));
+    const texts = [
+      arrows ? `${integer(arrows)} arrow${arrows === 1 ? " has" : "s have"} only one end` : "",
+      total > arrows ? `${integer(total - arrows)} event${total - arrows === 1 ? "" : "s"} could not be shown as stored: ${rest.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")}` : "",
+    ];
+    const all = `${several ? `${summary.label}: ` : ""}${[...texts, ...parts].filter(Boolean).join(" · ")}`;
     const line = element("span", "timeline-losses-text", all);
     line.title = all;
     const more = button("What are they?", "What each of them means, with an example", () => root.popover.show(more, "Not shown as stored", table(summary, counted), { className: "timeline-losses-box" }), "plain");
     const close = button("✕", "Hide this line", () => box.remove(), "plain");
-    const box = element("div", "timeline-losses", element("span", "timeline-losses-mark", "!"), line, counted.length ? more : null, close);
+    const box = element("div", `timeline-losses ${rest.length || parts.length ? "" : "quiet"}`, element("span", "timeline-losses-mark", "!"), line, counted.length ? more : null, close);
     return box;
   }
 

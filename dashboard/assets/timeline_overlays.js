@@ -28,6 +28,38 @@
       if (!on) for (const source of sources) source.stretches[which].drop();
     }
 
+    /**
+     * What the overlays' colours mean, with what is in view of each.
+     * @param {any} theme @param {any[]} sources @returns {[string, string][]}
+     */
+    legend(theme, sources) {
+      /** @type {[string, string][]} */
+      const entries = [];
+      const sums = (/** @type {"critical" | "idle"} */ which) => {
+        /** @type {Map<string, number>} */
+        const found = new Map();
+        for (const source of sources) {
+          for (const [name, { ns }] of Object.entries(source.stretches[which].answer?.totals || {})) found.set(name, (found.get(name) || 0) + ns);
+        }
+        return [...found].sort((a, b) => b[1] - a[1]);
+      };
+      const told = (/** @type {[string, number]} */ [name, ns]) => `${timeline.causeWords(name)} ${timeline.format.duration(ns, 3)}`;
+      if (this.idle) for (const sum of sums("idle")) entries.push([theme.causes[timeline.causeKey(sum[0])], `idle: ${told(sum)}`]);
+      if (this.critical) {
+        const bounds = sums("critical").slice(0, 3).map(told).join(", ");
+        if (bounds) entries.push([theme.critical, `critical path: ${bounds}`]);
+      }
+      return entries;
+    }
+
+    /** Why an overlay that is on shows nothing; empty where it does, or is still on its way. @param {any[]} sources @returns {string} */
+    nothing(sources) {
+      const empty = (/** @type {"critical" | "idle"} */ which) => sources.every((source) => source.stretches[which].answer && !Object.keys(source.stretches[which].answer.totals).length);
+      if (this.idle && empty("idle")) return "Nothing ran on a device in what is visible, so no stream was idle.";
+      if (this.critical && empty("critical")) return "No critical path is known here: it is made of operators, launches and kernels.";
+      return "";
+    }
+
     /** What is found on an idle gap, for the box beside the mouse. @param {any} source @param {number} lane @param {number} time of the trace */
     gapAt(source, lane, time) {
       const { answer } = source.stretches.idle;
@@ -37,11 +69,19 @@
     }
   }
 
-  /** @param {Scene} scene @param {boolean} pinned */
-  function draw(scene, pinned) {
+  /** What lies under the slices. @param {Scene} scene @param {boolean} pinned */
+  function under(scene, pinned) {
     for (const source of scene.sources) {
-      if (scene.overlays.idle && source.stretches.idle.answer) gaps(scene, source, source.stretches.idle.answer, pinned);
-      if (scene.overlays.critical && source.stretches.critical.answer) path(scene, source, source.stretches.critical.answer, pinned);
+      const { answer } = source.stretches.idle;
+      if (scene.overlays.idle && answer) gaps(scene, source, answer, pinned);
+    }
+  }
+
+  /** What lies over them. @param {Scene} scene @param {boolean} pinned */
+  function over(scene, pinned) {
+    for (const source of scene.sources) {
+      const { answer } = source.stretches.critical;
+      if (scene.overlays.critical && answer) path(scene, source, answer, pinned);
     }
   }
 
@@ -102,5 +142,5 @@
   /** A cause as the theme knows it. @param {string} cause */
   timeline.causeKey = (cause) => (/host/.test(cause) ? "host" : /kernel/.test(cause) ? "kernel" : "other");
   timeline.Overlays = Overlays;
-  timeline.overlays = { draw };
+  timeline.overlays = { under, over };
 })();

@@ -36,7 +36,7 @@
       this.settings = settings;
       /** The traces from top to bottom; the first gives the time. @type {any[]} */
       this.sources = [];
-      this.viewport = new timeline.Viewport(0, 1);
+      this.viewport = new timeline.Viewport([0, 1], [0, 1]);
       this.lanes = new timeline.Lanes();
       this.colours = new timeline.Colours();
       this.overlays = new timeline.Overlays();
@@ -69,6 +69,8 @@
       this.strips = { key: "", canvas: document.createElement("canvas") };
       this.cursorLine = element("div", "timeline-cursor");
       this.hoverFrame = element("div", "timeline-hover");
+      /** Whether it was said why an overlay shows nothing. */
+      this.explained = false;
       /** Whether the overlay has anything on it. */
       this.overlaid = false;
       this.tip = new timeline.Tip(this);
@@ -156,11 +158,11 @@
     async show(summary, wish) {
       this.addSource(summary);
       this.scroll = this.pinScroll = 0;
-      const losses = timeline.losses.strip(summary);
-      this.strip.replaceChildren(...(losses ? [losses] : []));
+      this.showLosses();
       this.say(summary.slices || summary.counters.length ? "" : "This trace has no slices: the file was read, and there is nothing in it to draw.");
-      this.viewport = new timeline.Viewport(0, summary.end);
+      this.viewport = new timeline.Viewport([0, summary.end], this.sources[0].work);
       if (wish.lanes) this.setFilter(wish.lanes);
+      this.lanes.remember(summary);
       this.lanes.foldDeep = false;
       this.relayout();
       if (this.contentHeight >= this.height) {
@@ -175,10 +177,12 @@
       else this.search.run();
       this.resize();
       if (wish.compare?.length) {
-        this.together.by = wish.align || "start";
+        if (["step", "clock", "collectives"].includes(wish.align || "")) this.together.by = /** @type {string} */ (wish.align);
         for (const id of wish.compare) await this.together.add(id);
       }
-      if (wish.slice != null) this.selection.select(wish.slice, { reveal: true, source: this.sources[0] });
+      if (this.colours.mode === "difference" && this.sources.length < 2) this.setColour("name");
+      // What the address shows stays in view; a slice elsewhere is gone to.
+      if (wish.slice != null && wish.slice < summary.slices) this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source: this.sources[0] });
     }
 
     /** @param {any} summary answer of the route `trace` */
@@ -193,10 +197,16 @@
       return source;
     }
 
+    /** What of the traces could not be shown as stored. */
+    showLosses() {
+      this.strip.replaceChildren(...this.sources.map((source) => timeline.losses.strip(source, this.sources.length > 1)).filter((line) => line !== null));
+    }
+
     /** Traces have come, gone or moved. */
     sourcesChanged() {
-      const extents = this.sources.map((source) => source.extent);
-      this.viewport.reach(Math.min(...extents.map((e) => e[0])), Math.max(...extents.map((e) => e[1])));
+      this.showLosses();
+      const whole = (/** @type {[number, number][]} */ extents) => [Math.min(...extents.map((e) => e[0])), Math.max(...extents.map((e) => e[1]))];
+      this.viewport.reach(whole(this.sources.map((source) => source.extent)), whole(this.sources.map((source) => source.work)));
       this.colours.measure(this.sources);
       this.relayout();
       this.search.run();
@@ -232,6 +242,7 @@
     relayout() {
       this.rows = timeline.layout.layout(this.sources, this.lanes);
       this.filter.show(this.rows);
+      if (this.ready && this.rows.total) this.say(this.rows.hidden === this.rows.total ? "No lane is shown: all are hidden or do not match the filter. The number above the names shows them all again." : "");
       this.scrollBy(0);
       this.changed();
     }
@@ -322,6 +333,7 @@
     /** @param {"critical" | "idle"} which @param {boolean} [on] */
     turn(which, on = !this.overlays[which]) {
       this.overlays.turn(which, on, this.sources);
+      this.explained = false;
       this.settings.tell({ "timeline.overlay": ["critical", "idle"].filter((each) => this.overlays[each]) });
       this.buttons.show();
       this.changed();
@@ -461,7 +473,13 @@
       const scene = this.scene;
       this.request(scene);
       this.paint(scene);
-      timeline.colours.showLegend(this.legend, this.theme, this.colours.legend(this.theme, [...this.drawn.windows]));
+      const legend = this.colours.legend(this.theme, [...this.drawn.windows]);
+      timeline.colours.showLegend(this.legend, this.theme, { ...legend, entries: [...(legend.entries || []), ...this.overlays.legend(this.theme, this.sources)] });
+      const nothing = this.explained ? "" : this.overlays.nothing(this.sources);
+      if (nothing) {
+        this.explained = true;
+        this.notify(nothing, "info");
+      }
       if (this.cursor && !this.box) this.point(this.cursor);
       else this.drawOverlay();
       this.frames += 1;

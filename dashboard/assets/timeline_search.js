@@ -95,13 +95,22 @@
         return;
       }
       try {
+        if (this.match === "regex") new RegExp(query);
+      } catch (error) {
+        // Half typed: said at the field, and the picture stays as it is.
+        this.found = null;
+        this.panel.setMatches(null);
+        return this.say("!", error.message);
+      }
+      try {
         this.abort = new AbortController();
         const { signal } = this.abort;
         const found = await Promise.all(this.panel.sources.map((/** @type {any} */ source) => this.page(source, query, 0, signal)));
         const count = found.reduce((sum, each) => sum + each.count, 0);
         this.found = { query, count, found };
         this.say(count ? timeline.format.integer(count) : "none");
-        this.panel.setMatches({ names: new Set(found.flatMap((each) => each.names)), minimaps: found.map((each) => each.minimap), count });
+        // Where nothing matches, fading everything would say less.
+        this.panel.setMatches({ names: count ? new Set(found.flatMap((each) => each.names)) : null, minimaps: found.map((each) => each.minimap), count });
       } catch (error) {
         if (error.name === "AbortError") return;
         this.found = null;
@@ -143,7 +152,7 @@
       this.count.textContent = text;
       this.count.title = problem;
       this.element.classList.toggle("wrong", problem !== "");
-      if (problem) this.panel.notify(problem);
+      this.input.title = problem;
     }
   }
 

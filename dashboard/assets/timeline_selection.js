@@ -29,7 +29,8 @@
 
     /**
      * @param {number} index
-     * @param {{reveal?: boolean, source?: any}} [options] reveal: bring it into view; source: its trace, the same as before without
+     * @param {{reveal?: boolean | "always" | "outside", source?: any}} [options] reveal: bring it into view, or only where it
+     *   is outside; source: its trace, the same as before without
      */
     async select(index, { reveal = false, source = this.slice?.source ?? this.panel.sources[0] } = {}) {
       const request = ++this.asked;
@@ -44,7 +45,8 @@
         this.show();
         // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
         panel.resize();
-        if (reveal) this.bringIntoView(this.slice);
+        panel.tip.hide();
+        if (reveal) this.bringIntoView(this.slice, reveal === "outside");
         else panel.changed();
         const more = await Promise.allSettled([source.json("relations", { index }), source.json("occurrences", { index })]);
         if (!current()) return;
@@ -76,8 +78,8 @@
       this.panel.resize();
     }
 
-    /** Scrolls and pans as little as shows the slice. @param {any} slice */
-    bringIntoView(slice) {
+    /** Scrolls and pans as little as shows the slice. @param {any} slice @param {boolean} [stay] whether a slice too small to see may stay so */
+    bringIntoView(slice, stay = false) {
       const { panel } = this;
       const now = performance.now();
       const group = slice.source.summary.groups.find((/** @type {any} */ g) => g.lanes.includes(slice.lane));
@@ -92,7 +94,9 @@
       const from = slice.start + slice.source.offset;
       const visible = from + slice.duration > start && from < end;
       const pixels = (slice.duration / (end - start)) * (panel.width - panel.left);
-      if (pixels < 3 || pixels > panel.width * 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.04, now);
+      if (visible && stay) panel.changed();
+      else if (pixels < 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.04, now);
+      else if (pixels > panel.width * 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.9, now);
       else if (!visible || from < start || from + Math.min(slice.duration, (end - start) / 2) > end) {
         panel.viewport.centre(from + Math.min(slice.duration, end - start) / 2, now);
       }

@@ -45,7 +45,9 @@
         if (summary.problem) return panel.notify(summary.problem);
         if (panel.sources[0] !== first) return;
         panel.addSource(summary);
-        if (this.by === "start" && panel.sources.every((/** @type {any} */ s) => s.summary.steps.length)) this.by = "step";
+        const stepped = panel.sources.every((/** @type {any} */ s) => s.summary.steps.length > 0);
+        if (this.by === "start" && stepped) this.by = "step";
+        if (this.by === "step" && !stepped) this.by = "start";
         await this.align();
       } catch (error) {
         panel.notify(error.message);
@@ -89,6 +91,7 @@
         if (asked !== this.asked) return;
         panel.sources.forEach((/** @type {any} */ source, /** @type {number} */ place) => (source.offset = found.traces[place].offset));
         this.notes = found.notes;
+        if (found.notes.length && this.by !== "start") panel.notify(found.notes.join(" "), "info");
       } catch (error) {
         if (asked !== this.asked) return;
         panel.notify(error.message);
@@ -124,7 +127,7 @@
           const at = slice && timeline.geometry.slicePlace(scene, slice, scene.sources[place]);
           if (!at || at.band.pinned) continue;
           if (last && Math.max(last.x1, at.x1) > scene.left && Math.min(last.x0, at.x0) < scene.width) {
-            context.globalAlpha = 0.35;
+            context.globalAlpha = this.by === "collectives" ? 0.4 : 0.16;
             context.beginPath();
             for (const side of ["x0", "x1"]) {
               context.moveTo(last[side], last.y + last.height);
@@ -157,6 +160,8 @@
       const fill = () => {
         const wanted = field.value.toLowerCase();
         const found = traces.filter((/** @type {any} */ t) => !here.includes(t.id) && t.id.toLowerCase().includes(wanted));
+        // Those beside the first trace are the likeliest.
+        found.sort((/** @type {any} */ a, /** @type {any} */ b) => Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0])));
         list.replaceChildren(...found.slice(0, 200).map((/** @type {any} */ t) => {
           const entry = button(`${t.run} · ${t.label}`, t.id, () => {
             root.popover.close();
@@ -170,6 +175,8 @@
       fill();
       const ways = element("div", "timeline-ways");
       for (const [by, label] of Object.entries(ALIGNMENTS)) {
+        // A request that cannot be answered is not offered.
+        if (by === "step" && !panel.sources.every((/** @type {any} */ s) => s.summary.steps.length)) continue;
         const way = button(label, `Align the traces by: ${label.toLowerCase()}`, () => {
           root.popover.close();
           this.alignBy(by, by === "step" ? panel.middleStep() : null);
@@ -179,7 +186,14 @@
         ways.append(way);
       }
       const notes = this.notes.map((note) => element("p", "timeline-none", note));
+      const open = panel.sources.slice(1).map((/** @type {any} */ source) => element("div", "timeline-open-trace",
+        element("span", "", `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`),
+        button("✕", `Close ${source.summary.label}`, () => {
+          root.popover.close();
+          this.remove(source);
+        }, "plain")));
       const parts = [
+        ...open,
         ...(panel.sources.length > 1 ? [element("div", "timeline-box-head", "Aligned by"), ways, ...notes] : []),
         ...(panel.colours.verdicts ? [element("div", "timeline-box-row", button("Colour differences", "Colour slices by what became of them in the second trace", () => {
           root.popover.close();

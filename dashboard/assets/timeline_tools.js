@@ -66,6 +66,8 @@
       show: (rows) => {
         all.textContent = rows.hidden ? `${rows.total - rows.hidden} of ${rows.total}` : "";
         all.style.display = rows.hidden ? "" : "none";
+        input.classList.toggle("wrong", panel.lanes.wrong);
+        input.title = panel.lanes.wrong ? "No regular expression; taken as text" : "";
       },
       place: (/** @type {any} */ { left, sources }) => {
         box.style.width = `${left - 8}px`;

@@ -14,10 +14,14 @@
   const ease = (/** @type {number} */ x) => 1 - (1 - x) ** 3;
 
   class Viewport {
-    /** @param {number} low ns, where all that can be seen begins @param {number} high where it ends */
-    constructor(low, high) {
+    /**
+     * @param {number[]} whole ns, where all that can be seen begins and ends
+     * @param {number[]} work where what matters begins and ends: what "everything" shows
+     */
+    constructor([low, high], work) {
       this.low = low;
       this.high = Math.max(high, low + 1);
+      this.work = work;
       this.start = this.low;
       this.end = this.high;
       /** @type {{from: [number, number], to: [number, number], since: number} | null} */
@@ -37,9 +41,10 @@
       return this.high - this.low;
     }
 
-    /** Other traces have come or gone; what is visible stays as far as it is still there. @param {number} low @param {number} high */
-    reach(low, high) {
+    /** Other traces have come or gone; what is visible stays as far as it is still there. @param {number[]} whole @param {number[]} work */
+    reach([low, high], work) {
       const all = this.showsAll;
+      this.work = work;
       this.low = low;
       this.high = Math.max(high, low + 1);
       if (all) this.showAll(0, true);
@@ -48,7 +53,7 @@
 
     get showsAll() {
       const [start, end] = this.target;
-      return start <= this.low && end >= this.high;
+      return start <= this.work[0] && end >= this.work[1];
     }
 
     /** Where the view is going. @returns {[number, number]} */
@@ -110,8 +115,9 @@
 
     /** @param {number} now @param {boolean} [instantly] */
     showAll(now, instantly = false) {
-      const slack = this.length * 0.01;
-      this.go(this.low - slack, this.high + slack, now, instantly);
+      const [start, end] = this.work;
+      const slack = Math.max(end - start, 1) * 0.01;
+      this.go(start - slack, end + slack, now, instantly);
     }
 
     /** Brings a moment to the middle. @param {number} time @param {number} now */

@@ -265,7 +265,7 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_pa
     settled(page)
     page.get_by_role("button", name="Show other traces").click()
     page.get_by_role("button", name="r · slow.trace.json").click()
-    state = wait_for(page, "d.traces.length === 2 && d.aligned === 'step' && !d.loading")
+    state = wait_for(page, "d.aligned === 'step' && d.differences > 0 && !d.loading")
     assert [trace["offset"] for trace in state["traces"]] == [0, 0]
     assert [row["label"] for row in state["rows"] if row["type"] == "trace"] == [
         "1 · r · fast.trace.json",

@@ -178,6 +178,7 @@ def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestCli
         "run": "r",
         "start_ns": "100000",
         "end": 70_000,
+        "work": [0, 70_000],
         "slices": 4,
         "lanes": [
             {"process": "trainer", "name": "main", "pid": 1, "tid": 7, "depths": 2},

@@ -104,7 +104,7 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
     shown = figures.shown_steps(steps)
     at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", study.start_ns)]
     figure = figures.step_chart(shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme)
-    note = "click a bar to see the step on the Timeline"
+    note = "until the last kernel that the step launched has ended; click a bar to see it on the Timeline"
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
     if not study.facts.trace.steps:

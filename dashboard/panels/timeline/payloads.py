@@ -55,6 +55,7 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "run": opened.source.run,
         "start_ns": str(opened.start_ns),
         "end": opened.end_ns - opened.start_ns,
+        "work": _work(opened),
         "slices": len(trace),
         "lanes": [
             {
@@ -91,6 +92,17 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "notes": list(trace.losses.notes),
         "coverage": _coverage(opened),
     }
+
+
+def _work(opened: OpenedTrace) -> list[int]:
+    """Where what the program did begins and ends: all but the profiler's own notes, where there is anything else."""
+    trace = opened.trace
+    if not len(trace):
+        return [0, opened.end_ns - opened.start_ns]
+    notes = np.array([lane.kind == "other" for lane in trace.lanes], np.bool_)[trace.lane]
+    chosen = ~notes if not notes.all() else notes
+    ends = trace.start_ns[chosen] + trace.duration_ns[chosen]
+    return [int(trace.start_ns[chosen].min()) - opened.start_ns, int(ends.max()) - opened.start_ns]
 
 
 def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
