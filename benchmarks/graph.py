@@ -91,11 +91,17 @@ def opened(browser: Browser, url: str) -> Iterator[Page]:
     page = context.new_page()
     page.set_default_timeout(MOST_SECONDS * 1000)
     page.add_init_script(_WATCH)
+    # What cannot be reached is not waited for.
+    page.route(_is_elsewhere, lambda route: route.abort())
     try:
         page.goto(url, wait_until="commit")
         yield page
     finally:
         context.close()
+
+
+def _is_elsewhere(url: str) -> bool:
+    return urlsplit(url).scheme.startswith("http") and urlsplit(url).hostname not in ("localhost", "127.0.0.1")
 
 
 # --- Stepscope ----------------------------------------------------------------------------------------------------
@@ -236,14 +242,9 @@ def _knows_graph(url: str) -> bool:
 
 def shown_by_tensorboard(playwright: Playwright, logs: Logs) -> Shown | None:
     """How long its page takes; none, said on standard error, where it does not get there."""
-
-    def elsewhere(url: str) -> bool:
-        return urlsplit(url).hostname not in ("localhost", "127.0.0.1")
-
     try:
         with tensorboard(logs) as url, launched(playwright) as browser, opened(browser, f"{url}#graphs") as page:
-            page.route(elsewhere, lambda route: route.abort())
-            page.wait_for_function("() => bench.nodes() > 0", polling=100)
+            page.wait_for_function("() => bench.nodes() > 0", polling=250)
             seconds = page.evaluate("() => bench.drawn(1)") / 1000
             page.evaluate("asked => bench.expand(...asked)", ["model", 1])
             page.evaluate("() => bench.settled()")

@@ -10,8 +10,17 @@
     return found;
   };
 
+  /** Where TensorBoard draws; looked for rarely, so that this does not slow it down. @type {ParentNode | null} */
+  let scene = null;
+  let lookedAt = -Infinity;
   /** The SVG elements of TensorBoard's nodes. */
-  const theirs = () => deep("g.node").filter((node) => node.getBoundingClientRect().width > 0);
+  const theirs = () => {
+    if (!scene?.querySelector("g.node") && performance.now() - lookedAt > 250) {
+      scene = /** @type {ParentNode | null} */ (deep("g.node")[0]?.getRootNode() ?? null);
+      lookedAt = performance.now();
+    }
+    return [...(scene?.querySelectorAll("g.node") ?? [])].filter((node) => node.getBoundingClientRect().width > 0);
+  };
   const nodes = () => {
     const ours = state();
     if (!ours) return theirs().length;

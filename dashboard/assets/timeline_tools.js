@@ -80,7 +80,12 @@
   function sliceMenu(panel, found, at) {
     const short = timeline.text.shortName(found.name);
     const name = short.length > 40 ? `${short.slice(0, 39)}…` : short;
+    /** @type {([string, () => void])[]} */
+    const elsewhere = root.view.tabs().some((/** @type {any} */ tab) => tab.name === "graph")
+      ? [["Show its node in the graph", () => root.view.open("graph", { "graph.node": [found.name], "graph.costs": [found.source.id] })]]
+      : [];
     root.popover.menu(panel.canvas, found.name, [
+      ...elsewhere,
       ["Select", () => panel.selection.select(found.index, { source: found.source })],
       ["Zoom to it", () => panel.viewport.reveal({ start: found.start + found.source.offset, duration: found.duration }, 0.8, performance.now())],
       [`Find all “${name}”`, () => panel.search.set(found.name, "name")],

@@ -49,6 +49,8 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "images": {"images.width": "140"},
     "images_steps": {"images.group": "step", "run_filter": "seed_0"},
     "pr_curves": {"tag_filter": "8|all"},
+    "graph": {"graph.expanded": "Sequential"},
+    "timeline_search": {"timeline.search": "aten::", "timeline.colour": "category", "run_filter": "torch"},
     "profile_slices": {"profile.view": "slices"},
     "text": {"run_filter": "seed_0", "tag_filter": "hardest|mistakes"},
     "text_diff": {"text.diff": ("mistakes/text_summary", RUN, "88", RUN, "660"), "run_filter": "seed_0"},
