@@ -73,9 +73,26 @@ def test_a_scene(client: TestClient) -> None:
         edge("layer/out", "lost", [69.5, 217.9, 69.5, 263.9], tensors=1),
     ]
     assert found["nodes"][2] == {
-        **{"id": "layer/mul", "label": "mul", "kind": "op", "op": "Mul", "parent": "layer", "expanded": False},
-        **{"count": 1, "aux": [], "structure": 2, "device": "", "xla": "", "parameters": 0, "flops": 6.0},
-        **{"problems": 0, "aside": False, "members": [], "x": 34.5, "y": 134.7, "w": 70, "h": 26.0},
+        "id": "layer/mul",
+        "label": "mul",
+        "kind": "op",
+        "op": "Mul",
+        "parent": "layer",
+        "expanded": False,
+        "count": 1,
+        "aux": [],
+        "structure": 2,
+        "device": "",
+        "xla": "",
+        "parameters": 0,
+        "flops": 6.0,
+        "problems": 0,
+        "aside": False,
+        "members": [],
+        "x": 34.5,
+        "y": 134.7,
+        "w": 70,
+        "h": 26.0,
     }
     assert (found["width"], found["height"], found["x"], found["y"]) == (149.0, 305.9, 0.0, 0.0)
 
