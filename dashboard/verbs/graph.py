@@ -47,8 +47,11 @@ class GraphVerb:
             UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
         """
         name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
-        event, shown = _event(arguments.model)
+        notes: list[str] = []
+        event, shown = _event(arguments.model, notes)
         console = Console(highlight=False, soft_wrap=True)
+        for note in notes:
+            console.print(escape(note))
         try:
             folder = _run_folder(arguments.logdir, name)
             writer = EventFileWriter(folder)
@@ -67,14 +70,14 @@ class GraphVerb:
         return 0
 
 
-def _event(model: str) -> tuple[Event, GraphDef]:
-    """What is written: a Keras model as its layers, anything else as a graph of operations."""
+def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:
+    """What is written: a Keras model as its layers, anything else as a graph of operations; see `graph_of_file`."""
     try:
         model_json = keras_json_of_file(model)
         if model_json is not None:
             shown = graph_from_keras(model_json)
             return Event(summary=Summary(value=[keras_model(KERAS_TAG, model_json)])), shown
-        found = graph_of_file(model)
+        found = graph_of_file(model, notes)
     except (ImportError, ValueError) as error:
         raise UserError(f"{model} cannot be shown: {error}") from error
     return graph(found), found

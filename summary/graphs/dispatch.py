@@ -8,7 +8,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from summary.errors import UserError
-from summary.graphs.files import EXPECTED, GraphMessage, graph_def_of, parse_graph_file, read_model_file
+from summary.graphs.files import (
+    EXPECTED,
+    GraphMessage,
+    graph_def_of,
+    graph_of_cut_file,
+    parse_graph_file,
+    read_model_file,
+)
 from summary.graphs.from_keras import graph_from_keras, is_keras_model
 from summary.graphs.from_onnx import graph_from_onnx
 from summary.graphs.from_openvino import graph_from_openvino
@@ -59,8 +66,11 @@ def graph_of(
     raise TypeError(f"expected {_MODELS}, got {type(model).__name__}")
 
 
-def graph_of_file(path: str | os.PathLike[str]) -> GraphDef:
+def graph_of_file(path: str | os.PathLike[str], notes: list[str] | None = None) -> GraphDef:
     """The graph in a file, whatever its name: ONNX, OpenVINO, Keras, or TensorFlow in any of its forms.
+
+    With ``notes``, a binary GraphDef, MetaGraphDef or SavedModel that ends too soon gives the nodes that are whole, and
+    a sentence about it is added there.
 
     Raises:
         UserError: the file cannot be read, or holds no graph; says what it is instead where that can be told.
@@ -85,7 +95,14 @@ def graph_of_file(path: str | os.PathLike[str]) -> GraphDef:
             if not graph.node:
                 raise UserError(f"{name} has no node, so there is nothing to show. Expected {_FILES}.")
             return graph
-    return graph_def_of(parse_graph_file(content, name=name, expected=_FILES))
+    try:
+        return graph_def_of(parse_graph_file(content, name=name, expected=_FILES))
+    except UserError:
+        cut = graph_of_cut_file(content) if notes is not None else None
+        if cut is None or notes is None:
+            raise
+    notes.append(f"{name} ends in the middle of a node. Whole nodes before it, which are shown: {len(cut.node):,}.")
+    return cut
 
 
 def keras_json_of_file(path: str | os.PathLike[str]) -> str | None:

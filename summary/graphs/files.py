@@ -12,13 +12,16 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from summary.errors import UserError
-from summary.proto.graph_pb2 import GraphDef
+from summary.proto.graph_pb2 import GraphDef, NodeDef
 from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
 GraphMessage: TypeAlias = GraphDef | MetaGraphDef | SavedModel
 
 EXPECTED: Final = "a GraphDef, MetaGraphDef or SavedModel, as binary or text protobuf (.pb or .pbtxt)"
 _SAVED_MODEL_NAMES: Final = ("saved_model.pb", "saved_model.pbtxt")
+_NODE_OF_GRAPH: Final = GraphDef.NODE_FIELD_NUMBER
+_GRAPH_OF_META_GRAPH: Final = MetaGraphDef.GRAPH_DEF_FIELD_NUMBER
+_META_GRAPH_OF_SAVED_MODEL: Final = SavedModel.META_GRAPHS_FIELD_NUMBER
 _TYPES: Final[tuple[type[GraphMessage], ...]] = (SavedModel, MetaGraphDef, GraphDef)
 
 
@@ -79,6 +82,66 @@ def parse_graph_file(content: bytes, *, name: str, expected: str = EXPECTED) -> 
     # The reading that came furthest knows best what is wrong.
     reason = f"\n{max(errors)[1]}" if errors else ""
     raise UserError(f"{name} is not, or not wholly, {expected}.{reason}")
+
+
+def graph_of_cut_file(content: bytes) -> GraphDef | None:
+    """The whole nodes of a binary file that ends too soon; None where it does not begin with such nodes.
+
+    Of a MetaGraphDef or SavedModel, those of its first graph.
+    """
+    for way in ((), (_GRAPH_OF_META_GRAPH,), (_META_GRAPH_OF_SAVED_MODEL, _GRAPH_OF_META_GRAPH)):
+        part: bytes | None = content
+        for number in way:
+            part = next((value for field, value in _fields(part or b"") if field == number), None)
+        graph = _whole_nodes(part or b"")
+        if graph.node:
+            return graph
+    return None
+
+
+def _whole_nodes(content: bytes) -> GraphDef:
+    graph = GraphDef()
+    for number, value in _fields(content, whole=True):
+        if number != _NODE_OF_GRAPH:
+            continue
+        try:
+            node = NodeDef.FromString(value)
+        except DecodeError:
+            return GraphDef()
+        if not node.name or not node.op:
+            return GraphDef()
+        graph.node.append(node)
+    return graph
+
+
+def _fields(content: bytes, *, whole: bool = False) -> Iterator[tuple[int, bytes]]:
+    """The length-delimited fields at the top of a message; the last may be cut, unless ``whole``."""
+    place = 0
+    while place < len(content):
+        key, place = _varint(content, place)
+        wire_type = key & 7
+        if wire_type == 0:
+            _, place = _varint(content, place)
+        elif wire_type in (1, 5):
+            place += 8 if wire_type == 1 else 4
+        elif wire_type == 2:
+            length, place = _varint(content, place)
+            if whole and place + length > len(content):
+                return
+            yield key >> 3, content[place : place + length]
+            place += length
+        else:
+            return
+
+
+def _varint(content: bytes, place: int) -> tuple[int, int]:
+    """A number and where it ends; of one that is cut, one beyond all that follows."""
+    value = 0
+    for shift, byte in enumerate(content[place : place + 10]):
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value, place + shift + 1
+    return 1 << 62, len(content)
 
 
 def graph_def_of(message: GraphMessage) -> GraphDef:

@@ -41,6 +41,21 @@ def test_a_graph_joins_the_run_that_is_named(model: Path, tmp_path: Path) -> Non
     assert len(runs["resnet/seed_0"].series["__run_graph__"].steps) == 2
 
 
+@pytest.mark.parametrize("message", MODELS, ids=lambda message: type(message).__name__)
+def test_of_a_file_that_ends_too_soon_the_whole_nodes_are_written(
+    message: GraphDef, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.pb"
+    path.write_bytes(binary_of(message)[:-2])
+    assert main(["graph", str(path), "--logdir", str(tmp_path / "logs")]) == 0
+    said = (
+        f"{path} ends in the middle of a node. Whole nodes before it, which are shown: 1.\nWrote a graph of 1 node to"
+    )
+    assert capsys.readouterr().out.startswith(said)
+    shown = open_logdir(tmp_path / "logs").runs["cut"].series["__run_graph__"].read(0)
+    assert shown == GraphDef(node=GRAPH.node[:1])
+
+
 def test_a_keras_models_layers_are_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.json"
     path.write_text(KERAS_JSON)
