@@ -324,7 +324,7 @@ def first_of_ours(playwright: Playwright, logs: Logs, served: Served) -> list[Fi
     return [
         Figure(f"{title}, {logs.title}", value, MARK_FIRST_SECONDS, "the mark", "s", higher_is_better=False)
         for title, value in (
-            ("open to first paint beyond parsing", max(seconds[0] - logs.parse_seconds, 0.0)),
+            ("open to first paint beyond parsing", max(seconds[0] - logs.parse_seconds, 1e-3)),
             ("open to first paint, already parsed", seconds[1]),
         )
     ]
