@@ -70,7 +70,7 @@
     integer: (/** @type {number} */ value) => Math.round(value).toLocaleString("en-US"),
     /** 1 234 567 as "1.23 M". */
     amount: (/** @type {number} */ value) => scaled(value, 1000, ["", "k", "M", "G", "T", "P"]),
-    bytes: (/** @type {number} */ value) => scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]),
+    bytes: (/** @type {number} */ value) => scaled(value, 1000, ["B", "kB", "MB", "GB", "TB"]),
     flops: (/** @type {number} */ value) => `${scaled(value, 1000, ["", "k", "M", "G", "T", "P"])}FLOP`.replace(/^(\S+)FLOP$/, "$1 FLOP"),
     duration: (/** @type {number} */ ns) => (ns < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1000, 1000, ["µs", "ms", "s"])),
     /** "1 node", "2 nodes". */

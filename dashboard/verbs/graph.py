@@ -1,12 +1,15 @@
-"""``stepscope graph``: the graph of a model file, into an event file of a run."""
+"""``stepscope graph``: the graph of a model file, on the screen or into an event file of a run."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from rich.console import Console
 from rich.markup import escape
 
 from dashboard.numbers import counted
+from dashboard.verbs.serve import DEFAULT_PORT, listen, make_live, make_server, serve
 from summary.errors import UserError
 from summary.event_file_writer import EventFileWriter
 from summary.graphs.dispatch import graph_of_file, keras_json_of_file
@@ -15,17 +18,19 @@ from summary.kinds.graph import graph, keras_model
 from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.summary_pb2 import Summary
+from summary.sources import source_of
 from summary.storage import Folder, folder_at, is_address
 
+HOST: Final = "localhost"
 KERAS_TAG = "keras"
 """The tag that Keras's own callback uses."""
 
 
 class GraphVerb:
-    """Writes a model's graph to where runs are browsed."""
+    """Shows a model's graph, or writes it to where runs are browsed."""
 
     name = "graph"
-    help = "write the graph of a model file into a run of a log directory"
+    help = "show the graph of a model file, or write it into a run of a log directory"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the model, and the run that gets its graph."""
@@ -35,13 +40,21 @@ class GraphVerb:
             help="an ONNX model, an OpenVINO .xml file, a Keras model's JSON or .keras file, a SavedModel's directory, "
             "or a GraphDef, MetaGraphDef or SavedModel as binary or text protobuf",
         )
-        parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory that holds the runs")
+        parser.add_argument(
+            "--logdir", metavar="DIR", help="write it into this directory of runs; without, it is served until Ctrl+C"
+        )
         parser.add_argument(
             "--run", metavar="NAME", help="the run to write to, a path below DIR (the name of MODEL without its ending)"
         )
+        parser.add_argument(
+            "--port", type=int, default=DEFAULT_PORT, help="without --logdir: port to serve on (%(default)s)"
+        )
+        parser.add_argument(
+            "--open-browser", action="store_true", help="without --logdir: open the page in the default browser"
+        )
 
     def run(self, arguments: Namespace) -> int:
-        """Writes the graph and says where, and how to look at it.
+        """Serves the graph, or writes it and says where.
 
         Raises:
             UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
@@ -52,22 +65,39 @@ class GraphVerb:
         console = Console(highlight=False, soft_wrap=True)
         for note in notes:
             console.print(escape(note))
-        try:
-            folder = _run_folder(arguments.logdir, name)
-            writer = EventFileWriter(folder)
-            writer.add_event(event)
-            writer.close()
-        except (OSError, ValueError, ImportError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UserError(
-                f"--logdir {arguments.logdir} cannot be written: {reason}. Expected a log directory that may be "
-                "written to."
-            ) from error
+        if arguments.logdir is None:
+            _serve(event, name, arguments, console)
+            return 0
+        folder = _write(event, arguments.logdir, name)
         console.print(
             f"Wrote a graph of {counted(len(shown.node), 'node')} to {escape(folder.address)}\n"
             f"Look at it: stepscope --logdir {escape(arguments.logdir)}"
         )
         return 0
+
+
+def _write(event: Event, logdir: str, name: str) -> Folder:
+    """Writes the event into an event file of a run, and gives the run's folder."""
+    try:
+        folder = _run_folder(logdir, name)
+        writer = EventFileWriter(folder)
+        writer.add_event(event)
+        writer.close()
+    except (OSError, ValueError, ImportError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"--logdir {logdir} cannot be written: {reason}. Expected a log directory that may be written to."
+        ) from error
+    return folder
+
+
+def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> None:
+    """Serves the graph alone, from a folder that is gone afterwards."""
+    with TemporaryDirectory(prefix="stepscope-graph-") as logdir:
+        _write(event, logdir, name)
+        listener = listen(HOST, arguments.port, console)
+        live = make_live(source_of(Path(logdir)), keep_superseded=False, poll_seconds=2.0)
+        serve(live, make_server(live, HOST), listener, HOST, console, open_browser=arguments.open_browser)
 
 
 def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:

@@ -1,4 +1,10 @@
+import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -8,6 +14,7 @@ from summary.logdir import open_logdir
 from summary.proto.graph_pb2 import GraphDef, NodeDef
 from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
+REPOSITORY = Path(__file__).resolve().parents[2]
 GRAPH = GraphDef(node=[NodeDef(name="a", op="Const"), NodeDef(name="b", op="Neg", input=["a"])])
 MODELS = [GRAPH, MetaGraphDef(graph_def=GRAPH), SavedModel(meta_graphs=[MetaGraphDef(graph_def=GRAPH)])]
 DENSE = '{"class_name": "Dense", "config": {"name": "d"}}'
@@ -30,6 +37,22 @@ def test_a_graph_goes_into_the_run_of_its_files_name(
         f"Wrote a graph of 2 nodes to {logdir / 'net'}\nLook at it: stepscope --logdir {logdir}\n"
     )
     assert open_logdir(logdir).runs["net"].series["__run_graph__"].read(0) == GRAPH
+
+
+def test_without_a_log_directory_the_graph_is_served_and_nothing_stays(model: Path, tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    command = [sys.executable, "-m", "dashboard", "graph", str(model), "--port", "0"]
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=REPOSITORY) as server:
+        assert server.stdout is not None
+        url = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
+        assert "1 run, 1 tag, 1 event file" in next(line for line in server.stdout if "event file" in line)
+        with urlopen(f"{url}api/graph/graphs") as answer:
+            assert [graph["run"] for graph in json.load(answer)] == ["net"]
+        server.send_signal(signal.SIGINT)
+        assert server.wait() == 0
+    assert list(scratch.glob("stepscope-graph-*")) == []
 
 
 def test_a_graph_joins_the_run_that_is_named(model: Path, tmp_path: Path) -> None:
