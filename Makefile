@@ -22,7 +22,7 @@ types: $(VENV)/.installed-test
 
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 test-integrations: $(INTEGRATIONS_VENV)/.installed
 	$(INTEGRATIONS_BIN)/pytest tests/integrations
