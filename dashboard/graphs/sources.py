@@ -2,7 +2,6 @@
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Literal, assert_never
@@ -12,6 +11,7 @@ from dashboard.graphs.bodies import MOST_NODES
 from dashboard.graphs.model import model_of
 from dashboard.graphs.records import GraphModel
 from dashboard.graphs.tree import Tree, tree_of
+from dashboard.opened_cache import OpenedCache
 from summary.event_file import RUN_GRAPH_TAG
 from summary.graphs.from_keras import graph_from_keras
 from summary.graphs.functions import graph_of_functions
@@ -173,12 +173,8 @@ def _functions_in(source: GraphSource) -> tuple[str, ...]:
     return tuple(sorted({function.signature.name for function in library}))
 
 
-class GraphCache:
-    """The graphs opened last, bounded by number and by estimated bytes; safe to use from many threads.
-
-    When several threads ask for the same graph at once, one reads it and the others wait for it. A failure is kept
-    like a graph, so that a broken one is read once per version of it.
-    """
+class GraphCache(OpenedCache[GraphSource, OpenGraph]):
+    """The graphs opened last, and the names of the functions of every graph that was asked about."""
 
     def __init__(
         self,
@@ -187,39 +183,8 @@ class GraphCache:
         max_bytes: int = 4 << 30,
         opener: Callable[[GraphSource], OpenGraph] = open_graph,
     ) -> None:
-        self._lock = Lock()
-        self._opened: OrderedDict[tuple[str, int], Future[OpenGraph]] = OrderedDict()
+        super().__init__(opener, GraphUnavailableError, most=max_graphs, max_bytes=max_bytes)
         self._functions: OrderedDict[tuple[str, int], tuple[str, ...]] = OrderedDict()
-        self._max_graphs = max_graphs
-        self._max_bytes = max_bytes
-        self._opener = opener
-
-    def get(self, source: GraphSource) -> OpenGraph:
-        """The opened graph, read now if need be.
-
-        Raises:
-            GraphUnavailableError: it cannot be shown.
-        """
-        key = (source.id, source.version)
-        with self._lock:
-            future = self._opened.get(key)
-            mine = future is None
-            if future is None:
-                future = self._opened[key] = Future()
-            self._opened.move_to_end(key)
-        if mine:
-            self._open(source, future)
-        error = future.exception()
-        if isinstance(error, GraphUnavailableError):
-            # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who asks.
-            raise GraphUnavailableError(str(error))
-        return future.result()
-
-    def peek(self, source: GraphSource) -> OpenGraph | None:
-        """The graph if it is open."""
-        with self._lock:
-            future = self._opened.get((source.id, source.version))
-        return future.result() if future is not None and future.done() and future.exception() is None else None
 
     def functions(self, source: GraphSource) -> tuple[str, ...]:
         """Names of the graph's functions, without opening it for good; none where it cannot be read."""
@@ -238,23 +203,3 @@ class GraphCache:
         """Whether `functions` knows the answer already."""
         with self._lock:
             return (source.id, source.version) in self._functions
-
-    def _open(self, source: GraphSource, future: Future[OpenGraph]) -> None:
-        try:
-            future.set_result(self._opener(source))
-        except GraphUnavailableError as error:
-            # Without its traceback, which would keep the whole file in memory.
-            future.set_exception(GraphUnavailableError(str(error)))
-        except BaseException as error:
-            future.set_exception(error)
-        with self._lock:
-            self._evict()
-
-    def _evict(self) -> None:
-        held = sum(f.result().bytes for f in self._opened.values() if f.done() and f.exception() is None)
-        for key, future in list(self._opened.items())[:-1]:
-            if len(self._opened) <= self._max_graphs and held <= self._max_bytes:
-                return
-            if future.done():
-                held -= future.result().bytes if future.exception() is None else 0
-                del self._opened[key]

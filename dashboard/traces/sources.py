@@ -4,16 +4,14 @@ A request names a trace by the readable id of the listing and is answered only i
 no part of an id is ever used as a path.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from threading import Lock
 from typing import Literal
 
 import numpy as np
 
+from dashboard.opened_cache import OpenedCache
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace, trace_of_step_stats
@@ -181,12 +179,8 @@ def _extent(trace: Trace) -> tuple[int, int]:
     return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)
 
 
-class TraceCache:
-    """The traces opened last, bounded by number and by estimated bytes; safe to use from many threads.
-
-    When several threads ask for the same trace at once, one parses it and the others wait for it. A failure is
-    kept like a trace, so that a broken file is read once per version of it.
-    """
+class TraceCache(OpenedCache[TraceSource, OpenedTrace]):
+    """The traces opened last."""
 
     def __init__(
         self,
@@ -195,49 +189,4 @@ class TraceCache:
         max_bytes: int = 4 << 30,
         opener: Callable[[TraceSource], OpenedTrace] = open_trace,
     ) -> None:
-        self._lock = Lock()
-        self._opened: OrderedDict[tuple[str, tuple[int, ...]], Future[OpenedTrace]] = OrderedDict()
-        self._max_traces = max_traces
-        self._max_bytes = max_bytes
-        self._opener = opener
-
-    def get(self, source: TraceSource) -> OpenedTrace:
-        """The opened trace, parsed now if need be.
-
-        Raises:
-            TraceUnavailableError: it cannot be shown.
-        """
-        key = (source.id, source.version)
-        with self._lock:
-            future = self._opened.get(key)
-            mine = future is None
-            if future is None:
-                future = self._opened[key] = Future()
-            self._opened.move_to_end(key)
-        if mine:
-            self._open(source, future)
-        error = future.exception()
-        if isinstance(error, TraceUnavailableError):
-            # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who asks.
-            raise TraceUnavailableError(str(error))
-        return future.result()
-
-    def _open(self, source: TraceSource, future: Future[OpenedTrace]) -> None:
-        try:
-            future.set_result(self._opener(source))
-        except TraceUnavailableError as error:
-            # Without its traceback, which would keep the whole file in memory.
-            future.set_exception(TraceUnavailableError(str(error)))
-        except BaseException as error:
-            future.set_exception(error)
-        with self._lock:
-            self._evict()
-
-    def _evict(self) -> None:
-        held = sum(f.result().bytes for f in self._opened.values() if f.done() and f.exception() is None)
-        for key, future in list(self._opened.items())[:-1]:
-            if len(self._opened) <= self._max_traces and held <= self._max_bytes:
-                return
-            if future.done():
-                held -= future.result().bytes if future.exception() is None else 0
-                del self._opened[key]
+        super().__init__(opener, TraceUnavailableError, most=max_traces, max_bytes=max_bytes)
