@@ -17,6 +17,7 @@ from dashboard.verbs.export import ExportVerb
 from dashboard.verbs.graph import GraphVerb
 from dashboard.verbs.inspect_files import InspectVerb
 from dashboard.verbs.list_runs import ListRunsVerb
+from dashboard.verbs.project import ProjectVerb
 from dashboard.verbs.serve import ServeVerb
 from dashboard.verbs.timeline import TimelineVerb
 from summary.errors import UserError
@@ -31,6 +32,7 @@ VERBS: Final[tuple[Verb, ...]] = (
     ConvertVerb(),
     AnalyzeVerb(),
     GraphVerb(),
+    ProjectVerb(),
     PbToTextVerb(),
     TextToPbVerb(),
 )

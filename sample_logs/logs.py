@@ -176,6 +176,39 @@ def turned(points: Array, target: Array) -> Array:
     return np.asarray(points @ (left @ right), np.float32)
 
 
+def log_images(writer: SummaryWriter, digits: Digits) -> None:
+    """Logs all images as points of 64 dimensions, with their digits and the pictures themselves."""
+    images = np.concatenate([digits.train_images, digits.test_images])
+    rows = [[digit, "train"] for digit in digits.train_labels] + [[digit, "test"] for digit in digits.test_labels]
+    pictures = 1 - images.reshape(-1, 1, 8, 8)
+    writer.add_embedding(
+        images, rows, pictures, 0, "digits/images", metadata_header=["digit", "part"], tensor_format="float32"
+    )
+
+
+def log_embedding(writer: SummaryWriter, activation: Array, digits: Digits, probabilities: Array, step: int) -> None:
+    """Logs the hidden units' activation at each test image as a point, with what the network makes of the image.
+
+    Args:
+        writer: the run's.
+        activation: float32 [images, units].
+        digits: whose test images these are.
+        probabilities: float32 [images, 10].
+        step: the step.
+    """
+    labels, taken_for = digits.test_labels, probabilities.argmax(axis=1)
+    certain = probabilities[np.arange(len(labels)), labels]
+    rows = [
+        [label, other, "right" if label == other else "wrong", f"{share:.4f}"]
+        for label, other, share in zip(labels, taken_for, certain, strict=True)
+    ]
+    header = ["digit", "taken for", "verdict", "probability"]
+    pictures = 1 - digits.test_images.reshape(-1, 1, 8, 8)
+    writer.add_embedding(
+        activation, rows, pictures, step, "digits/hidden", metadata_header=header, tensor_format="float32"
+    )
+
+
 def log_sound(writer: SummaryWriter, losses: list[float], step: int) -> None:
     """Logs the training losses so far as a tone of 1.5 seconds, with a label that says how to hear it."""
     value = audio("sound/training loss", tone(np.array(losses)), SAMPLE_RATE)

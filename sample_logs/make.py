@@ -21,7 +21,16 @@ import numpy as np
 
 import profiler
 from sample_logs import torch_training
-from sample_logs.logs import log_end, log_media, log_points, log_scores, log_sound, log_start
+from sample_logs.logs import (
+    log_embedding,
+    log_end,
+    log_images,
+    log_media,
+    log_points,
+    log_scores,
+    log_sound,
+    log_start,
+)
 from sample_logs.network import (
     Array,
     Digits,
@@ -44,6 +53,7 @@ PROFILED_STEPS: Final = range(48, 56)
 MEDIA_EPOCHS: Final = 3
 """Histograms, pictures, texts and PR curves are logged once in so many epochs."""
 MESH_EPOCHS: Final = (0, 3, 12, EPOCHS - 1)
+EMBEDDED_RATE: Final = 0.1
 SOUND_EPOCHS: Final = (3, 12, EPOCHS - 1)
 SWEEP: Final = (
     Hyperparameters(0.001, hidden=32),
@@ -84,6 +94,11 @@ class Plan:
         """Whether there are point clouds and sound, which are large: one seed is enough."""
         return self.media and self.chosen.seed == 0
 
+    @property
+    def embeddings(self) -> bool:
+        """Whether there are embeddings, which are larger yet: one run is enough."""
+        return self.points_and_sound and self.chosen.learning_rate == EMBEDDED_RATE
+
 
 def plans() -> Mapping[str, Plan]:
     """All trainings, by the names of their runs."""
@@ -114,6 +129,8 @@ class Training:
     def run(self) -> None:
         """Trains to the end, whatever becomes of the loss."""
         log_start(self._writer, self._plan.chosen, self._plan.trial)
+        if self._plan.embeddings:
+            log_images(self._writer, self._digits)
         loss = math.nan
         for epoch in range(self._plan.epochs):
             for images, labels in prefetched(batches(self._digits, self._plan.chosen.batch, self._generator)):
@@ -156,6 +173,8 @@ class Training:
             log_media(self._writer, self._network, self._digits, probabilities, step)
         if self._plan.points_and_sound and epoch in MESH_EPOCHS:
             self._points = log_points(self._writer, self._network.activation, labels, step, self._points)
+        if self._plan.embeddings and epoch in MESH_EPOCHS:
+            log_embedding(self._writer, self._network.activation, self._digits, probabilities, step)
         if self._plan.points_and_sound and epoch in SOUND_EPOCHS:
             log_sound(self._writer, self._losses, step)
         return loss

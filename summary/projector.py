@@ -3,12 +3,16 @@
 The configuration lies in a run's folder, or in ``plugins/org_tensorflow_tensorboard_projector`` below it. No file is
 read that lies neither in the log directory nor below the configuration's own folder, whichever way a path or a
 symbolic link leads there; in a remote log directory none outside it, whatever the links of its file system.
+
+An embedding without a file of its own is a tensor of a checkpoint: the one that the configuration names, else those
+beside it, as Keras writes them.
 """
 
 import contextlib
 import os
 import posixpath
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from io import BufferedReader, RawIOBase, TextIOWrapper
 from itertools import islice
@@ -20,6 +24,9 @@ import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
+from summary.checkpoint_files import file_series, step_of
+from summary.checkpoints.base import Checkpoint, CheckpointError, TensorInfo
+from summary.checkpoints.dispatch import open_checkpoint
 from summary.embedding import CONFIG_NAME
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
 from summary.snapshot import Companion, Snapshot
@@ -33,6 +40,14 @@ LARGEST_CONFIG: Final = 4 << 20
 LARGEST_ASSET: Final = 1 << 30
 """Bytes; larger files are not read."""
 
+_BUNDLES_AND_KERAS: Final = (".index", ".h5", ".keras")
+"""Endings of the checkpoints that a configuration without any may mean."""
+_KERAS_FOLDER: Final = "train"
+"""Below the configuration, where Keras writes its checkpoints."""
+_KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
+_KERAS_TENSOR: Final = re.compile(r"layer_with_weights-\d+/embeddings/\.ATTRIBUTES/VARIABLE_VALUE")
+"""What Keras' configuration calls every embedding, whatever the file calls it."""
+_KERAS_EMBEDDING: Final = re.compile(r"(.*/)?embedding(_\d+)?/vars/0")
 _PLUGIN_FOLDER: Final = ("plugins", "org_tensorflow_tensorboard_projector")
 
 
@@ -46,13 +61,28 @@ class ProjectorRun:
 
     run: str
     config: ProjectorConfig
-    """With those embeddings only that have a file of their own; checkpoints are not read."""
+    """With those embeddings only that have a file of their own or a checkpoint."""
     folder: str
     """The path or the address where the configuration lies, and what its paths are relative to."""
     logdir: str
     """The path or the address of the log directory; empty where it is not known."""
     problem: str = ""
     """Why the configuration cannot be read; empty if it can."""
+    checkpoints: tuple["CheckpointFile", ...] = ()
+    """Where the embeddings without files are: one model, by step."""
+    version: tuple[int, ...] = ()
+    """Equal for the same configuration."""
+
+
+@dataclass(frozen=True)
+class CheckpointFile:
+    """One checkpoint that a configuration means."""
+
+    path: str
+    """What `open_asset` takes."""
+    step: int | None = None
+    version: tuple[int, ...] = ()
+    """Equal for the same file, where that is known."""
 
 
 def run_of_config(path: PurePosixPath) -> str:
@@ -74,7 +104,7 @@ def projector_runs(snapshot: Snapshot) -> dict[str, ProjectorRun]:
     found: dict[str, ProjectorRun] = {}
     configs = [c for c in snapshot.companions if c.relative_path.name == CONFIG_NAME]
     for companion in sorted(configs, key=lambda c: (len(c.relative_path.parts), str(c.relative_path))):
-        read = _read_config(companion)
+        read = _read_config(companion, snapshot.companions)
         if read.config.embeddings or (read.problem and read.run not in found):
             found[read.run] = read
     return dict(sorted(found.items()))
@@ -93,8 +123,13 @@ def find_embedding(run: ProjectorRun, name: str) -> EmbeddingInfo:
     raise ProjectorError(f"{run.run!r} has no embedding {name!r}; it has {known[:500] or 'none'}.")
 
 
-def open_asset(run: ProjectorRun, path: str) -> BinaryIO:
+def open_asset(run: ProjectorRun, path: str, *, largest: int = LARGEST_ASSET) -> BinaryIO:
     """The file that a configuration names, from its beginning; to be closed.
+
+    Args:
+        run: whose configuration it is.
+        path: as the configuration has it.
+        largest: bytes of the largest file that is opened.
 
     Raises:
         ProjectorError: there is no such file, it is too large, or it lies outside.
@@ -107,9 +142,9 @@ def open_asset(run: ProjectorRun, path: str) -> BinaryIO:
         raise ProjectorError(f"There is no file {path[:200]!r} in the log directory.") from error
     except (OSError, RuntimeError, ImportError) as error:
         raise ProjectorError(f"The file {path[:200]!r} cannot be read: {error}.") from error
-    if size > LARGEST_ASSET:
+    if size > largest:
         stream.close()
-        raise ProjectorError(f"The file {path!r} has {size:,} bytes; the largest that are read have {LARGEST_ASSET:,}.")
+        raise ProjectorError(f"The file {path!r} has {size:,} bytes; the largest that are read have {largest:,}.")
     return stream
 
 
@@ -147,6 +182,7 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
     """The points of an embedding, float32 [points, dimensions].
 
     Lines of numbers with tabs between them; what is no such text is raw float32 of the shape that ``info`` says.
+    Without a file of its own, a tensor of the last checkpoint.
 
     Args:
         run: whose embedding it is.
@@ -156,6 +192,8 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
     Raises:
         ProjectorError: the file cannot be read, or holds no such numbers.
     """
+    if not info.tensor_path:
+        return read_from_checkpoint(run, info, None, rows)
     with _told(info.tensor_path):
         try:
             with open_asset(run, info.tensor_path) as stream:
@@ -173,6 +211,62 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
                 f"The file {info.tensor_path!r} holds neither lines of numbers ({error})"
                 f" nor the raw float32 of the shape {list(shape)}."
             ) from error
+
+
+def read_from_checkpoint(
+    run: ProjectorRun, info: EmbeddingInfo, step: int | None, rows: int | None = None, place: int = 0
+) -> NDArray[np.float32]:
+    """The points of an embedding that is a tensor of a checkpoint, float32 [points, dimensions].
+
+    Args:
+        run: whose embedding it is.
+        info: the embedding.
+        step: of the checkpoint; the last one if None.
+        rows: how many points to read; None for all.
+        place: as for `tensor_of_checkpoint`.
+
+    Raises:
+        ProjectorError: there is no such checkpoint or tensor, or it cannot be read.
+    """
+    file = next((f for f in reversed(run.checkpoints) if step is None or f.step == step), None)
+    if file is None:
+        raise ProjectorError(f"The embedding {info.tensor_name!r} has neither a file nor a checkpoint.")
+    try:
+        checkpoint = open_checkpoint_of(run, file)
+        return checkpoint.read(tensor_of_checkpoint(info, checkpoint, place).name, rows)
+    except CheckpointError as error:
+        raise ProjectorError(str(error)) from error
+
+
+def tensor_of_checkpoint(info: EmbeddingInfo, checkpoint: Checkpoint, place: int = 0) -> TensorInfo:
+    """The matrix that an embedding's name means: of that name, or the layer that Keras means.
+
+    Args:
+        info: the embedding.
+        checkpoint: where it is.
+        place: which one of the embeddings of the same name it is. To Keras all have the same name, and are in the
+            order of the layers, as they are in the file.
+
+    Raises:
+        ProjectorError: the checkpoint has none.
+    """
+    matrices = {tensor.name: tensor for tensor in checkpoint.tensors if tensor.is_matrix}
+    name = info.tensor_name
+    for candidate in (name, f"{name}:0", f"{name}/.ATTRIBUTES/VARIABLE_VALUE"):
+        if candidate in matrices:
+            return matrices[candidate]
+    if _KERAS_TENSOR.fullmatch(name):
+        layers = [tensor for tensor in matrices.values() if _KERAS_EMBEDDING.fullmatch(tensor.name)]
+        if place < len(layers):
+            return layers[place]
+    known = ", ".join(matrices)
+    raise ProjectorError(f"The checkpoint has no matrix {name!r}; it has {known[:500] or 'none'}.")
+
+
+def open_checkpoint_of(run: ProjectorRun, file: CheckpointFile) -> Checkpoint:
+    """What tensors a checkpoint has; raises CheckpointError."""
+    # Only what is asked for of it is read, however large it is.
+    return open_checkpoint(lambda path: open_asset(run, path, largest=1 << 62), file.path)
 
 
 @contextlib.contextmanager
@@ -248,7 +342,7 @@ def _is_link(file_system: Any, path: str) -> bool:
     return bool(found.get("islink") or found.get("type") == "link")
 
 
-def _read_config(companion: Companion) -> ProjectorRun:
+def _read_config(companion: Companion, companions: Sequence[Companion]) -> ProjectorRun:
     folder = companion.path[: -len(companion.relative_path.name)].rstrip("/\\") or "/"
     run = run_of_config(companion.relative_path)
     config = ProjectorConfig()
@@ -259,9 +353,68 @@ def _read_config(companion: Companion) -> ProjectorRun:
     except (OSError, ValueError, RecursionError, text_format.ParseError) as error:
         problem = f"{companion.relative_path} is no readable projector configuration: {error}."
         return ProjectorRun(run, ProjectorConfig(), folder, companion.root, problem)
-    with_file = [info for info in config.embeddings if info.tensor_path]
-    for info in with_file:
+    checkpoints = _checkpoints(config, companion, companions)
+    kept = [info for info in config.embeddings if info.tensor_path or (checkpoints and info.tensor_name)]
+    for info in kept:
         info.tensor_name = info.tensor_name.removesuffix(":0") or PurePosixPath(info.tensor_path).name
     del config.embeddings[:]
-    config.embeddings.extend(with_file)
-    return ProjectorRun(run, config, folder, companion.root)
+    config.embeddings.extend(kept)
+    version = (companion.modified_ns, companion.size)
+    found = ProjectorRun(run, config, folder, companion.root, "", checkpoints, version)
+    if not kept and checkpoints and (config.model_checkpoint_path or config.model_checkpoint_dir):
+        config.embeddings.extend(_all_matrices(found))
+    return found
+
+
+def _all_matrices(run: ProjectorRun) -> list[EmbeddingInfo]:
+    """What a configuration means that names a checkpoint and none of its tensors, as in TensorBoard."""
+    try:
+        tensors = open_checkpoint_of(run, run.checkpoints[-1]).tensors
+    except CheckpointError:
+        return []
+    return [EmbeddingInfo(tensor_name=t.name, tensor_shape=t.shape) for t in tensors if t.is_matrix]
+
+
+def _checkpoints(
+    config: ProjectorConfig, companion: Companion, companions: Sequence[Companion]
+) -> tuple[CheckpointFile, ...]:
+    """The checkpoints that a configuration means: by its path, in its folder, or beside it; one model's, by step."""
+    if config.model_checkpoint_path:
+        path = config.model_checkpoint_path
+        return (CheckpointFile(path, step_of(PurePosixPath(path))[1]),)
+    own = companion.relative_path.parent
+    if config.model_checkpoint_dir:
+        given = config.model_checkpoint_dir
+        if companion.root and given.startswith(companion.root.rstrip("/") + "/"):
+            given = posixpath.relpath(given, posixpath.dirname(companion.path))
+        folders = [PurePosixPath(posixpath.normpath(own / given))]
+    else:
+        folders = [own / _KERAS_FOLDER, own]
+        if own.parts[-2:] == _PLUGIN_FOLDER:
+            folders.append(PurePosixPath(*own.parts[:-2]))
+    for folder in folders:
+        beside = [
+            c
+            for c in companions
+            if c.relative_path.parent == folder and c.relative_path.name.endswith(_BUNDLES_AND_KERAS)
+        ]
+        series = file_series(beside)
+        if series:
+            # Keras' own before others, then the one that was written last.
+            chosen = max(
+                series,
+                key=lambda s: (
+                    PurePosixPath(s.pattern).name == _KERAS_NAME,
+                    max(f.companion.modified_ns for f in s.files),
+                ),
+            )
+            relative = posixpath.relpath(folder, own)
+            return tuple(
+                CheckpointFile(
+                    posixpath.normpath(posixpath.join(relative, file.companion.relative_path.name)),
+                    file.step,
+                    (file.companion.modified_ns, file.companion.size),
+                )
+                for file in chosen.files
+            )
+    return ()

@@ -10,10 +10,11 @@ from profiler.traces import load_trace
 from sample_logs import make, torch_training
 from sample_logs.logs import turned
 from summary.logdir import open_logdir
+from summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
 from summary.snapshot import Run, Snapshot
 
 REMEDY = "run `make sample-logs` and commit what it wrote"
-MOST_BYTES = 4_500_000
+MOST_BYTES = 5_500_000
 IN_EVERY_RUN = {"scalars", "text", "hparams", "custom_scalars"}
 WITH_MEDIA = IN_EVERY_RUN | {"histograms", "images", "pr_curves", "graph_tagged_run_metadata"}
 
@@ -60,6 +61,19 @@ def test_every_series_has_the_planned_points(snapshot: Snapshot) -> None:
         if plan.points_and_sound:
             assert len(run.series["digits/activation_VERTEX"]) == len(make.MESH_EPOCHS)
             assert len(run.series["sound/training loss"]) == len(make.SOUND_EPOCHS)
+
+
+def test_one_run_has_embeddings_of_images_and_of_hidden_units(snapshot: Snapshot) -> None:
+    listing = open_logdir(make.FOLDER, companions=(CONFIG_PATTERN,))
+    ((name, found),) = projector_runs(listing).items()
+    assert (name, make.plans()[name].embeddings) == ("digits/lr_0.1/seed_0", True)
+    assert [(info.tensor_name, tuple(info.tensor_shape)) for info in found.config.embeddings] == [
+        ("digits/images:00000", (1797, 64)),
+        *((f"digits/hidden:{22 * (epoch + 1):05}", (450, 48)) for epoch in make.MESH_EPOCHS),
+    ]
+    for info in found.config.embeddings:
+        assert np.isfinite(read_tensor(found, info)).all()
+        assert read_metadata(found, info).count(b"\n") == info.tensor_shape[0] + 1
 
 
 def test_the_networks_learn_except_the_one_that_diverges(snapshot: Snapshot) -> None:

@@ -134,7 +134,11 @@ def test_enums_have_the_numbers_of_those_of_the_same_name(enum: EnumDescriptor) 
 
 
 NOT_IN_TENSORBOARD = {
+    "BundleEntryProto",
+    "BundleHeaderProto",
     "SavedModel",
+    "TensorSliceProto",
+    "TensorSliceProto.Extent",
     "XEvent",
     "XEventMetadata",
     "XLine",

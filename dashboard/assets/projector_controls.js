@@ -1,0 +1,96 @@
+// @ts-check
+/** The left column of the Projector panel: the data and its problems, the projection with its settings, its run, its trust. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const projector = (root.projector = root.projector || {});
+
+  class Controls {
+    /** @param {any} panel of projector_panel.js */
+    constructor(panel) {
+      const { make, segmented, check, fold } = projector.parts;
+      const { METHODS } = projector;
+      this.panel = panel;
+      this.data = make("section", { className: "pj-data" });
+      this.methods = segmented("Projection", Object.entries(METHODS).map(([name, method]) => [name, method.title, `${method.title} (${method.key}): ${method.about}`]), (/** @type {string} */ name) => panel.setProjection(name));
+      this.about = make("p", { className: "pj-note" });
+      this.dimensions = segmented("Dimensions", [["2", "2-D", "A flat picture (D)"], ["3", "3-D", "A picture in space (D)"]], (/** @type {string} */ value) => panel.setDimensions(Number(value)));
+      this.sphere = check("Sphere the data", "The middle of all points is taken away and every vector is made one long, so that only directions count.", (/** @type {boolean} */ on) => panel.setSphere(on));
+      this.only = check("Only isolated points", "The projection sees only the points that are isolated.", (/** @type {boolean} */ on) => panel.setOnly(on));
+      this.method = make("div", { className: "pj-method" });
+      this.running = new projector.Running(panel);
+      this.measures = new projector.Trust(panel);
+      const shape = make("div", { className: "pj-row" }, this.dimensions, this.sphere);
+      this.projection = make("section", { className: "pj-section open" }, make("h3", {}, "Projection"), this.methods, this.about, shape, this.only, this.method, this.running.element);
+      this.folded = fold("trust", "Trust", true, this.measures.element);
+      this.sections = [this.projection, this.folded];
+      this.drawn = "";
+    }
+
+    show() {
+      const { panel } = this;
+      const { state, dataset } = panel;
+      this.showData();
+      this.projection.hidden = this.folded.hidden = !dataset;
+      if (!dataset) return;
+      const method = projector.METHODS[state.projection];
+      this.methods.show(state.projection);
+      this.about.textContent = method.about;
+      this.dimensions.show(state.projection === "custom" ? "2" : String(state.dimensions));
+      this.dimensions.of("3").disabled = state.projection === "custom";
+      this.sphere.show(state.sphere);
+      this.only.hidden = !panel.isolated && !state.only;
+      this.only.show(state.only);
+      this.showMethod();
+      this.running.show();
+      this.trust();
+    }
+
+    /** The settings of the method; fields that are being typed in are not made anew. */
+    showMethod() {
+      const { panel } = this;
+      const { state, dataset } = panel;
+      this.shared = this.shares();
+      const drawn = JSON.stringify([state.projection, state.methods[state.projection], state.components, state.dimensions, state.supervise, state.axes, dataset.id, dataset.info.columns.length, panel.waiting, panel.theme.dark, this.shared]);
+      const typing = document.activeElement?.matches("input:not([type=range])") && this.method.contains(document.activeElement);
+      if (drawn === this.drawn || typing) return;
+      this.drawn = drawn;
+      const held = document.activeElement?.getAttribute("aria-label");
+      const inside = this.method.contains(document.activeElement);
+      this.method.replaceChildren(...projector.methodParts(panel));
+      if (inside && held) this.method.querySelector(`[aria-label=${JSON.stringify(held)}]`)?.focus();
+    }
+
+    shares() {
+      return this.panel.frame10?.components?.ratios ?? null;
+    }
+
+    progress() {
+      if (this.shares() !== this.shared) this.showMethod();
+      this.running.show();
+    }
+
+    trust() {
+      this.measures.show();
+    }
+
+    showData() {
+      const { dataset } = this.panel;
+      const { make } = projector.parts;
+      const { integer } = projector.format;
+      if (!dataset) return void this.data.replaceChildren();
+      const { info } = dataset;
+      const shape = make("div", { className: "pj-shape" }, make("b", {}, integer(info.count)), info.count === 1 ? " point of " : " points of ", make("b", {}, integer(info.dimensions)), info.dimensions === 1 ? " dimension" : " dimensions");
+      const where = make("div", { className: "pj-note", title: `${info.run || ""} ${info.label}` }, make("bdi", {}, [info.run && info.run !== "." ? info.run : "", info.label].filter(Boolean).join(" · ")));
+      const problems = info.problems ?? [];
+      const parts = [shape, where];
+      if (problems.length) {
+        const total = problems.length;
+        const list = make("ul", { className: "pj-problems" }, ...problems.map((/** @type {any} */ problem) => make("li", {}, problem.message, problem.count > 1 ? make("span", { className: "pj-count" }, ` ×${integer(problem.count)}`) : "")));
+        parts.push(make("details", { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false }, make("summary", {}, root.elements.icon("alert", 13), ` ${total} ${total === 1 ? "thing was" : "things were"} worked around`), list));
+      }
+      this.data.replaceChildren(...parts);
+    }
+  }
+
+  projector.Controls = Controls;
+})();

@@ -1,0 +1,74 @@
+// @ts-check
+/** Joins the Projector panel to the page: the selector opens embeddings, files that are dropped are listed in it. */
+(() => {
+  const scope = (window.stepscope = window.stepscope || {});
+
+  const API = "api/projector";
+  const ID = { type: "setting", name: "projector:id" };
+
+  const choose = (/** @type {string} */ id) => window.dash_clientside.set_props(ID, { value: id });
+
+  /** Lists embeddings by run, those that were dropped last. @param {{id: string, run: string, label: string, kind: string, shape: number[] | null}[]} embeddings */
+  function offer(embeddings) {
+    /** @type {Map<string, {value: string, label: string}[]>} */
+    const groups = new Map();
+    const current = scope.projector.panel()?.state.id ?? "";
+    for (const one of embeddings) {
+      const name = one.kind === "dropped" ? "Dropped" : one.run === "." || !one.run ? "The log directory" : one.run;
+      const shown = one.run && one.run !== "." ? `${one.run} · ${one.label}` : one.label;
+      if (!groups.has(name)) groups.set(name, []);
+      groups.get(name)?.push({ value: one.id, label: shown });
+    }
+    if (current && !embeddings.some((one) => one.id === current)) groups.set("No longer there", [{ value: current, label: current }]);
+    window.dash_clientside.set_props(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });
+  }
+
+  /** The page without any embedding: a file can be dropped on it. @param {HTMLElement} host */
+  function empty(host) {
+    const { projector } = scope;
+    const said = projector.parts.make("p", { className: "pj-note bad", role: "alert" });
+    const panel = {
+      root: host,
+      dataset: null,
+      api: new projector.Api(API),
+      opened: (/** @type {string} */ id) => {
+        scope.view.update((/** @type {URLSearchParams} */ _params, /** @type {(name: string, values: string[]) => void} */ set) => {
+          set("tab", ["projector"]);
+          set("projector.id", [id]);
+        });
+        // The page hears of the view behind the next frame, which would be too late.
+        window.dash_clientside.set_props("view", { data: scope.view.query() });
+        window.dash_clientside.set_props("panel-again", { data: Date.now() });
+      },
+      joined: () => {},
+      notify: (/** @type {string} */ text) => (said.textContent = text),
+    };
+    const drop = new projector.Drop(panel);
+    host.querySelector(".pj-drop-here")?.append(projector.parts.button("Choose a file", "Open an embedding from a file", () => drop.ask(), "main"), said);
+  }
+
+  window.dash_clientside = window.dash_clientside || {};
+  window.dash_clientside.stepscopeProjector = {
+    /** Opens what the selector says. @param {string | null} id */
+    open(id) {
+      const { projector } = scope;
+      const host = document.getElementById("projector-host");
+      const tools = document.getElementById("projector-tools");
+      if (!host || !tools) return window.dash_clientside.no_update;
+      const panel = projector.mount(host, tools, { api: API, choose, offer });
+      void panel.open(id || "");
+      return id;
+    },
+    /** There is no embedding. */
+    welcome() {
+      const host = document.getElementById("projector-empty");
+      if (host) empty(host);
+      return "yes";
+    },
+    /** New data. @param {number | null} revision */
+    refresh(revision) {
+      scope.projector.panel()?.refresh();
+      return String(revision ?? "");
+    },
+  };
+})();

@@ -1,0 +1,566 @@
+// @ts-check
+/** The Projector panel in the browser: what is open, what it is coloured by, and the parts around the cloud. */
+(() => {
+  const root = (window.stepscope = window.stepscope || {});
+  const projector = (root.projector = root.projector || {});
+
+  const NEWS_MS = 5000;
+  const NARROW = 900;
+  const CAMERA_MS = 350;
+  const SLOW_MS = 300;
+  const MOST_DEFAULT_COLOURS = 50;
+  const NEXT_COLUMNS = ["__next__", "__seq_next__"];
+
+  class ProjectorPanel {
+    /**
+     * @param {HTMLElement} host
+     * @param {HTMLElement} tools the row above, beside the choice of the embedding
+     * @param {{api: string, choose: (id: string) => void, offer: (embeddings: any[]) => void}} outside
+     *   `choose` opens another embedding, `offer` lists those there are
+     */
+    constructor(host, tools, outside) {
+      const { make } = projector.parts;
+      this.root = host;
+      this.outside = outside;
+      this.api = new projector.Api(outside.api);
+      this.state = projector.settings.read();
+      /** @type {any} */
+      this.dataset = null;
+      this.theme = projector.theme.read(host);
+      this.colouring = projector.colours.nothing("");
+      /** @type {any} */
+      this.job = null;
+      /** What is in the picture: coordinates of all points, and how many columns they have. @type {{values: Float32Array, dimensions: number, key: string} | null} */
+      this.picture = null;
+      /** @type {any} */
+      this.quality = null;
+      this.selection = new Uint32Array(0);
+      this.focus = -1;
+      /** @type {{row: number, rows: number[], distances: number[], metric: string, space: string} | null} */
+      this.nearest = null;
+      /** @type {Uint32Array | null} */
+      this.isolated = null;
+      /** @type {Set<number>} */
+      this.hidden = new Set();
+      /** @type {Uint32Array | null} */
+      this.found = null;
+      this.embeddings = /** @type {any[]} */ ([]);
+      this.loading = 0;
+      this.turn = 0;
+      this.newsAt = -Infinity;
+      this.newsTimer = 0;
+      this.cameraTimer = 0;
+      this.tip = make("div", { className: "pj-tip", hidden: true });
+      this.message = make("div", { className: "pj-message", role: "status" });
+      this.status = make("div", { className: "pj-status", hidden: true });
+      this.news = make("div", { className: "pj-news", role: "status", hidden: true });
+      this.cloud = make("div", { className: "pj-cloud" });
+      this.legend = new projector.Legend(this);
+      this.tools = new projector.Tools(this);
+      this.stage = make("div", { className: "pj-stage" }, this.cloud, this.tools.strip, this.legend.element, this.status, this.news, this.tip, this.message);
+      this.steps = new projector.Steps(this);
+      this.controls = new projector.Controls(this);
+      this.search = new projector.Search(this);
+      this.inspector = new projector.Inspector(this);
+      this.clusters = new projector.Clusters(this);
+      this.bookmarks = new projector.Bookmarks(this);
+      this.table = new projector.Table(this);
+      this.left = make("aside", { className: "pj-left", "aria-label": "Projection" }, this.controls.data, this.steps.element, ...this.controls.sections);
+      this.right = make("aside", { className: "pj-right", "aria-label": "Inspector" }, this.search.element, this.inspector.element, this.clusters.element, this.bookmarks.element);
+      this.frame = make("div", { className: "pj-frame" }, this.left, this.stage, this.right, this.table.element);
+      host.replaceChildren(this.frame);
+      tools.replaceChildren(this.tools.element);
+      this.view = this.makeView();
+      this.drop = new projector.Drop(this);
+      this.keys = projector.keys.attach(this);
+      this.sides = JSON.parse(root.storage.get("stepscope-projector-sides") || "{}");
+      this.onWindow = () => this.fit();
+      window.addEventListener("resize", this.onWindow);
+      this.observers = [new ResizeObserver(() => this.fit()), new MutationObserver(() => this.retheme())];
+      if (tools.parentElement) /** @type {ResizeObserver} */ (this.observers[0]).observe(tools.parentElement);
+      /** @type {MutationObserver} */ (this.observers[1]).observe(document.documentElement, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
+      this.fit();
+      this.showAll();
+    }
+
+    makeView() {
+      if (!projector.createView) {
+        this.say("The drawing of the cloud could not be loaded. Reload the page.", "bad");
+        return null;
+      }
+      return projector.createView(this.cloud, {
+        onHover: (/** @type {number} */ row) => this.hover(row),
+        onPick: (/** @type {number} */ row, /** @type {{add: boolean}} */ { add }) => this.pick(row, add),
+        onSelect: (/** @type {Uint32Array} */ rows, /** @type {{add: boolean, remove: boolean}} */ how) => this.select(this.combined(rows, how), { by: "cloud" }),
+        onCamera: () => this.cameraMoved(),
+        onStats: () => {},
+      });
+    }
+
+    destroy() {
+      this.job?.leave();
+      this.measuring?.abort();
+      this.keys.close();
+      this.drop.close();
+      this.steps.stop();
+      clearTimeout(this.cameraTimer);
+      clearTimeout(this.newsTimer);
+      window.removeEventListener("resize", this.onWindow);
+      for (const observer of this.observers) observer.disconnect();
+      this.view?.destroy();
+    }
+
+    // ---- what is open
+
+    /** Opens the embedding that was chosen; the first one as the address asks for it. @param {string} id */
+    async open(id) {
+      const first = !this.started;
+      if (!first && id === this.state.id && this.dataset) return;
+      if (!first ? id !== this.state.id : this.state.id && this.state.id !== id) this.forget();
+      this.started ||= Boolean(id);
+      this.state.id = id;
+      if (!id) {
+        this.turn += 1;
+        this.say("Looking for embeddings…", "busy");
+        await this.look();
+        const [one] = this.embeddings;
+        if (one && !this.state.id) return this.outside.choose(one.id);
+        return one ? undefined : this.say("There is no embedding yet: log one with add_embedding, or drop a file here.");
+      }
+      await this.load({});
+      if (first) void this.look();
+    }
+
+    /** Takes back what belongs to the embedding that was open. */
+    forget() {
+      const { state } = this;
+      Object.assign(state, { step: null, color: "", categorical: "auto", off: [], size: "", label: "", sequence: "", query: "", in: "", supervise: "", rows: "", focus: -1, isolate: "", hidden: "", camera: "", sort: "", axes: { left: "", right: "", down: "", up: "", in: "" }, only: false });
+      this.selection = new Uint32Array(0);
+      this.focus = -1;
+      this.nearest = this.isolated = this.found = null;
+      this.hidden = new Set();
+      this.steps.stop();
+      this.tell({ step: "", color: "", categorical: "auto", off: [], size: "", label: "", sequence: "", search: "", in: "", supervise: "", rows: "", focus: "", isolate: "", hidden: "", camera: "", sort: "", left: "", right: "", down: "", up: "", axes_in: "", only: "off" });
+      this.dataset = null;
+      this.picture = null;
+    }
+
+    /**
+     * Reads what is open, and shows it.
+     * @param {{keep?: boolean}} how `keep`: another step or another state of the same embedding, the camera stays
+     */
+    async load({ keep = false }) {
+      const turn = (this.turn += 1);
+      const { state } = this;
+      const began = performance.now();
+      this.loading += 1;
+      this.setNews("");
+      const patience = setInterval(() => this.wait(began), SLOW_MS);
+      try {
+        const info = await this.api.ask("dataset", { id: state.id, step: state.step });
+        if (turn !== this.turn) return;
+        const before = this.dataset;
+        this.dataset = new projector.Dataset(this.api, info);
+        if (!before || before.count !== this.dataset.count || before.id !== this.dataset.id) {
+          this.picture = null;
+          this.begin();
+        }
+        this.say("");
+        this.showAll();
+        this.table.reload();
+        const ready = Promise.all([this.recolour(), this.resize(), this.relabel(), this.resprite(), this.resequence(), state.query ? this.search.run() : null]);
+        const shown = keep && this.picture && this.showStep();
+        if (!shown && turn === this.turn) void this.project({ keepCamera: keep || Boolean(state.camera) });
+        await ready;
+        if (turn === this.turn && this.focus >= 0) void this.findNearest();
+      } catch (error) {
+        if (turn === this.turn) {
+          if (!keep) this.dataset = null;
+          this.say(error.message, "bad");
+          this.showAll();
+        }
+      } finally {
+        clearInterval(patience);
+        this.loading -= 1;
+      }
+    }
+
+    /** @param {number} began */
+    wait(began) {
+      const seconds = Math.floor((performance.now() - began) / 1000);
+      if (!this.picture) this.say(`Opening the embedding…${seconds ? ` ${seconds} s` : ""}`, "busy");
+    }
+
+    /** Takes rows out of the address, now that it is known how many there are; finds what to colour by. */
+    begin() {
+      const { state, dataset } = this;
+      const { readRows } = projector.settings;
+      this.selection = readRows(state.rows, dataset.count);
+      this.focus = state.focus >= 0 && state.focus < dataset.count ? state.focus : this.selection.length === 1 ? this.selection[0] : -1;
+      this.isolated = state.isolate ? readRows(state.isolate, dataset.count) : null;
+      if (this.isolated && !this.isolated.length) this.isolated = null;
+      this.hidden = new Set(readRows(state.hidden, dataset.count));
+      this.nearest = this.found = null;
+      this.quality = null;
+    }
+
+    /** The column that is named for a purpose; by itself the best there is. "-" is none. @param {string} chosen @param {"color" | "label"} purpose */
+    columnFor(chosen, purpose) {
+      const columns = this.dataset?.columnInfos ?? [];
+      if (chosen === "-") return "";
+      if (chosen && (chosen.startsWith("@") || this.dataset?.infoOf(chosen))) return chosen;
+      const usable = columns.filter((/** @type {any} */ column) => !NEXT_COLUMNS.includes(column.name));
+      if (purpose === "label") return (usable.find((/** @type {any} */ column) => column.kind === "text") ?? usable[0])?.name ?? "";
+      const grouped = usable.filter((/** @type {any} */ column) => column.categories !== null && column.categories > 1 && (column.kind === "text" || column.categories <= MOST_DEFAULT_COLOURS));
+      const few = grouped.filter((/** @type {any} */ column) => column.categories <= MOST_DEFAULT_COLOURS);
+      const named = few.find((/** @type {any} */ column) => /label|class|categor|type|cluster|target/i.test(column.name));
+      // Every text its own colour tells nothing.
+      const many = grouped.find((/** @type {any} */ column) => column.categories * 2 <= this.dataset.count);
+      return (named ?? few[0] ?? many ?? usable.find((/** @type {any} */ column) => column.kind === "number" && column.minimum !== column.maximum))?.name ?? "";
+    }
+
+    get colourBy() {
+      return this.dataset ? this.columnFor(this.state.color, "color") : "";
+    }
+
+    get labelBy() {
+      return this.dataset ? this.columnFor(this.state.label, "label") : "";
+    }
+
+    // ---- how points look
+
+    /** @param {string} name a column, "@..." for trust, "-" for one colour */
+    setColour(name) {
+      Object.assign(this.state, { color: name, off: [], categorical: "auto" });
+      this.tell({ color: name, off: [], categorical: "auto" });
+      return this.recolour();
+    }
+
+    /** @param {string} how "auto", "on" or "off" */
+    setCategorical(how) {
+      Object.assign(this.state, { categorical: how, off: [] });
+      this.tell({ categorical: how, off: [] });
+      return this.recolour();
+    }
+
+    /** @param {string[]} labels categories that are not shown */
+    setOff(labels) {
+      this.state.off = labels;
+      this.tell({ off: labels });
+      this.mask();
+      this.legend.show();
+      this.table.refresh();
+    }
+
+    async recolour() {
+      const { dataset, state } = this;
+      if (!dataset) return;
+      const name = this.colourBy;
+      const { colours } = projector;
+      try {
+        if (!name) this.colouring = colours.nothing("");
+        else if (colours.TRUST[name]) this.colouring = this.trustColouring(name);
+        else {
+          const column = await dataset.column(name);
+          if (dataset !== this.dataset || name !== this.colourBy) return;
+          this.colouring = colours.ofColumn(column, state.categorical);
+        }
+      } catch (error) {
+        if (dataset !== this.dataset) return;
+        this.colouring = colours.nothing(name, error.message);
+      }
+      this.paint();
+    }
+
+    /** @param {string} name */
+    trustColouring(name) {
+      const { colours } = projector;
+      const [title, about] = colours.TRUST[name];
+      const values = this.quality?.points?.[name];
+      if (!values) return colours.nothing(title, this.quality?.state === "running" ? "Being measured…" : "Not measured yet: see Trust on the left.");
+      return { ...colours.byNumber(title, values, [colours.quantile(values, 0.02), 1]), note: about };
+    }
+
+    /** Colours, visibility and legend again. */
+    paint() {
+      if (!this.dataset) return;
+      this.view?.setColours(projector.colours.rgba(this.colouring, this.theme, this.dataset.count));
+      this.mask();
+      this.legend.show();
+      this.tools.show();
+      this.controls.show();
+      this.inspector.show();
+      void this.resequence();
+    }
+
+    async resize() {
+      const { dataset, state } = this;
+      if (!dataset) return;
+      if (!state.size || dataset.infoOf(state.size)?.kind !== "number") return void this.view?.setSizes(null);
+      try {
+        const { values } = await dataset.column(state.size);
+        if (dataset === this.dataset) this.view?.setSizes(values ? projector.colours.sizes(values) : null);
+      } catch (error) {
+        this.notify(error.message);
+      }
+    }
+
+    /** @param {string} name */
+    setSize(name) {
+      this.state.size = name;
+      this.tell({ size: name });
+      return this.resize();
+    }
+
+    relabel() {
+      const { dataset } = this;
+      const name = this.labelBy;
+      // As long as the picture is that of another embedding, its rows are none of this one.
+      const mode = name && this.picture ? this.state.labels : "none";
+      const texts = (/** @type {ArrayLike<number>} */ rows) => (dataset && dataset === this.dataset ? dataset.texts(name, rows) : Array.from(rows, () => ""));
+      this.view?.setLabels({ texts, mode });
+      this.inspector.show();
+      this.tools.show();
+    }
+
+    /** @param {string} name */
+    setLabel(name) {
+      this.state.label = name;
+      this.tell({ label: name });
+      this.relabel();
+      this.table.refresh();
+    }
+
+    /** @param {string} mode "none", "selected", "some" or "all" */
+    setLabels(mode) {
+      this.state.labels = mode;
+      this.tell({ labels: mode });
+      this.relabel();
+    }
+
+    /** @param {boolean} on */
+    setSprites(on) {
+      this.state.sprites = on;
+      this.tell({ sprites: on ? "on" : "off" });
+      this.tools.show();
+      return this.resprite();
+    }
+
+    get spriteAddress() {
+      const sprite = this.dataset?.info.sprite;
+      return sprite ? sprite.url || this.api.address("sprite", this.dataset.at) : "";
+    }
+
+    async resprite() {
+      const { dataset } = this;
+      const sprite = dataset?.info.sprite;
+      if (!sprite || !this.state.sprites) return void this.view?.setSprites(null, false);
+      try {
+        if (this.sprite?.address !== this.spriteAddress) this.sprite = { address: this.spriteAddress, image: projector.pictures.load(this.spriteAddress, sprite, dataset) };
+        const image = await this.sprite.image;
+        if (dataset === this.dataset && this.state.sprites) this.view?.setSprites({ image, width: sprite.width, height: sprite.height, across: sprite.across }, true);
+      } catch {
+        this.notify("The browser cannot show the pictures of this embedding.");
+        this.sprite = undefined;
+      }
+    }
+
+    /** The column that says which point comes next; as TensorBoard has it where none is chosen. */
+    get sequenceBy() {
+      const { state, dataset } = this;
+      if (!dataset || state.sequence === "-") return "";
+      if (state.sequence && dataset.infoOf(state.sequence)) return state.sequence;
+      return NEXT_COLUMNS.find((name) => dataset.infoOf(name)) ?? "";
+    }
+
+    /** @param {string} name a column, "-" for no lines */
+    setSequence(name) {
+      this.state.sequence = name;
+      this.tell({ sequence: name });
+      this.tools.show();
+      return this.resequence();
+    }
+
+    async resequence() {
+      const { dataset } = this;
+      const name = this.sequenceBy;
+      if (!dataset || !name) return void this.view?.setLines(new Uint32Array(0), null);
+      try {
+        const pairs = await projector.sequences.pairsOf(dataset, name, NEXT_COLUMNS.includes(name));
+        if (dataset !== this.dataset || name !== this.sequenceBy) return;
+        this.view?.setLines(pairs, projector.sequences.coloursOf(pairs, projector.colours.rgba(this.colouring, this.theme, dataset.count)));
+      } catch (error) {
+        this.notify(error.message);
+      }
+    }
+
+    // ---- the view
+
+    cameraMoved() {
+      this.hideTip();
+      clearTimeout(this.cameraTimer);
+      this.cameraTimer = window.setTimeout(() => this.tellCamera(), CAMERA_MS);
+    }
+
+    tellCamera() {
+      if (!this.view || !this.picture) return;
+      // What was not moved by hand fits everything, in a window of any size.
+      this.state.camera = this.view.touched ? this.view.camera() : "";
+      this.tell({ camera: this.state.camera });
+    }
+
+    fitCloud() {
+      const rows = this.selection.length > 1 ? this.selection : this.focus >= 0 && this.nearest ? Uint32Array.from([this.focus, ...this.nearest.rows]) : this.isolated;
+      this.view?.fit(rows);
+    }
+
+    /** @param {boolean} on */
+    setSpin(on) {
+      this.state.spin = on;
+      this.tell({ spin: on ? "on" : "off" });
+      this.view?.setSpin?.(on && this.state.dimensions === 3);
+      this.tools.show();
+    }
+
+    /** @param {number} scale */
+    setPointScale(scale) {
+      this.state.points = scale;
+      this.tell({ points: String(scale) });
+      this.view?.setPointScale?.(scale);
+    }
+
+    /** @param {boolean} on */
+    setGrid(on) {
+      this.state.grid = on;
+      this.tell({ grid: on ? "on" : "off" });
+      this.view?.setGrid?.(on);
+    }
+
+    /** @param {boolean} on */
+    setPerspective(on) {
+      this.state.perspective = on;
+      this.tell({ perspective: on ? "on" : "off" });
+      this.view?.setPerspective?.(on);
+    }
+
+    // ---- words
+
+    /** @param {Record<string, string | string[]>} values */
+    tell(values) {
+      projector.settings.tell(values);
+    }
+
+    /** @param {string} text @param {"" | "busy" | "bad"} [sort] */
+    say(text, sort = "") {
+      this.message.textContent = text;
+      this.message.className = `pj-message ${sort}`;
+      this.message.hidden = !text;
+    }
+
+    /** Something that leaves the picture as it is. @param {string} text @param {"problem" | "info"} [sort] */
+    notify(text, sort = "problem") {
+      if (!text) return;
+      this.stage.querySelector(".pj-toast")?.remove();
+      const note = projector.parts.make("div", { className: `pj-toast ${sort}`, role: sort === "info" ? "status" : "alert" }, text);
+      this.stage.append(note);
+      setTimeout(() => note.remove(), sort === "info" ? 2500 : 7000);
+    }
+
+    showAll() {
+      this.controls.show();
+      this.steps.show();
+      this.tools.show();
+      this.legend.show();
+      this.search.show();
+      this.inspector.show();
+      this.clusters.show();
+      this.bookmarks.show();
+      this.table.show();
+      this.frame.classList.toggle("without", !this.dataset);
+    }
+
+    // ---- news
+
+    /** New data in the log directory: says so where it concerns what is open. */
+    refresh() {
+      clearTimeout(this.newsTimer);
+      const wait = this.newsAt + NEWS_MS - performance.now();
+      if (wait > 0) this.newsTimer = window.setTimeout(() => this.refresh(), wait);
+      else void this.look();
+    }
+
+    async look() {
+      this.newsAt = performance.now();
+      try {
+        this.embeddings = await this.api.ask("embeddings", {});
+        this.outside.offer(this.embeddings);
+        const { dataset } = this;
+        const listed = dataset && this.embeddings.find((one) => one.id === dataset.id);
+        if (!dataset || !dataset.info) return;
+        if (!listed) return this.setNews("This embedding is no longer there.", false);
+        const before = new Set(dataset.info.steps ?? []);
+        const fresh = (listed.steps ?? []).filter((/** @type {number} */ step) => !before.has(step));
+        if (fresh.length) return this.setNews(`${projector.format.counted(fresh.length, "newer step")}, up to ${projector.format.integer(Math.max(...fresh))}.`);
+        const info = await this.api.ask("dataset", dataset.at);
+        if (dataset === this.dataset && info.digest !== dataset.info.digest) this.setNews("The file has changed.");
+      } catch {
+        // The next revision asks again.
+      }
+    }
+
+    /** @param {string} text @param {boolean} [reload] */
+    setNews(text, reload = true) {
+      this.news.hidden = !text;
+      this.news.replaceChildren(text, ...(text && reload ? [projector.parts.button("Reload", "Show what is there now", () => this.reload(), "small")] : []));
+    }
+
+    /** Shows what is there now: the newest step where that was shown. */
+    reload() {
+      const steps = this.dataset?.info.steps ?? [];
+      if (this.state.step !== null && this.state.step === steps[steps.length - 1]) {
+        this.state.step = null;
+        this.tell({ step: "" });
+      }
+      return this.load({ keep: false });
+    }
+
+    // ---- size and theme
+
+    fit() {
+      const top = this.root.getBoundingClientRect().top + window.scrollY;
+      this.root.style.height = `${Math.max(window.innerHeight - top - 8, 360)}px`;
+      const width = this.root.clientWidth;
+      this.frame.classList.toggle("narrow", width < NARROW);
+      const { left = width >= 700, right = width >= NARROW } = this.sides;
+      this.frame.classList.toggle("no-left", !left);
+      this.frame.classList.toggle("no-right", !right);
+      this.tools?.show();
+    }
+
+    /** Shows or hides a column. @param {"left" | "right"} side */
+    flip(side) {
+      this.sides[side] = this.frame.classList.contains(`no-${side}`);
+      root.storage.set("stepscope-projector-sides", JSON.stringify(this.sides));
+      this.fit();
+    }
+
+    retheme() {
+      this.theme = projector.theme.read(this.root);
+      this.paint();
+      this.controls.show();
+    }
+  }
+
+  /** @type {ProjectorPanel | null} */
+  let shown = null;
+
+  /** Puts the panel into its host, or finds it there. @param {HTMLElement} host @param {HTMLElement} tools @param {any} outside */
+  projector.mount = (host, tools, outside) => {
+    if (shown && shown.root === host) return shown;
+    shown?.destroy();
+    shown = new ProjectorPanel(host, tools, outside);
+    return shown;
+  };
+  projector.panel = () => (shown && shown.root.isConnected ? shown : null);
+  projector.ProjectorPanel = ProjectorPanel;
+})();

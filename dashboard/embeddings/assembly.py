@@ -1,0 +1,153 @@
+"""From points and columns as files have them to a dataset: rows that cannot be shown are left out, and all is said."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.embeddings.columns import unnamed_twice
+from dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
+from dashboard.numbers import count, counted
+
+_PIECE: Final = 1 << 20
+"""Numbers that are looked at at a time."""
+
+
+class EmbeddingUnavailableError(Exception):
+    """An embedding cannot be shown; the message says why, for a person."""
+
+
+class NothingToShowError(EmbeddingUnavailableError):
+    """A file has no points, and nothing is wrong with it."""
+
+
+@dataclass(frozen=True)
+class ReadPoints:
+    """Points as a file has them."""
+
+    points: NDArray[np.float32]
+    """float32 [n, d]."""
+    rows: NDArray[np.int64]
+    """int64 [n]: which rows of the file they are."""
+    row_count: int
+    """Rows of the file."""
+    columns: tuple[Column, ...] = ()
+    """What the file itself says of each point."""
+    problems: tuple[Problem, ...] = ()
+    sprite: Sprite | None = None
+    bookmarks: tuple[dict[str, Any], ...] = field(default=())
+
+
+def all_rows(points: NDArray[np.float32], problems: Sequence[Problem] = ()) -> ReadPoints:
+    """Points of a file of which every row is one."""
+    return ReadPoints(points, np.arange(len(points), dtype=np.int64), len(points), problems=tuple(problems))
+
+
+def finite_points(read: ReadPoints, what: str) -> ReadPoints:
+    """The points of which every number is finite.
+
+    Raises:
+        EmbeddingUnavailableError: there are none.
+    """
+    points = read.points
+    if points.ndim != 2 or not points.size:
+        shape = " x ".join(map(str, points.shape)) or "a single number"
+        raise EmbeddingUnavailableError(f"{what} has no points: its shape is {shape}. Expected rows of numbers.")
+    finite = np.empty(len(points), bool)
+    step = max(1, _PIECE // points.shape[1])
+    for begin in range(0, len(points), step):
+        piece = points[begin : begin + step]
+        finite[begin : begin + step] = np.isfinite(piece).all(axis=1)
+    if finite.all():
+        return read
+    left = int(np.count_nonzero(finite))
+    if not left:
+        raise EmbeddingUnavailableError(f"{what} has no point to show: every row has NaN or infinity.")
+    wrong = len(points) - left
+    first = int(read.rows[np.argmin(finite)]) + 1
+    said = "has NaN or infinity and is" if wrong == 1 else "have NaN or infinity and are"
+    message = f"{counted(wrong, 'row')} {said} left out (the first is row {count(first)})."
+    columns = tuple(_at(column, finite) for column in read.columns)
+    problems = (*read.problems, Problem("not finite", message, wrong))
+    return ReadPoints(points[finite], read.rows[finite], read.row_count, columns, problems, read.sprite, read.bookmarks)
+
+
+def dataset_of(read: ReadPoints, *, source_id: str, run: str, label: str, step: int | None) -> Dataset:
+    """The dataset; raises EmbeddingUnavailableError where there is no point."""
+    read = finite_points(read, label)
+    points = np.ascontiguousarray(read.points, np.float32)
+    columns = tuple(unnamed_twice(read.columns))
+    held = points.nbytes + read.rows.nbytes + sum(_bytes(column) for column in columns)
+    if read.sprite is not None:
+        held += len(read.sprite.content)
+    return Dataset(
+        id=source_id,
+        run=run,
+        label=label,
+        step=step,
+        points=points,
+        rows=read.rows,
+        columns=columns,
+        sprite=read.sprite,
+        bookmarks=read.bookmarks,
+        problems=(*read.problems, *_remarkable(points)),
+        digest=digest_of(points),
+        bytes=held,
+    )
+
+
+def digest_of(points: NDArray[np.float32]) -> str:
+    """A hash of the points and their shape."""
+    digest = hashlib.blake2b(repr(points.shape).encode(), digest_size=16)
+    digest.update(points.data)
+    return digest.hexdigest()
+
+
+def _remarkable(points: NDArray[np.float32]) -> list[Problem]:
+    """What a projection will not like; none of it is left out."""
+    problems: list[Problem] = []
+    if len(points) < 3:
+        message = f"There {'is' if len(points) == 1 else 'are'} only {counted(len(points), 'point')}."
+        problems.append(Problem("few points", message, len(points)))
+        return problems
+    constant = int(np.count_nonzero(points.min(axis=0) == points.max(axis=0)))
+    if constant:
+        said = "1 dimension has" if constant == 1 else f"{count(constant)} dimensions have"
+        message = f"{said} the same number in every row, by which no point differs from another."
+        problems.append(Problem("constant columns", message, constant))
+    duplicates = len(points) - len(np.unique(row_hashes(points)))
+    if duplicates:
+        said = "1 row is" if duplicates == 1 else f"{count(duplicates)} rows are"
+        message = f"{said} equal to a row before, so that points lie on each other."
+        problems.append(Problem("duplicates", message, duplicates))
+    return problems
+
+
+def row_hashes(points: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """A number for each row, uint64 [n], that is the same for equal rows, and hardly ever for others."""
+    # Multilinear hashing modulo 2**64 with random multipliers.
+    multipliers = np.random.default_rng(0).integers(0, 1 << 64, points.shape[1], np.uint64, endpoint=False)
+    hashes = np.empty(len(points), np.uint64)
+    step = max(1, _PIECE // points.shape[1])
+    for begin in range(0, len(points), step):
+        # Plus 0 makes of -0.0, which is equal to 0.0, the same bits.
+        bits = (points[begin : begin + step] + np.float32(0)).view(np.uint32)
+        hashes[begin : begin + step] = (bits * multipliers).sum(axis=1, dtype=np.uint64)
+    return hashes
+
+
+def _at(column: Column, kept: NDArray[np.bool_]) -> Column:
+    texts = None
+    if column.texts is not None:
+        texts = tuple(text for text, is_kept in zip(column.texts, kept.tolist(), strict=True) if is_kept)
+    numbers = None if column.numbers is None else column.numbers[kept]
+    codes = None if column.codes is None else column.codes[kept]
+    return Column(column.name, column.kind, texts, numbers, column.categories, codes)
+
+
+def _bytes(column: Column) -> int:
+    texts = 60 * len(column.texts) if column.texts is not None else 0
+    return texts + sum(array.nbytes for array in (column.numbers, column.codes) if array is not None)

@@ -1,0 +1,44 @@
+"""Bookmarks: views of an embedding that somebody kept, in TensorBoard's JSON.
+
+A list of objects with "label", "selectedProjection", "projections" (a list of coordinates), "cameraDef",
+"selectedPoints" and so on (tensorboard/plugins/projector/vz_projector/data.ts, ``State``).
+"""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import orjson
+
+from dashboard.embeddings.dataset import Problem
+
+LARGEST: Final = 64 << 20
+"""Bytes of a file."""
+MOST: Final = 200
+
+
+def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Problem]]:
+    """The bookmarks of a file, and what is wrong with it."""
+    if len(content) > LARGEST:
+        return (), [Problem("bookmarks", f"The bookmarks have {len(content):,} bytes, which is too much.", 1)]
+    try:
+        found = orjson.loads(content)
+    except (orjson.JSONDecodeError, RecursionError) as error:
+        return (), [Problem("bookmarks", f"The bookmarks are no JSON: {error}.", 1)]
+    if isinstance(found, dict):
+        found = [found]
+    if not isinstance(found, list):
+        return (), [Problem("bookmarks", "The bookmarks are no list of views, as TensorBoard writes them.", 1)]
+    views = [view for view in found if isinstance(view, dict)]
+    problems: list[Problem] = []
+    if len(views) < len(found):
+        wrong = len(found) - len(views)
+        problems.append(Problem("bookmarks", f"Of the bookmarks {wrong:,} are no views and left out.", wrong))
+    if len(views) > MOST:
+        message = f"Only the first {MOST:,} of {len(views):,} bookmarks are shown."
+        problems.append(Problem("bookmarks", message, len(views) - MOST))
+    return tuple(views[:MOST]), problems
+
+
+def bookmarks_json(bookmarks: Iterable[dict[str, Any]]) -> bytes:
+    """Bookmarks as a file that TensorBoard reads."""
+    return orjson.dumps(list(bookmarks), option=orjson.OPT_INDENT_2)

@@ -1,0 +1,84 @@
+"""Columns about the points: which are numbers, and which values they have."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.embeddings.dataset import MOST_CATEGORIES, Column
+from summary.vector_tables import TableColumn
+
+_MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
+
+
+def column_of_texts(name: str, texts: Sequence[str]) -> Column:
+    """A column as a file of text has it: of numbers where each value is one or is missing."""
+    numbers = _numbers(texts)
+    categories, codes = _categories(texts)
+    if numbers is None:
+        return Column(name, "text", tuple(texts), None, categories, codes)
+    return Column(name, "number", None, numbers, categories, codes)
+
+
+def column_of_numbers(name: str, numbers: NDArray[np.float64]) -> Column:
+    """A column of numbers; NaN where there is none."""
+    # As text only where there are few of them.
+    different = np.unique(numbers[~np.isnan(numbers)])
+    if len(different) > MOST_CATEGORIES:
+        return Column(name, "number", None, numbers, (), None)
+    categories, codes = _categories(["" if value != value else number_text(value) for value in numbers.tolist()])
+    return Column(name, "number", None, numbers, categories, codes)
+
+
+def columns_of_table(columns: Iterable[TableColumn]) -> list[Column]:
+    """What a table says of the points."""
+    return [
+        column_of_numbers(c.name, c.numbers) if c.numbers is not None else column_of_texts(c.name, c.texts or ())
+        for c in columns
+    ]
+
+
+def unnamed_twice(columns: Iterable[Column]) -> list[Column]:
+    """The columns, of which each has a name of its own."""
+    found: dict[str, Column] = {}
+    for column in columns:
+        name = column.name
+        while name in found:
+            name += "'"
+        found[name] = Column(name, column.kind, column.texts, column.numbers, column.categories, column.codes)
+    return list(found.values())
+
+
+def number_text(value: float) -> str:
+    """A number as short as it can be: 3 rather than 3.0."""
+    return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else repr(value)
+
+
+def _numbers(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """The texts as numbers; None where one is another text, or none is a number."""
+    numbers = np.full(len(texts), np.nan)
+    some = False
+    for place, text in enumerate(texts):
+        if text.strip().lower() in _MISSING:
+            continue
+        try:
+            numbers[place] = float(text)
+        except ValueError:
+            return None
+        if "_" in text:
+            return None
+        some = True
+    return numbers if some else None
+
+
+def _categories(texts: Sequence[str]) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
+    """The different texts by frequency, then by first appearance; and which of them each is."""
+    counts = Counter(texts)
+    counts.pop("", None)
+    if not 0 < len(counts) <= MOST_CATEGORIES:
+        return (), None
+    categories = tuple(text for text, _ in counts.most_common())
+    code = {text: place for place, text in enumerate(categories)} | {"": -1}
+    return categories, np.array([code[text] for text in texts], np.int32)

@@ -1,0 +1,116 @@
+"""The embeddings that projector configurations name."""
+
+import os
+import re
+from collections.abc import Hashable, Iterator
+from typing import Final
+
+from dashboard.embeddings.source import ConfigOrigin, EmbeddingSource, Learned
+from summary.checkpoints.base import CheckpointError, TensorInfo
+from summary.projector import (
+    CONFIG_PATTERN,
+    ProjectorError,
+    ProjectorRun,
+    open_asset,
+    open_checkpoint_of,
+    projector_runs,
+    tensor_of_checkpoint,
+)
+from summary.proto.projector_pb2 import EmbeddingInfo
+from summary.snapshot import Snapshot
+from summary.storage import is_address
+
+_STEP_IN_NAME: Final = re.compile(r"(.+):(\d{5,18})")
+"""How PyTorch, and `summary.embedding`, put the step into the name: with five digits at least."""
+
+
+def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSource]:
+    """Of each run in turn; of a configuration that cannot be read one that says why."""
+    for run in projector_runs(snapshot).values():
+        if run.problem:
+            yield EmbeddingSource(
+                f"{run.run}|config|", run.run, CONFIG_PATTERN, "config", (), None, run.version, ConfigOrigin(run, ()),
+                run.problem,
+            )  # fmt: skip
+            continue
+        for label, origin in _entries(run):
+            yield _of_entries(run, label, origin, learned)
+
+
+def _entries(run: ProjectorRun) -> Iterator[tuple[str, ConfigOrigin]]:
+    """The embeddings of a configuration; those whose names differ in the step only are one."""
+    names = {info.tensor_name for info in run.config.embeddings}
+    groups: dict[str, list[tuple[int | None, EmbeddingInfo]]] = {}
+    for info in run.config.embeddings:
+        match = _STEP_IN_NAME.fullmatch(info.tensor_name) if info.tensor_path else None
+        if match is not None and match[1] not in names:
+            groups.setdefault(match[1], []).append((int(match[2]), info))
+        else:
+            groups.setdefault(info.tensor_name, []).append((None, info))
+    for name, entries in groups.items():
+        if entries[0][0] is not None:
+            yield name, ConfigOrigin(run, tuple(sorted(entries, key=lambda entry: entry[0] or 0)))
+        else:
+            for place, entry in enumerate(entries):
+                yield name if place == 0 else f"{name} ({place + 1})", ConfigOrigin(run, (entry,), place)
+
+
+def _of_entries(run: ProjectorRun, label: str, origin: ConfigOrigin, learned: Learned) -> EmbeddingSource:
+    info = origin.entries[-1][1]
+    shape = (info.tensor_shape[0], info.tensor_shape[1]) if len(info.tensor_shape) == 2 else None
+    steps = [step for step, _ in origin.entries if step is not None]
+    version: tuple[Hashable, ...] = (run.version, len(origin.entries))
+    shown, problem = label, ""
+    if not info.tensor_path:
+        steps = [file.step for file in run.checkpoints if file.step is not None]
+        last = run.checkpoints[-1]
+        version = (*version, run.checkpoints)
+        found = learned.get(
+            ("config", run.folder, run.run, run.version, last, info.tensor_name, origin.place),
+            lambda: _in_checkpoint(run, origin),
+        )
+        if isinstance(found, TensorInfo):
+            shape, shown = (found.shape[0], found.shape[1]), found.label or label
+        else:
+            problem = str(found)
+    return EmbeddingSource(
+        id=f"{run.run}|config|{label}",
+        run=run.run,
+        label=shown,
+        kind="config",
+        steps=tuple(sorted(set(steps))),
+        shape=shape,
+        version=version,
+        origin=origin,
+        problem=problem,
+    )
+
+
+def entry_at(origin: ConfigOrigin, step: int | None) -> EmbeddingInfo:
+    """The entry of a step; the last one of all where steps are those of checkpoints."""
+    return next((info for s, info in reversed(origin.entries) if s == step), origin.entries[-1][1])
+
+
+def _in_checkpoint(run: ProjectorRun, origin: ConfigOrigin) -> TensorInfo | str:
+    try:
+        checkpoint = open_checkpoint_of(run, run.checkpoints[-1])
+        return tensor_of_checkpoint(origin.entries[-1][1], checkpoint, origin.place)
+    except (CheckpointError, ProjectorError) as error:
+        return str(error)
+
+
+def local_version(origin: ConfigOrigin, step: int | None) -> Hashable:
+    """Differs when a local file of the embedding does; files elsewhere are replaced with their configuration."""
+    run, info = origin.run, entry_at(origin, step)
+    if is_address(run.folder):
+        return None
+    found: list[tuple[int, int]] = []
+    for path in (info.tensor_path, info.metadata_path, info.sprite.image_path, info.bookmarks_path):
+        if path:
+            try:
+                with open_asset(run, path, largest=1 << 62) as stream:
+                    status = os.fstat(stream.fileno())
+                found.append((status.st_mtime_ns, status.st_size))
+            except (ProjectorError, OSError, ValueError):
+                found.append((0, 0))
+    return tuple(found)

@@ -1,0 +1,99 @@
+"""An embedding that a projector configuration names, with its metadata, its sprite and its bookmarks."""
+
+import numpy as np
+
+from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows
+from dashboard.embeddings.bookmarks import read_bookmarks
+from dashboard.embeddings.columns import columns_of_table
+from dashboard.embeddings.dataset import Problem
+from dashboard.embeddings.metadata import read_metadata_file
+from dashboard.embeddings.sprites import read_sprite
+from summary.checkpoints.base import MOST_VALUES
+from summary.checkpoints.elements import read_floats
+from summary.projector import ProjectorError, ProjectorRun, open_asset, read_asset, read_from_checkpoint
+from summary.proto.projector_pb2 import EmbeddingInfo
+from summary.vector_tables import VectorTableError, vectors_of_text
+
+
+def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | None, place: int) -> ReadPoints:
+    """The points of an entry, with what its files say of them.
+
+    Args:
+        run: whose configuration it is.
+        info: the entry.
+        step: of the checkpoint, for an entry without a file.
+        place: which one of the entries of the same name it is.
+
+    Raises:
+        EmbeddingUnavailableError: the points cannot be read. What is wrong with the other files is a problem of theirs.
+    """
+    try:
+        if not info.tensor_path:
+            read = all_rows(read_from_checkpoint(run, info, step, place=place))
+        else:
+            read = _of_file(run, info)
+    except (ProjectorError, OSError) as error:
+        raise EmbeddingUnavailableError(str(error)) from error
+    return _with_files(run, info, read)
+
+
+def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
+    """Points of a file of text; what is no text, of raw float32 of the shape that the configuration says."""
+    path = info.tensor_path
+    content = read_asset(run, path)
+    shape = tuple(info.tensor_shape)
+    if len(shape) == 2 and min(shape) > 0 and shape[0] * shape[1] * 4 == len(content) and _is_raw(content):
+        if shape[0] * shape[1] > MOST_VALUES:
+            raise ProjectorError(f"The file {path!r} has more than {MOST_VALUES:,} numbers, which is too many.")
+        with open_asset(run, path) as stream:
+            return all_rows(read_floats(stream, shape[0] * shape[1], "float32").reshape(shape))
+    try:
+        table = vectors_of_text(content, path)
+    except VectorTableError as error:
+        said = f" nor the raw float32 of the shape {list(shape)}" if shape else ""
+        raise ProjectorError(f"The file {path!r} holds no lines of numbers{said}: {error}") from error
+    problems = [Problem(remark.kind, remark.message, remark.count) for remark in table.remarks]
+    if len(shape) == 2 and shape != (table.row_count, table.points.shape[1]):
+        message = f"The configuration says that there are {shape[0]:,} points of {shape[1]:,} dimensions; the file has "
+        message += f"{table.row_count:,} of {table.points.shape[1]:,}."
+        problems.append(Problem("shape", message, 1))
+    columns = tuple(columns_of_table(table.columns))
+    return ReadPoints(table.points, table.rows, table.row_count, columns, tuple(problems))
+
+
+def _is_raw(content: bytes) -> bool:
+    """Whether the beginning has bytes that no line of numbers has."""
+    head = content[:4096]
+    return bool(head.translate(None, b"0123456789+-.eEnaifNAIF \t\r\n"))
+
+
+def _with_files(run: ProjectorRun, info: EmbeddingInfo, read: ReadPoints) -> ReadPoints:
+    problems = list(read.problems)
+    columns = list(read.columns)
+    sprite, bookmarks = read.sprite, read.bookmarks
+    if info.metadata_path:
+        content = _asset(run, info.metadata_path, "metadata", problems)
+        if content is not None:
+            found, said = read_metadata_file(content, info.metadata_path, read.row_count, read.rows)
+            columns += found
+            problems += said
+    if info.sprite.image_path:
+        content = _asset(run, info.sprite.image_path, "sprite", problems)
+        if content is not None:
+            sprite, said = read_sprite(content, info.sprite.single_image_dim, read.row_count)
+            problems += said
+    if info.bookmarks_path:
+        content = _asset(run, info.bookmarks_path, "bookmarks", problems)
+        if content is not None:
+            bookmarks, said = read_bookmarks(content)
+            problems += said
+    rows = np.asarray(read.rows, np.int64)
+    return ReadPoints(read.points, rows, read.row_count, tuple(columns), tuple(problems), sprite, bookmarks)
+
+
+def _asset(run: ProjectorRun, path: str, kind: str, problems: list[Problem]) -> bytes | None:
+    try:
+        return read_asset(run, path)
+    except (ProjectorError, OSError) as error:
+        problems.append(Problem(kind, str(error), 1))
+        return None

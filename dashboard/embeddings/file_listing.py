@@ -1,0 +1,154 @@
+"""The matrices of files: of weights in the log directory, and of files that the user gave."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final, Literal
+
+from dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError
+from dashboard.embeddings.file_source import FileAbout, matrices_of_file
+from dashboard.embeddings.source import EmbeddingSource, FileOrigin, Learned, ProjectFile
+from summary.checkpoint_files import FileSeries, file_series
+from summary.checkpoints.base import TensorInfo
+from summary.checkpoints.dispatch import CHECKPOINT_PATTERNS
+from summary.projector import ProjectorRun, open_asset
+from summary.proto.projector_pb2 import ProjectorConfig
+from summary.snapshot import Companion, Snapshot
+from summary.source import readable
+
+EMBEDDING_PATTERNS: Final = CHECKPOINT_PATTERNS
+"""Names of files that a log directory must list as companions for their matrices to be shown."""
+MOST_SERIES: Final = 64
+"""Series of checkpoints that are opened for a listing: those that were written last."""
+MOST_MATRICES: Final = 500
+"""Matrices of one file that are listed, embeddings first."""
+_MOST_TRIED: Final = 3
+"""Files of a series that are tried, from its end."""
+
+
+_EMBEDDING: Final = re.compile(r"(?i)emb|wte|lookup|vocab|token|words?\b")
+_OPTIMIZER: Final = re.compile(
+    r"(?i)(^|[./_])(optim\w*|adam\w*|momentum|rmsprop|exp_avg\w*|.optimizer_slot|_CHECKPOINTABLE)"
+)
+
+
+def is_checkpoint(companion: Companion) -> bool:
+    """Whether a file has a name that files of weights have."""
+    return any(companion.relative_path.match(pattern) for pattern in EMBEDDING_PATTERNS)
+
+
+def file_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSource]:
+    """Of what the user gave first, then of the files of weights in the log directory, by name."""
+    given = [c for c in snapshot.companions if isinstance(c, ProjectFile)]
+    for companion in given:
+        yield from sources_of_file(companion, "file", companion.about, learned)
+    for one in sorted(_listed_series(snapshot)[:MOST_SERIES], key=lambda s: s.pattern):
+        yield from _of_series(one, learned)
+
+
+def unlisted_series(snapshot: Snapshot) -> int:
+    """Of how many series of checkpoints a listing leaves the matrices out, because there are too many."""
+    return max(0, len(_listed_series(snapshot)) - MOST_SERIES)
+
+
+def _listed_series(snapshot: Snapshot) -> list[FileSeries]:
+    """Those of which a file was written last first."""
+    series = file_series(c for c in snapshot.companions if not isinstance(c, ProjectFile) and is_checkpoint(c))
+    return sorted(series, key=lambda s: max(file.companion.modified_ns for file in s.files), reverse=True)
+
+
+def _of_series(series: FileSeries, learned: Learned) -> Iterator[EmbeddingSource]:
+    """The matrices of the last file that can be read; one may still be written. If none can, a source that says why."""
+    path = readable(PurePosixPath(series.pattern))
+    found: _Matrices = _Matrices((), "")
+    for file in series.files[::-1][:_MOST_TRIED]:
+        found = _matrices(file.companion, learned, FileAbout())
+        if found.tensors or found.nothing:
+            break
+    if found.nothing:
+        return
+    tensors = found.tensors or (TensorInfo("", (), ""),)
+    for tensor in tensors:
+        yield EmbeddingSource(
+            id=f"{series.run}|file|{path}|{tensor.name}",
+            run=series.run,
+            label=_label(tensor, PurePosixPath(path).name, len(tensors)),
+            kind="checkpoint",
+            steps=tuple(sorted({f.step for f in series.files if f.step is not None})),
+            shape=_shape(tensor),
+            version=tuple((f.companion.modified_ns, f.companion.size) for f in series.files),
+            origin=FileOrigin(tuple((f.step, f.companion) for f in series.files), tensor.name),
+            problem="" if found.tensors else found.problem,
+        )
+
+
+def sources_of_file(
+    companion: Companion, kind: Literal["file", "dropped"], about: FileAbout, learned: Learned
+) -> Iterator[EmbeddingSource]:
+    """The embeddings of one file that the user gave."""
+    found = _matrices(companion, learned, about)
+    name = readable(PurePosixPath(companion.relative_path.name))
+    stem = f"|dropped|{name}" if kind == "dropped" else f"{companion.run}|file|{name}"
+    tensors = found.tensors or (TensorInfo(name, (), ""),)
+    for tensor in tensors:
+        alone = len(tensors) == 1
+        yield EmbeddingSource(
+            id=stem if alone and kind == "dropped" else f"{stem}|{tensor.name}",
+            run=companion.run,
+            label=_label(tensor, name, len(tensors)),
+            kind=kind,
+            steps=(),
+            shape=_shape(tensor),
+            version=(companion.modified_ns, companion.size, about),
+            origin=FileOrigin(((None, companion),), tensor.name, about),
+            problem="" if found.tensors else found.problem,
+        )
+
+
+def _label(tensor: TensorInfo, file: str, count: int) -> str:
+    name = tensor.label or tensor.name
+    return file if count == 1 and name in (file, "tensor", "") else f"{name} ({file})"
+
+
+def _shape(tensor: TensorInfo) -> tuple[int, int] | None:
+    return (tensor.shape[0], tensor.shape[1]) if len(tensor.shape) == 2 else None
+
+
+@dataclass(frozen=True)
+class _Matrices:
+    """The matrices of a file, embeddings first and what an optimizer keeps last; or why there are none."""
+
+    tensors: tuple[TensorInfo, ...]
+    problem: str
+    nothing: bool = False
+    """It has none, and nothing is wrong with it."""
+
+
+def _matrices(companion: Companion, learned: Learned, about: FileAbout) -> _Matrices:
+    def read() -> _Matrices:
+        try:
+            tensors = matrices_of_file(opener(companion), companion.relative_path.name, about)
+        except EmbeddingUnavailableError as error:
+            return _Matrices((), str(error), isinstance(error, NothingToShowError))
+        return _Matrices(tuple(sorted(tensors, key=_likeliness)[:MOST_MATRICES]), "")
+
+    key = (companion.path, companion.modified_ns, companion.size, about.shape)
+    found: _Matrices = learned.get(key, read)
+    return found
+
+
+def _likeliness(tensor: TensorInfo) -> tuple[bool, bool]:
+    return _OPTIMIZER.search(tensor.name) is not None, _EMBEDDING.search(f"{tensor.name} {tensor.label}") is None
+
+
+def opener(companion: Companion) -> Callable[[str], BinaryIO]:
+    """Opens a listed file and those in its folder; no link leads out of the log directory.
+
+    A file that the user named or dropped himself may be a link to anywhere.
+    """
+    folder = companion.path[: -len(companion.relative_path.name)].rstrip("/\\") or "/"
+    if isinstance(companion, ProjectFile) or not companion.root:
+        return lambda name: open(f"{folder}/{PurePosixPath(name).name}", "rb")
+    run = ProjectorRun(companion.run, ProjectorConfig(), folder, companion.root)
+    return lambda name: open_asset(run, PurePosixPath(name).name, largest=1 << 62)

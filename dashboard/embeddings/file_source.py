@@ -1,0 +1,154 @@
+"""Single files with points: of weights, of arrays, or tables; and what else was said about them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+import numpy as np
+
+from dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError, ReadPoints, all_rows
+from dashboard.embeddings.columns import column_of_numbers, column_of_texts, columns_of_table
+from dashboard.embeddings.dataset import Column, Problem
+from dashboard.embeddings.metadata import read_metadata_file
+from dashboard.embeddings.sprites import read_sprite
+from summary.checkpoints.base import Checkpoint, CheckpointError, OpenFile, OtherFileError, TensorInfo
+from summary.checkpoints.dispatch import EXPECTED, open_checkpoint
+from summary.checkpoints.elements import read_floats
+from summary.checkpoints.numpy_files import NumpyArchive
+from summary.source import read_up_to
+from summary.vector_tables import TABLE_SUFFIXES, VectorTableError, read_vector_table
+
+FILES: Final = f"{EXPECTED}, or a table: {', '.join(TABLE_SUFFIXES)}"
+RAW_SUFFIX: Final = ".bytes"
+LARGEST_FILE_BESIDE: Final = 1 << 30
+"""Bytes of a metadata file or a sprite."""
+
+
+@dataclass(frozen=True)
+class FileAbout:
+    """What the user said about a file with points."""
+
+    shape: tuple[int, int] | None = None
+    """Of raw float32."""
+    metadata: str = ""
+    """Path of a local file with what is known of the points."""
+    metadata_name: str = ""
+    """What the user calls it."""
+    sprite: str = ""
+    """Path of a local picture with all points' pictures."""
+    sprite_sizes: tuple[int, ...] = ()
+    """Width and height of the picture of one point."""
+    version: tuple[int, ...] = ()
+    """Differs when the files beside do."""
+
+
+def is_table_name(name: str) -> bool:
+    """Whether a file of this name is read as a table."""
+    return name.lower().endswith(TABLE_SUFFIXES)
+
+
+def matrices_of_file(open_file: OpenFile, name: str, about: FileAbout) -> list[TensorInfo]:
+    """The matrices of a file; a table is one, of a shape that is not known before it is read.
+
+    Raises:
+        NothingToShowError: it has none.
+        EmbeddingUnavailableError: it cannot be read.
+    """
+    if is_table_name(name):
+        return [TensorInfo(name, (), "float32")]
+    if about.shape is not None:
+        return [TensorInfo(name, about.shape, "float32")]
+    if name.lower().endswith(RAW_SUFFIX):
+        raise EmbeddingUnavailableError(f"{name} is raw float32; say its shape, as in --shape 1000x64.")
+    try:
+        found = [tensor for tensor in open_checkpoint(open_file, name).tensors if tensor.is_matrix]
+    except OtherFileError as error:
+        raise NothingToShowError(str(error)) from error
+    except CheckpointError as error:
+        raise EmbeddingUnavailableError(str(error)) from error
+    if not found:
+        raise NothingToShowError(f"{name} has no matrix, that is, no tensor of two dimensions.")
+    return found
+
+
+def read_file_points(open_file: OpenFile, name: str, tensor: str, about: FileAbout) -> ReadPoints:
+    """The points of one matrix of a file, with what is beside them.
+
+    Raises:
+        EmbeddingUnavailableError: it cannot be read.
+    """
+    try:
+        if is_table_name(name):
+            read = _of_table(open_file, name)
+        elif about.shape is not None:
+            read = _of_raw(open_file, name, about.shape)
+        else:
+            checkpoint = open_checkpoint(open_file, name)
+            read = all_rows(checkpoint.read(tensor))
+            read = replace(read, columns=tuple(_columns_beside(checkpoint, tensor, read.row_count)))
+    except (CheckpointError, VectorTableError) as error:
+        raise EmbeddingUnavailableError(str(error)) from error
+    except OSError as error:
+        raise EmbeddingUnavailableError(f"{name} cannot be read: {error.strerror or error}.") from error
+    return _with_files(read, about)
+
+
+def _of_table(open_file: OpenFile, name: str) -> ReadPoints:
+    with open_file(name) as stream:
+        table = read_vector_table(stream, name)
+    problems = tuple(Problem(remark.kind, remark.message, remark.count) for remark in table.remarks)
+    return ReadPoints(table.points, table.rows, table.row_count, tuple(columns_of_table(table.columns)), problems)
+
+
+def _of_raw(open_file: OpenFile, name: str, shape: tuple[int, int]) -> ReadPoints:
+    with open_file(name) as stream:
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+        if size != 4 * shape[0] * shape[1]:
+            raise EmbeddingUnavailableError(
+                f"{name} has {size:,} bytes; {shape[0]:,} x {shape[1]:,} of float32 are {4 * shape[0] * shape[1]:,}."
+            )
+        return all_rows(read_floats(stream, shape[0] * shape[1], "float32").reshape(shape))
+
+
+def _columns_beside(checkpoint: Checkpoint, tensor: str, count: int) -> list[Column]:
+    """Of an ``.npz`` archive, the arrays that have one number or text for each point, such as its labels."""
+    if not isinstance(checkpoint, NumpyArchive):
+        return []
+    numbers = [other for other in checkpoint.tensors if other.name != tensor and other.shape in ((count,), (count, 1))]
+    texts = [name for name, length in checkpoint.text_columns.items() if length == count]
+    return [
+        *(column_of_numbers(o.name, checkpoint.read(o.name).reshape(-1).astype(np.float64)) for o in numbers),
+        *(column_of_texts(name, checkpoint.read_texts(name)) for name in texts),
+    ]
+
+
+def _with_files(read: ReadPoints, about: FileAbout) -> ReadPoints:
+    if about.metadata:
+        content, problems = _beside(about.metadata, "metadata")
+        columns: Sequence[Column] = ()
+        if content is not None:
+            name = about.metadata_name or Path(about.metadata).name
+            columns, problems = read_metadata_file(content, name, read.row_count, read.rows)
+        read = replace(read, columns=(*read.columns, *columns), problems=(*read.problems, *problems))
+    if about.sprite:
+        content, problems = _beside(about.sprite, "sprite")
+        if content is not None:
+            sprite, problems = read_sprite(content, about.sprite_sizes, read.row_count)
+            read = replace(read, sprite=sprite)
+        read = replace(read, problems=(*read.problems, *problems))
+    return read
+
+
+def _beside(path: str, kind: str) -> tuple[bytes | None, list[Problem]]:
+    try:
+        with open(path, "rb") as stream:
+            content = read_up_to(stream, LARGEST_FILE_BESIDE + 1)
+    except OSError as error:
+        name = PurePosixPath(path).name
+        return None, [Problem(kind, f"The {kind} file {name} cannot be read: {error.strerror or error}.", 1)]
+    if len(content) > LARGEST_FILE_BESIDE:
+        return None, [Problem(kind, f"The {kind} file has more than {LARGEST_FILE_BESIDE:,} bytes.", 1)]
+    return content, []

@@ -1,0 +1,211 @@
+"""Plans of jobs about points and pictures that are there: how good a projection is, and clusters."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+import numpy as np
+from fastapi import HTTPException
+from numpy.typing import NDArray
+
+from dashboard.embeddings.dataset import Dataset
+from dashboard.embeddings.derived import column_of_clusters
+from dashboard.embeddings.job import JobError, Plan, Prepared
+from dashboard.embeddings.jobs import Picture
+from dashboard.embeddings.methods import SettingsError, read_settings
+from dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
+from dashboard.embeddings.point_files import PointFiles
+from dashboard.embeddings.requests import LONGEST, EmbeddingRequests
+from dashboard.embeddings.results import key_of
+from dashboard.embeddings.row_sets import Rows, key_of_rows
+from dashboard.embeddings.wire import Arrays
+from dashboard.projections.base import Points
+from dashboard.projections.clusters import notes as cluster_notes
+from dashboard.projections.preparation import sphered
+
+POINTS: Final = "points"
+MOST_SHOWN: Final = 3
+"""Components of a picture that are shown at once."""
+_NAMES: Final = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP", "random": "random axes", "custom": "custom axes"}
+MOST_CLUSTERED: Final = 5_000_000
+
+
+@dataclass(frozen=True)
+class KmeansSettings:
+    """Of k-means."""
+
+    count: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.count <= 1_000:
+            raise ValueError(f"count is {self.count}; expected 1 to 1000")
+        if not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"seed is {self.seed}; expected 0 to {(1 << 32) - 1}")
+
+
+@dataclass(frozen=True)
+class HdbscanSettings:
+    """Of HDBSCAN."""
+
+    minimum_size: int = 15
+    """Points of the smallest cluster."""
+    minimum_samples: int | None = None
+    """Neighbours that make a point dense; None: as many as ``minimum_size``."""
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.minimum_size <= 1_000_000:
+            raise ValueError(f"minimum_size is {self.minimum_size}; expected 2 to 1000000")
+        if self.minimum_samples is not None and not 1 <= self.minimum_samples <= 100_000:
+            raise ValueError(f"minimum_samples is {self.minimum_samples}; expected 1 to 100000")
+
+
+ClusterSettings: TypeAlias = KmeansSettings | HdbscanSettings
+
+
+class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Clusters that a page asks for."""
+
+    id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    method: Literal["kmeans", "hdbscan"]
+    step: int | None = None
+    settings: dict[str, Any] = {}
+    on: Annotated[str, msgspec.Meta(max_length=64)] = POINTS
+    """The points themselves, or the key of a job whose picture is clustered."""
+    frame: int | None = None
+    components: Annotated[list[int], msgspec.Meta(max_length=3)] | None = None
+
+
+def picture_of(
+    asked: EmbeddingRequests, job: str, frame: int | None = None, components: list[int] | None = None
+) -> Picture:
+    """The picture of a job, as it is shown: some of its columns, the first three if it is not said which.
+
+    Raises:
+        HTTPException: 404 where there is none; 422 where it has no such columns.
+    """
+    try:
+        picture = asked.jobs.picture(job, frame)
+    except JobError as error:
+        raise HTTPException(404, str(error)) from error
+    width = picture.coordinates.shape[1]
+    chosen = list(range(min(width, MOST_SHOWN))) if components is None else components
+    wrong = next((place for place in chosen if not 0 <= place < width), None)
+    if wrong is not None or not 1 <= len(chosen) <= MOST_SHOWN:
+        raise HTTPException(422, f"The picture has the components 0 to {width - 1}; name one to three of them.")
+    if chosen == list(range(width)):
+        return picture
+    return replace(picture, coordinates=np.ascontiguousarray(picture.coordinates[:, chosen]))
+
+
+def listed(components: str | None) -> list[int] | None:
+    """Numbers with commas between them; `HTTPException` 422 where they are none."""
+    if components is None:
+        return None
+    try:
+        return [int(part) for part in components.split(",")]
+    except ValueError as error:
+        raise HTTPException(422, f"Parameter 'components' must be such as 0,1,2, but is {components!r}.") from error
+
+
+def check_picture(dataset: Dataset, picture: Picture) -> None:
+    """Raises `HTTPException` 422 where a picture is not one of a dataset as it is now."""
+    if picture.facts.get("id") != dataset.id or picture.step != dataset.step:
+        raise HTTPException(422, "The picture is of another embedding. Choose the embedding that it shows.")
+    if len(picture.coordinates) != (len(dataset.points) if picture.rows is None else len(picture.rows)):
+        raise HTTPException(422, "The points have changed since they were projected. Start the projection again.")
+
+
+def chosen_points(points: Points, rows: Rows | None, *, sphere: bool) -> Points:
+    """Some of the points, made ready as the projection had them."""
+    chosen = points if rows is None else np.ascontiguousarray(points[rows])
+    return sphered(chosen) if sphere else chosen
+
+
+def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column: str | None) -> Plan:
+    """The plan to tell how well the picture of a job keeps the neighbours of its points; raises HTTPException."""
+    job = picture.job
+    facts = picture.facts
+    if facts.get("kind") != "project":
+        raise HTTPException(422, "Only projections can be judged.")
+    source = asked.source(facts["id"])
+    dataset = asked.opened(source, picture.step)
+    check_picture(dataset, picture)
+    labels = None if column is None else asked.column(dataset, column).codes
+    if column is not None and labels is None:
+        raise HTTPException(422, f"The column {column!r} has too many different values to be judged by.")
+    if labels is not None and picture.rows is not None:
+        labels = labels[picture.rows]
+    metric = facts["settings"].get("metric", "euclidean")
+    sphere = bool(facts["sphere"])
+    told = {"do": "quality", "count": count, "metric": metric}
+    arrays: Arrays = {"coordinates": picture.coordinates} | ({} if labels is None else {"labels": labels})
+    key = key_of(
+        told,
+        FORMAT,
+        job,
+        picture.step,
+        {name: hash_of(array) for name, array in arrays.items()},
+        dataset.digest,
+        library_version("scikit-learn"),
+    )
+    name = dataset.digest if picture.rows is None else f"{dataset.digest} {key_of_rows(picture.rows)}"
+
+    def prepare(holder: str, files: PointFiles) -> Prepared:
+        def points() -> Points:
+            return chosen_points(dataset_for_job(asked, source, picture.step).points, picture.rows, sphere=sphere)
+
+        return Prepared(told | {"points": files.hold(holder, f"{name} {sphere}", points)}, arrays)
+
+    return Plan(key, {"kind": "quality", "of": job, "column": column, "metric": metric}, (), prepare)
+
+
+def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
+    """The plan to find clusters, which become a column of the dataset; raises HTTPException."""
+    try:
+        settings: ClusterSettings = read_settings(
+            KmeansSettings if order.method == "kmeans" else HdbscanSettings, order.settings
+        )
+    except SettingsError as error:
+        raise HTTPException(422, str(error)) from error
+    source = asked.source(order.id)
+    step = order.step
+    rows: Rows | None = None
+    coordinates: NDArray[np.float32] | None = None
+    name = (
+        f"k-means ({settings.count})" if isinstance(settings, KmeansSettings) else f"HDBSCAN ({settings.minimum_size})"
+    )
+    if order.on != POINTS:
+        picture = picture_of(asked, order.on, order.frame, order.components)
+        check_picture(asked.opened(source, picture.step), picture)
+        step, rows, coordinates = picture.step, picture.rows, picture.coordinates
+        name += f" of {_NAMES[picture.facts['projection']]}"
+    dataset = asked.opened(source, step)
+    count = len(dataset.points)
+    clustered = count if coordinates is None else len(coordinates)
+    if not 1 <= clustered <= MOST_CLUSTERED:
+        raise HTTPException(
+            422, f"{clustered:,} points cannot be clustered this way; expected 1 to {MOST_CLUSTERED:,}."
+        )
+    told = {"do": "clusters", "method": order.method, "settings": asdict(settings)}
+    arrays: Arrays = {} if coordinates is None else {"coordinates": np.ascontiguousarray(coordinates)}
+    of_picture = {} if coordinates is None else {"rows": None if rows is None else key_of_rows(rows)}
+    of_picture |= {key: hash_of(array) for key, array in arrays.items()}
+    digest = dataset.digest
+    notes = cluster_notes(order.method, clustered, dataset.points.shape[1] if coordinates is None else 3)
+    key = key_of(told, FORMAT, order.id, step, digest, of_picture, library_version("scikit-learn"))
+
+    def prepare(holder: str, files: PointFiles) -> Prepared:
+        if coordinates is not None:
+            return Prepared(told, arrays)
+        path = files.hold(holder, f"{digest} False", lambda: dataset_for_job(asked, source, step).points)
+        return Prepared(told | {"points": path}, {})
+
+    def finish(found: Arrays) -> dict[str, Any]:
+        labels = found["labels"]
+        column = column_of_clusters(name, labels, rows, count)
+        named = asked.derived.add(dataset_for_job(asked, source, step), column)
+        return {"column": named, "clusters": int(labels.max(initial=-1)) + 1, "noise": int((labels < 0).sum())}
+
+    facts = {"kind": "clusters", "id": order.id, "method": order.method, "settings": asdict(settings), "on": order.on}
+    return Plan(key, {**facts, "seed": getattr(settings, "seed", None)}, (), prepare, finish, notes)

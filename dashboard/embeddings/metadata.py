@@ -1,0 +1,153 @@
+"""Metadata files: labels of the points in lines of columns, by TensorBoard's rule or as another table."""
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
+from dashboard.embeddings.dataset import Column, Problem
+from dashboard.numbers import count, counted
+from summary.vector_tables import TableColumn, VectorTableError, read_table
+
+MOST_COLUMNS: Final = 1_000
+ONE_COLUMN: Final = "label"
+"""The name of the only column of a file, which then has no header."""
+
+
+def read_metadata_file(
+    content: bytes, name: str, row_count: int, rows: NDArray[np.int64]
+) -> tuple[list[Column], list[Problem]]:
+    """The columns of a metadata file, for the points that are shown.
+
+    A single column has no header, several have one: TensorBoard's rule, unless the number of lines says otherwise. Of
+    lines that are too few the last points have nothing; lines that are too many are left out.
+
+    Args:
+        content: of the file: text with tabs, CSV (``.csv``), JSON lines, Parquet or Arrow, as the name ends.
+        name: the file's.
+        row_count: rows of the file with the points.
+        rows: int64 [n]: which of them are shown.
+
+    Returns:
+        The columns, one value per point, and what was wrong.
+    """
+    try:
+        match PurePosixPath(name).suffix.lower():
+            case ".parquet" | ".arrow" | ".feather" | ".jsonl" | ".ndjson":
+                return _of_table(read_table(content, name), name, row_count, rows)
+            case ".csv":
+                lines = _csv_lines(content)
+            case _:
+                lines = [line.split("\t") for line in _lines(content)]
+    except (VectorTableError, csv.Error) as error:
+        return [], [Problem("metadata", f"The metadata cannot be read: {error}", 1)]
+    return _of_lines(lines, name, row_count, rows)
+
+
+def _of_lines(
+    lines: list[list[str]], name: str, row_count: int, rows: NDArray[np.int64]
+) -> tuple[list[Column], list[Problem]]:
+    if not lines:
+        return [], [Problem("metadata", f"The metadata file {name} is empty.", 1)]
+    problems: list[Problem] = []
+    names, lines = _header(lines, row_count, problems)
+    if len(names) > MOST_COLUMNS:
+        problems.append(Problem("metadata", f"Only the first {count(MOST_COLUMNS)} columns are shown.", len(names)))
+        names = names[:MOST_COLUMNS]
+    odd = sum(len(line) != len(names) for line in lines) if len(names) < MOST_COLUMNS else 0
+    if odd:
+        said = "has another number of columns" if odd == 1 else "have another number of columns"
+        message = f"{counted(odd, 'line')} of the metadata {said} than {len(names)}: what is missing is empty."
+        problems.append(Problem("metadata columns", message, odd))
+    problems += length_problems(len(lines), row_count)
+    columns: list[Column] = []
+    for place, column in enumerate(names):
+        texts = [line[place] if place < len(line) else "" for line in lines]
+        columns.append(column_of_texts(column, [texts[row] if row < len(texts) else "" for row in rows.tolist()]))
+    return unnamed_twice(columns), problems
+
+
+def _header(lines: list[list[str]], row_count: int, problems: list[Problem]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and the lines without them."""
+    several = len(lines[0]) > 1
+    if several and len(lines) == row_count:
+        if _looks_like_header(lines):
+            return _names(lines[0]), lines[1:]
+        message = "The metadata has several columns and no line with their names, as its number of lines shows."
+        problems.append(Problem("metadata header", message, 1))
+        return [f"column {place + 1}" for place in range(len(lines[0]))], lines
+    if several:
+        return _names(lines[0]), lines[1:]
+    if len(lines) == row_count + 1:
+        message = f"The metadata has one line more than there are points; the first, {lines[0][0][:60]!r}, is its name."
+        problems.append(Problem("metadata header", message, 1))
+        return _names(lines[0]), lines[1:]
+    return [ONE_COLUMN], lines
+
+
+def _looks_like_header(lines: Sequence[Sequence[str]]) -> bool:
+    """Whether the first line has a text where the second has a number."""
+    if len(lines) < 2:
+        return True
+    return any(_is_number(b) and not _is_number(a) for a, b in zip(lines[0], lines[1], strict=False))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _names(texts: Sequence[str]) -> list[str]:
+    return [text.strip() or f"column {place + 1}" for place, text in enumerate(texts)]
+
+
+def length_problems(lines: int, row_count: int) -> list[Problem]:
+    """What is said where there is metadata for more or for fewer points than there are."""
+    if lines == row_count:
+        return []
+    if lines < row_count:
+        missing = row_count - lines
+        said = f"the last {counted(missing, 'point')} {'has' if missing == 1 else 'have'} none"
+    else:
+        said = f"the last {counted(lines - row_count, 'line')} {'is' if lines - row_count == 1 else 'are'} left out"
+    message = f"There is metadata for {counted(lines, 'point')}, and there are {count(row_count)} points: {said}."
+    return [Problem("metadata length", message, abs(lines - row_count))]
+
+
+def _lines(content: bytes) -> list[str]:
+    text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    return text.removesuffix("\n").split("\n") if text.strip("\n") else []
+
+
+def _csv_lines(content: bytes) -> list[list[str]]:
+    text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+    first = text.partition("\n")[0]
+    delimiter = max(",;\t", key=first.count)
+    return [line for line in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if line]
+
+
+def _of_table(
+    columns: Sequence[TableColumn], name: str, row_count: int, rows: NDArray[np.int64]
+) -> tuple[list[Column], list[Problem]]:
+    if not columns:
+        return [], [Problem("metadata", f"The metadata file {name} has no columns.", 1)]
+    length = max(len(c.numbers) if c.numbers is not None else len(c.texts or ()) for c in columns)
+    inside = rows < length
+    found: list[Column] = []
+    for column in columns[:MOST_COLUMNS]:
+        if column.numbers is not None:
+            numbers = np.full(len(rows), np.nan)
+            numbers[inside] = column.numbers[rows[inside]]
+            found.append(column_of_numbers(column.name, numbers))
+        else:
+            texts = column.texts or []
+            found.append(column_of_texts(column.name, [texts[r] if r < length else "" for r in rows.tolist()]))
+    return unnamed_twice(found), length_problems(length, row_count)

@@ -1,0 +1,138 @@
+"""The projections by name: how their settings are read from requests, and how they are begun."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from importlib.util import find_spec
+from typing import Any, Final, Literal, TypeAlias, assert_never
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.base import Points, Run
+from dashboard.projections.tsne import TsneSettings
+from dashboard.projections.umap import UmapSettings
+
+Iterative = Literal["tsne", "umap"]
+Projection = Literal["pca", "tsne", "umap", "random", "custom"]
+ITERATIVE: Final[tuple[Iterative, ...]] = ("tsne", "umap")
+
+MOST_POINTS: Final[Mapping[Iterative, int]] = {"tsne": 500_000, "umap": 1_000_000}
+"""Beyond which a method would take hours, or more memory than there is."""
+NEXT_SHARE: Final = 0.25
+"""Of the iterations, those that a step needs which begins from the picture of its neighbour."""
+FEWEST_ITERATIONS: Final = 50
+
+
+class SettingsError(ValueError):
+    """Settings that a method does not take; the message is a sentence for a person."""
+
+
+@dataclass(frozen=True)
+class PcaSettings:
+    """Of a principal component analysis."""
+
+    components: int = 10
+    """How many are worked out."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.components <= 100:
+            raise ValueError(f"components is {self.components}; expected 1 to 100")
+
+
+@dataclass(frozen=True)
+class RandomSettings:
+    """Of a projection onto random axes."""
+
+    dimensions: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dimensions not in (2, 3):
+            raise ValueError(f"dimensions is {self.dimensions}; expected 2 or 3")
+        if not 0 <= self.seed < 1 << 32:
+            raise ValueError(f"seed is {self.seed}; expected 0 to {(1 << 32) - 1}")
+
+
+@dataclass(frozen=True)
+class CustomSettings:
+    """Of a projection onto axes that the user names; the axes stand for themselves."""
+
+
+Settings: TypeAlias = TsneSettings | UmapSettings | PcaSettings | RandomSettings | CustomSettings
+
+_SETTINGS: Final[Mapping[Projection, type[Any]]] = {
+    "pca": PcaSettings,
+    "tsne": TsneSettings,
+    "umap": UmapSettings,
+    "random": RandomSettings,
+    "custom": CustomSettings,
+}
+
+
+def settings_of(projection: Projection, values: Mapping[str, Any]) -> Settings:
+    """The settings of a projection, those that are not given at their defaults.
+
+    Raises:
+        SettingsError: one is unknown, of another type, or out of its range.
+    """
+    found: Settings = read_settings(_SETTINGS[projection], values)
+    return found
+
+
+def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """An instance of a settings dataclass; raises as `settings_of` does."""
+    known = [field.name for field in fields(kind)]
+    for name in values:
+        if name not in known:
+            raise SettingsError(f"There is no setting {name[:100]!r}; there are {', '.join(known) or 'none'}.")
+    try:
+        return msgspec.convert(dict(values), kind)
+    except (msgspec.ValidationError, OverflowError) as error:
+        raise SettingsError(f"Settings: {str(error).rstrip('.')}.") from None
+
+
+def has_umap() -> bool:
+    """Whether the library that UMAP needs is installed."""
+    return find_spec("umap") is not None
+
+
+def begin(
+    method: Iterative,
+    points: Points,
+    settings: Mapping[str, Any],
+    *,
+    labels: NDArray[np.int32] | None = None,
+    init: NDArray[np.float32] | None = None,
+    state: dict[str, NDArray[Any]] | None = None,
+) -> Run:
+    """Begins a projection, or goes on with one whose state was kept; raises ValueError as the method does."""
+    chosen = settings_of(method, settings)
+    match method:
+        case "tsne":
+            from dashboard.projections import tsne
+
+            assert isinstance(chosen, TsneSettings)
+            return tsne.start(points, chosen, labels=labels, init=init, state=state)
+        case "umap":
+            from dashboard.projections import umap
+
+            assert isinstance(chosen, UmapSettings)
+            return umap.start(points, chosen, labels=labels, init=init, state=state)
+        case _:
+            assert_never(method)
+
+
+def for_next_step(method: Iterative, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with fewer iterations, for a step that begins from the picture of its neighbour."""
+    chosen = settings_of(method, settings)
+    match chosen:
+        case TsneSettings():
+            count = max(FEWEST_ITERATIONS, round(chosen.iterations * NEXT_SHARE))
+            # Exaggeration would tear apart what is in its place already.
+            return asdict(replace(chosen, iterations=min(chosen.iterations, count), exaggeration_iterations=0))
+        case UmapSettings():
+            count = max(FEWEST_ITERATIONS, round((chosen.epochs or 200) * NEXT_SHARE))
+            return asdict(replace(chosen, epochs=min(chosen.epochs or 200, count)))
+        case _:
+            raise ValueError(f"{method} has no iterations")

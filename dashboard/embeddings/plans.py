@@ -1,0 +1,286 @@
+"""From what a page asks for to the plan of a job: which points, which method, and the key of the result."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+from fastapi import HTTPException
+from numpy.typing import NDArray
+
+from dashboard.embeddings import quick
+from dashboard.embeddings.dataset import Dataset
+from dashboard.embeddings.job import FramePlan, JobError, Plan, Prepared
+from dashboard.embeddings.methods import (
+    ITERATIVE,
+    MOST_POINTS,
+    CustomSettings,
+    PcaSettings,
+    Projection,
+    RandomSettings,
+    Settings,
+    SettingsError,
+    has_umap,
+    settings_of,
+)
+from dashboard.embeddings.point_files import PointFiles
+from dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
+from dashboard.embeddings.results import key_of
+from dashboard.embeddings.row_sets import Rows, key_of_rows
+from dashboard.embeddings.sources import EmbeddingSource, EmbeddingUnavailableError
+from dashboard.projections.base import Points
+from dashboard.projections.preparation import sphered
+
+FORMAT: Final = 1
+"""Raised when equal settings give other pictures than before."""
+MOST_STEPS: Final = 200
+MOST_AXES: Final = 3
+
+
+class Axis(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A direction from some points to others."""
+
+    left: Where
+    right: Where
+
+
+class ProjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A projection that a page asks for."""
+
+    id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    projection: Projection
+    step: int | None = None
+    steps: Annotated[list[int], msgspec.Meta(max_length=MOST_STEPS)] | None = None
+    settings: dict[str, Any] = {}
+    sphere: bool = False
+    supervise: Annotated[str, msgspec.Meta(max_length=LONGEST)] | None = None
+    rows: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+    axes: Annotated[list[Axis], msgspec.Meta(max_length=MOST_AXES)] = []
+
+
+@dataclass(frozen=True)
+class FramePoints:
+    """Which points one picture shows."""
+
+    step: int | None
+    name: str
+    """Equal for equal points."""
+    count: int
+    dimensions: int
+    rows: Rows | None
+    """Places in the dataset; None for all."""
+    file_rows: NDArray[np.int64]
+    labels: NDArray[np.int32] | None
+
+
+def library_version(name: str) -> str:
+    """The version of an installed library; empty where it is not."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
+    """The plan of a projection.
+
+    Raises:
+        HTTPException: 404 or 422 with a sentence, where something is not there or cannot be done.
+    """
+    try:
+        settings = settings_of(order.projection, order.settings)
+    except SettingsError as error:
+        raise HTTPException(422, str(error)) from error
+    source = asked.source(order.id)
+    base = asked.opened(source, order.step if order.steps is None else max(order.steps, default=None))
+    frames, notes = _frames(asked, source, base, order)
+    _check(order, frames)
+    axes = _axes(asked, base, order)
+    opened = [_opener(asked, source, frame, sphere=order.sphere) for frame in frames]
+    values = asdict(settings)
+    facts = {
+        "kind": "project",
+        "id": order.id,
+        "projection": order.projection,
+        "settings": values,
+        "seed": values.get("seed"),
+        "sphere": order.sphere,
+        "supervise": order.supervise,
+        "rows": order.rows,
+        "count": frames[-1].count,
+        "dimensions": _dimensions(settings, len(axes)),
+    }
+    key = key_of(
+        "project",
+        FORMAT,
+        {name: value for name, value in facts.items() if name != "rows"},
+        [[frame.step, frame.name, None if frame.labels is None else hash_of(frame.labels)] for frame in frames],
+        [[hash_of(left), hash_of(right)] for left, right in axes],
+        _libraries(order.projection),
+    )
+    base_step = order.step if order.steps is None else max(order.steps)
+
+    def points_of_base() -> Points:
+        points = dataset_for_job(asked, source, base_step).points
+        return sphered(points) if order.sphere else points
+
+    def prepare(holder: str, files: PointFiles) -> Prepared:
+        match settings:
+            case PcaSettings():
+                pictures, found, told = quick.pca_pictures(opened, settings.components)
+                return Prepared(None, {}, pictures, found, told)
+            case RandomSettings():
+                return Prepared(None, {}, quick.random_pictures(opened, settings.dimensions, settings.seed))
+            case CustomSettings():
+                frames_of = opened if len(opened) > 1 or frames[0].rows is not None else [points_of_base]
+                pictures = quick.custom_pictures(frames_of, points_of_base(), axes)
+                return Prepared(None, {}, pictures)
+            case _:
+                return _for_worker(order, frames, opened, facts, holder, files)
+
+    planned_frames = tuple(FramePlan(frame.step, frame.count, frame.rows) for frame in frames)
+    return Plan(key, facts, planned_frames, prepare, notes=notes)
+
+
+def _for_worker(
+    order: ProjectOrder,
+    frames: Sequence[FramePoints],
+    opened: Sequence[Callable[[], Points]],
+    facts: dict[str, Any],
+    holder: str,
+    files: PointFiles,
+) -> Prepared:
+    """Writes the points for a worker, the last step first, and works out the picture to show meanwhile."""
+    sequence = list(range(len(frames) - 1, -1, -1))
+    # Sphered by the server, which needs them for the first picture anyway.
+    paths = {index: files.hold(holder, f"{frames[index].name} {order.sphere}", opened[index]) for index in sequence}
+    arrays: dict[str, NDArray[Any]] = {f"rows.{index}": frames[index].file_rows for index in sequence}
+    for index, frame in enumerate(frames):
+        if frame.labels is not None:
+            arrays[f"labels.{index}"] = frame.labels
+    told = {
+        "do": "project",
+        "method": order.projection,
+        "settings": facts["settings"],
+        "frames": [{"index": index, "points": paths[index]} for index in sequence],
+    }
+    mapped: Points = np.load(paths[sequence[0]], mmap_mode="r")
+    first = quick.first_picture(mapped, facts["dimensions"])
+    return Prepared(told, arrays, {sequence[0]: first})
+
+
+def _frames(
+    asked: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
+) -> tuple[list[FramePoints], tuple[str, ...]]:
+    """The points of every picture, matched by their rows in the files, and what is to be said about them."""
+    chosen = asked.rows(base, order.rows)
+    if order.steps is None:
+        return [_frame(asked, base, order, base.step, chosen)], ()
+    wanted = None if chosen is None else base.rows[chosen]
+    frames = []
+    for step in sorted(set(order.steps)):
+        dataset = asked.opened(source, step)
+        rows: Rows | None = None
+        if wanted is not None:
+            rows = np.flatnonzero(np.isin(dataset.rows, wanted)).astype(np.uint32)
+        frames.append(_frame(asked, dataset, order, step, rows))
+    if not frames:
+        raise HTTPException(422, "No step is named. Name those to show, or leave 'steps' out.")
+    counts = {frame.count for frame in frames}
+    if len(counts) > 1:
+        told = f"The steps have from {min(counts):,} to {max(counts):,} points; they are matched by their row numbers."
+        return frames, (told,)
+    return frames, ()
+
+
+def _frame(
+    asked: EmbeddingRequests, dataset: Dataset, order: ProjectOrder, step: int | None, rows: Rows | None
+) -> FramePoints:
+    if rows is not None and len(rows) == len(dataset.points):
+        rows = None
+    labels = None
+    if order.supervise is not None:
+        codes = asked.column(dataset, order.supervise).codes
+        if codes is None:
+            raise HTTPException(
+                422, f"The column {order.supervise!r} has too many different values to supervise a projection."
+            )
+        labels = codes if rows is None else codes[rows]
+    name = dataset.digest if rows is None else f"{dataset.digest} {key_of_rows(rows)}"
+    file_rows = dataset.rows if rows is None else dataset.rows[rows]
+    dimensions = dataset.points.shape[1]
+    return FramePoints(step, name, len(file_rows), dimensions, rows, file_rows, labels)
+
+
+def _check(order: ProjectOrder, frames: Sequence[FramePoints]) -> None:
+    empty = next((frame for frame in frames if not frame.count), None)
+    if empty is not None:
+        where = "" if empty.step is None else f" at step {empty.step}"
+        raise HTTPException(422, f"There are no points to project{where}. Choose other points.")
+    for method in ITERATIVE:
+        most = max(frame.count for frame in frames)
+        if order.projection == method and most > MOST_POINTS[method]:
+            raise HTTPException(
+                422,
+                f"There are {most:,} points; this projection takes at most {MOST_POINTS[method]:,}. "
+                "Choose some of them, or use PCA.",
+            )
+    if order.projection == "umap" and not has_umap():
+        raise HTTPException(422, 'UMAP needs the library umap-learn. Install it with: pip install "stepscope[umap]"')
+    widths = sorted({frame.dimensions for frame in frames})
+    if len(widths) > 1 and order.projection not in ITERATIVE:
+        raise HTTPException(
+            422, f"The steps have points of {widths[0]} to {widths[-1]} numbers. Choose steps where they are alike."
+        )
+
+
+def _axes(
+    asked: EmbeddingRequests, base: Dataset, order: ProjectOrder
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    if order.projection != "custom":
+        return []
+    if not order.axes:
+        raise HTTPException(422, "No axis is named. Name the points at both ends of one, at least.")
+    return [
+        (asked.found(base, axis.left).astype(np.int64), asked.found(base, axis.right).astype(np.int64))
+        for axis in order.axes
+    ]
+
+
+def _opener(
+    asked: EmbeddingRequests, source: EmbeddingSource, frame: FramePoints, *, sphere: bool
+) -> Callable[[], Points]:
+    def points() -> Points:
+        dataset = dataset_for_job(asked, source, frame.step)
+        chosen = dataset.points if frame.rows is None else np.ascontiguousarray(dataset.points[frame.rows])
+        if len(chosen) != frame.count:
+            raise JobError("The points have changed meanwhile. Start the projection again.")
+        return sphered(chosen) if sphere else chosen
+
+    return points
+
+
+def dataset_for_job(asked: EmbeddingRequests, source: EmbeddingSource, step: int | None) -> Dataset:
+    """The points and columns of a source at a step; JobError where they cannot be shown any more."""
+    try:
+        return asked.cache.get(source, step)
+    except EmbeddingUnavailableError as error:
+        raise JobError(str(error)) from error
+
+
+def _dimensions(settings: Settings, axes: int) -> int:
+    if isinstance(settings, PcaSettings):
+        return settings.components
+    return axes if isinstance(settings, CustomSettings) else settings.dimensions
+
+
+def _libraries(projection: Projection) -> list[str]:
+    return [library_version(name) for name in (("umap-learn", "numba") if projection == "umap" else ())]
+
+
+def hash_of(array: NDArray[Any]) -> str:
+    """A hash of the numbers of an array."""
+    return hashlib.sha256(f"{array.dtype.str} {array.shape} ".encode() + array.tobytes()).hexdigest()[:32]

@@ -1,0 +1,142 @@
+"""The server's end of a worker process: how it is started, spoken to and ended, and what it said when it broke."""
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any, BinaryIO, Final, cast
+
+from dashboard.embeddings import wire
+from dashboard.embeddings.wire import Arrays
+
+_ROOT: Final = str(Path(__file__).resolve().parents[2])
+_CODE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dashboard.embeddings.worker import main; main()"
+)
+_TAIL_BYTES: Final = 4_096
+_log: Final = logging.getLogger(__name__)
+
+
+class WorkerProcess:
+    """A worker, from its start to its end; none of its methods waits.
+
+    It is started as a program of its own, not through `multiprocessing`, which would run the program that the server
+    is part of a second time. It ends when its standard input does, also where the server was killed.
+
+    Args:
+        hear: called with each message, by a thread of the worker's.
+        ended: called once when it has ended, by the same thread.
+    """
+
+    def __init__(
+        self,
+        hear: Callable[["WorkerProcess", dict[str, Any], Arrays], None],
+        ended: Callable[["WorkerProcess"], None],
+    ) -> None:
+        self._hear = hear
+        self._ended = ended
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the worker
+        self._outbox: SimpleQueue[tuple[Mapping[str, Any], Arrays] | None] = SimpleQueue()
+        self.closed = False
+        """Whether it was told to end."""
+        path = [place for place in sys.path if place]
+        self._process: Final = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CODE, json.dumps([*path, *([] if _ROOT in path else [_ROOT])])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        threading.Thread(target=self._listen, name="projector worker", daemon=True).start()
+        threading.Thread(target=self._speak, name="projector worker input", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def tell(self, message: Mapping[str, Any], arrays: Arrays | None = None) -> None:
+        """Sends a message, in its turn; nothing happens where the worker has ended, which `ended` tells."""
+        self._outbox.put((message, arrays or {}))
+
+    def close(self) -> None:
+        """Lets it end as soon as it listens."""
+        self.closed = True
+        self._outbox.put(None)
+
+    def kill(self) -> None:
+        """Ends it at once."""
+        self.closed = True
+        self._process.kill()
+        self._outbox.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for its end; whether it came."""
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def last_words(self) -> str:
+        """The end of what it and its libraries wrote to the standard error."""
+        try:
+            size = self._errors.seek(0, 2)
+            self._errors.seek(max(0, size - _TAIL_BYTES))
+            return self._errors.read(_TAIL_BYTES).decode(errors="replace").strip()
+        except (OSError, ValueError):
+            return ""
+
+    def why_ended(self) -> str:
+        """A sentence on how it came to an end that nobody wanted."""
+        code = self._process.poll()
+        if code is None:
+            return "The process that worked on this does not answer any more."
+        if code in (-signal.SIGTERM, -getattr(signal, "SIGKILL", 9)):
+            return (
+                "The process that worked on this was killed from outside, most likely because memory ran out. "
+                "Choose fewer points, or close other programs, and start it again."
+            )
+        if code < 0:
+            try:
+                name = signal.Signals(-code).name
+            except ValueError:
+                name = f"signal {-code}"
+            return f"The process that worked on this broke ({name}). Start it again; the server's log has what it said."
+        return (
+            f"The process that worked on this ended with exit code {code}. "
+            "Start it again; the server's log has what it said."
+        )
+
+    def _speak(self) -> None:
+        stream = cast(BinaryIO, self._process.stdin)
+        try:
+            while (said := self._outbox.get()) is not None:
+                wire.send(stream, *said)
+            stream.close()
+        except OSError:
+            # It has ended; the other thread notices.
+            return
+
+    def _listen(self) -> None:
+        stream = cast(BinaryIO, self._process.stdout)
+        try:
+            while (said := wire.receive(stream)) is not None:
+                self._hear(self, *said)
+        except Exception:
+            _log.exception("a worker of the projector could not be understood")
+            self._process.kill()
+        stream.close()
+        self._process.wait()
+        self._outbox.put(None)
+        words = self.last_words()
+        if words:
+            level = logging.DEBUG if self.closed else logging.ERROR
+            _log.log(level, "a worker of the projector ended; it had said:\n%s", words)
+        self._ended(self)
+        self._errors.close()

@@ -1,0 +1,72 @@
+"""Projections that take a moment: NumPy works them out in threads of the server, and leaves others theirs meanwhile."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.base import Points
+from dashboard.projections.custom_axes import CustomAxis, project
+from dashboard.projections.pca import Pca, pca, projected
+from dashboard.projections.random_axes import random_projection
+
+MOST_FITTED: Final = 200_000
+"""Points of all steps together from which common components are worked out."""
+Pictures = dict[int, NDArray[np.float32]]
+Frames = Sequence[Callable[[], Points]]
+"""One for each frame, so that no more than one of them need be in memory."""
+
+
+def pca_pictures(frames: Frames, components: int) -> tuple[Pictures, dict[str, Any], tuple[str, ...]]:
+    """Pictures on common components, facts about these, and notes.
+
+    Several frames are fitted together, on some of their points if they are many, so that points keep their places.
+    """
+    if len(frames) == 1:
+        found = pca(frames[0](), components)
+        notes = () if found.exact else ("Components are approximate, as there are many columns and many rows.",)
+        return {0: found.coordinates}, _facts(found), notes
+    share = MOST_FITTED // len(frames)
+    samples = []
+    for frame in frames:
+        points = frame()
+        chosen = np.linspace(0, len(points) - 1, min(len(points), share)).round().astype(np.int64)
+        samples.append(points[chosen])
+    fitted = pca(np.concatenate(samples), components)
+    pictures = {index: projected(frame(), fitted.mean, fitted.axes) for index, frame in enumerate(frames)}
+    return pictures, _facts(fitted), ("Components are those of all steps together.",)
+
+
+def _facts(found: Pca) -> dict[str, Any]:
+    return {
+        "components": {"variances": found.variances.tolist(), "ratios": found.ratios.tolist(), "exact": found.exact}
+    }
+
+
+def random_pictures(frames: Frames, dimensions: int, seed: int) -> Pictures:
+    """Pictures on the same random axes."""
+    return {index: random_projection(frame(), dimensions, seed=seed) for index, frame in enumerate(frames)}
+
+
+def custom_pictures(
+    frames: Frames, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+) -> Pictures:
+    """Pictures on axes between the means of points of ``base``."""
+    if len(frames) == 1:
+        return {0: project(frames[0](), [CustomAxis(left, right) for left, right in axes])}
+    ends = np.array([base[rows].mean(axis=0, dtype=np.float64) for pair in axes for rows in pair], np.float32)
+    pictures: Pictures = {}
+    for index, frame in enumerate(frames):
+        points = frame()
+        n = len(points)
+        # The ends as points of every frame: the axes are those of one frame for all.
+        with_ends = np.concatenate([points, ends])
+        named = [CustomAxis(np.array([n + 2 * at]), np.array([n + 2 * at + 1])) for at in range(len(axes))]
+        pictures[index] = project(with_ends, named)[:n]
+    return pictures
+
+
+def first_picture(points: Points, dimensions: int) -> NDArray[np.float32]:
+    """What an iterative projection begins with, for the page to show meanwhile: the first components."""
+    return pca(points, dimensions).coordinates

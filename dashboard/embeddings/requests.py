@@ -1,0 +1,172 @@
+"""What routes about embeddings share: their parameters, and how datasets, columns, points and jobs are found."""
+
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+import numpy as np
+from fastapi import Depends, HTTPException, Query, Request
+
+from dashboard.api.bodies import limited_body
+from dashboard.embeddings.dataset import Column, Dataset
+from dashboard.embeddings.derived import DerivedColumns
+from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.results import ResultFiles
+from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
+from dashboard.embeddings.search import EVERYWHERE, Match, search
+from dashboard.embeddings.sources import (
+    EmbeddingCache,
+    EmbeddingSource,
+    EmbeddingUnavailableError,
+)
+from dashboard.embeddings.uploads import Uploads
+from dashboard.live import Live
+from summary.patterns import LONGEST_PATTERN, PatternError
+
+T = TypeVar("T")
+
+LONGEST: Final = 16_384
+"""Characters of a name or an id."""
+JSON: Final = "application/json"
+
+EmbeddingId = Annotated[str, Query(alias="id", max_length=LONGEST, description="An id of the listing.")]
+Step = Annotated[int | None, Query(ge=-(1 << 63), lt=1 << 63, description="One of its steps; the last if not given.")]
+ColumnName = Annotated[str, Query(alias="name", max_length=LONGEST)]
+RowsKey = Annotated[str | None, Query(max_length=64, description="A set of points that was kept by POST rows.")]
+JobKey = Annotated[str, Query(alias="job", max_length=64)]
+SomeJobKey = Annotated[str | None, Query(alias="job", max_length=64)]
+FrameIndex = Annotated[int | None, Query(ge=0, le=1 << 20, description="Of the job's pictures; the last if not given.")]
+Components = Annotated[
+    str | None, Query(max_length=64, description="Columns of the picture that are shown, such as 0,1,2.")
+]
+
+
+async def json_body(request: Request) -> bytes:
+    """The body of a request that says that it is JSON.
+
+    Raises:
+        HTTPException: 415 where it is of another type: a page of another origin cannot send this one without asking
+            first, which is refused. 413 where it is too long.
+    """
+    if media_type(request) != JSON:
+        raise HTTPException(415, f"Expected the request as {JSON}.")
+    return await limited_body(request)
+
+
+JsonBody = Annotated[bytes, Depends(json_body)]
+
+
+def media_type(request: Request) -> str:
+    """The type of a request's body, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def parsed(body: bytes, kind: type[T]) -> T:
+    """The body as an instance of a `msgspec.Struct`; `HTTPException` 422 where it is none."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise HTTPException(422, f"The request is not understood: {str(error).rstrip('.')}.") from None
+
+
+class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Points, named by their places or by a search; all of them where neither is given."""
+
+    rows: list[int] | None = None
+    q: Annotated[str, msgspec.Meta(max_length=LONGEST_PATTERN)] | None = None
+    match: Match = "text"
+    within: Annotated[str, msgspec.Meta(max_length=LONGEST)] = msgspec.field(default=EVERYWHERE, name="in")
+
+
+class EmbeddingRequests:
+    """Finds what requests name, and only what the log directory has."""
+
+    def __init__(self, live: Live) -> None:
+        self._live: Final = live
+        self.cache: Final = live.shared(EmbeddingCache)
+        self.derived: Final = live.shared(DerivedColumns)
+        self.row_sets: Final = live.shared(RowSets)
+        self.uploads: Final = live.shared(Uploads)
+        files = live.shared(ResultFiles)
+        self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, is_over=lambda: live.closed))
+
+    def sources(self) -> tuple[EmbeddingSource, ...]:
+        """All embeddings: those that were dropped on the page, then those of the log directory."""
+        return self.cache.sources(self._live.snapshot(), self.uploads.sources())
+
+    def source(self, embedding_id: str) -> EmbeddingSource:
+        """The listed embedding; `HTTPException` 404 where there is none of that id."""
+        try:
+            return self.cache.find(self._live.snapshot(), embedding_id, self.uploads.sources())
+        except EmbeddingUnavailableError as error:
+            raise HTTPException(404, str(error)) from error
+
+    def dataset(self, embedding_id: str, step: int | None = None) -> Dataset:
+        """Its points and columns, read now if need be; `HTTPException` 404 or 422 where they cannot be shown."""
+        return self.opened(self.source(embedding_id), step)
+
+    def opened(self, source: EmbeddingSource, step: int | None) -> Dataset:
+        """The points and columns of a source at a step, the last if None; raises as `dataset`."""
+        if step is not None and step not in source.steps:
+            raise HTTPException(404, f"{source.label!r} has no step {step}; choose one from the list.")
+        try:
+            return self.cache.get(source, step)
+        except EmbeddingUnavailableError as error:
+            raise HTTPException(422, str(error)) from error
+
+    def column(self, dataset: Dataset, name: str) -> Column:
+        """One of its columns, those that were worked out included; `HTTPException` 404 where it has none."""
+        for column in self.derived.all_of(dataset):
+            if column.name == name:
+                return column
+        raise HTTPException(404, f"{dataset.label!r} has no column {name[:200]!r}; choose one from the list.")
+
+    def columns_in(self, dataset: Dataset, within: str) -> tuple[Column, ...]:
+        """All columns for "*", else the one of that name."""
+        columns = self.derived.all_of(dataset)
+        if within == EVERYWHERE and EVERYWHERE not in [column.name for column in columns]:
+            return columns
+        return (self.column(dataset, within),)
+
+    def rows(self, dataset: Dataset, key: str | None) -> Rows | None:
+        """The points of a kept set; None for all. `HTTPException` 404 where there is none, or not of this dataset."""
+        if key is None:
+            return None
+        try:
+            rows = self.row_sets.get(key)
+        except RowsError as error:
+            raise HTTPException(404, str(error)) from error
+        if len(rows) and rows[-1] >= len(dataset.points):
+            raise HTTPException(422, "The selection is of another embedding. Select the points again.")
+        return rows
+
+    def found(self, dataset: Dataset, where: Where) -> Rows:
+        """The points that a page named, all where it says nothing; `HTTPException` 422 where there are none."""
+        if where.rows is not None:
+            wrong = next((row for row in where.rows if not 0 <= row < len(dataset.points)), None)
+            if wrong is not None:
+                raise HTTPException(422, f"There are {len(dataset.points):,} points; there is no number {wrong}.")
+            rows = np.unique(np.array(where.rows, np.uint32))
+        elif where.q:
+            try:
+                columns = self.columns_in(dataset, where.within)
+                rows = search(columns, where.q, where.match, len(dataset.points))
+            except PatternError as error:
+                raise HTTPException(422, f"{where.q!r} cannot be searched for: {error}.") from error
+        else:
+            rows = np.arange(len(dataset.points), dtype=np.uint32)
+        if not len(rows):
+            what = f"{where.q!r} finds no point." if where.q else "No point is named."
+            raise HTTPException(422, f"{what} Name at least one for each end of an axis.")
+        return rows
+
+
+def check_row(dataset: Dataset, row: int) -> None:
+    """Raises `HTTPException` 404 where there is no such point."""
+    if not 0 <= row < len(dataset.points):
+        raise HTTPException(404, f"There are {len(dataset.points):,} points; there is no number {row}.")
+
+
+def finite(value: Any) -> float | None:
+    """A number for JSON; None where it is NaN or infinite."""
+    number = float(value)
+    return number if np.isfinite(number) else None

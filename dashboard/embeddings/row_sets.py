@@ -1,0 +1,71 @@
+"""Sets of points that a page names by a key: selections, search results, what is isolated."""
+
+import base64
+import binascii
+import hashlib
+from collections import OrderedDict
+from threading import Lock
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.uint32]
+"""Places of points in their dataset, ascending, none twice."""
+
+MOST_SETS: Final = 500
+MOST_BYTES: Final = 128 << 20
+
+
+class RowsError(ValueError):
+    """No set of rows; the message is a sentence for a person."""
+
+
+class RowSets:
+    """The sets used last, bounded by number and bytes; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._sets: OrderedDict[str, Rows] = OrderedDict()
+
+    def keep(self, rows: Rows) -> str:
+        """The key of a set: equal sets have equal keys."""
+        key = key_of_rows(rows)
+        with self._lock:
+            self._sets[key] = rows
+            self._sets.move_to_end(key)
+            held = sum(kept.nbytes for kept in self._sets.values())
+            while len(self._sets) > 1 and (len(self._sets) > MOST_SETS or held > MOST_BYTES):
+                held -= self._sets.popitem(last=False)[1].nbytes
+        return key
+
+    def get(self, key: str) -> Rows:
+        """The set of a key. Raises RowsError where it is not kept any more."""
+        with self._lock:
+            if key not in self._sets:
+                raise RowsError("This selection is not known any more. Select the points again.")
+            self._sets.move_to_end(key)
+            return self._sets[key]
+
+
+def key_of_rows(rows: Rows) -> str:
+    """A hash of the set."""
+    return hashlib.sha256(rows.astype("<u4").tobytes()).hexdigest()[:32]
+
+
+def checked_rows(rows: NDArray[np.integer], count: int) -> Rows:
+    """Rows in ascending order, each once. Raises RowsError where one is not of ``count`` points."""
+    if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < count:
+        wrong = int(rows.min()) if int(rows.min()) < 0 else int(rows.max())
+        raise RowsError(f"There are {count:,} points; there is no number {wrong}.")
+    return np.unique(rows).astype(np.uint32)
+
+
+def decoded_rows(text: str, count: int) -> Rows:
+    """Rows from base64 of uint32 in little endian; raises RowsError where it is none."""
+    try:
+        content = base64.b64decode(text, validate=True)
+        numbers = np.frombuffer(content, "<u4")
+    except (binascii.Error, ValueError) as error:
+        raise RowsError(f"The rows are no base64 of uint32: {error}.") from error
+    return checked_rows(numbers, count)

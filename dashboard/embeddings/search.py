@@ -1,0 +1,51 @@
+"""Finding points by what their columns say."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+
+from dashboard.embeddings.columns import number_text
+from dashboard.embeddings.dataset import Column
+from dashboard.embeddings.row_sets import Rows
+from summary.patterns import Pattern
+
+Match = Literal["text", "regex"]
+
+LONGEST_SEARCH: Final = 2.0
+"""Seconds for each column."""
+EVERYWHERE: Final = "*"
+
+
+def search(columns: Sequence[Column], text: str, match: Match, count: int) -> Rows:
+    """The points with the text, or a match of the regular expression, in one of the columns; case is ignored.
+
+    Args:
+        columns: where to look.
+        text: what to look for.
+        match: whether it stands for itself or is a regular expression.
+        count: how many points there are.
+
+    Raises:
+        PatternError: it is no regular expression, or takes too long.
+    """
+    pattern = Pattern(text, literal=match == "text")
+    found = np.zeros(count, bool)
+    for column in columns:
+        if column.codes is not None and column.categories:
+            hits = np.array([*pattern.matches(column.categories, seconds=LONGEST_SEARCH), False])
+            found |= hits[column.codes]
+        else:
+            left = np.flatnonzero(~found)
+            texts = texts_of(column, left)
+            found[left] = pattern.matches(texts, seconds=LONGEST_SEARCH)
+    return np.flatnonzero(found).astype(np.uint32)
+
+
+def texts_of(column: Column, rows: Rows | np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
+    """What a column says of some points, as text; "" where it says nothing."""
+    if column.texts is not None:
+        texts = column.texts
+        return [texts[row] for row in rows.tolist()]
+    assert column.numbers is not None
+    return [number_text(value) if value == value else "" for value in column.numbers[rows].tolist()]

@@ -1,0 +1,82 @@
+"""One picture that holds a picture of each point."""
+
+import io
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from PIL import Image
+
+from dashboard.embeddings.dataset import Problem, Sprite
+from dashboard.numbers import count, counted
+from dashboard.panels.images.pictures import sniff
+from summary.kinds.base import PayloadError
+
+LARGEST_SIDE: Final = 8192
+"""Pixels; larger pictures are no textures everywhere."""
+_MOST_PIXELS: Final = 16_384 * 16_384
+
+
+def read_sprite(content: bytes, sizes: Sequence[int], row_count: int) -> tuple[Sprite | None, list[Problem]]:
+    """The sprite of an embedding, with what is wrong with it.
+
+    Args:
+        content: a PNG, JPEG or the like; the picture of row ``i`` of the file is the ``i``-th from the left and top.
+        sizes: width and height of the picture of one point, as the configuration says; a single number is both; none
+            means that they are told by how many there must be.
+        row_count: rows of the file with the points.
+    """
+    try:
+        media_type = sniff(content)
+        with Image.open(io.BytesIO(content)) as image:
+            across, down = image.size
+    except (PayloadError, OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        return None, [Problem("sprite", f"The sprite is no picture that can be shown: {error}.", 1)]
+    if across * down > _MOST_PIXELS:
+        return None, [Problem("sprite", f"The sprite has {across:,} x {down:,} pixels, which is too large.", 1)]
+    problems: list[Problem] = []
+    if max(across, down) > LARGEST_SIDE:
+        message = (
+            f"The sprite has {across:,} x {down:,} pixels; browsers may show no more than {LARGEST_SIDE:,} a side."
+        )
+        problems.append(Problem("sprite", message, 1))
+    width, height = _size(sizes, across, down, row_count, problems)
+    if width > across or height > down:
+        message = (
+            f"The sprite has {across} x {down} pixels, less than the {width} x {height} of one picture, so it is not "
+            "shown. Set single_image_dim to the width and height of one picture."
+        )
+        return None, [*problems, Problem("sprite size", message, 1)]
+    problems += _misfits(across, down, width, height, row_count)
+    return Sprite(content, width, height, across // width, media_type), problems
+
+
+def _size(sizes: Sequence[int], across: int, down: int, row_count: int, problems: list[Problem]) -> tuple[int, int]:
+    given = [size for size in sizes if size > 0]
+    if len(given) >= 2:
+        return given[0], given[1]
+    if given:
+        return given[0], given[0]
+    side = max(1, math.ceil(math.sqrt(row_count)))
+    width = max(1, across // side)
+    lines = max(1, math.ceil(row_count / max(1, across // width)))
+    height = width if down >= width * lines else max(1, down // lines)
+    message = f"The size of one picture of the sprite is not given; {width} x {height} is supposed."
+    problems.append(Problem("sprite size", message, 1))
+    return width, height
+
+
+def _misfits(across: int, down: int, width: int, height: int, row_count: int) -> list[Problem]:
+    problems: list[Problem] = []
+    if across % width or down % height:
+        message = (
+            f"The sprite has {across} x {down} pixels, which is no multiple of the {width} x {height} of one picture; "
+            "pictures may be shifted. Check single_image_dim."
+        )
+        problems.append(Problem("sprite size", message, 1))
+    held = (across // width) * (down // height)
+    if held < row_count:
+        missing = row_count - held
+        message = f"The sprite holds {counted(held, 'picture')} for {count(row_count)} points; the last have none."
+        problems.append(Problem("sprite size", message, missing))
+    return problems

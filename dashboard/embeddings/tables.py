@@ -1,0 +1,135 @@
+"""The table of points: rows in an order, a page at a time, and the whole of it as a file."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any, Final, Literal, assert_never
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dashboard.embeddings.dataset import Column
+from dashboard.embeddings.row_sets import Rows
+from dashboard.embeddings.search import texts_of
+
+ROW: Final = "#"
+"""The column of the points' places."""
+AXES: Final = ("x", "y", "z")
+MOST_ORDERS: Final = 16
+Format = Literal["csv", "tsv", "parquet"]
+
+
+class Orders:
+    """The orders that tables were sorted into last; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._orders: OrderedDict[tuple[str, str, bool], tuple[Column, Rows]] = OrderedDict()
+
+    def of(self, digest: str, column: Column, *, descending: bool) -> Rows:
+        """All points in the order of a column of a dataset with this digest; see `order_of`."""
+        key = (digest, column.name, descending)
+        with self._lock:
+            found = self._orders.get(key)
+            if found is not None and found[0] is column:
+                self._orders.move_to_end(key)
+                return found[1]
+        order = order_of(column, descending=descending)
+        with self._lock:
+            self._orders[key] = (column, order)
+            if len(self._orders) > MOST_ORDERS:
+                self._orders.popitem(last=False)
+        return order
+
+
+def order_of(column: Column, *, descending: bool) -> Rows:
+    """Places of points by what the column says of them, equal ones by place; those of which it says nothing are last.
+
+    Texts are ordered without regard to case.
+    """
+    if column.numbers is not None:
+        values = pl.Series("value", column.numbers).fill_nan(None)
+    else:
+        texts = pl.Series("value", column.texts or (), pl.String)
+        values = texts.str.to_lowercase().set(texts == "", None)
+    frame = pl.DataFrame({"value": values}).with_row_index("row")
+    ordered = frame.sort("value", "row", descending=[descending, False], nulls_last=True)
+    return ordered["row"].to_numpy().astype(np.uint32)
+
+
+def table_rows(columns: Sequence[Column], rows: Rows) -> list[dict[str, Any]]:
+    """Points as rows for a page: `ROW`, and what each column says of them; None where it says nothing."""
+    found: list[dict[str, Any]] = [{} for _ in range(len(rows))]
+    for column in columns:
+        for row, value in zip(found, _values(column, rows), strict=True):
+            row[column.name] = value
+    for row, place in zip(found, rows.tolist(), strict=True):
+        row[ROW] = place
+    return found
+
+
+def _values(column: Column, rows: Rows) -> list[Any]:
+    if column.numbers is not None:
+        return [value if np.isfinite(value) else None for value in column.numbers[rows].tolist()]
+    texts = column.texts or ()
+    return [texts[row] for row in rows.tolist()]
+
+
+def text_values(columns: Sequence[Column], row: int) -> dict[str, str]:
+    """What every column says of one point, as text."""
+    return {column.name: texts_of(column, np.array([row]))[0] for column in columns}
+
+
+def export_table(
+    columns: Sequence[Column],
+    file_rows: NDArray[np.int64],
+    rows: Rows,
+    coordinates: NDArray[np.float32] | None,
+    format: Format,
+) -> bytes:
+    """A file of points: "row" (the number in the embedding's file), the coordinates, and the columns.
+
+    Args:
+        columns: those of the dataset.
+        file_rows: of every point of the dataset.
+        rows: the points to write, as places in the dataset.
+        coordinates: theirs, float32 [points, k]: x, y and z for up to three, x1, x2... for more; None for none.
+        format: of the file.
+    """
+    data: dict[str, pl.Series] = {}
+
+    def add(name: str, values: Any, dtype: Any) -> None:
+        free, number = name, 2
+        while free in data:
+            free = f"{name} ({number})"
+            number += 1
+        data[free] = pl.Series(free, values, dtype)
+
+    add("row", file_rows[rows], pl.Int64)
+    if coordinates is not None:
+        width = coordinates.shape[1]
+        names = AXES[:width] if width <= len(AXES) else [f"x{place + 1}" for place in range(width)]
+        for name, values in zip(names, coordinates.T, strict=True):
+            add(name, np.ascontiguousarray(values), pl.Float32)
+    for column in columns:
+        if column.numbers is not None:
+            values = pl.Series(column.numbers[rows]).fill_nan(None)
+            add(column.name, values, pl.Float64)
+        else:
+            texts = column.texts or ()
+            add(column.name, [texts[row] for row in rows.tolist()], pl.String)
+    frame = pl.DataFrame(list(data.values()))
+    match format:
+        case "csv":
+            return frame.write_csv().encode()
+        case "tsv":
+            return frame.write_csv(separator="\t").encode()
+        case "parquet":
+            import io
+
+            buffer = io.BytesIO()
+            frame.write_parquet(buffer)
+            return buffer.getvalue()
+        case _:
+            assert_never(format)

@@ -1,0 +1,174 @@
+"""What a worker process does: projections slice by slice, how good they are, and clusters."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.embeddings.methods import begin, for_next_step
+from dashboard.embeddings.wire import Arrays
+from dashboard.embeddings.worker import SLICE_SECONDS, Channel, StoppedError
+from dashboard.projections.alignment import aligned
+from dashboard.projections.base import Points, Progress, Run
+
+LARGEST_STATE: Final = 256 << 20
+"""Bytes; a larger state is not kept, and the projection goes on from its picture alone."""
+
+
+def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
+    """Does one task and tells "done" with its result; raises what goes wrong."""
+    _TASKS[message["do"]](channel, message, arrays)
+
+
+def load(path: str) -> Points:
+    """The points of a file, mapped: no worker has a copy of them."""
+    points: Points = np.load(path, mmap_mode="r")
+    return points
+
+
+def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
+    """Projects the frames one after the other, each from the picture of the one before.
+
+    ``message`` has "method", "settings", "frames" (index and file of each, in the order in which they are
+    worked out) and "at", how many of them are done. ``arrays`` has the row numbers of each frame ("rows.<index>"),
+    their labels ("labels.<index>") where they supervise, the last picture ("fixed") where some are done, and a state
+    to go on from ("state.<name>").
+    """
+    frames = message["frames"]
+    begin_at = message["at"]
+    fixed = arrays.get("fixed")
+    state = {name.removeprefix("state."): a.copy() for name, a in arrays.items() if name.startswith("state.")}
+    for place in range(begin_at, len(frames)):
+        index = frames[place]["index"]
+        rows = arrays[f"rows.{index}"]
+        init = None
+        if fixed is not None:
+            before = frames[max(place - 1, 0)]["index"]
+            init = placed(fixed, arrays[f"rows.{before}"], rows)
+        run = begin(
+            message["method"],
+            load(frames[place]["points"]),
+            message["settings"] if place == 0 else for_next_step(message["method"], message["settings"]),
+            labels=arrays.get(f"labels.{index}"),
+            init=init,
+            state=state if place == begin_at and state else None,
+        )
+        if place == begin_at:
+            if message.get("extend"):
+                run.extend(message["extend"])
+            if message.get("perturb"):
+                run.perturb()
+        anchor = None if place == 0 or init is None else init
+        fixed = _work(channel, run, place, index, anchor).coordinates
+    channel.tell("done", {}, _state_of(run) if begin_at < len(frames) else {})
+
+
+def placed(coordinates: NDArray[np.float32], rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The places of the ``wanted`` rows in a picture of ``rows``; those that it does not have get its middle."""
+    found = np.empty((len(wanted), coordinates.shape[1]), np.float32)
+    found[:] = coordinates.mean(axis=0) if len(coordinates) else 0
+    _, ours, theirs = np.intersect1d(rows, wanted, assume_unique=True, return_indices=True)
+    found[theirs] = coordinates[ours]
+    missing = np.setdiff1d(np.arange(len(wanted)), theirs)
+    # Not all in one place, where the forces between them would have no direction.
+    spread = float(coordinates.std()) if len(coordinates) else 1.0
+    noise = np.random.default_rng(0).normal(0, 1e-2 * spread + 1e-6, (len(missing), coordinates.shape[1]))
+    found[missing] += noise.astype(np.float32)
+    return found
+
+
+def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np.float32] | None) -> Progress:
+    paused = False
+    while True:
+        for word in channel.words(wait=paused):
+            match word["say"]:
+                case "pause":
+                    paused = True
+                case "resume":
+                    paused = False
+                case "perturb":
+                    run.perturb()
+                case "extend":
+                    run.extend(word["iterations"])
+                case "suspend":
+                    channel.tell("state", {"at": place}, _state_of(run))
+                    raise StoppedError
+                case "cancel":
+                    raise StoppedError
+        if paused:
+            continue
+        progress = run.advance(SLICE_SECONDS)
+        picture = progress.coordinates
+        if picture is not None and anchor is not None:
+            picture = aligned(picture, anchor)
+        told = {
+            "place": place,
+            "frame": index,
+            "iteration": progress.iteration,
+            "total": progress.total,
+            "phase": progress.phase,
+            "loss": progress.loss,
+            "notes": getattr(run, "notes", ()),
+        }
+        channel.tell("progress", told, {} if picture is None else {"coordinates": picture})
+        if progress.done:
+            return Progress(progress.iteration, progress.total, progress.phase, picture, progress.loss, True)
+
+
+def _state_of(run: Run) -> Arrays:
+    state = run.state()
+    if sum(array.nbytes for array in state.values()) > LARGEST_STATE:
+        return {}
+    return {f"state.{name}": array for name, array in state.items()}
+
+
+def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
+    """How well a picture ("coordinates") keeps the neighbours of the points, with "labels" where they are known."""
+    from dashboard.projections.quality import quality
+
+    found = quality(
+        load(message["points"]),
+        arrays["coordinates"],
+        message["count"],
+        metric=message["metric"],
+        labels=arrays.get("labels"),
+        told=lambda done, total: channel.tell_count(done, total, "comparing neighbours"),
+    )
+    numbers = {name: getattr(found, name) for name in ("trustworthiness", "continuity", "hit", "neighbours_kept")}
+    each = {
+        "trustworthiness": found.trustworthiness_each,
+        "continuity": found.continuity_each,
+        "hit": found.hit_each,
+        "neighbours_kept": found.neighbours_kept_each,
+    }
+    arrays_found = {name: array for name, array in each.items() if array is not None}
+    channel.tell("done", {**numbers, "count": found.count, "sampled": found.sampled}, arrays_found)
+
+
+def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
+    """Which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
+    from dashboard.projections.clusters import hdbscan, kmeans
+
+    points = arrays["coordinates"] if "coordinates" in arrays else load(message["points"])
+    settings = message["settings"]
+    if message["method"] == "kmeans":
+        labels = kmeans(points, settings["count"], settings["seed"])
+    else:
+        labels = hdbscan(points, settings["minimum_size"], settings["minimum_samples"])
+    channel.tell("done", {}, {"labels": labels.astype(np.int32)})
+
+
+def warm_tsne() -> None:
+    """Loads what t-SNE needs, its compiled loops above all."""
+    points = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
+    begin("tsne", points, {"iterations": 2, "exaggeration_iterations": 1}).advance(0.0)
+
+
+_TASKS: Final[dict[str, Callable[[Channel, dict[str, Any], Arrays], None]]] = {
+    "project": project,
+    "quality": rate,
+    "clusters": cluster,
+}
+WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne,)
+"""Done while there is nothing else to do."""

@@ -1,0 +1,1 @@
+"""The Projector panel: embeddings as clouds of points."""

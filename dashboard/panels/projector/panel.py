@@ -1,0 +1,132 @@
+"""The Projector panel: which embedding is open; the cloud and everything around it live in ``assets/``."""
+
+import json
+from dataclasses import asdict
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, html
+from fastapi import APIRouter
+
+from dashboard.colors import PALETTE
+from dashboard.controls import revision_input, setting_id
+from dashboard.embeddings.sources import has_embeddings
+from dashboard.icons import icon
+from dashboard.live import Live
+from dashboard.panels.projector.routes import make_router
+from dashboard.panels.projector.settings import ID, SETTINGS
+from dashboard.state import View
+from summary.snapshot import Snapshot
+
+EXAMPLE: Final = """import numpy as np
+from summary import SummaryWriter
+
+vectors = np.random.normal(size=(1000, 64))
+words = [f"word {row}" for row in range(1000)]
+
+with SummaryWriter("logs/run") as writer:
+    for step in (0, 100, 200):
+        writer.add_embedding(vectors + step / 100, metadata=words,
+                             global_step=step, tag="words")"""
+COMMAND: Final = "stepscope project vectors.npy --metadata words.tsv"
+
+
+class ProjectorPanel:
+    """Embeddings as clouds of points, by several projections, with their metadata and their neighbours."""
+
+    name = "projector"
+    title = "Projector"
+    icon = "projector"
+    settings = SETTINGS
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return has_embeddings(snapshot)
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        chosen = ID.of(view)
+        if not chosen and not self.has_data(snapshot):
+            return _empty()
+        return html.Div(
+            [
+                html.Div(
+                    [
+                        dmc.Select(
+                            id=setting_id(ID.name),
+                            value=chosen or None,
+                            # The page asks for the others: that may take opening a few files.
+                            data=[{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
+                            placeholder="Choose an embedding",
+                            searchable=True,
+                            allowDeselect=False,
+                            nothingFoundMessage="Nothing of that name",
+                            maxDropdownHeight=420,
+                            comboboxProps={"width": "max-content", "position": "bottom-start"},
+                            size="xs",
+                            className="pj-choice",
+                            **{"aria-label": "Embedding"},
+                        ),
+                        html.Div(id="projector-tools", className="pj-tools-host"),
+                    ],
+                    className="pj-toolbar",
+                ),
+                html.Div(id="projector-host", className="pj-host", **{"data-palette": _palette()}),
+            ],
+            className="panel pj-panel",
+        )
+
+    def register(self, app: Dash, live: Live) -> None:
+        app.clientside_callback(
+            ClientsideFunction("stepscopeProjector", "open"),
+            Output("projector-host", "data-opened"),
+            Input(setting_id(ID.name), "value"),
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscopeProjector", "refresh"),
+            Output("projector-host", "data-revision"),
+            revision_input("projector"),
+            prevent_initial_call=True,
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscopeProjector", "welcome"),
+            Output("projector-empty", "data-ready"),
+            Input("projector-empty", "id"),
+        )
+
+    def router(self, live: Live) -> APIRouter | None:
+        return make_router(live)
+
+
+def _palette() -> str:
+    """The colours of categories as JSON, light and dark."""
+    return json.dumps([asdict(colour) for colour in PALETTE])
+
+
+def _example(text: str) -> html.Div:
+    """Something to copy."""
+    return html.Div(
+        [
+            html.Pre(html.Code(text)),
+            dmc.CopyButton(value=text, children="Copy", copiedChildren="Copied", size="compact-xs", variant="light"),
+        ],
+        className="example",
+    )
+
+
+def _empty() -> html.Div:
+    return html.Div(
+        html.Div(
+            [
+                icon("projector", 28),
+                html.H1("No embeddings yet"),
+                html.P("Log vectors with what is known of them:"),
+                _example(EXAMPLE),
+                html.P("Or open a file (NumPy, safetensors, torch, Keras, TSV, CSV, Parquet):"),
+                _example(COMMAND),
+                html.P("Or drop one here:"),
+                html.Div(className="pj-drop-here"),
+            ],
+            className="empty pj-empty",
+        ),
+        id="projector-empty",
+        className="panel pj-panel",
+    )

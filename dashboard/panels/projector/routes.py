@@ -1,0 +1,14 @@
+"""All routes of the Projector, mounted under ``/api/projector``."""
+
+from fastapi import APIRouter
+
+from dashboard.live import Live
+from dashboard.panels.projector import routes_data, routes_files, routes_jobs
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter()
+    for module in (routes_data, routes_jobs, routes_files):
+        router.include_router(module.make_router(live))
+    return router

@@ -1,0 +1,350 @@
+"""Routes that read embeddings, mounted under ``/api/projector``: lists, columns, tables, neighbours and searches.
+
+Every route is a plain function: FastAPI runs it in a thread, so that reading a large file never blocks the event loop.
+What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+"""
+
+from time import perf_counter
+from typing import Annotated, Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from dashboard.binary import ColumnPack
+from dashboard.embeddings.dataset import Column, Dataset
+from dashboard.embeddings.jobs import Picture
+from dashboard.embeddings.judgements import check_picture, listed, picture_of
+from dashboard.embeddings.methods import MOST_POINTS, has_umap
+from dashboard.embeddings.requests import (
+    LONGEST,
+    ColumnName,
+    Components,
+    EmbeddingId,
+    EmbeddingRequests,
+    FrameIndex,
+    JsonBody,
+    RowsKey,
+    SomeJobKey,
+    Step,
+    check_row,
+    finite,
+    parsed,
+)
+from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
+from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
+from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
+from dashboard.live import Live
+from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
+from dashboard.projections.neighbours import Metric, neighbours_of
+from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
+from summary.patterns import LONGEST_PATTERN, PatternError
+
+MOST_TABLE_ROWS: Final = 500
+MOST_LABELS: Final = 2_000
+MOST_NEIGHBOURS: Final = 10_000
+PACK: Final = "application/octet-stream"
+
+Row = Annotated[int, Query(ge=0, lt=1 << 32, description="The point's place in the dataset.")]
+
+
+class LabelsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Labels of some points."""
+
+    id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    name: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    rows: Annotated[list[int], msgspec.Meta(max_length=MOST_LABELS)]
+    step: int | None = None
+
+
+class RowsOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Points to keep under a key."""
+
+    id: Annotated[str, msgspec.Meta(max_length=LONGEST)]
+    rows: str
+    """uint32 in little endian, as base64."""
+    step: int | None = None
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["projector"], route_class=SentenceRoute)
+    asked = EmbeddingRequests(live)
+    _add_lists(router, asked)
+    _add_columns(router, asked)
+    _add_tables(router, live, asked)
+    _add_searches(router, asked)
+    _add_assets(router, asked)
+    return router
+
+
+def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/embeddings")
+    def embeddings(request: Request) -> Response:
+        """The embeddings of the log directory, by run, and those that were dropped on the page."""
+        rows = [
+            {
+                "id": source.id,
+                "run": source.run,
+                "label": source.label,
+                "kind": source.kind,
+                "steps": source.steps,
+                "shape": source.shape,
+                "problem": source.problem,
+            }
+            for source in asked.sources()
+        ]
+        return json_answer(request, rows)
+
+    @router.get("/dataset")
+    def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
+        """One embedding at one step: its size, its columns, and what is wrong with its files."""
+        source = asked.source(embedding_id)
+        found = asked.opened(source, step)
+        # Whoever looks at points will have them projected.
+        asked.jobs.warm()
+        sprite = found.sprite
+        query = urlencode({"id": embedding_id} | ({} if step is None else {"step": step}))
+        return json_answer(
+            request,
+            {
+                "id": found.id,
+                "label": found.label,
+                "run": found.run,
+                "step": found.step,
+                "steps": source.steps,
+                "count": len(found.points),
+                "dimensions": found.points.shape[1],
+                "digest": found.digest,
+                "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
+                "columns": [_described(column, found, asked) for column in asked.derived.all_of(found)],
+                "sprite": None
+                if sprite is None
+                else {
+                    "width": sprite.width,
+                    "height": sprite.height,
+                    "across": sprite.across,
+                    "url": f"/api/projector/sprite?{query}",
+                },
+                "bookmarks": found.bookmarks,
+                "limits": MOST_POINTS,
+                "umap": has_umap(),
+            },
+        )
+
+
+def _described(column: Column, dataset: Dataset, asked: EmbeddingRequests) -> dict[str, Any]:
+    low = high = None
+    if column.numbers is not None:
+        known = column.numbers[np.isfinite(column.numbers)]
+        low, high = (float(known.min()), float(known.max())) if len(known) else (None, None)
+        missing = len(column.numbers) - len(known)
+    elif column.codes is not None:
+        missing = int((column.codes < 0).sum())
+    else:
+        missing = sum(text == "" for text in column.texts or ())
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "categories": len(column.categories) or None,
+        "minimum": low,
+        "maximum": high,
+        "missing": missing,
+        "derived": column in asked.derived.of(dataset),
+    }
+
+
+def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/column")
+    def column(
+        request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
+    ) -> Response:
+        """A column as `dashboard.binary` writes it: numbers, or which category each point has, -1 for none.
+
+        With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
+        array.
+        """
+        found = asked.column(asked.dataset(embedding_id, step), name)
+        pack = ColumnPack()
+        header: dict[str, Any] = {"name": found.name, "kind": found.kind, "categories": None}
+        if found.codes is not None and (codes or found.numbers is None):
+            header["categories"] = found.categories
+            pack.add(found.codes.astype(np.int32))
+        elif found.numbers is not None:
+            pack.add_numbers(found.numbers)
+        return body_answer(request, pack.body(header), PACK)
+
+    @router.get("/labels")
+    def labels(
+        request: Request,
+        embedding_id: EmbeddingId,
+        name: ColumnName,
+        rows: Annotated[str, Query(max_length=16_384, description="Comma-separated places of points.")],
+        step: Step = None,
+    ) -> Response:
+        """What a column says of some points, as texts."""
+        try:
+            wanted = [int(part) for part in rows.split(",") if part.strip()]
+        except ValueError as error:
+            raise HTTPException(
+                422, f"Parameter 'rows' must be comma-separated numbers, but is {rows[:80]!r}."
+            ) from error
+        return json_answer(request, {"texts": texts(LabelsOrder(embedding_id, name, wanted, step))})
+
+    @router.post("/labels")
+    def many_labels(request: Request, body: JsonBody) -> Response:
+        """What a column says of some points, as texts; the body is a `LabelsOrder`."""
+        return json_answer(request, {"texts": texts(parsed(body, LabelsOrder))})
+
+    def texts(order: LabelsOrder) -> list[str]:
+        dataset = asked.dataset(order.id, order.step)
+        column = asked.column(dataset, order.name)
+        if len(order.rows) > MOST_LABELS:
+            raise HTTPException(422, f"There are labels of at most {MOST_LABELS:,} points in one answer.")
+        for row in order.rows:
+            check_row(dataset, row)
+        return texts_of(column, np.array(order.rows, np.uint32))
+
+
+def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None:
+    orders = live.shared(Orders)
+
+    @router.get("/table")
+    def table(
+        request: Request,
+        embedding_id: EmbeddingId,
+        step: Step = None,
+        offset: Annotated[int, Query(ge=0, lt=1 << 32)] = 0,
+        limit: Annotated[int, Query(ge=1, le=MOST_TABLE_ROWS)] = 100,
+        sort: Annotated[str | None, Query(max_length=LONGEST, description="A column; '#' or none for places.")] = None,
+        descending: bool = False,
+        rows_of: RowsKey = None,
+    ) -> Response:
+        """Points as rows of a table: "#" is the place, the others are the columns."""
+        dataset = asked.dataset(embedding_id, step)
+        count = len(dataset.points)
+        chosen = asked.rows(dataset, rows_of)
+        if sort is None or sort == ROW:
+            order = np.arange(count, dtype=np.uint32) if chosen is None else chosen
+            order = order[::-1] if descending else order
+        else:
+            order = orders.of(dataset.digest, asked.column(dataset, sort), descending=descending)
+            if chosen is not None:
+                order = order[np.isin(order, chosen)]
+        shown = order[offset : offset + limit]
+        return json_answer(request, {"count": len(order), "rows": table_rows(asked.derived.all_of(dataset), shown)})
+
+    @router.post("/rows")
+    def keep_rows(request: Request, body: JsonBody) -> Response:
+        """Keeps points under a key, for tables, projections and exports; the body is a `RowsOrder`."""
+        order = parsed(body, RowsOrder)
+        dataset = asked.dataset(order.id, order.step)
+        try:
+            rows = decoded_rows(order.rows, len(dataset.points))
+        except RowsError as error:
+            raise HTTPException(422, str(error)) from error
+        return json_answer(request, {"key": asked.row_sets.keep(rows), "count": len(rows)})
+
+    @router.get("/row")
+    def row(request: Request, embedding_id: EmbeddingId, row: Row, step: Step = None) -> Response:
+        """All that is known of one point."""
+        dataset = asked.dataset(embedding_id, step)
+        check_row(dataset, row)
+        return json_answer(
+            request,
+            {
+                "row": row,
+                "file_row": int(dataset.rows[row]),
+                "values": text_values(asked.derived.all_of(dataset), row),
+                "norm": finite(np.linalg.norm(dataset.points[row].astype(np.float64))),
+            },
+        )
+
+
+def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/neighbours")
+    def neighbours(
+        request: Request,
+        embedding_id: EmbeddingId,
+        row: Row,
+        step: Step = None,
+        count: Annotated[int, Query(ge=1, le=MOST_NEIGHBOURS)] = 100,
+        metric: Metric = "cosine",
+        job: SomeJobKey = None,
+        frame: FrameIndex = None,
+        components: Components = None,
+    ) -> Response:
+        """The points nearest to one, exactly; with a job, those nearest in its picture, by Euclidean distance."""
+        dataset = asked.dataset(embedding_id, step)
+        check_row(dataset, row)
+        points, of, rows = dataset.points, row, None
+        if job is not None:
+            metric = "euclidean"
+            points, of, rows = _in_picture(dataset, row, picture_of(asked, job, frame, listed(components)))
+        begin = perf_counter()
+        found = neighbours_of(points, of, count, metric)
+        milliseconds = 1e3 * (perf_counter() - begin)
+        return json_answer(
+            request,
+            {
+                "rows": (found.rows if rows is None else rows[found.rows]).tolist(),
+                "distances": [finite(distance) for distance in found.distances],
+                "metric": metric,
+                "exact": True,
+                "milliseconds": round(milliseconds, 2),
+            },
+        )
+
+    @router.get("/search")
+    def found(
+        request: Request,
+        embedding_id: EmbeddingId,
+        q: Annotated[str, Query(min_length=1, max_length=LONGEST_PATTERN)],
+        step: Step = None,
+        match: Match = "text",
+        within: Annotated[str, Query(alias="in", max_length=LONGEST, description="A column, or '*'.")] = EVERYWHERE,
+    ) -> Response:
+        """The points with a text, or a match of a regular expression, as `dashboard.binary` writes them.
+
+        A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
+        """
+        dataset = asked.dataset(embedding_id, step)
+        error: str | None = None
+        rows: Rows = np.empty(0, np.uint32)
+        try:
+            rows = search(asked.columns_in(dataset, within), q, match, len(dataset.points))
+        except PatternError as problem:
+            error = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
+        pack = ColumnPack()
+        pack.add(rows)
+        header = {"count": len(rows), "shown": len(rows), "error": error, "key": asked.row_sets.keep(rows)}
+        return body_answer(request, pack.body(header), PACK)
+
+
+def _in_picture(dataset: Dataset, row: int, picture: Picture) -> tuple[Any, int, Rows | None]:
+    """The points of a picture, the place of a point among them, and which points of the dataset they are."""
+    check_picture(dataset, picture)
+    points, rows = picture.coordinates, picture.rows
+    if rows is None:
+        return points, row, None
+    place = int(np.searchsorted(rows, row))
+    if place == len(rows) or rows[place] != row:
+        raise HTTPException(404, f"The point {row} is not in the picture.")
+    return points, place, rows
+
+
+def _add_assets(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/sprite", response_class=Response)
+    def sprite(embedding_id: EmbeddingId, step: Step = None) -> Response:
+        """The picture that holds the pictures of all points, line by line."""
+        found = asked.dataset(embedding_id, step).sprite
+        if found is None:
+            raise HTTPException(404, "The embedding has no sprite picture.")
+        headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN}
+        return Response(found.content, media_type=found.media_type, headers=headers)
+
+    @router.get("/bookmarks")
+    def bookmarks(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
+        """The bookmarks of the embedding, as TensorBoard's JSON has them."""
+        return json_answer(request, asked.dataset(embedding_id, step).bookmarks)

@@ -1,0 +1,132 @@
+"""Routes that take files from the page and give files to it, mounted under ``/api/projector``."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+
+from dashboard.api.downloads import attachment
+from dashboard.embeddings.judgements import check_picture, listed, picture_of
+from dashboard.embeddings.requests import (
+    Components,
+    EmbeddingId,
+    EmbeddingRequests,
+    FrameIndex,
+    RowsKey,
+    SomeJobKey,
+    Step,
+    media_type,
+)
+from dashboard.embeddings.tables import Format, export_table
+from dashboard.embeddings.uploads import Upload, UploadError
+from dashboard.live import Live
+from dashboard.traces.requests import SentenceRoute
+
+MEDIA_TYPES: Final[dict[Format, str]] = {
+    "csv": "text/csv; charset=utf-8",
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
+}
+
+FILE: Final = "application/octet-stream"
+WRITTEN_AT_ONCE: Final = 1 << 20
+
+FileName = Annotated[str, Query(min_length=1, max_length=4_096, description="What the user calls it.")]
+Pixels = Annotated[int | None, Query(ge=1, le=100_000)]
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["projector"], route_class=SentenceRoute)
+    asked = EmbeddingRequests(live)
+    _add_drops(router, asked)
+    _add_export(router, asked)
+    return router
+
+
+def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.post("/drop")
+    async def drop(request: Request, name: FileName) -> dict[str, Any]:
+        """Takes a file with points; "id" is its first embedding, "ids" are all of them.
+
+        The body is the file, as application/octet-stream.
+        """
+        return await taken(request, lambda: asked.uploads.begin(name))
+
+    @router.post("/drop_metadata")
+    async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> dict[str, Any]:
+        """Takes the metadata of a dropped file; answers as ``drop`` does."""
+        return await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name))
+
+    @router.post("/drop_sprite")
+    async def drop_sprite(
+        request: Request,
+        embedding_id: EmbeddingId,
+        name: FileName,
+        width: Pixels = None,
+        height: Pixels = None,
+    ) -> dict[str, Any]:
+        """Takes the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
+        sizes = () if width is None or height is None else (width, height)
+        return await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes))
+
+
+async def taken(request: Request, begin: Callable[[], Upload]) -> dict[str, Any]:
+    """Takes a file as it comes, without ever having all of it in memory.
+
+    Raises:
+        HTTPException: 415 where it is of another type: a page of another origin cannot send this one without asking
+            first, which is refused. 422 where it is too large, or no file that can be shown.
+    """
+    if media_type(request) != FILE:
+        raise HTTPException(415, f"Expected the file as {FILE}.")
+    try:
+        upload = await asyncio.to_thread(begin)
+        try:
+            pieces = bytearray()
+            async for piece in request.stream():
+                pieces += piece
+                if len(pieces) >= WRITTEN_AT_ONCE:
+                    await asyncio.to_thread(upload.write, bytes(pieces))
+                    pieces.clear()
+            await asyncio.to_thread(upload.write, bytes(pieces))
+        except BaseException:
+            upload.abort()
+            raise
+        sources = await asyncio.to_thread(upload.finish)
+    except UploadError as error:
+        raise HTTPException(422, str(error)) from error
+    return {"id": sources[0].id, "ids": [source.id for source in sources]}
+
+
+def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/export", response_class=Response)
+    def export(
+        embedding_id: EmbeddingId,
+        step: Step = None,
+        job: SomeJobKey = None,
+        frame: FrameIndex = None,
+        components: Components = None,
+        format: Format = "csv",
+        rows_of: RowsKey = None,
+    ) -> Response:
+        """Points as a file: their row, their coordinates in the picture of a job, and their columns.
+
+        With a job only the points of its picture are written, and with ``rows_of`` only those of the set.
+        """
+        dataset = asked.dataset(embedding_id, step)
+        rows = asked.rows(dataset, rows_of)
+        chosen = np.arange(len(dataset.points), dtype=np.uint32) if rows is None else rows
+        coordinates = None
+        if job is not None:
+            picture = picture_of(asked, job, frame, listed(components))
+            check_picture(dataset, picture)
+            shown = np.arange(len(dataset.points), dtype=np.uint32) if picture.rows is None else picture.rows
+            chosen, places, _ = np.intersect1d(shown, chosen, assume_unique=True, return_indices=True)
+            coordinates = picture.coordinates[places]
+        if not len(chosen):
+            raise HTTPException(422, "There are no points to write. Choose others.")
+        body = export_table(asked.derived.all_of(dataset), dataset.rows, chosen, coordinates, format)
+        return Response(body, media_type=MEDIA_TYPES[format], headers=attachment(dataset.label, format))

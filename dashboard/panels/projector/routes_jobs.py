@@ -1,0 +1,172 @@
+"""Routes that begin computations, follow them and act on them, mounted under ``/api/projector``.
+
+Those that wait are coroutines and hold no thread while they do.
+"""
+
+import asyncio
+from time import monotonic
+from typing import Annotated, Any, Final
+
+import msgspec
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from numpy.typing import NDArray
+
+from dashboard.binary import ColumnPack
+from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
+from dashboard.embeddings.jobs import Action
+from dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
+from dashboard.embeddings.plans import ProjectOrder, plan_projection
+from dashboard.embeddings.requests import (
+    LONGEST,
+    Components,
+    EmbeddingRequests,
+    FrameIndex,
+    JobKey,
+    JsonBody,
+    parsed,
+)
+from dashboard.live import Live
+from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
+
+LONGEST_WAIT: Final = 30.0
+MOST_MORE: Final = 100_000
+"""Iterations that are added at once."""
+PACK: Final = "application/octet-stream"
+RATED: Final = ("trustworthiness", "continuity", "hit", "neighbours_kept")
+"""What is known of each point once a picture is judged, in the order of the arrays."""
+
+Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for news.")]
+
+
+class ActOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Something to do to a job."""
+
+    job: Annotated[str, msgspec.Meta(max_length=64)]
+    action: Action
+    iterations: Annotated[int, msgspec.Meta(ge=1, le=MOST_MORE)] = 500
+
+
+def make_router(live: Live) -> APIRouter:
+    """The routes over the log directory that ``live`` follows."""
+    router = APIRouter(tags=["projector"], route_class=SentenceRoute)
+    asked = EmbeddingRequests(live)
+    _add_beginnings(router, asked)
+    _add_news(router, asked)
+    return router
+
+
+def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
+    def begun(request: Request, plan: Plan) -> Response:
+        job, cached = submitted(asked, plan)
+        return json_answer(request, {"job": job.key, "state": job.state, "cached": cached, "notes": job.notes})
+
+    @router.post("/project")
+    def project(request: Request, body: JsonBody) -> Response:
+        """Begins a projection, or finds the one that was begun with the same points and settings.
+
+        The body is a `ProjectOrder`.
+        """
+        return begun(request, plan_projection(asked, parsed(body, ProjectOrder)))
+
+    @router.post("/clusters")
+    def clusters(request: Request, body: JsonBody) -> Response:
+        """Begins to find clusters, which become a column of the embedding; the body is a `ClusterOrder`."""
+        return begun(request, plan_clusters(asked, parsed(body, ClusterOrder)))
+
+    @router.post("/job")
+    def act(request: Request, body: JsonBody) -> Response:
+        """Pauses, resumes, perturbs, extends or cancels a job; the body is an `ActOrder`."""
+        order = parsed(body, ActOrder)
+        found(asked, order.job)
+        try:
+            return json_answer(request, {"state": asked.jobs.act(order.job, order.action, order.iterations)})
+        except JobError as error:
+            raise HTTPException(409, str(error)) from error
+
+
+def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
+    @router.get("/frame")
+    async def frame(
+        job: JobKey,
+        after: Annotated[int, Query(ge=-1, lt=1 << 62, description="The version that the page has.")] = -1,
+        wait: Wait = 10.0,
+        frame: FrameIndex = None,
+    ) -> Response:
+        """How far a job is and its picture, as soon as it is at another version than ``after``.
+
+        Array 0 has the coordinates, point by point; array 1 which points of the dataset they are, where they are not
+        all. There is no array where the picture is the one of ``after``.
+        """
+        await asyncio.to_thread(found, asked, job)
+        await asked.jobs.wait_beyond(job, after, wait)
+        return await asyncio.to_thread(frame_answer, asked, job, frame, after)
+
+    @router.get("/quality")
+    async def quality(
+        request: Request,
+        job: JobKey,
+        count: Annotated[int, Query(ge=1, le=1_000, description="Neighbours of each point.")] = 12,
+        column: Annotated[str | None, Query(max_length=LONGEST, description="For the neighbourhood hit.")] = None,
+        frame: FrameIndex = None,
+        components: Components = None,
+        wait: Wait = 10.0,
+    ) -> Response:
+        """How well a picture keeps the neighbours of its points; without arrays as long as that is not known.
+
+        The header has "state" as in ``frame``, and once it is "done" trustworthiness, continuity, hit and
+        neighbours_kept; the arrays are named by "arrays_of".
+        """
+
+        def begin() -> Job:
+            picture = picture_of(asked, job, frame, listed(components))
+            return submitted(asked, plan_quality(asked, picture, count, column))[0]
+
+        judged = await asyncio.to_thread(begin)
+        end = monotonic() + wait
+        while judged.state in UNFINISHED and (left := end - monotonic()) > 0:
+            await asked.jobs.wait_beyond(judged.key, judged.version, left)
+        return await asyncio.to_thread(quality_answer, request, asked, judged.key)
+
+
+def submitted(asked: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:
+    """The job of a plan, and whether its result was known; `HTTPException` 503 where too many wait."""
+    try:
+        return asked.jobs.submit(plan)
+    except JobError as error:
+        raise HTTPException(503, str(error)) from error
+
+
+def found(asked: EmbeddingRequests, key: str) -> Job:
+    """A job by its key; `HTTPException` 404 where there is none."""
+    try:
+        return asked.jobs.find(key)
+    except JobError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+def frame_answer(asked: EmbeddingRequests, key: str, frame: int | None, after: int) -> Response:
+    """A job as `dashboard.binary` writes it."""
+    try:
+        header, coordinates, version, rows = asked.jobs.told(key, frame)
+    except JobError as error:
+        raise HTTPException(404, str(error)) from error
+    pack = ColumnPack()
+    if coordinates is not None and version > after:
+        pack.add(np.ascontiguousarray(coordinates, np.float32).reshape(-1))
+        header["dimensions"] = coordinates.shape[1]
+        if rows is not None:
+            pack.add(rows)
+    # Not compressed: numbers such as these hardly become shorter.
+    return Response(pack.body(header), media_type=PACK, headers={"Cache-Control": "no-store"})
+
+
+def quality_answer(request: Request, asked: EmbeddingRequests, key: str) -> Response:
+    """The result of a quality job as far as it is known."""
+    header, arrays = asked.jobs.result(key)
+    pack = ColumnPack()
+    names = [name for name in RATED if name in arrays]
+    for name in names:
+        each: NDArray[Any] = arrays[name]
+        pack.add(each.astype(np.float32))
+    return body_answer(request, pack.body(header | {"arrays_of": names}), PACK)

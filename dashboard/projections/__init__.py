@@ -1,0 +1,1 @@
+"""Projections of vectors to two or three dimensions, and what is measured of them: pure numerics, without files, jobs or pages."""

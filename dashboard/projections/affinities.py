@@ -1,0 +1,215 @@
+"""How much points attract each other in t-SNE: Gaussian weights of their nearest neighbours, made symmetric.
+
+Van der Maaten and Hinton, "Visualizing Data using t-SNE" (2008): the Gaussian around a point is as wide as gives its
+neighbours the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maaten (2014): only the 3 * perplexity
+nearest neighbours have a weight.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Final
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.neighbour_graph import NeighbourGraph
+from dashboard.projections.parallel import Workers
+
+_ROWS: Final = 8192
+_TOLERANCE: Final = 1e-5
+_TRIES: Final = 100
+_LEAST_FACTOR: Final = 1e-7
+
+
+@dataclass(frozen=True)
+class Affinities:
+    """A symmetric sparse matrix, row by row, whose weights have the sum 1."""
+
+    starts: NDArray[np.int64]
+    """``[n + 1]``: where each row begins in the two others."""
+    columns: NDArray[np.int32]
+    weights: NDArray[np.float32]
+
+    @property
+    def entropy(self) -> float:
+        """The sum of p log p."""
+        total = 0.0
+        for begin in range(0, len(self.weights), 1 << 20):
+            some = self.weights[begin : begin + (1 << 20)].astype(np.float64)
+            total += float((some * np.log(some, where=some > 0, out=np.zeros_like(some))).sum())
+        return total
+
+
+Steps = Generator[tuple[int, int], None, Affinities]
+
+
+def neighbours_for(perplexity: float, n: int) -> int:
+    """How many neighbours have a weight, as in scikit-learn."""
+    return min(n - 1, int(3 * perplexity + 1))
+
+
+def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
+    """Affinities of a graph, in pieces: after each, how many rows are done and how many there are.
+
+    Args:
+        graph: nearest neighbours. Its distances are overwritten with weights, which saves a third of the memory.
+        perplexity: the wanted number of neighbours that count.
+        workers: threads.
+        cosine: whether distances are 1 - cos, which is half the squared distance on the unit sphere; otherwise they
+            are squared.
+    """
+    rows, weights = graph.rows, graph.distances
+    n = len(rows)
+    if not cosine:
+        np.square(weights, out=weights)
+    goal = np.log(max(perplexity, 1.0))
+    for begin in range(0, n, _ROWS):
+        end = min(begin + _ROWS, n)
+        part = weights[begin:end]
+        workers.over(len(part), lambda first, last, part=part: _widths(part, goal, first, last), least=64)  # type: ignore[misc]
+        yield end // 2, n
+    sizes = np.zeros(n + 1, np.int64)
+    for begin in range(0, n, _ROWS):
+        _count(rows, sizes, begin, min(begin + _ROWS, n))
+        yield (n + begin // 2) // 2, n
+    starts = np.cumsum(sizes)
+    made = Affinities(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32))
+    free = starts[:-1].copy()
+    for begin in range(0, n, _ROWS):
+        _fill(rows, weights, free, made.columns, made.weights, begin, min(begin + _ROWS, n))
+        yield (n + n // 2 + begin // 2) // 2, n
+    return made
+
+
+def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float) -> Affinities:
+    """Weights that draw points of one label together and let others go, as TensorBoard's t-SNE does.
+
+    With o = percent / 100, n points, s of a point's own label and m of other labels (points without one left out), a
+    weight is multiplied by 1/n where either point has no label, by 1/n + o/s where both have the same, and by
+    1/n - o/m where they differ (at least 1e-7); then the sum is made 1 again. Where m differs between the two points
+    their mean is taken, so that weights stay symmetric. Source: TensorBoard's projector, bh_tsne.ts, `costGrad`.
+
+    Args:
+        affinities: not changed.
+        labels: int32 ``[n]``, -1 for none.
+        percent: 0 to 100.
+    """
+    n = len(labels)
+    labelled = labels[labels >= 0]
+    counts = np.bincount(labelled, minlength=1).astype(np.float64)
+    same = np.clip(1 / n + percent / 100 / np.maximum(counts, 1), 0, 1 - _LEAST_FACTOR)
+    others = np.maximum(1 / n - percent / 100 / np.maximum(len(labelled) - counts, 1), _LEAST_FACTOR)
+    weights = np.empty_like(affinities.weights)
+    total = _supervised(affinities.starts, affinities.columns, affinities.weights, labels, same, others, 1 / n, weights)
+    if total > 0:
+        weights *= np.float32(1 / total)
+    return Affinities(affinities.starts, affinities.columns, weights)
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy")
+def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> None:
+    """Turns squared distances into weights with the sum 1 and the wanted entropy, in nats, by halving."""
+    count = squares.shape[1]
+    exponents = np.empty(count)
+    for i in range(begin, end):
+        # The nearest has the weight 1 before they are normed, so the sum is never 0.
+        nearest = squares[i].min()
+        farthest = np.float64(squares[i].max() - nearest)
+        for k in range(count):
+            exponents[k] = squares[i, k] - nearest
+        # In units of the farthest, so that a first guess of 1 is never far off.
+        beta = 1.0 / farthest if farthest > 0 else 1.0
+        low, high = 0.0, np.inf
+        total = 1.0
+        for _ in range(_TRIES):
+            total, weighted = 0.0, 0.0
+            for k in range(count):
+                weight = np.exp(-exponents[k] * beta)
+                total += weight
+                weighted += weight * exponents[k]
+            excess = np.log(total) + beta * weighted / total - goal
+            if abs(excess) <= _TOLERANCE:
+                break
+            if excess > 0:
+                low = beta
+                beta = beta * 2 if high == np.inf else (beta + high) / 2
+            else:
+                high = beta
+                beta = (beta + low) / 2
+        for k in range(count):
+            squares[i, k] = np.exp(-exponents[k] * beta) / total
+
+
+@numba.njit(nogil=True, cache=True)
+def _place(row: NDArray[np.int32], wanted: int) -> int:
+    """Where a row has a number, or -1. All are looked at, which the compiler does many at once."""
+    place = -1
+    for k in range(len(row)):
+        place = max(place, k if row[k] == wanted else -1)
+    return place
+
+
+@numba.njit(nogil=True, cache=True)
+def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
+    """Adds to ``sizes[1 + i]`` how many entries row i of the symmetric matrix has of these rows."""
+    for i in range(begin, end):
+        for k in range(rows.shape[1]):
+            j = rows[i, k]
+            sizes[i + 1] += 1
+            if _place(rows[j], i) < 0:
+                sizes[j + 1] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _fill(
+    rows: NDArray[np.int32],
+    conditional: NDArray[np.float32],
+    free: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    begin: int,
+    end: int,
+) -> None:
+    half = 0.5 / len(rows)
+    for i in range(begin, end):
+        for k in range(rows.shape[1]):
+            j = rows[i, k]
+            place = _place(rows[j], i)
+            weight = np.float64(conditional[i, k])
+            if place >= 0:
+                weight += conditional[j, place]
+            else:
+                columns[free[j]], weights[free[j]] = i, weight * half
+                free[j] += 1
+            columns[free[i]], weights[free[i]] = j, weight * half
+            free[i] += 1
+
+
+@numba.njit(nogil=True, cache=True)
+def _supervised(
+    starts: NDArray[np.int64],
+    columns: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    labels: NDArray[np.int32],
+    same: NDArray[np.float64],
+    others: NDArray[np.float64],
+    unlabelled: float,
+    out: NDArray[np.float32],
+) -> float:
+    """Weights times their factors, and the sum of them."""
+    total = 0.0
+    for i in range(len(labels)):
+        own = labels[i]
+        for k in range(starts[i], starts[i + 1]):
+            other = labels[columns[k]]
+            if own < 0 or other < 0:
+                factor = unlabelled
+            elif own == other:
+                factor = same[own]
+            else:
+                factor = (others[own] + others[other]) / 2
+            # Small numbers of many points would leave single precision: in units of 1/n.
+            out[k] = weights[k] * (factor / unlabelled)
+            total += out[k]
+    return total

@@ -1,0 +1,143 @@
+"""Clusters of points, with scikit-learn's methods, bounded for many and wide points."""
+
+import warnings
+from typing import Final, Literal, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import NearestNeighbors
+
+from dashboard.projections.base import Points
+from dashboard.projections.blocks import bounded
+from dashboard.projections.preparation import reduced
+
+Method = Literal["kmeans", "hdbscan"]
+WIDEST: Final[dict[Method, int]] = {"kmeans": 256, "hdbscan": 16}
+"""Dimensions above which points are reduced by PCA."""
+EXACT_POINTS: Final = 20_000
+"""Points above which k-means works on batches."""
+DENSITY_POINTS: Final = 25_000
+"""Points above which HDBSCAN, whose time grows with their square, works on a sample."""
+_BATCH: Final = 4096
+_STARTS: Final = 4
+
+
+def notes(method: Method, count: int, dimensions: int) -> tuple[str, ...]:
+    """What is done otherwise than by the book for points of such a shape, in sentences for a person."""
+    said = []
+    if dimensions > WIDEST[method]:
+        said.append(f"The {dimensions} dimensions were reduced to {WIDEST[method]} by PCA first.")
+    match method:
+        case "kmeans":
+            if count > EXACT_POINTS:
+                said.append("Centres were found on batches of points, so they are approximate.")
+        case "hdbscan":
+            if count > DENSITY_POINTS:
+                said.append(
+                    f"Clusters were found on {DENSITY_POINTS:,} of {count:,} points; the others are of the cluster of"
+                    " the nearest of those."
+                )
+        case _:
+            assert_never(method)
+    return tuple(said)
+
+
+def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
+    """Clusters around ``count`` centres, so that squared distances from them are small.
+
+    Lloyd's algorithm from k-means++, the best of 4 beginnings; on batches (Sculley 2010) for more than 20,000 points.
+
+    Args:
+        points: float32[n, d].
+        count: of centres; as many as there are points where these are fewer.
+        seed: of the beginnings.
+
+    Returns:
+        int32[n], 0 for the largest cluster. Fewer clusters than asked for if there are fewer different points.
+
+    Raises:
+        ValueError: ``count`` is below 1.
+    """
+    if count < 1:
+        raise ValueError(f"count is {count}; expected at least 1")
+    if not len(points) or not points.shape[1]:
+        return np.zeros(len(points), np.int32)
+    taken = reduced(bounded(points), WIDEST["kmeans"], seed=seed)
+    count = min(count, _different(taken, count))
+    if len(taken) <= EXACT_POINTS:
+        method = KMeans(count, n_init=_STARTS, random_state=seed)
+    else:
+        method = MiniBatchKMeans(count, n_init=_STARTS, batch_size=_BATCH, random_state=seed)
+    with warnings.catch_warnings():
+        # Of points that differ by less than the rounding of far larger ones fewer clusters are found; that is all.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return _by_size(method.fit_predict(taken))
+
+
+def hdbscan(
+    points: Points, minimum_size: int = 15, minimum_samples: int | None = None, *, seed: int = 0
+) -> NDArray[np.int32]:
+    """Clusters of any form and number: where points are dense.
+
+    Campello, Moulavi, Sander 2013, "Density-Based Clustering Based on Hierarchical Density Estimates".
+
+    Args:
+        points: float32[n, d].
+        minimum_size: points of the smallest cluster, at least 2.
+        minimum_samples: neighbours that make a point dense, itself included; ``minimum_size`` by default.
+        seed: of the sample of many points.
+
+    Returns:
+        int32[n], 0 for the largest cluster, -1 for points in none.
+
+    Raises:
+        ValueError: ``minimum_size`` is below 2, or ``minimum_samples`` below 1.
+    """
+    if minimum_size < 2:
+        raise ValueError(f"minimum_size is {minimum_size}; expected at least 2")
+    if minimum_samples is not None and minimum_samples < 1:
+        raise ValueError(f"minimum_samples is {minimum_samples}; expected at least 1")
+    n = len(points)
+    if n < minimum_size or not points.shape[1]:
+        return np.full(n, -1, np.int32)
+    taken = reduced(bounded(points), WIDEST["hdbscan"], seed=seed)
+    if n <= DENSITY_POINTS:
+        return _by_size(_dense(taken, minimum_size, minimum_samples))
+    chosen = np.sort(np.random.default_rng(seed).choice(n, DENSITY_POINTS, replace=False))
+    # A cluster has as much fewer points in the sample.
+    size = max(2, round(minimum_size * DENSITY_POINTS / n))
+    found = _dense(taken[chosen], size, minimum_samples)
+    nearest = NearestNeighbors(n_neighbors=1).fit(taken[chosen]).kneighbors(taken, return_distance=False)
+    return _by_size(found[nearest[:, 0]])
+
+
+def _dense(points: Points, minimum_size: int, minimum_samples: int | None) -> NDArray[np.int64]:
+    samples = min(minimum_samples or minimum_size, len(points))
+    found = HDBSCAN(min_cluster_size=minimum_size, min_samples=samples, copy=True).fit_predict(points)
+    return np.asarray(found, np.int64)
+
+
+def _different(points: Points, most: int) -> int:
+    """How many different points there are; at most ``most``."""
+    seen: set[bytes] = set()
+    for point in points:
+        # -0 and 0 are the same.
+        seen.add((point + np.float32(0)).tobytes())
+        if len(seen) >= most:
+            break
+    return len(seen)
+
+
+def _by_size(found: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Clusters numbered by their size, the largest 0; of equal ones the one of the first point first."""
+    labels = np.full(len(found), -1, np.int32)
+    inside = np.flatnonzero(found >= 0)
+    if len(inside):
+        _, first, inverse, sizes = np.unique(found[inside], return_index=True, return_inverse=True, return_counts=True)
+        order = np.lexsort((first, -sizes))
+        numbers = np.empty(len(order), np.int32)
+        numbers[order] = np.arange(len(order), dtype=np.int32)
+        labels[inside] = numbers[inverse]
+    return labels

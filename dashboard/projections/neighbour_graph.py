@@ -1,0 +1,313 @@
+"""The nearest neighbours of every point, exactly by blocks or nearly by an inverted file; never n x n in memory."""
+
+import math
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.base import Points
+from dashboard.projections.neighbour_loops import METRICS, Metric, add_rows, keep, measure
+from dashboard.projections.parallel import Workers
+
+EXACT_POINTS: Final = 30_000
+"""Above so many points the graph is approximate unless asked otherwise."""
+_QUERIES: Final = 1024
+_CANDIDATES: Final = 4096
+_SAMPLE: Final = 256
+_TRAINING_ROUNDS: Final = 6
+_POINTS_PER_CENTRE: Final = 64
+_LEAST_PROBED: Final = 8
+"""Lists that are searched for a point at least."""
+_WANTED_RECALL: Final = 0.95
+_EXACT_SHARE: Final = 4
+"""Where more than one list in so many has to be searched, to search all of them in their order is as quick."""
+_DOUBT: Final = 800 * float(np.finfo(np.float32).eps)
+"""Squared distances below such a share of the squared lengths are computed in double precision."""
+
+
+@dataclass(frozen=True)
+class NeighbourGraph:
+    """The nearest other points of every point, the nearest first."""
+
+    rows: NDArray[np.int32]
+    """``[n, k]``; k is less than what was asked where there are not so many other points."""
+    distances: NDArray[np.float32]
+    """``[n, k]``: in the metric's own measure, Euclidean ones not squared."""
+    exact: bool
+    recall: float | None
+    """Of an approximate graph, the share of true neighbours that it has, measured on a sample."""
+
+
+Steps = Generator[tuple[int, int], None, NeighbourGraph]
+"""Work in small pieces: after each, how many rows are done and how many there are; then the graph."""
+
+
+def neighbour_graph(
+    points: Points, count: int, metric: Metric = "euclidean", *, approximate: bool | None = None, seed: int = 0
+) -> NeighbourGraph:
+    """The ``count`` nearest other points of every point.
+
+    Args:
+        points: float32 ``[n, d]``.
+        count: neighbours per point; as many as there are where there are fewer.
+        metric: how nearness is measured.
+        approximate: whether an inverted file is searched; None: above `EXACT_POINTS` points. All the same the graph is
+            exact where that is not slower: of few points, and of such as lie in no clusters at all.
+        seed: of the inverted file's centres and of the sample that recall is measured on.
+    """
+    steps = neighbour_steps(points, count, metric, approximate=approximate, seed=seed)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            graph: NeighbourGraph = end.value
+            return graph
+
+
+def neighbour_steps(
+    points: Points,
+    count: int,
+    metric: Metric = "euclidean",
+    *,
+    approximate: bool | None = None,
+    seed: int = 0,
+    workers: Workers | None = None,
+) -> Steps:
+    """As `neighbour_graph`, in pieces between which the caller may stop."""
+    if count < 1:
+        raise ValueError(f"The number of neighbours must be at least 1, not {count}.")
+    n = len(points)
+    count = min(count, n - 1)
+    if count < 1:
+        empty = (n, 0)
+        return NeighbourGraph(np.empty(empty, np.int32), np.empty(empty, np.float32), exact=True, recall=None)
+    search = _Search(points, metric, count, workers or Workers())
+    lists = round(math.sqrt(n))
+    if approximate is None:
+        approximate = n > EXACT_POINTS
+    # An inverted file of which nearly everything is searched is only a slower way to search everything.
+    if approximate and lists >= _EXACT_SHARE * _LEAST_PROBED:
+        return (yield from _approximate(search, lists, seed))
+    return (yield from _exact(search))
+
+
+Batches = Callable[[], Iterable[NDArray[np.int32]]]
+"""Rows to look among, some at a time; asked for once more where single precision was not enough."""
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is sought among which points."""
+
+    points: Points
+    metric: Metric
+    count: int
+    workers: Workers
+
+    def among(
+        self, queries: NDArray[np.int32], batches: Batches, centre: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The nearest neighbours of some points among others.
+
+        Args:
+            queries: int32 ``[q]``, rows.
+            batches: of the rows to look among.
+            centre: float32 ``[d]``, near the queries: Euclidean distances are computed around it, to lose less in the
+                difference of squares.
+
+        Returns:
+            Rows int32 and distances float32, both ``[q, count]``, the nearest first.
+        """
+        rows, values, doubtful = self._kept(queries, batches, centre, np.float32)
+        if len(doubtful):
+            again = self._kept(queries[doubtful], batches, centre, np.float64)
+            rows[doubtful], values[doubtful] = again[:2]
+        metric = METRICS[self.metric]
+        self.workers.over(
+            len(queries),
+            lambda begin, end: measure(self.points, queries, metric, rows, values, begin, end),
+            least=16,
+        )
+        return rows, values
+
+    def _kept(
+        self, queries: NDArray[np.int32], batches: Batches, centre: NDArray[np.float32], dtype: type[np.floating[Any]]
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.intp]]:
+        """Heaps of rows and values, and which queries need more than single precision."""
+        rows = np.zeros((len(queries), self.count), np.int32)
+        values = np.full((len(queries), self.count), np.inf, dtype)
+        euclidean = self.metric == "euclidean"
+        asked = self._taken(queries, centre, dtype)
+        farthest = 0.0
+        for ids in batches():
+            candidates = self._taken(ids, centre, dtype)
+            add, factor = self._terms(candidates)
+            farthest = max(farthest, float(add.max()))
+            self._keep(asked @ candidates.T, add, factor, ids, queries, rows, values)
+        if not euclidean or dtype is np.float64:
+            return rows, values, np.empty(0, np.intp)
+        own = np.einsum("ij,ij->i", asked, asked)
+        # Rounding is relative to the squares, of which the small squared distance is the difference.
+        return rows, values, np.flatnonzero(values[:, 0] + own < _DOUBT * (own + farthest))
+
+    def _taken(
+        self, rows: NDArray[np.int32], centre: NDArray[np.float32], dtype: type[np.floating[Any]]
+    ) -> NDArray[np.floating[Any]]:
+        taken = self.points[rows].astype(dtype, copy=False)
+        if self.metric == "euclidean":
+            taken -= centre
+        return taken
+
+    def _terms(self, candidates: NDArray[np.floating[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is added to a candidate's product, and what that is multiplied by: less is nearer."""
+        match self.metric:
+            case "euclidean":
+                return np.einsum("ij,ij->i", candidates, candidates), np.full(len(candidates), -2, candidates.dtype)
+            case "cosine":
+                return np.zeros(len(candidates), candidates.dtype), -_inverse_norms(candidates)
+            case "inner":
+                return np.zeros(len(candidates), candidates.dtype), np.full(len(candidates), -1, candidates.dtype)
+            case _:
+                assert_never(self.metric)
+
+    def _keep(self, products: NDArray[Any], add: NDArray[Any], factor: NDArray[Any], *kept: NDArray[Any]) -> None:
+        self.workers.over(len(products), lambda begin, end: keep(products, add, factor, *kept, begin, end), least=16)
+
+
+def _exact(search: _Search) -> Steps:
+    n = len(search.points)
+    rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
+    for begin in range(0, n, _QUERIES):
+        some = np.arange(begin, min(begin + _QUERIES, n), dtype=np.int32)
+        rows[some], distances[some] = _exactly(search, some)
+        yield int(some[-1]) + 1, n
+    return NeighbourGraph(rows, distances, exact=True, recall=None)
+
+
+def _exactly(search: _Search, queries: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    n = len(search.points)
+    starts = range(0, n, _CANDIDATES)
+    return search.among(
+        queries,
+        lambda: (np.arange(begin, min(begin + _CANDIDATES, n), dtype=np.int32) for begin in starts),
+        search.points[queries].mean(axis=0),
+    )
+
+
+def _approximate(search: _Search, lists: int, seed: int) -> Steps:
+    """Points are put into the list of the nearest of some centres; for a list's points those around are searched."""
+    points, n = search.points, len(search.points)
+    rows, distances = np.empty((n, search.count), np.int32), np.empty((n, search.count), np.float32)
+    # For inner products the lists are by direction as for cosines: large products are usually in such a direction.
+    spherical = search.metric != "euclidean"
+    centres = yield from _centres(points, lists, spherical, seed)
+    labels = yield from _assigned(points, centres, spherical)
+    near = _nearest_centres(centres)
+    sample = np.sort(np.random.default_rng(seed).choice(n, min(n, _SAMPLE), replace=False)).astype(np.int32)
+    true_rows, true_distances = _exactly(search, sample)
+    yield 0, n
+    # How many lists hold the true neighbours of the sample, counted from a point's own list outwards.
+    ranks = np.argsort(near, axis=1)[labels[sample][:, None], labels[true_rows]]
+    probed = max(int(np.quantile(ranks, _WANTED_RECALL)) + 1, _LEAST_PROBED)
+    if _EXACT_SHARE * probed > lists:
+        return (yield from _exact(search))
+    order = np.argsort(labels, kind="stable").astype(np.int32)
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=lists))])
+    done = 0
+    for own in range(len(centres)):
+        queries = order[bounds[own] : bounds[own + 1]]
+        ids = _enough(order, bounds, near[own], probed, search.count)
+        for begin in range(0, len(queries), _QUERIES):
+            some = queries[begin : begin + _QUERIES]
+            rows[some], distances[some] = search.among(some, partial(_cut, ids), centres[own])
+            done += len(some)
+            yield done, n
+    recall = _recall(distances[sample], true_distances, search.metric)
+    return NeighbourGraph(rows, distances, exact=False, recall=recall)
+
+
+def _cut(ids: NDArray[np.int32]) -> Iterable[NDArray[np.int32]]:
+    return (ids[begin : begin + 2 * _CANDIDATES] for begin in range(0, len(ids), 2 * _CANDIDATES))
+
+
+def _enough(
+    order: NDArray[np.int32], bounds: NDArray[np.int64], near: NDArray[np.intp], probed: int, count: int
+) -> NDArray[np.int32]:
+    """The rows in the lists around one; more lists than usual where these have fewer rows than are sought."""
+    sizes = np.cumsum(bounds[near + 1] - bounds[near])
+    lists = max(probed, int(np.searchsorted(sizes, count + 1)) + 1)
+    return np.concatenate([order[bounds[other] : bounds[other + 1]] for other in near[:lists]])
+
+
+def _centres(
+    points: Points, count: int, spherical: bool, seed: int
+) -> Generator[tuple[int, int], None, NDArray[np.float32]]:
+    """K-means on a sample, a few rounds: the lists need to be near, not optimal."""
+    generator = np.random.default_rng(seed)
+    n = len(points)
+    chosen = generator.choice(n, min(n, count * _POINTS_PER_CENTRE), replace=False)
+    sample = points[np.sort(chosen)]
+    if spherical:
+        sample = sample * _inverse_norms(sample)[:, None]
+    centres = sample[generator.choice(len(sample), count, replace=False)]
+    for _ in range(_TRAINING_ROUNDS):
+        labels = _closest(sample, centres)
+        sums = np.zeros_like(centres)
+        add_rows(sample, labels, sums)
+        sizes = np.bincount(labels, minlength=count)
+        filled = sizes > 0
+        centres[filled] = sums[filled] / sizes[filled, None].astype(np.float32)
+        centres[~filled] = sample[generator.choice(len(sample), int((~filled).sum()), replace=False)]
+        yield 0, n
+    return centres
+
+
+def _assigned(
+    points: Points, centres: NDArray[np.float32], spherical: bool
+) -> Generator[tuple[int, int], None, NDArray[np.int32]]:
+    """The list of each point."""
+    labels = np.empty(len(points), np.int32)
+    for begin in range(0, len(points), 4 * _CANDIDATES):
+        block = points[begin : begin + 4 * _CANDIDATES]
+        labels[begin : begin + len(block)] = _closest(
+            block * _inverse_norms(block)[:, None] if spherical else block, centres
+        )
+        yield 0, len(points)
+    return labels
+
+
+def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
+    """The nearest centre of each point."""
+    middle = centres.mean(axis=0)
+    shifted = centres - middle
+    scores = (points - middle) @ shifted.T
+    scores -= np.einsum("ij,ij->i", shifted, shifted) / 2
+    closest: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
+    return closest
+
+
+def _nearest_centres(centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """All centres in the order of their distance from each, itself first."""
+    shifted = centres - centres.mean(axis=0)
+    squares = np.einsum("ij,ij->i", shifted, shifted)
+    distances = squares - 2 * shifted @ shifted.T
+    np.fill_diagonal(distances, -np.inf)
+    nearest: NDArray[np.intp] = np.argsort(distances, axis=1, kind="stable")
+    return nearest
+
+
+def _recall(found: NDArray[np.float32], true: NDArray[np.float32], metric: Metric) -> float:
+    """The share of what was found that is as near as the farthest true neighbour; equal distances are as good."""
+    limit, slack = true[:, -1:], np.abs(true[:, -1:]) * np.float32(1e-5)
+    return float((found >= limit - slack).mean() if metric == "inner" else (found <= limit + slack).mean())
+
+
+def _inverse_norms(points: NDArray[Any]) -> NDArray[Any]:
+    """1 over each row's length, 0 for rows of zeros."""
+    norms = np.sqrt(np.einsum("ij,ij->i", points, points))
+    inverse: NDArray[Any] = np.divide(1, norms, out=np.zeros_like(norms), where=norms > 0)
+    return inverse

@@ -1,0 +1,55 @@
+"""The nearest neighbours of one point, and of all (see `neighbour_graph`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_graph, neighbour_steps
+from dashboard.projections.neighbour_loops import METRICS, Metric, distances_to
+from dashboard.projections.parallel import Workers
+
+__all__ = ["Metric", "NeighbourGraph", "Neighbours", "neighbour_graph", "neighbour_steps", "neighbours_of"]
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The points nearest to one, the nearest first; equally near ones by row."""
+
+    rows: NDArray[np.int64]
+    """``[k]``"""
+    distances: NDArray[np.float32]
+    """``[k]``, in the metric's own measure: the inner products themselves for "inner"."""
+
+
+def neighbours_of(
+    points: NDArray[np.float32], of: int | NDArray[np.float32], count: int, metric: Metric = "cosine"
+) -> Neighbours:
+    """The ``count`` points nearest to a point or a vector, compared with every one.
+
+    Args:
+        points: float32 ``[n, d]``, C-contiguous.
+        of: a row, which is not its own neighbour, or a vector float32 ``[d]``.
+        count: how many; as many as there are where there are fewer.
+        metric: cosine is 1 - cos, and 1 from a vector of zeros; of inner products the largest are the nearest.
+
+    Raises:
+        ValueError: ``of`` is not a row of ``points``, or a vector of another length.
+    """
+    n, d = points.shape
+    own = of if isinstance(of, int | np.integer) else None
+    if own is not None and not 0 <= own < n:
+        raise ValueError(f"There is no row {own}: there are {n} points.")
+    vector = points[own] if own is not None else np.ascontiguousarray(of, dtype=np.float32)
+    if vector.shape != (d,):
+        raise ValueError(f"The vector must have {d} numbers as the points have, not the shape {vector.shape}.")
+    distances = np.empty(n, np.float32)
+    workers = Workers()
+    workers.over(n, lambda begin, end: distances_to(points, vector, METRICS[metric], distances, begin, end), least=4096)
+    order = -distances if metric == "inner" else distances
+    if own is not None:
+        order[own] = np.inf
+    count = max(min(count, n - (own is not None)), 0)
+    near = np.argpartition(order, count - 1)[:count] if 0 < count < n else np.arange(n)
+    near = near[np.lexsort((near, order[near]))][:count]
+    return Neighbours(near.astype(np.int64), distances[near])

@@ -1,0 +1,178 @@
+"""Principal component analysis."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from dashboard.projections.base import Points
+from dashboard.projections.blocks import as_float32, largest_of, row_blocks
+from dashboard.projections.parallel import Workers
+
+T = TypeVar("T")
+WIDEST: Final = 2048
+"""The largest matrix of products whose eigenvectors are worked out; larger ones are approximated."""
+_NARROW: Final = 512
+"""Up to so many dimensions blocks are shared among threads, each with products of its own. The threads of the linear
+algebra library would share each product, which is too short for that: waiting for each other, they are several times
+slower than one as soon as the machine has anything else to do."""
+_PARTS: Final = 8
+_FEWEST_ROWS: Final = 2048
+"""Of a part that is worth a thread."""
+_NOISE: Final = 1e-28
+"""Of the squared mean: what the rounding of float64 leaves as variance of a column that has none."""
+
+
+@dataclass(frozen=True)
+class Pca:
+    """Principal components; those beyond the rank of the data are zero throughout."""
+
+    mean: NDArray[np.float64]
+    """[d]"""
+    axes: NDArray[np.float64]
+    """[k, d], of unit length, the one of the largest variance first; the largest value of each is positive."""
+    variances: NDArray[np.float64]
+    """[k], of the coordinates along each axis, with n - 1 in the denominator."""
+    ratios: NDArray[np.float64]
+    """[k], shares of the variance of all columns together."""
+    coordinates: NDArray[np.float32]
+    """[n, k]"""
+    exact: bool
+    """Whether the components are exact up to rounding, not approximated by random projections."""
+
+
+def pca(points: Points, components: int = 10, *, seed: int = 0) -> Pca:
+    """Principal components, from the eigenvectors of the covariance matrix.
+
+    ``C = (X - m)' (X - m) / (n - 1) = A' diag(variances) A`` and ``coordinates = (X - m) A'``. The products are summed
+    in float64 over blocks of rows, so the data are neither copied nor squared in float32. With more columns than rows
+    the eigenvectors are those of the products of rows instead. Where both are more than 2,048 wide, randomized
+    singular values take their place, over one centred copy of the data. Signs are those of scikit-learn.
+    Sources: Pearson 1901; Halko, Martinsson, Tropp 2011, "Finding structure with randomness", algorithm 4.4;
+    ``sklearn.utils.extmath.svd_flip``.
+
+    Args:
+        points: float32[n, d].
+        components: k, at least 1; may be more than there are columns.
+        seed: for the randomized case alone.
+
+    Raises:
+        ValueError: ``components`` is below 1.
+    """
+    if components < 1:
+        raise ValueError(f"components is {components}; expected at least 1")
+    n, d = points.shape
+    k = min(components, n, d)
+    exact = min(n, d) <= WIDEST
+    shared = min(n, d) <= _NARROW
+    with threadpool_limits(1 if shared else None, user_api="blas"):
+        mean = mean_of(points)
+        if k == 0:
+            sums, axes, total = np.zeros(0), np.zeros((0, d)), 0.0
+        elif d <= min(n, WIDEST):
+            sums, axes, total = _by_columns(points, mean, k)
+        elif n <= WIDEST:
+            sums, axes, total = _by_rows(points, mean, k)
+        else:
+            sums, axes, total = _approximated(points, mean, k, seed)
+        sums, axes = _without_noise(sums, axes, float(mean @ mean), components)
+        coordinates = projected(points, mean, axes)
+    variances = sums / max(n - 1, 1)
+    ratios = np.minimum(sums / total, 1.0) if total > 0 else np.zeros(components)
+    return Pca(mean, axes, variances, np.where(sums > 0, ratios, 0.0), coordinates, exact)
+
+
+def mean_of(points: Points) -> NDArray[np.float64]:
+    """Mean of each column, summed in float64; zeros of no points."""
+    n, d = points.shape
+    sums = _by_parts(n, lambda begin, end: points[begin:end].sum(axis=0, dtype=np.float64))
+    return np.sum(sums, axis=0) / n if sums else np.zeros(d)
+
+
+def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float64]) -> NDArray[np.float32]:
+    """``(points - mean) axes'``, worked out in float64: float32[n, k]."""
+    out = np.zeros((len(points), len(axes)), np.float32)
+
+    def project(begin: int, end: int) -> None:
+        for rows in row_blocks(end - begin, points.shape[1], begin=begin):
+            out[rows] = as_float32((points[rows] - mean) @ axes.T)
+
+    _by_parts(len(points), project)
+    return out
+
+
+def _by_parts(count: int, work: Callable[[int, int], T]) -> list[T]:
+    """Results of a few parts of the rows, the same parts on any number of cores."""
+    return Workers().over(count, work, least=max(-(-count // _PARTS), _FEWEST_ROWS))
+
+
+_Found = tuple[NDArray[np.float64], NDArray[np.float64], float]
+"""Sums of squares along the axes [k], the axes [k, d], the sum of squares of everything."""
+
+
+def _by_columns(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
+    n, d = points.shape
+
+    def multiply(begin: int, end: int) -> NDArray[np.float64]:
+        products = np.zeros((d, d))
+        for rows in row_blocks(end - begin, d, begin=begin):
+            block = points[rows] - mean
+            products += block.T @ block
+        return products
+
+    # The products of several parts of wide points would be many times as large as a block.
+    parts = _by_parts(n, multiply) if d <= _NARROW else [multiply(0, n)]
+    products = np.asarray(sum(parts[1:], start=parts[0]))
+    total = float(np.trace(products))
+    sums, vectors = eigh(products, subset_by_index=(d - k, d - 1), overwrite_a=True, check_finite=False)
+    return sums[::-1].copy(), vectors[:, ::-1].T.copy(), total
+
+
+def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
+    n, d = points.shape
+    products = np.zeros((n, n))
+    blocks = list(row_blocks(d, n))
+    for columns in blocks:
+        block = points[:, columns] - mean[columns]
+        products += block @ block.T
+    total = float(np.trace(products))
+    sums, vectors = eigh(products, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False)
+    vectors = vectors[:, ::-1]
+    axes = np.zeros((k, d))
+    for columns in blocks:
+        axes[:, columns] = vectors.T @ (points[:, columns] - mean[columns])
+    lengths = np.linalg.norm(axes, axis=1, keepdims=True)
+    return sums[::-1].copy(), np.divide(axes, lengths, out=np.zeros_like(axes), where=lengths > 0), total
+
+
+def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
+    centred = np.empty(points.shape, np.float32)
+    # Their products are summed in float32 here: numbers that are too large for that are made smaller.
+    scale = max(largest_of(points), 1.0)
+    total = 0.0
+    for rows in row_blocks(*points.shape):
+        block = (points[rows] - mean) / scale
+        total += float(np.vdot(block, block))
+        centred[rows] = block
+    _, values, axes = randomized_svd(centred, k, random_state=seed, flip_sign=False)
+    return (values.astype(np.float64) * scale) ** 2, axes.astype(np.float64), total * scale**2
+
+
+def _without_noise(
+    sums: NDArray[np.float64], axes: NDArray[np.float64], squared_mean: float, components: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums and axes of as many components as were asked for; zero where there is nothing but rounding."""
+    k, d = axes.shape
+    kept_sums, kept_axes = np.zeros(components), np.zeros((components, d))
+    if k:
+        smallest = max(10 * d * float(np.finfo(np.float64).eps) * float(sums[0]), _NOISE * squared_mean)
+        real = sums > smallest
+        kept_sums[:k][real] = sums[real]
+        peaks = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
+        kept_axes[:k][real] = (axes * np.where(peaks < 0, -1.0, 1.0))[real]
+    return kept_sums, kept_axes

@@ -1,0 +1,269 @@
+"""How far a picture can be trusted: whether points that are neighbours in it are neighbours in the data, and back."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal, assert_never
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from dashboard.projections.base import Points
+from dashboard.projections.blocks import bounded, row_blocks
+
+Metric = Literal["euclidean", "cosine"]
+EXACT_POINTS: Final = 20_000
+"""Up to so many points each one is rated; of more only a sample."""
+SAMPLE: Final = 5_000
+_DISTANCES: Final = 1 << 22
+_FEWEST_ROWS: Final = 32
+_MOST_ROWS: Final = 512
+_TILE: Final = 2048
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What is kept of the neighbourhoods; 1 is everything. The arrays are float32 [n], NaN for points not sampled."""
+
+    trustworthiness: float
+    """Falls with points that are neighbours in the picture, but far away in the data."""
+    continuity: float
+    """Falls with points that are neighbours in the data, but far away in the picture."""
+    hit: float | None
+    """Share of the neighbours in the picture that have the point's own label; None without labels."""
+    neighbours_kept: float
+    """Share of the nearest neighbours in the data that are nearest neighbours in the picture."""
+    trustworthiness_each: NDArray[np.float32]
+    continuity_each: NDArray[np.float32]
+    hit_each: NDArray[np.float32] | None
+    """NaN also for points without a label."""
+    neighbours_kept_each: NDArray[np.float32]
+    count: int
+    """Neighbours that were looked at: what was asked for, but fewer than half the points; 0 of one or two points."""
+    sampled: int
+    """Points that were rated, all or some; each of them was compared with all others."""
+
+
+def quality(
+    points: Points,
+    coordinates: NDArray[np.float32],
+    count: int = 12,
+    *,
+    metric: Metric = "euclidean",
+    labels: NDArray[np.int32] | None = None,
+    sample: int | None = None,
+    seed: int = 0,
+    told: Callable[[int, int], None] | None = None,
+) -> Quality:
+    """Compares the ``count`` nearest neighbours of points in the data and in the picture.
+
+    ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbours j of each rated point i
+    in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
+    with data and picture exchanged. A point's own value is that of its sum alone, so that the whole is the mean.
+    Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; the trustworthiness is
+    that of ``sklearn.manifold.trustworthiness``, also in the order of points at equal distances; for continuity, the
+    nearest in the data are taken by their row where they are equally far. Neighbourhood hit: Paulovich et al. 2008,
+    "Least Square Projection".
+
+    Args:
+        points: float32[n, d].
+        coordinates: float32[n, k], the picture; its distances are Euclidean.
+        count: k, clipped to less than n / 2, as ranks mean nothing beyond.
+        metric: of the data.
+        labels: int32[n], -1 where unknown.
+        sample: how many points are rated; by default all up to 20,000, else 5,000.
+        seed: of the sample.
+        told: is called after each block with the points that are rated and those to be; what it raises ends the work.
+
+    Raises:
+        ValueError: shapes do not fit, or ``count`` is below 1.
+    """
+    n = len(points)
+    if len(coordinates) != n or (labels is not None and len(labels) != n):
+        raise ValueError(f"{n} points, {len(coordinates)} of them in the picture; expected as many, and as many labels")
+    if count < 1:
+        raise ValueError(f"count is {count}; expected at least 1")
+    rated = _rated(n, sample, seed)
+    k = min(count, max((n - 1) // 2, 0))
+    if k == 0:
+        return _whole(n, rated, labels)
+    space, picture = _Space(bounded(points), metric), _Space(bounded(coordinates), "euclidean")
+    near = _picture_neighbours(picture.points, rated, k)
+    trusted, continuous, kept = (np.empty(len(rated)) for _ in range(3))
+    done = 0
+    for rows in _blocks(len(rated), n):
+        own = rated[rows]
+        neighbours, ranks = _seen_in(space, own, near[rows])
+        trusted[rows] = _share(ranks, n, k)
+        continuous[rows] = _share(_seen_in(picture, own, neighbours)[1], n, k)
+        kept[rows] = (near[rows][:, :, None] == neighbours[:, None, :]).sum(axis=(1, 2)) / k
+        done += len(own)
+        if told is not None:
+            told(done, len(rated))
+    hits = None if labels is None else _hits(labels, rated, near)
+    known = None if hits is None else hits[np.isfinite(hits)]
+    return Quality(
+        trustworthiness=float(trusted.mean()),
+        continuity=float(continuous.mean()),
+        hit=None if known is None or not len(known) else float(known.mean()),
+        neighbours_kept=float(kept.mean()),
+        trustworthiness_each=_spread(trusted, rated, n),
+        continuity_each=_spread(continuous, rated, n),
+        hit_each=None if hits is None else _spread(hits, rated, n),
+        neighbours_kept_each=_spread(kept, rated, n),
+        count=k,
+        sampled=len(rated),
+    )
+
+
+def _rated(n: int, sample: int | None, seed: int) -> NDArray[np.int64]:
+    wanted = (n if n <= EXACT_POINTS else SAMPLE) if sample is None else max(sample, 1)
+    if wanted >= n:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(seed).choice(n, wanted, replace=False))
+
+
+def _blocks(rated: int, n: int) -> Iterator[slice]:
+    rows = min(max(_DISTANCES // n, _FEWEST_ROWS), _MOST_ROWS)
+    return row_blocks(rated, 1, values=rows, fewest=1)
+
+
+def _whole(n: int, rated: NDArray[np.int64], labels: NDArray[np.int32] | None) -> Quality:
+    """Of so few points that any picture keeps their neighbours."""
+    ones = _spread(np.ones(len(rated)), rated, n)
+    hits = None if labels is None else np.full(n, np.nan, np.float32)
+    return Quality(1.0, 1.0, None, 1.0, ones, ones.copy(), hits, ones.copy(), 0, len(rated))
+
+
+def _spread(values: NDArray[np.float64], rated: NDArray[np.int64], n: int) -> NDArray[np.float32]:
+    out = np.full(n, np.nan, np.float32)
+    out[rated] = values
+    return out
+
+
+def _share(ranks: NDArray[np.int64], n: int, k: int) -> NDArray[np.float64]:
+    return np.asarray(1 - np.maximum(ranks - k, 0).sum(axis=1) * (2.0 / (k * (2.0 * n - 3.0 * k - 1.0))))
+
+
+def _hits(labels: NDArray[np.int32], rated: NDArray[np.int64], near: NDArray[np.int64]) -> NDArray[np.float64]:
+    own = labels[rated]
+    shares = (labels[near] == own[:, None]).mean(axis=1)
+    return np.where(own >= 0, shares, np.nan)
+
+
+def _picture_neighbours(picture: Points, rated: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    """The nearest other points, found as scikit-learn's trustworthiness finds them."""
+    search = NearestNeighbors(n_neighbors=k).fit(picture)
+    if len(rated) == len(picture):
+        return np.asarray(search.kneighbors(return_distance=False), np.int64)
+    found = search.kneighbors(picture[rated], n_neighbors=k + 1, return_distance=False)
+    # The point itself is left out; among points in the same place it may not be the first, nor found at all.
+    others = found != rated[:, None]
+    others[others.all(axis=1), -1] = False
+    return np.asarray(found[others].reshape(len(rated), k), np.int64)
+
+
+@dataclass(frozen=True)
+class _Space:
+    """Points and how their distances are measured."""
+
+    points: Points
+    metric: Metric
+
+    def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Of some points from all, float64[len(rows), n]; squared where they are Euclidean.
+
+        The others are taken in float64 a tile at a time, so that they are never copied as a whole.
+        """
+        own = self._taken(self.points[rows])
+        squares = np.einsum("ij,ij->i", own, own)
+        out = np.empty((len(rows), len(self.points)))
+        for tile in row_blocks(*self.points.shape, values=0, fewest=_TILE):
+            others = self._taken(self.points[tile])
+            products = own @ others.T
+            match self.metric:
+                case "euclidean":
+                    out[:, tile] = squares[:, None] - 2 * products + np.einsum("ij,ij->i", others, others)
+                case "cosine":
+                    out[:, tile] = 1 - products
+                case _:
+                    assert_never(self.metric)
+        return np.maximum(out, 0, out=out)
+
+    def _taken(self, points: Points) -> NDArray[np.float64]:
+        taken = points.astype(np.float64)
+        if self.metric == "cosine":
+            lengths = np.linalg.norm(taken, axis=1, keepdims=True)
+            taken /= np.where(lengths > 0, lengths, 1)
+        return taken
+
+    def rounded(self, distances: NDArray[np.float64]) -> NDArray[np.float32]:
+        """As scikit-learn has the distances of float32 points: what it takes for equal is equal here."""
+        values = distances.astype(np.float32)
+        return np.sqrt(values, out=values) if self.metric == "euclidean" else values
+
+
+def _seen_in(
+    space: _Space, own: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The nearest points of some, as many as there are ``others`` of each, and the ranks of those."""
+    distances = space.distances(own)
+    return _nearest(distances, own, others.shape[1]), _ranks(space.rounded(distances), own, others)
+
+
+def _nearest(distances: NDArray[np.float64], own: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+    found = np.empty((len(own), k), np.int64)
+    _nearest_of(distances, own, found)
+    return found
+
+
+def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank of the distance of each of ``others`` from its point, 1 for the nearest of all other points.
+
+    Ranks are counted, which is far quicker than sorting. Where a distance occurs twice, the order is that of
+    ``np.argsort``, which is scikit-learn's.
+    """
+    distances[np.arange(len(own)), own] = np.inf
+    ranks = np.empty(others.shape, np.int64)
+    tied = np.zeros(len(own), np.bool_)
+    _count_nearer(distances, others, ranks, tied)
+    for row in np.flatnonzero(tied):
+        places = np.empty(distances.shape[1], np.int64)
+        places[np.argsort(distances[row])] = np.arange(1, distances.shape[1] + 1)
+        ranks[row] = places[others[row]]
+    return ranks
+
+
+@numba.njit(nogil=True, cache=True)
+def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any]) -> None:
+    """The k smallest of each row but its own, the smallest first; equal ones by column."""
+    k = found.shape[1]
+    best = np.empty(k)
+    for row in range(len(own)):
+        best[:] = np.inf
+        found[row] = -1
+        for column in range(distances.shape[1]):
+            value = distances[row, column]
+            if column == own[row] or (value >= best[k - 1] and found[row, k - 1] >= 0):
+                continue
+            at = k - 1
+            while at > 0 and (found[row, at - 1] < 0 or best[at - 1] > value):
+                best[at], found[row, at] = best[at - 1], found[row, at - 1]
+                at -= 1
+            best[at], found[row, at] = value, column
+
+
+@numba.njit(nogil=True, cache=True)
+def _count_nearer(distances: NDArray[Any], others: NDArray[Any], ranks: NDArray[Any], tied: NDArray[Any]) -> None:
+    """1 + how many distances are smaller, and whether any is met twice where that may matter."""
+    for row in range(others.shape[0]):
+        values = distances[row]
+        for at in range(others.shape[1]):
+            limit = values[others[row, at]]
+            smaller, equal = np.int32(0), np.int32(0)
+            for column in range(len(values)):
+                smaller += np.int32(values[column] < limit)
+                equal += np.int32(values[column] == limit)
+            ranks[row, at] = 1 + smaller
+            tied[row] |= equal > 1 and smaller + equal > others.shape[1]

@@ -1,0 +1,140 @@
+"""How points of a flat t-SNE picture push each other apart: by interpolation on a grid and a Fourier transform.
+
+After Linderman et al., "Fast interpolation-based t-SNE for improved visualization of single-cell RNA-seq data" (2019):
+points are spread onto a grid, the grid is convolved with the kernel, and the result is read at the points. Here the
+interpolation is by cubic B-splines, which go through the kernel's values at the nodes because the transformed kernel
+is divided by the splines' own transform. With phi = sum_j 1 / (1 + |y - y_j|^2), Z is the sum of phi at the points
+minus n, and the forces are minus half of phi's gradient: the splines' slopes give it, so that one transform and its
+inverse are enough.
+"""
+
+import math
+from typing import Final
+
+import numba
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+from dashboard.projections.parallel import Workers
+from dashboard.projections.repulsion import Picture
+
+_WIDEST: Final = 0.3
+"""The distance of nodes at most. The kernel has the width 1. With 0.42 the divergence ends 3 % above the exact one."""
+_NARROWEST: Final = 0.1
+"""The distance of nodes at least: nearer ones lose the slope in rounding."""
+_WANTED: Final = 128
+"""Nodes along a side of a picture that is not much wider than the kernel."""
+_MOST: Final = 3_000
+"""Nodes along a side at most; in wider pictures they are farther apart, and short distances less exact."""
+_MARGIN: Final = 5
+_ROUND: Final = 16
+
+
+class Grid:
+    """Forces by a grid whose nodes are as far apart as the picture's width wants."""
+
+    def __init__(self, workers: Workers) -> None:
+        self._workers = workers
+        self._size, self._step = 0, 0.0
+        self._kernel = np.empty(0, np.float32)
+
+    def __call__(self, picture: Picture, forces: Picture) -> float:
+        """Writes each point's force and returns Z."""
+        low = picture.min(axis=1)
+        step, nodes = _spacing(float((picture.max(axis=1) - low).max()))
+        # Twice as wide as the picture, so that the ends do not feel each other around the edge.
+        size = scipy.fft.next_fast_len(2 * nodes, real=True)
+        if (size, step) != (self._size, self._step):
+            self._size, self._step, self._kernel = size, step, transformed_kernel(size, step)
+        inverse = np.float32(1 / step)
+        origin = low - np.float32(step)
+        grid = np.zeros((nodes, nodes), np.float32)
+        _spread(picture, origin, inverse, grid)
+        transformed = scipy.fft.rfft2(grid, s=(size, size), workers=self._workers.threads)
+        transformed *= self._kernel
+        potential = scipy.fft.irfft2(transformed, s=(size, size), workers=self._workers.threads, overwrite_x=True)
+        parts = self._workers.over(
+            picture.shape[1],
+            lambda begin, end: _read(picture, origin, inverse, potential, forces, begin, end),
+            least=512,
+        )
+        return float(sum(parts))
+
+
+def _spacing(span: float) -> tuple[float, int]:
+    """How far apart nodes are, and how many there are along a side, for a picture of some width.
+
+    Both are rounded, so that one kernel serves many pictures of those that grow.
+    """
+    step = min(max(span / _WANTED, _NARROWEST), _WIDEST)
+    step = max(step, 1.2 * span / (_MOST - 2 * _ROUND))
+    step = 2 ** (math.floor(4 * math.log2(step)) / 4)
+    return step, -(-(int(span / step) + _MARGIN) // _ROUND) * _ROUND
+
+
+def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
+    """The real transform of 1 / (1 + distance^2) on a ring of nodes, divided by the splines' of both ends."""
+    nodes = np.arange(size)
+    squares = ((np.minimum(nodes, size - nodes) * step) ** 2).astype(np.float32)
+    kernel: NDArray[np.float32] = scipy.fft.rfft2(1 / (1 + squares[:, None] + squares)).real
+    ends = (((2 + np.cos(2 * np.pi * nodes / size)) / 3) ** -2).astype(np.float32)
+    return kernel * ends[:, None] * ends[: kernel.shape[1]]
+
+
+@numba.njit(nogil=True, fastmath=True, cache=True)
+def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
+    """What the cubic B-splines of four nodes are at t between the second and the third."""
+    a = np.float32(1) - t
+    sixth, half, most = np.float32(1 / 6), np.float32(0.5), np.float32(2 / 3)
+    return a * a * a * sixth, most - t * t + half * t * t * t, most - a * a + half * a * a * a, t * t * t * sixth
+
+
+@numba.njit(nogil=True, fastmath=True, cache=True)
+def _slopes(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
+    """The derivatives of `_weights`."""
+    a = np.float32(1) - t
+    half, two, more = np.float32(0.5), np.float32(2), np.float32(1.5)
+    return -half * a * a, -two * t + more * t * t, two * a - more * a * a, half * t * t
+
+
+@numba.njit(nogil=True, fastmath=True, cache=True)
+def _spread(picture: Picture, origin: NDArray[np.float32], inverse: np.float32, grid: NDArray[np.float32]) -> None:
+    for i in range(picture.shape[1]):
+        x, y = (picture[0, i] - origin[0]) * inverse, (picture[1, i] - origin[1]) * inverse
+        a, b = int(x), int(y)
+        us, vs = _weights(x - np.float32(a)), _weights(y - np.float32(b))
+        for k in range(4):
+            for m in range(4):
+                grid[a + k, b + m] += us[k] * vs[m]
+
+
+@numba.njit(nogil=True, fastmath=True, cache=True)
+def _read(
+    picture: Picture,
+    origin: NDArray[np.float32],
+    inverse: np.float32,
+    potential: NDArray[np.float32],
+    forces: Picture,
+    begin: int,
+    end: int,
+) -> float:
+    scale = np.float32(-0.5) * inverse
+    total = 0.0
+    for i in range(begin, end):
+        x, y = (picture[0, i] - origin[0]) * inverse, (picture[1, i] - origin[1]) * inverse
+        a, b = int(x), int(y)
+        us, vs = _weights(x - np.float32(a)), _weights(y - np.float32(b))
+        dus, dvs = _slopes(x - np.float32(a)), _slopes(y - np.float32(b))
+        value, fx, fy = np.float32(0), np.float32(0), np.float32(0)
+        for k in range(4):
+            line, slope = np.float32(0), np.float32(0)
+            for m in range(4):
+                line += potential[a + k, b + m] * vs[m]
+                slope += potential[a + k, b + m] * dvs[m]
+            value += us[k] * line
+            fx += dus[k] * line
+            fy += us[k] * slope
+        forces[0, i], forces[1, i] = scale * fx, scale * fy
+        total += float(value - np.float32(1))
+    return total

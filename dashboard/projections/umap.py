@@ -1,0 +1,298 @@
+"""UMAP, epoch by epoch. The graph is umap-learn's, an extra: ``pip install stepscope[umap]``."""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.projections.base import Points, Progress
+from dashboard.projections.pca import pca
+from dashboard.projections.umap_graph import Prepared, Wanted, available, prepare
+from dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
+
+__all__ = ["MISSING", "UmapRun", "UmapSettings", "available", "start"]
+
+MISSING: Final = "UMAP needs the library umap-learn; install it with: pip install 'stepscope[umap]'"
+_FEW: Final = 10_000
+"""Points up to which there are 500 epochs by default, as in umap-learn; 200 above."""
+_EXTENT: Final = 10.0
+_NOISE: Final = 1e-4
+_PERTURBED: Final = 0.05
+"""Of the spread of the picture."""
+_LOSS_SAMPLE: Final = 20_000
+
+
+@dataclass(frozen=True)
+class UmapSettings:
+    """How UMAP works; defaults are those of umap-learn."""
+
+    dimensions: Literal[2, 3] = 2
+    neighbours: int = 15
+    """A point counts as one of its own."""
+    minimum_distance: float = 0.1
+    spread: float = 1.0
+    epochs: int | None = None
+    """None: 500 up to 10,000 points, else 200."""
+    metric: Literal["euclidean", "cosine"] = "euclidean"
+    supervision: float = 0.0
+    """How much labels count, 0 to 100: umap-learn's target weight in percent, but 0 is none at all."""
+    learning_rate: float = 1.0
+    negative_samples: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dimensions not in (2, 3):
+            raise ValueError(f"dimensions is {self.dimensions}; expected 2 or 3")
+        if self.metric not in ("euclidean", "cosine"):
+            raise ValueError(f"metric is {self.metric!r}; expected euclidean or cosine")
+        _check("neighbours", self.neighbours, 2, 500)
+        _check("spread", self.spread, 0.05, 10)
+        _check("minimum_distance", self.minimum_distance, 0, self.spread)
+        if self.epochs is not None:
+            _check("epochs", self.epochs, 1, 100_000)
+        _check("supervision", self.supervision, 0, 100)
+        _check("learning_rate", self.learning_rate, 1e-6, 100)
+        _check("negative_samples", self.negative_samples, 1, 100)
+        _check("seed", self.seed, 0, (1 << 32) - 1)
+
+
+def _check(name: str, value: float, least: float, most: float) -> None:
+    if not least <= value <= most:
+        raise ValueError(f"{name} is {value}; expected {least} to {most}")
+
+
+def start(
+    points: Points,
+    settings: UmapSettings,
+    *,
+    labels: NDArray[np.int32] | None = None,
+    init: NDArray[np.float32] | None = None,
+    state: dict[str, NDArray[Any]] | None = None,
+) -> "UmapRun":
+    """Begins UMAP, or goes on from a state.
+
+    Args:
+        points: float32[n, d].
+        settings: how.
+        labels: int32[n], -1 where unknown; they count if ``settings.supervision`` is above 0.
+        init: float32[n, dimensions], where points begin; by default at their principal components.
+        state: what `UmapRun.state` gave for the same points and settings; an empty one begins anew.
+
+    Raises:
+        ValueError: ``labels``, ``init`` or ``state`` are not of these points.
+        ModuleNotFoundError: umap-learn is not installed; the message says how to get it.
+    """
+    shape = (len(points), settings.dimensions)
+    if labels is not None and labels.shape != shape[:1]:
+        raise ValueError(f"labels have shape {labels.shape}; expected ({shape[0]},)")
+    for name, places in (("init", init), ("state", (state or {}).get("coordinates"))):
+        if places is not None and places.shape != shape:
+            raise ValueError(f"{name} has shape {places.shape}; expected {shape}")
+    if not available():
+        raise ModuleNotFoundError(MISSING)
+    return UmapRun(points, settings, labels, init, state or None)
+
+
+class UmapRun:
+    """One UMAP under way, see `dashboard.projections.base.Run`.
+
+    The graph is made in a thread of its own, as umap-learn takes seconds to load and to compile: meanwhile `advance`
+    tells what is being done, and the picture is that of the beginning.
+    """
+
+    notes: tuple[str, ...] = ()
+    """What was done otherwise than asked, in sentences for a person; known when the graph is ready."""
+
+    def __init__(
+        self,
+        points: Points,
+        settings: UmapSettings,
+        labels: NDArray[np.int32] | None,
+        init: NDArray[np.float32] | None,
+        state: dict[str, NDArray[Any]] | None,
+    ) -> None:
+        self._settings = settings
+        self._iteration = 0
+        self._total = settings.epochs or (500 if len(points) <= _FEW else 200)
+        self._ready: Prepared | None = None
+        self._preparing: _Preparing | None = None
+        self._loss_sample: _LossSample | None = None
+        if state is not None:
+            self._resume(state)
+        elif len(points) < 2:
+            self._places = np.zeros((len(points), settings.dimensions), np.float32)
+            self._iteration = self._total
+        else:
+            self._places = _beginning(points, settings, init)
+            self._preparing = _Preparing(points, _wanted(settings, self._total), labels)
+
+    def advance(self, seconds: float) -> Progress:
+        """Works for about ``seconds``, one epoch at least, or waits so long for the graph.
+
+        Raises:
+            RuntimeError: the graph could not be made.
+        """
+        until = time.perf_counter() + seconds
+        if self._preparing is not None:
+            ready = self._preparing.wait(seconds)
+            if ready is None:
+                return self._progress(self._preparing.phase)
+            self._take(ready)
+        while self._iteration < self._total and self._ready is not None:
+            run_epoch(
+                self._places,
+                self._ready.edges,
+                self._ready.curve,
+                epoch=self._iteration,
+                step=self._settings.learning_rate * (1 - self._iteration / self._total),
+                repulsions=self._settings.negative_samples,
+            )
+            self._iteration += 1
+            if time.perf_counter() >= until:
+                break
+        return self._progress("iterations" if self._iteration < self._total else "done")
+
+    def perturb(self) -> None:
+        """Moves every point by about a twentieth of the picture's spread, at random."""
+        if len(self._places) < 2:
+            return
+        generator = np.random.default_rng((self._settings.seed, self._iteration))
+        spread = _PERTURBED * float(self._places.std())
+        self._places += generator.normal(0, spread, self._places.shape).astype(np.float32)
+
+    def extend(self, iterations: int) -> None:
+        """Adds so many epochs; the learning rate falls to 0 at the new end."""
+        if len(self._places) >= 2:
+            self._total += max(iterations, 0)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Everything that `start` needs to go on here; empty before the graph is ready."""
+        if self._ready is None:
+            return {}
+        edges, curve = self._ready.edges, self._ready.curve
+        return {
+            "coordinates": self._places.copy(),
+            "iterations": np.array([self._iteration, self._total], np.int64),
+            "curve": np.array([curve.a, curve.b]),
+            "notes": np.frombuffer("\n".join(self.notes).encode(), np.uint8).copy(),
+            **{name: values.copy() for name, values in vars(edges).items()},
+        }
+
+    def _resume(self, state: dict[str, NDArray[Any]]) -> None:
+        arrays = {name: np.array(values) for name, values in state.items()}
+        self._places = np.ascontiguousarray(arrays.pop("coordinates"), np.float32)
+        self._iteration, self._total = arrays.pop("iterations").tolist()
+        curve = Curve(*arrays.pop("curve").tolist())
+        notes = tuple(arrays.pop("notes").tobytes().decode().splitlines())
+        self._take(Prepared(Edges(**arrays), curve, notes))
+
+    def _take(self, ready: Prepared) -> None:
+        self._preparing = None
+        self._ready = ready
+        self.notes = ready.notes
+        self._loss_sample = _LossSample.of(ready.edges, len(self._places), self._settings.seed)
+
+    def _progress(self, phase: str) -> Progress:
+        found = None
+        if self._ready is not None and self._loss_sample is not None:
+            sample = self._loss_sample
+            found = loss(
+                self._places,
+                self._ready.curve,
+                sample.drawn,
+                sample.strengths,
+                sample.apart,
+                self._settings.negative_samples,
+            )
+        done = self._ready is not None or len(self._places) < 2
+        return Progress(
+            self._iteration, self._total, phase, self._places.copy(), found, done and self._iteration >= self._total
+        )
+
+
+def _wanted(settings: UmapSettings, epochs: int) -> Wanted:
+    return Wanted(
+        settings.neighbours,
+        settings.metric,
+        settings.minimum_distance,
+        settings.spread,
+        epochs,
+        settings.supervision,
+        settings.negative_samples,
+        settings.seed,
+    )
+
+
+def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """Where the points begin: never two in one place, where forces have no direction."""
+    if init is None:
+        places = pca(points, settings.dimensions, seed=settings.seed).coordinates.astype(np.float64)
+        extents = np.ptp(places, axis=0)
+        # Every axis is as long as the others, as umap-learn makes them.
+        places = (places - places.min(axis=0)) * np.divide(
+            _EXTENT, extents, out=np.zeros_like(extents), where=extents > 0
+        )
+    else:
+        places = init.astype(np.float64)
+        extent = float(np.ptp(places, axis=0).max())
+        # The picture of a step before keeps its size; one from elsewhere gets that of UMAP's pictures.
+        if extent > 0 and not _EXTENT / 10 <= extent <= _EXTENT * 10:
+            places = (places - places.mean(axis=0)) * (_EXTENT / extent)
+    noise = np.random.default_rng(settings.seed).normal(0, _NOISE, places.shape)
+    return np.ascontiguousarray(places + noise, np.float32)
+
+
+class _Preparing:
+    """The graph in the making."""
+
+    def __init__(self, points: Points, wanted: Wanted, labels: NDArray[np.int32] | None) -> None:
+        self.phase = "neighbours"
+        self._ready: Prepared | None = None
+        self._error: BaseException | None = None
+        # Whoever ends the process does not wait for it.
+        self._thread = threading.Thread(target=self._prepare, args=(points, wanted, labels), daemon=True)
+        self._thread.start()
+
+    def _prepare(self, points: Points, wanted: Wanted, labels: NDArray[np.int32] | None) -> None:
+        try:
+            self._ready = prepare(points, wanted, labels, self._tell)
+        except BaseException as error:
+            self._error = error
+
+    def _tell(self, phase: str) -> None:
+        self.phase = phase
+
+    def wait(self, seconds: float) -> Prepared | None:
+        """The graph, or None if it is not ready in so many seconds."""
+        self._thread.join(max(seconds, 0.0))
+        if self._thread.is_alive():
+            return None
+        if self._error is not None:
+            raise RuntimeError(f"UMAP's graph could not be made: {self._error}") from self._error
+        return self._ready
+
+
+@dataclass(frozen=True)
+class _LossSample:
+    """The edges and pairs on which the loss is estimated, always the same ones."""
+
+    drawn: tuple[NDArray[np.int32], NDArray[np.int32]]
+    strengths: NDArray[np.float64]
+    apart: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+    @staticmethod
+    def of(edges: Edges, count: int, seed: int) -> "_LossSample | None":
+        if not len(edges.heads):
+            return None
+        generator = np.random.default_rng(seed)
+        chosen = np.arange(len(edges.heads))
+        if len(chosen) > _LOSS_SAMPLE:
+            chosen = np.sort(generator.choice(len(chosen), _LOSS_SAMPLE, replace=False))
+        heads = generator.integers(0, count, _LOSS_SAMPLE, dtype=np.int32)
+        others = (heads + generator.integers(1, count, _LOSS_SAMPLE, dtype=np.int32)) % count
+        return _LossSample(
+            (edges.heads[chosen], edges.tails[chosen]), 1 / edges.every[chosen], (heads, others.astype(np.int32))
+        )

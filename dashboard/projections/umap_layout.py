@@ -1,0 +1,157 @@
+"""UMAP's layout: one epoch of its stochastic gradient descent, and what that makes small.
+
+UMAP-learn runs all epochs in one call; here each is a call of its own, so that pictures can be shown in between. The
+rule is that of ``umap.layouts.optimize_layout_euclidean`` (BSD-3), step by step and with its random numbers, which the
+tests compare.
+"""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass
+class Edges:
+    """Edges of the graph in the order of their heads, and when each is due; changed by every epoch."""
+
+    heads: NDArray[np.int32]
+    tails: NDArray[np.int32]
+    every: NDArray[np.float64]
+    """Epochs from one attraction to the next: 1 for the strongest edge, in inverse proportion to the strength."""
+    due: NDArray[np.float64]
+    """The epoch of the next attraction."""
+    due_away: NDArray[np.float64]
+    """The epoch of the next repulsion."""
+    random: NDArray[np.int64]
+    """``[n, 3]``, a random generator for each point."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Strength of an edge of length d in the picture: ``1 / (1 + a d^(2 b))``."""
+
+    a: float
+    b: float
+
+
+def run_epoch(
+    places: NDArray[np.float32], edges: Edges, curve: Curve, *, epoch: int, step: float, repulsions: int
+) -> None:
+    """Moves the points once.
+
+    An edge that is due draws its two ends to each other, and pushes its head from some random points.
+
+    Args:
+        places: float32 ``[n, 2 or 3]``, changed.
+        edges: changed as well.
+        curve: of the strength by distance.
+        epoch: number of this one, from 0.
+        step: the learning rate in this epoch.
+        repulsions: random points for each attraction.
+    """
+    _epoch(
+        places,
+        edges.heads,
+        edges.tails,
+        edges.every,
+        edges.due,
+        edges.due_away,
+        edges.random,
+        curve.a,
+        curve.b,
+        step,
+        float(repulsions),
+        epoch,
+    )
+
+
+def loss(
+    places: NDArray[np.float32],
+    curve: Curve,
+    drawn: tuple[NDArray[np.int32], NDArray[np.int32]],
+    strengths: NDArray[np.float64],
+    apart: tuple[NDArray[np.int32], NDArray[np.int32]],
+    repulsions: int,
+) -> float:
+    """The cross entropy per attraction that the sampling makes small, estimated on some edges and some random pairs.
+
+    ``-sum(w log q) / sum(w) - repulsions mean(log(1 - q))`` with the strengths ``w`` of edges in the data and ``q`` in
+    the picture. Source: Damrich and Hamprecht 2021, "On UMAP's true loss function".
+    """
+    near, far = _raised(places, curve, *drawn), _raised(places, curve, *apart)
+    attraction = float(strengths @ np.log1p(near) / strengths.sum())
+    return attraction + repulsions * float(np.mean(np.log1p(1 / np.maximum(far, 1e-4))))
+
+
+def _raised(
+    places: NDArray[np.float32], curve: Curve, heads: NDArray[np.int32], tails: NDArray[np.int32]
+) -> NDArray[np.float64]:
+    squares = np.square(places[heads] - places[tails], dtype=np.float64).sum(axis=1)
+    return np.asarray(curve.a * squares**curve.b)
+
+
+@numba.njit(nogil=True, cache=True)
+def _random(state: NDArray[np.int64]) -> np.int32:
+    """Tausworthe's generator, as ``umap.utils.tau_rand_int``."""
+    state[0] = (((state[0] & 4294967294) << 12) & 0xFFFFFFFF) ^ ((((state[0] << 13) & 0xFFFFFFFF) ^ state[0]) >> 19)
+    state[1] = (((state[1] & 4294967288) << 4) & 0xFFFFFFFF) ^ ((((state[1] << 2) & 0xFFFFFFFF) ^ state[1]) >> 25)
+    state[2] = (((state[2] & 4294967280) << 17) & 0xFFFFFFFF) ^ ((((state[2] << 3) & 0xFFFFFFFF) ^ state[2]) >> 11)
+    return np.int32(state[0] ^ state[1] ^ state[2])
+
+
+@numba.njit(nogil=True, cache=True)
+def _clipped(value: float) -> float:
+    return min(max(value, -4.0), 4.0)
+
+
+@numba.njit(nogil=True, cache=True)
+def _square(places: NDArray[np.float32], j: int, k: int) -> np.float32:
+    total = np.float32(0)
+    for d in range(places.shape[1]):
+        difference = places[j, d] - places[k, d]
+        total += difference * difference
+    return total
+
+
+@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "arcp"})
+def _epoch(
+    places: NDArray[np.float32],
+    heads: NDArray[np.int32],
+    tails: NDArray[np.int32],
+    every: NDArray[np.float64],
+    due: NDArray[np.float64],
+    due_away: NDArray[np.float64],
+    random: NDArray[np.int64],
+    a: float,
+    b: float,
+    step: float,
+    repulsions: float,
+    epoch: int,
+) -> None:
+    points, dimensions = places.shape
+    for edge in range(len(heads)):
+        if due[edge] > epoch:
+            continue
+        j, k = heads[edge], tails[edge]
+        square = float(_square(places, j, k))
+        if square > 0:
+            # One power is enough: d^(2 (b - 1)) = d^(2 b) / d^2.
+            raised = a * square**b
+            pull = -2.0 * b * raised / (square * (raised + 1.0))
+            for d in range(dimensions):
+                move = _clipped(pull * (places[j, d] - places[k, d])) * step
+                places[j, d] += move
+                places[k, d] -= move
+        due[edge] += every[edge]
+        every_away = every[edge] / repulsions
+        times = int((epoch - due_away[edge]) / every_away)
+        for _ in range(times):
+            k = _random(random[j]) % points
+            square = float(_square(places, j, k))
+            if square > 0:
+                push = 2.0 * b / ((0.001 + square) * (a * square**b + 1.0))
+                for d in range(dimensions):
+                    places[j, d] += _clipped(push * (places[j, d] - places[k, d])) * step
+        due_away[edge] += times * every_away

@@ -1,0 +1,102 @@
+"""Any file of weights or arrays, told by what is in it."""
+
+import os
+import zipfile
+from contextlib import suppress
+from functools import partial
+from pathlib import PurePosixPath
+from typing import BinaryIO, Final
+
+from summary.checkpoints.base import Checkpoint, OpenFile, OtherFileError, told
+from summary.checkpoints.hdf5 import KERAS_WEIGHTS, Hdf5File, looks_like_hdf5
+from summary.checkpoints.numpy_files import NumpyArchive, NumpyFile
+from summary.checkpoints.safetensors import SafetensorsFile
+from summary.checkpoints.table import FOOTER_BYTES, is_table
+from summary.checkpoints.tensor_bundle import INDEX_SUFFIX, TensorBundle
+from summary.checkpoints.torch_archive import TorchArchive, pickle_member, refuse_old_file
+from summary.source import read_up_to
+
+CHECKPOINT_PATTERNS: Final = (
+    "*.ckpt",
+    "*.h5",
+    "*.index",
+    "*.keras",
+    "*.npy",
+    "*.npz",
+    "*.pt",
+    "*.pth",
+    "*.safetensors",
+    "pytorch_model*.bin",
+)
+"""Names of files in a log directory that may be such."""
+EXPECTED: Final = (
+    "a TensorFlow checkpoint's .index, Keras' .weights.h5 or .keras, .safetensors, PyTorch's .pt or .pth, .npy or .npz"
+)
+
+
+def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
+    """The tensors of a file, whatever its name.
+
+    Args:
+        open_file: opens it, and those beside it that belong to it.
+        name: the file; of a TensorFlow checkpoint the index, any file of data, or what both begin with.
+
+    Raises:
+        OtherFileError: it is none of `EXPECTED`.
+        CheckpointError: it cannot be read.
+    """
+    name = _index_of(open_file, name)
+    with told(name), open_file(name) as stream:
+        head = read_up_to(stream, 16)
+        stream.seek(0)
+        if head.startswith(b"PK\x03\x04"):
+            return _of_archive(stream, open_file, name)
+        if looks_like_hdf5(head):
+            return Hdf5File(open_file, name)
+        if head.startswith(b"\x93NUMPY"):
+            return NumpyFile(open_file, name)
+        if head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= 100_000_000:
+            return SafetensorsFile(open_file, name)
+        size = stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, size - FOOTER_BYTES))
+        if is_table(read_up_to(stream, FOOTER_BYTES)):
+            return TensorBundle(open_file, name)
+        stream.seek(0)
+        refuse_old_file(stream, name)
+    raise OtherFileError(f"{name} is no file of weights that can be read. Expected {EXPECTED}.")
+
+
+def _of_archive(stream: BinaryIO, open_file: OpenFile, name: str) -> Checkpoint:
+    with zipfile.ZipFile(stream) as archive:
+        members = archive.namelist()
+        if KERAS_WEIGHTS in members:
+            return Hdf5File(open_file, name, KERAS_WEIGHTS)
+        if pickle_member(archive) is not None:
+            return TorchArchive(open_file, name)
+        if any(member.endswith(".npy") for member in members):
+            return NumpyArchive(open_file, name)
+    raise OtherFileError(f"{name} is a ZIP archive without weights. Expected {EXPECTED}.")
+
+
+def _index_of(open_file: OpenFile, name: str) -> str:
+    """The index of a TensorFlow checkpoint, where the name means one; else the name."""
+    path = PurePosixPath(name)
+    stem, found, _ = path.name.rpartition(".data-")
+    index = name[: len(name) - len(path.name)] + stem + INDEX_SUFFIX if found else name + INDEX_SUFFIX
+    if not found:
+        with suppress(OSError, ValueError), open_file(name):
+            return name
+    with suppress(OSError, ValueError), open_file(index):
+        return index
+    return name
+
+
+def open_checkpoint_at(path: str | os.PathLike[str]) -> Checkpoint:
+    """The tensors of a local file; raises as `open_checkpoint` does."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return open_checkpoint(partial(open_in, folder), name)
+
+
+def open_in(folder: str, name: str) -> BinaryIO:
+    """A file of a local folder; for `open_checkpoint`. Raises OSError."""
+    return open(os.path.join(folder, name), "rb")

@@ -1,0 +1,147 @@
+"""NumPy's ``.npy`` and ``.npz``: arrays of numbers; arrays of Python objects, which are pickles, are never read.
+
+The format: numpy/lib/_format_impl.py. Files are read piece by piece rather than mapped into memory, where a file that
+another program shortens ends the process.
+"""
+
+import math
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from summary.checkpoints.base import (
+    MOST_TENSORS,
+    CheckpointError,
+    OpenFile,
+    TensorInfo,
+    checked_shape,
+    find_tensor,
+    rows_of,
+    told,
+)
+from summary.checkpoints.elements import is_number, read_floats
+from summary.checkpoints.zip_members import open_member
+from summary.source import read_up_to
+
+_MOST_TEXT: Final = 256 << 20
+"""Bytes of an array of texts."""
+
+
+class NumpyFile:
+    """The array of a ``.npy`` file; it is named like the file.
+
+    Raises:
+        CheckpointError: it is no such file.
+    """
+
+    def __init__(self, open_file: OpenFile, name: str) -> None:
+        self._open = open_file
+        self._name = name
+        with told(name), open_file(name) as stream:
+            shape, _, dtype = _header(stream)
+        if not is_number(dtype.name):
+            raise CheckpointError(f"{name} holds {_refused(dtype)}.")
+        self.tensors = (TensorInfo(name, shape, dtype.name),)
+
+    def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
+        find_tensor(self.tensors, name)
+        with told(self._name), self._open(self._name) as stream:
+            return _read(stream, rows)
+
+
+class NumpyArchive:
+    """The arrays of a ``.npz`` file.
+
+    Raises:
+        CheckpointError: it is no such file.
+    """
+
+    def __init__(self, open_file: OpenFile, name: str) -> None:
+        self._open = open_file
+        self._name = name
+        self._texts: dict[str, tuple[int, ...]] = {}
+        listed: list[TensorInfo] = []
+        with told(name), open_file(name) as stream, zipfile.ZipFile(stream) as archive:
+            for member in archive.namelist()[:MOST_TENSORS]:
+                if not member.endswith(".npy"):
+                    continue
+                array = member.removesuffix(".npy")
+                with open_member(archive, member) as content:
+                    shape, _, dtype = _header(content)
+                if is_number(dtype.name):
+                    listed.append(TensorInfo(array, shape, dtype.name))
+                elif dtype.kind in "US":
+                    self._texts[array] = shape
+        self.tensors = tuple(listed)
+
+    def read(self, name: str, rows: int | None = None) -> NDArray[np.float32]:
+        find_tensor(self.tensors, name)
+        with self._opened(name) as content:
+            return _read(content, rows)
+
+    @property
+    def text_columns(self) -> dict[str, int]:
+        """Of each array of texts, how many it has."""
+        return {name: shape[0] for name, shape in self._texts.items() if len(shape) == 1}
+
+    def read_texts(self, name: str) -> list[str]:
+        """An array of texts; raises CheckpointError."""
+        if name not in self._texts:
+            raise CheckpointError(f"There are no texts {name[:200]!r} in the file.")
+        with self._opened(name) as content:
+            shape, _, dtype = _header(content)
+            size = math.prod(shape) * dtype.itemsize
+            if size > _MOST_TEXT:
+                raise CheckpointError(f"The texts {name!r} have {size:,} bytes; at most {_MOST_TEXT:,} are read.")
+            data = read_up_to(content, size)
+            if dtype.kind == "S":
+                return [text.decode(errors="replace") for text in np.frombuffer(data, dtype).tolist()]
+            # As numbers first: NumPy itself would stop at what is no letter.
+            letters = np.frombuffer(data, f"{dtype.str[0]}u4").reshape(shape[0], -1)
+            return ["".join(chr(c) if c < 0x110000 else "\ufffd" for c in row if c) for row in letters.tolist()]
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[BinaryIO]:
+        with (
+            told(f"{name} of {self._name}"),
+            self._open(self._name) as stream,
+            zipfile.ZipFile(stream) as archive,
+            open_member(archive, name + ".npy") as content,
+        ):
+            yield content
+
+
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, whether columns come first, and dtype; leaves the stream at the first element."""
+    version = npy.read_magic(stream)
+    match version:
+        case (1, 0):
+            shape, columns_first, dtype = npy.read_array_header_1_0(stream)
+        case (2, 0) | (3, 0):
+            shape, columns_first, dtype = npy.read_array_header_2_0(stream)
+        case _:
+            raise CheckpointError(f"The file is a .npy of version {version}, which is not known.")
+    return checked_shape(shape), columns_first, dtype
+
+
+def _refused(dtype: np.dtype[Any]) -> str:
+    if dtype.hasobject:
+        return "Python objects, which only running what the file says could read; expected numbers"
+    return f"elements of the type {str(dtype)[:50]}; expected real numbers"
+
+
+def _read(stream: BinaryIO, rows: int | None) -> NDArray[np.float32]:
+    shape, columns_first, dtype = _header(stream)
+    if not is_number(dtype.name):
+        raise CheckpointError(f"The array holds {_refused(dtype)}.")
+    big_endian = dtype.str.startswith(">")
+    if columns_first:
+        whole = read_floats(stream, math.prod(rows_of(shape, None)), dtype.name, big_endian=big_endian)
+        return np.ascontiguousarray(whole.reshape(shape, order="F")[: rows if shape else None])
+    wanted = rows_of(shape, rows)
+    return read_floats(stream, math.prod(wanted), dtype.name, big_endian=big_endian).reshape(wanted)

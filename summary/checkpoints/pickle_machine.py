@@ -1,0 +1,243 @@
+"""What a pickle describes, as plain data: nothing of it is imported, called or made.
+
+The instructions of a pickle are walked through by this machine, which knows a few dozen of them
+(CPython's Lib/pickletools.py says what each does). Where Python's own would import a name it notes the name, and where
+it would call something it notes the call; see `Described`.
+"""
+
+import pickletools
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from summary.checkpoints.base import CheckpointError
+
+MOST_INSTRUCTIONS: Final = 20_000_000
+
+
+@dataclass(frozen=True)
+class Name:
+    """A class or a function that the pickle names."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(eq=False)
+class Described:
+    """Something that Python's machine would make by a call: of what, with what, and what it is given afterwards."""
+
+    of: Any
+    arguments: Any
+    state: Any = None
+    items: dict[Any, Any] = field(default_factory=dict)
+    elements: list[Any] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Stored:
+    """Something that lies outside of the pickle, such as the numbers of a tensor."""
+
+    key: Any
+
+
+class _Mark:
+    pass
+
+
+def described(pickle: bytes) -> Any:
+    """What the pickle describes: dicts, lists, tuples, texts, numbers, `Described`, `Name` and `Stored`.
+
+    Raises:
+        CheckpointError: it ends too soon, or has an instruction that no file of weights needs.
+    """
+    machine = _Machine()
+    try:
+        for count, (opcode, argument, _) in enumerate(pickletools.genops(pickle)):
+            if count > MOST_INSTRUCTIONS:
+                raise CheckpointError(f"The pickle has more than {MOST_INSTRUCTIONS:,} instructions.")
+            if opcode.name == "STOP":
+                return machine.pop()
+            machine.step(opcode.name, argument)
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, UnicodeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"The pickle is damaged: {error!s:.200}.") from error
+    raise CheckpointError("The pickle does not end.")
+
+
+_CONSTANTS: Final[dict[str, Any]] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_LITERALS: Final = frozenset(
+    {
+        *("BININT", "BININT1", "BININT2", "INT", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT"),
+        *("STRING", "BINSTRING", "SHORT_BINSTRING", "UNICODE", "BINUNICODE", "BINUNICODE8", "SHORT_BINUNICODE"),
+        *("BINBYTES", "BINBYTES8", "SHORT_BINBYTES", "BYTEARRAY8"),
+    }
+)
+
+
+class _Machine:
+    """A stack of values and a memory of them, as the instructions suppose."""
+
+    def __init__(self) -> None:
+        self._stack: list[Any] = []
+        self._memory: dict[int, Any] = {}
+
+    def pop(self) -> Any:
+        value = self._stack.pop()
+        if isinstance(value, _Mark):
+            raise ValueError("a mark is taken for a value")
+        return value
+
+    def step(self, name: str, argument: Any) -> None:
+        """Carries one instruction out."""
+        if name in _LITERALS:
+            self._stack.append(argument)
+        elif name in _CONSTANTS:
+            self._stack.append(_CONSTANTS[name])
+        else:
+            # By name, of which there are no others than these.
+            instruction = getattr(self, f"_{name.lower()}", None)
+            if instruction is None:
+                raise CheckpointError(f"The pickle has an instruction {name}, which no file of weights needs.")
+            instruction(argument)
+
+    def _items(self) -> list[Any]:
+        """What lies above the last mark, which goes with it."""
+        for at in range(len(self._stack) - 1, -1, -1):
+            if isinstance(self._stack[at], _Mark):
+                items = self._stack[at + 1 :]
+                del self._stack[at:]
+                return items
+        raise ValueError("there is no mark")
+
+    def _proto(self, _: Any) -> None:
+        pass
+
+    def _frame(self, _: Any) -> None:
+        pass
+
+    def _mark(self, _: Any) -> None:
+        self._stack.append(_Mark())
+
+    def _pop(self, _: Any) -> None:
+        self._stack.pop()
+
+    def _pop_mark(self, _: Any) -> None:
+        self._items()
+
+    def _dup(self, _: Any) -> None:
+        self._stack.append(self._stack[-1])
+
+    def _binput(self, at: int) -> None:
+        self._memory[int(at)] = self._stack[-1]
+
+    _put = _long_binput = _binput
+
+    def _memoize(self, _: Any) -> None:
+        self._memory[len(self._memory)] = self._stack[-1]
+
+    def _binget(self, at: int) -> None:
+        self._stack.append(self._memory[int(at)])
+
+    _get = _long_binget = _binget
+
+    def _empty_dict(self, _: Any) -> None:
+        self._stack.append({})
+
+    def _empty_list(self, _: Any) -> None:
+        self._stack.append([])
+
+    def _empty_tuple(self, _: Any) -> None:
+        self._stack.append(())
+
+    def _empty_set(self, _: Any) -> None:
+        self._stack.append(Described(Name("builtins", "set"), ()))
+
+    def _frozenset(self, _: Any) -> None:
+        self._stack.append(Described(Name("builtins", "frozenset"), tuple(self._items())))
+
+    def _dict(self, _: Any) -> None:
+        items = self._items()
+        self._stack.append({})
+        self._set(items)
+
+    def _list(self, _: Any) -> None:
+        self._stack.append(self._items())
+
+    def _tuple(self, _: Any) -> None:
+        self._stack.append(tuple(self._items()))
+
+    def _tuple1(self, _: Any) -> None:
+        self._last(1)
+
+    def _tuple2(self, _: Any) -> None:
+        self._last(2)
+
+    def _tuple3(self, _: Any) -> None:
+        self._last(3)
+
+    def _last(self, count: int) -> None:
+        self._stack.append(tuple([self.pop() for _ in range(count)][::-1]))
+
+    def _append(self, _: Any) -> None:
+        self._add([self.pop()])
+
+    def _appends(self, _: Any) -> None:
+        self._add(self._items())
+
+    _additems = _appends
+
+    def _add(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        (target.elements if isinstance(target, Described) else target).extend(items)
+
+    def _setitem(self, _: Any) -> None:
+        value, key = self.pop(), self.pop()
+        self._set([key, value])
+
+    def _setitems(self, _: Any) -> None:
+        self._set(self._items())
+
+    def _set(self, items: list[Any]) -> None:
+        target = self._stack[-1]
+        values = target.items if isinstance(target, Described) else target
+        if not isinstance(values, dict):
+            raise ValueError("items are given to what has none")
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            values[key if isinstance(key, str | int | float | bytes | None) else _Key(key)] = value
+
+    def _global(self, names: str) -> None:
+        module, _, name = names.partition(" ")
+        self._stack.append(Name(module, name))
+
+    def _stack_global(self, _: Any) -> None:
+        name, module = self.pop(), self.pop()
+        self._stack.append(Name(str(module)[:500], str(name)[:500]))
+
+    def _reduce(self, _: Any) -> None:
+        arguments, of = self.pop(), self.pop()
+        self._stack.append(Described(of, arguments))
+
+    _newobj = _reduce
+
+    def _newobj_ex(self, _: Any) -> None:
+        self.pop()
+        self._reduce(None)
+
+    def _build(self, _: Any) -> None:
+        state = self.pop()
+        if isinstance(self._stack[-1], Described):
+            self._stack[-1].state = state
+
+    def _binpersid(self, _: Any) -> None:
+        self._stack.append(Stored(self.pop()))
+
+
+@dataclass(eq=False)
+class _Key:
+    """A key of a dict that is no text or number; hashing it might take very long, as of nested tuples."""
+
+    value: Any

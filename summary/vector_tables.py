@@ -1,0 +1,351 @@
+"""Vectors in tables: TSV, CSV and other text, JSON lines, Parquet and Arrow, one point a row.
+
+In a table with columns of lists one of them has the vectors; else all columns of numbers are the vectors, or, where
+some are numbered (``x0``, ``x1``, ...), those; a name such as "label" or "id" marks a number that is none of them. The
+other columns say something about the points.
+"""
+
+import io
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summary.source import read_up_to
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LARGEST_TABLE: Final = 1 << 30
+"""Bytes of a file."""
+MOST_VALUES: Final = 1 << 28
+"""Numbers of all points together."""
+TABLE_SUFFIXES: Final = (".tsv", ".csv", ".txt", ".vec", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
+
+_NAMES_OF_VECTORS: Final = ("embedding", "embeddings", "vector", "vectors", "emb", "values", "features")
+_NO_DIMENSION: Final = frozenset(
+    {"id", "idx", "index", "row", "label", "labels", "target", "class", "cluster", "y", "split", "fold", "step", ""}
+)
+_FAMILY: Final = re.compile(r"(.*?)(\d+)$")
+
+
+class VectorTableError(ValueError):
+    """A table holds no vectors, or cannot be read; the message is a sentence for a person."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that was wrong with a table, and was worked around."""
+
+    kind: str
+    message: str
+    """A sentence for a person."""
+    count: int
+    """How many rows it concerns."""
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """What a table says of the points under one name; either texts or numbers."""
+
+    name: str
+    texts: list[str] | None
+    """"" where there is none."""
+    numbers: NDArray[np.float64] | None
+    """NaN where there is none."""
+
+
+@dataclass(frozen=True)
+class VectorTable:
+    """The points of a table."""
+
+    points: NDArray[np.float32]
+    """float32 [n, d], C-contiguous; not all are finite."""
+    rows: NDArray[np.int64]
+    """int64 [n]: which rows of the file they are, from 0; headers and empty lines are no rows."""
+    row_count: int
+    """Rows of the file, with those that were left out."""
+    columns: tuple[TableColumn, ...] = ()
+    """About the points, in their order."""
+    remarks: tuple[Remark, ...] = field(default=())
+
+
+def read_vector_table(stream: BinaryIO, name: str) -> VectorTable:
+    """The points of a file of one of `TABLE_SUFFIXES`, which the name tells.
+
+    Raises:
+        VectorTableError: it holds no vectors, is damaged or too large.
+        OSError: it cannot be read.
+    """
+    content = read_up_to(stream, LARGEST_TABLE + 1)
+    if len(content) > LARGEST_TABLE:
+        raise VectorTableError(f"{name} has more than {LARGEST_TABLE:,} bytes, which is too much for a table.")
+    match PurePosixPath(name).suffix.lower():
+        case ".parquet" | ".arrow" | ".feather":
+            return vectors_of_frame(_frame(content, name), name)
+        case ".jsonl" | ".ndjson":
+            return vectors_of_json_lines(content, name)
+        case ".tsv":
+            return vectors_of_text(content, name, delimiters="\t", quoted=False)
+        case ".csv":
+            return vectors_of_text(content, name, delimiters=",;\t", quoted=True)
+        case _:
+            return vectors_of_text(content, name, delimiters="\t,; ", quoted=False)
+
+
+def read_table(content: bytes, name: str) -> list[TableColumn]:
+    """All columns of a Parquet or Arrow file or of lines of JSON; none is taken for vectors.
+
+    Raises:
+        VectorTableError: it cannot be read.
+    """
+    if PurePosixPath(name).suffix.lower() in (".jsonl", ".ndjson"):
+        return list(_columns(_frame_of_records(_records(content, name)[0]), True))
+    return list(_columns(_frame(content, name), True))
+
+
+def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted: bool = False) -> VectorTable:
+    """The points of lines of values.
+
+    Args:
+        content: the text, UTF-8.
+        name: the file's, for messages.
+        delimiters: what may stand between the values; the first of them that the first line has.
+        quoted: whether a value may be in double quotes.
+
+    Raises:
+        VectorTableError: it holds no vectors.
+    """
+    from summary.delimited import read_text
+
+    frame, rows, row_count, remarks = read_text(content, name, delimiters, quoted)
+    table = vectors_of_frame(frame, name, named=not frame.columns or not frame.columns[0].startswith("\0"))
+    return VectorTable(table.points, rows[table.rows], row_count, table.columns, (*remarks, *table.remarks))
+
+
+def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
+    """The points of lines of JSON: objects with a list of numbers or with numbers, or lists of numbers alone.
+
+    Raises:
+        VectorTableError: it holds no vectors.
+    """
+    records, rows, line_count = _records(content, name)
+    remarks = _remark("damaged lines", line_count - len(rows), "is no JSON", "are no JSON")
+    key = _key_of_lists(records)
+    if key is None:
+        table = vectors_of_frame(_frame_of_records(records), name)
+    else:
+        vectors = [_floats(record.get(key)) for record in records]
+        others = [{k: v for k, v in record.items() if k != key} for record in records]
+        table = _of_vectors(vectors, _frame_of_records(others))
+    if not len(table.points):
+        raise VectorTableError(f"{name} has no vectors.")
+    kept = np.array(rows, np.int64)[table.rows]
+    return VectorTable(table.points, kept, line_count, table.columns, (*remarks, *table.remarks))
+
+
+def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int], int]:
+    """The lines that are JSON, which of the lines they are, and how many there are."""
+    import orjson
+
+    lines = [line for line in content.split(b"\n") if line.strip()]
+    records: list[dict[str, Any]] = []
+    rows: list[int] = []
+    for row, line in enumerate(lines):
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(value, dict | list):
+            records.append(value if isinstance(value, dict) else {"vector": value})
+            rows.append(row)
+    if not records:
+        raise VectorTableError(f"{name} has no line with a JSON object or list.")
+    return records, rows, len(lines)
+
+
+def vectors_of_frame(frame: "pl.DataFrame", name: str, *, named: bool = True) -> VectorTable:
+    """The points of a Polars table; see the top of this module for which columns they are.
+
+    Args:
+        frame: the table.
+        name: the file's, for messages.
+        named: whether the names of the columns say something.
+
+    Raises:
+        VectorTableError: no column has numbers, or they are too many.
+    """
+    import polars as pl
+
+    lists = [c for c in frame.columns if _is_vector_type(frame.schema[c])]
+    if lists:
+        chosen = next((c for n in _NAMES_OF_VECTORS for c in lists if c.lower() == n), lists[0])
+        return _of_list_column(frame, chosen, name)
+    numbers = [c for c in frame.columns if frame.schema[c].is_numeric()]
+    vectors = dimensions(numbers) if named else numbers
+    if not vectors or not frame.height:
+        raise VectorTableError(
+            f"{name} has no vectors. Expected columns of numbers, or one column with a list of numbers in each row."
+        )
+    if frame.height * len(vectors) > MOST_VALUES:
+        raise VectorTableError(f"{name} has {frame.height * len(vectors):,} numbers; at most {MOST_VALUES:,} are read.")
+    with np.errstate(over="ignore"):
+        points = frame.select(pl.col(vectors).cast(pl.Float32, strict=False)).to_numpy(order="c")
+    columns = _columns(frame.drop(vectors), named)
+    return VectorTable(_floats32(points), np.arange(frame.height, dtype=np.int64), frame.height, columns)
+
+
+def dimensions(numbers: Sequence[str]) -> list[str]:
+    """Which of the columns of numbers are those of the vectors."""
+    families: dict[str, list[str]] = {}
+    for column in numbers:
+        match = _FAMILY.fullmatch(column)
+        if match is not None:
+            families.setdefault(match[1], []).append(column)
+    largest = max(families.values(), key=len, default=[])
+    if len(largest) > 1 and 2 * len(largest) >= len(numbers):
+        return largest
+    return [c for c in numbers if c.strip().lower() not in _NO_DIMENSION] or list(numbers)
+
+
+def _is_vector_type(dtype: Any) -> bool:
+    import polars as pl
+
+    return isinstance(dtype, pl.List | pl.Array) and dtype.inner is not None and dtype.inner.is_numeric()
+
+
+def _of_list_column(frame: "pl.DataFrame", chosen: str, name: str) -> VectorTable:
+    import polars as pl
+
+    lists = frame.get_column(chosen)
+    if isinstance(lists.dtype, pl.Array):
+        lists = lists.arr.to_list()
+    lengths = lists.list.len().fill_null(0).to_numpy()
+    kept, remarks = _equal(lengths)
+    if not len(kept) or not lengths[kept[0]]:
+        raise VectorTableError(f"{name} has no vectors in its column {chosen!r}.")
+    if len(kept) * int(lengths[kept[0]]) > MOST_VALUES:
+        raise VectorTableError(f"{name} has more than {MOST_VALUES:,} numbers, which is too many.")
+    if len(kept) < frame.height:
+        lists, frame = lists.gather(kept), frame[kept]
+    flat = lists.explode().cast(pl.Float32, strict=False).to_numpy()
+    points = _floats32(flat.reshape(len(kept), -1))
+    return VectorTable(points, kept, len(lengths), _columns(frame.drop(chosen), True), remarks)
+
+
+def _of_vectors(vectors: Sequence[NDArray[np.float32]], about: "pl.DataFrame") -> VectorTable:
+    lengths = np.array([len(vector) for vector in vectors])
+    kept, remarks = _equal(lengths)
+    if len(kept) * int(lengths[kept[0]] if len(kept) else 0) > MOST_VALUES:
+        raise VectorTableError(f"The table has more than {MOST_VALUES:,} numbers, which is too many.")
+    points = np.array([vectors[row] for row in kept], np.float32).reshape(len(kept), -1)
+    columns = _columns(about[kept] if about.width else about, True)
+    return VectorTable(_floats32(points), kept, len(vectors), columns, remarks)
+
+
+def _equal(lengths: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[Remark, ...]]:
+    """The rows of the most frequent length, of which none is 0."""
+    counts = Counter(lengths[lengths > 0].tolist())
+    if not counts:
+        return np.zeros(0, np.int64), ()
+    usual = max(counts, key=lambda length: (counts[length], length))
+    kept = np.flatnonzero(lengths == usual).astype(np.int64)
+    return kept, unequal_rows(len(lengths) - len(kept), usual, int(np.argmax(lengths != usual)))
+
+
+def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
+    """What is said of rows with another number of values than most; nothing where there are none."""
+    return _remark(
+        "unequal rows",
+        count,
+        f"has another number of values than the {usual:,} of most rows",
+        f"have another number of values than the {usual:,} of most rows",
+        f" (the first is row {first + 1:,})",
+    )
+
+
+def _remark(kind: str, count: int, one: str, many: str, end: str = "") -> tuple[Remark, ...]:
+    if not count:
+        return ()
+    said = f"1 row {one} and is left out" if count == 1 else f"{count:,} rows {many} and are left out"
+    return (Remark(kind, f"{said}{end}.", count),)
+
+
+def _columns(frame: "pl.DataFrame", named: bool) -> tuple[TableColumn, ...]:
+    columns: list[TableColumn] = []
+    for place, name in enumerate(frame.columns):
+        series = frame.get_column(name)
+        shown = name if named else f"column {place + 1}"
+        if series.dtype.is_numeric():
+            columns.append(TableColumn(shown, None, series.cast(float, strict=False).to_numpy().astype(np.float64)))
+        else:
+            columns.append(TableColumn(shown, _texts(series), None))
+    return tuple(columns)
+
+
+def _texts(series: "pl.Series") -> list[str]:
+    import polars as pl
+
+    if not series.dtype.is_nested() and series.dtype not in (pl.Binary, pl.Object):
+        return series.cast(pl.String, strict=False).fill_null("").to_list()
+    return ["" if value is None else str(value) for value in series.to_list()]
+
+
+def _floats32(points: NDArray[Any]) -> NDArray[np.float32]:
+    return np.ascontiguousarray(points, dtype=np.float32)
+
+
+def _floats(value: Any) -> NDArray[np.float32]:
+    if isinstance(value, list):
+        try:
+            with np.errstate(over="ignore"):
+                floats = np.array([np.nan if v is None else v for v in value], np.float64).astype(np.float32)
+            if floats.ndim == 1:
+                return floats
+        except (TypeError, ValueError, OverflowError):
+            pass
+    return np.zeros(0, np.float32)
+
+
+def _key_of_lists(records: Sequence[dict[str, Any]]) -> str | None:
+    counts: Counter[str] = Counter()
+    for record in records[:1000]:
+        counts.update(k for k, v in record.items() if isinstance(v, list) and len(_floats(v)))
+    for name in (*_NAMES_OF_VECTORS, *(key for key, _ in counts.most_common(1))):
+        for key in counts:
+            if key.lower() == name.lower():
+                return key
+    return None
+
+
+def _frame_of_records(records: Sequence[dict[str, Any]]) -> "pl.DataFrame":
+    import polars as pl
+
+    names = list(dict.fromkeys(key for record in records for key in record))[:1000]
+    series: list[pl.Series] = []
+    for name in names:
+        values = [record.get(name) for record in records]
+        kinds = {type(value) for value in values if value is not None}
+        if kinds <= {int, float}:
+            series.append(pl.Series(name, [None if v is None else float(v) for v in values], pl.Float64))
+        else:
+            series.append(pl.Series(name, [None if v is None else str(v) for v in values], pl.String))
+    return pl.DataFrame(series)
+
+
+def _frame(content: bytes, name: str) -> "pl.DataFrame":
+    import polars as pl
+
+    try:
+        if content.startswith(b"PAR1"):
+            return pl.read_parquet(io.BytesIO(content))
+        if content.startswith(b"ARROW1"):
+            return pl.read_ipc(io.BytesIO(content))
+        return pl.read_ipc_stream(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
+        raise VectorTableError(f"{name} cannot be read: {error!s:.300}.") from error

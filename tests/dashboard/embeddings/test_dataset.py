@@ -1,0 +1,100 @@
+"""From what files hold to datasets: what is left out, and what is said."""
+
+import numpy as np
+import pytest
+
+from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows, dataset_of, row_hashes
+from dashboard.embeddings.columns import column_of_numbers, column_of_texts
+from dashboard.embeddings.dataset import MOST_CATEGORIES, Dataset
+
+NAN = float("nan")
+
+
+def made(read: ReadPoints) -> Dataset:
+    return dataset_of(read, source_id="run|config|e", run="run", label="e", step=3)
+
+
+def floats(rows: object) -> np.ndarray:
+    return np.array(rows, np.float32)
+
+
+def test_rows_that_are_not_finite_are_left_out_with_all_that_is_said_of_them() -> None:
+    columns = (column_of_texts("word", ["a", "b", "c", "a"]), column_of_numbers("age", np.array([1.0, 2.0, 3.0, NAN])))
+    read = ReadPoints(floats([[1, 2], [NAN, 2], [3, 4], [5, -np.inf]]), np.array([0, 2, 3, 5]), 6, columns)
+    dataset = made(read)
+    assert dataset.points.tolist() == [[1, 2], [3, 4]]
+    assert dataset.points.flags.c_contiguous
+    assert dataset.rows.tolist() == [0, 3]
+    word, age = dataset.columns
+    assert (word.texts, word.categories, word.codes.tolist() if word.codes is not None else None) == (
+        ("a", "c"),
+        ("a", "b", "c"),
+        [0, 2],
+    )
+    assert age.numbers is not None
+    assert age.numbers.tolist() == [1, 3]
+    assert [(p.kind, p.count) for p in dataset.problems] == [("not finite", 2), ("few points", 2)]
+    assert dataset.problems[0].message == "2 rows have NaN or infinity and are left out (the first is row 3)."
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        ([[NAN, 1]], "every row has NaN or infinity"),
+        (np.zeros((0, 3)), "its shape is 0 x 3"),
+        (np.zeros((3, 0)), "its shape is 3 x 0"),
+        ([1, 2], "its shape is 2"),
+    ],
+)
+def test_what_has_no_points_is_said(points: object, reason: str) -> None:
+    with pytest.raises(EmbeddingUnavailableError, match=reason):
+        made(all_rows(floats(points)))
+
+
+def test_what_projections_will_not_like_is_said() -> None:
+    dataset = made(all_rows(floats([[1, 2, 3], [0.0, 2, 4], [1, 2, 3], [-0.0, 2, 4]])))
+    assert [(p.kind, p.count, p.message) for p in dataset.problems] == [
+        (
+            "constant columns",
+            1,
+            "1 dimension has the same number in every row, by which no point differs from another.",
+        ),
+        ("duplicates", 2, "2 rows are equal to a row before, so that points lie on each other."),
+    ]
+    assert [p.message for p in made(all_rows(floats([[1, 2]]))).problems] == ["There is only 1 point."]
+    assert made(all_rows(floats([[1], [2], [3]]))).problems == ()
+
+
+def test_the_digest_is_of_the_points_and_their_shape() -> None:
+    one, other = floats([[1, 2], [3, 4]]), floats([[1, 2, 3, 4]])
+    assert made(all_rows(one)).digest == made(all_rows(one.copy())).digest
+    assert made(all_rows(one)).digest != made(all_rows(other)).digest
+
+
+def test_rows_have_the_same_hash_only_if_they_are_equal() -> None:
+    grid = np.stack(np.meshgrid(*[np.arange(40)] * 3), axis=-1).reshape(-1, 3).astype(np.float32)
+    assert len(np.unique(row_hashes(grid))) == len(grid)
+    assert len(np.unique(row_hashes(np.concatenate([grid, grid[::-1]])))) == len(grid)
+
+
+def test_columns_are_numbers_where_every_value_is_one() -> None:
+    column = column_of_texts("age", ["3", "", "nan", "1e3", "3"])
+    assert column.kind == "number"
+    assert column.texts is None
+    assert column.numbers is not None
+    np.testing.assert_equal(column.numbers, [3, NAN, NAN, 1000, 3])
+    assert column.categories == ("3", "nan", "1e3")
+    assert column.codes is not None
+    assert column.codes.tolist() == [0, -1, 1, 2, 0]
+    assert column_of_texts("t", ["3", "x"]).kind == "text"
+    assert column_of_texts("t", ["1_000", "2"]).kind == "text"
+    assert column_of_texts("t", ["", ""]).kind == "text"
+
+
+def test_categories_are_by_frequency_and_not_too_many() -> None:
+    assert column_of_texts("t", ["b", "a", "c", "c"]).categories == ("c", "b", "a")
+    many = [f"word {i}" for i in range(MOST_CATEGORIES + 1)]
+    assert column_of_texts("t", many[:-1]).codes is not None
+    assert (column_of_texts("t", many).categories, column_of_texts("t", many).codes) == ((), None)
+    assert column_of_numbers("n", np.array([2.0, NAN, 2.0, 0.5])).categories == ("2", "0.5")
+    assert column_of_numbers("n", np.arange(MOST_CATEGORIES + 1.0)).codes is None

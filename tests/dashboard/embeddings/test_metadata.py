@@ -1,0 +1,106 @@
+import io
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.embeddings.bookmarks import bookmarks_json, read_bookmarks
+from dashboard.embeddings.metadata import read_metadata_file
+
+
+def seen(text: str | bytes, row_count: int, name: str = "m.tsv", rows: list[int] | None = None) -> tuple[Any, Any]:
+    content = text.encode() if isinstance(text, str) else text
+    shown = np.array(range(row_count) if rows is None else rows, np.int64)
+    columns, problems = read_metadata_file(content, name, row_count, shown)
+    values = {c.name: list(c.texts or ()) if c.numbers is None else c.numbers.tolist() for c in columns}
+    return values, [p.message for p in problems]
+
+
+def test_one_column_has_no_header_and_several_have_one() -> None:
+    assert seen("a\nb\n\n", 3) == ({"label": ["a", "b", ""]}, [])
+    assert seen("name\tage\na\t1\nb\t2", 2) == ({"name": ["a", "b"], "age": [1, 2]}, [])
+    assert seen("name\tname\na\tb\n", 1) == ({"name": ["a"], "name'": ["b"]}, [])
+
+
+def test_the_number_of_lines_goes_before_the_rule() -> None:
+    assert seen("name\na\nb\n", 2) == (
+        {"name": ["a", "b"]},
+        ["The metadata has one line more than there are points; the first, 'name', is its name."],
+    )
+    assert seen("a\tx\nb\ty\n", 2) == (
+        {"column 1": ["a", "b"], "column 2": ["x", "y"]},
+        ["The metadata has several columns and no line with their names, as its number of lines shows."],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "labels", "said"),
+    [
+        (
+            "a\nb\n",
+            ["a", "b", "", ""],
+            "There is metadata for 2 points, and there are 4 points: the last 2 points have none.",
+        ),
+        (
+            "a\nb\nc\nd\ne\nf\n",
+            ["a", "b", "c", "d"],
+            "There is metadata for 6 points, and there are 4 points: the last 2 lines are left out.",
+        ),
+    ],
+)  # fmt: skip
+def test_another_length_than_the_points_is_said_and_worked_around(text: str, labels: list[str], said: str) -> None:
+    assert seen(text, 4) == ({"label": labels}, [said])
+
+
+def test_only_the_shown_rows_are_taken() -> None:
+    assert seen("a\nb\nc\nd\n", 4, rows=[1, 3]) == ({"label": ["b", "d"]}, [])
+
+
+def test_lines_with_other_columns_are_said() -> None:
+    assert seen("x\ty\na\t1\nb\nc\t3\t4\n", 3)[1] == [
+        "2 lines of the metadata have another number of columns than 2: what is missing is empty."
+    ]
+    assert seen("", 2) == ({}, ["The metadata file m.tsv is empty."])
+
+
+def test_csv_json_and_parquet() -> None:
+    assert seen('name,age\n"a, b",1\nc,2\n', 2, "m.csv") == ({"name": ["a, b", "c"], "age": [1, 2]}, [])
+    assert seen("name\na\nb\n", 2, "m.csv")[0] == {"name": ["a", "b"]}
+    assert seen('{"n": "a", "k": 1}\n{"n": "b"}\n', 2, "m.jsonl")[0]["n"] == ["a", "b"]
+    stream = io.BytesIO()
+    pl.DataFrame({"n": ["a", "b"], "k": [1, 2]}).write_parquet(stream)
+    assert seen(stream.getvalue(), 3, "m.parquet")[1] == [
+        "There is metadata for 2 points, and there are 3 points: the last 1 point has none."
+    ]
+    assert seen(b"junk", 3, "m.parquet")[0] == {}
+
+
+@settings(max_examples=300)
+@given(
+    st.binary(max_size=80) | st.text(max_size=80).map(str.encode) | st.text("a1\t\n,\"'", max_size=60).map(str.encode),
+    st.sampled_from(["m.tsv", "m.csv", "m.jsonl", "m.parquet", "m"]),
+    st.integers(0, 5),
+)
+def test_any_metadata_gives_one_value_per_point(content: bytes, name: str, count: int) -> None:
+    rows = np.arange(count, dtype=np.int64)
+    columns, _ = read_metadata_file(content, name, count, rows)
+    assert len({column.name for column in columns}) == len(columns)
+    for column in columns:
+        held = column.texts if column.kind == "text" else column.numbers
+        assert held is not None
+        assert len(held) == count
+
+
+def test_bookmarks_as_tensorboard_writes_them() -> None:
+    views = [{"label": "one", "selectedProjection": "pca", "projections": [[0.5, 1, 2]], "cameraDef": {"zoom": 1}}]
+    assert read_bookmarks(bookmarks_json(views)) == (tuple(views), [])
+    assert [p.message for p in read_bookmarks(b'[{"label": "a"}, 3]')[1]] == [
+        "Of the bookmarks 1 are no views and left out."
+    ]
+    assert read_bookmarks(b"3")[0] == ()
+    assert read_bookmarks(b"[" * 5000)[1][0].kind == "bookmarks"
+    many, problems = read_bookmarks(b"[" + b"{}," * 300 + b"{}]")
+    assert (len(many), problems[0].count) == (200, 101)

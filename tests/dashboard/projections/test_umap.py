@@ -1,0 +1,279 @@
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.neighbors import NearestNeighbors
+
+from dashboard.projections import umap, umap_graph
+from dashboard.projections.base import Points, Progress
+from dashboard.projections.quality import quality
+from dashboard.projections.umap import UmapRun, UmapSettings, start
+
+needs_umap = pytest.mark.skipif(not umap.available(), reason="umap-learn is not installed")
+
+
+def digits(count: int = 500) -> tuple[Points, NDArray[np.int32]]:
+    data = load_digits()
+    return data.data[:count].astype(np.float32), data.target[:count].astype(np.int32)
+
+
+def begun(*arguments: Any, **options: Any) -> UmapRun:
+    """A run whose graph is ready, with its first epoch done."""
+    run = start(*arguments, **options)
+    while run.advance(0).iteration == 0:
+        run.advance(0.05)
+    return run
+
+
+def finished(run: UmapRun) -> Progress:
+    while not (progress := run.advance(10)).done:
+        pass
+    return progress
+
+
+def picture(progress: Progress) -> NDArray[np.float32]:
+    assert progress.coordinates is not None
+    return progress.coordinates
+
+
+@needs_umap
+def test_tells_how_far_it_is() -> None:
+    points, _ = digits(120)
+    run = start(points, UmapSettings(epochs=30))
+    told = [run.advance(0)]
+    while not told[-1].done:
+        told.append(run.advance(0.01))
+    phases = list(dict.fromkeys(progress.phase for progress in told))
+    assert [phase for phase in phases if phase not in ("loading UMAP", "graph")] in (
+        ["neighbours", "iterations", "done"],
+        ["iterations", "done"],
+    )
+    iterations = [progress.iteration for progress in told]
+    assert iterations == sorted(iterations)
+    for progress in told:
+        assert picture(progress).shape == (120, 2)
+        assert picture(progress).dtype == np.float32
+        assert np.isfinite(picture(progress)).all()
+        assert progress.total == 30
+        assert (progress.loss is None) == (progress.iteration == 0)
+    losses = [progress.loss for progress in told if progress.loss is not None]
+    assert losses[-1] < losses[0]
+    assert told[-1].coordinates is not run.advance(0).coordinates
+
+
+@needs_umap
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_is_as_good_as_umap_learn(metric: Any) -> None:
+    library = pytest.importorskip("umap")
+    points, labels = digits()
+    ours = picture(finished(start(points, UmapSettings(metric=metric, epochs=200))))
+    theirs = library.UMAP(metric=metric, n_epochs=200, init="pca", random_state=0, n_jobs=1).fit_transform(points)
+    mine, other = (quality(points, found, metric=metric, labels=labels) for found in (ours, theirs))
+    assert mine.trustworthiness > other.trustworthiness - 0.01
+    assert mine.continuity > other.continuity - 0.01
+    assert mine.hit is not None
+    assert other.hit is not None
+    assert mine.hit > other.hit - 0.02
+
+
+@needs_umap
+def test_the_graph_is_umap_learns() -> None:
+    library = pytest.importorskip("umap.umap_")
+    points, labels = digits(200)
+    wanted = umap_graph.Wanted(10, "euclidean", 0.1, 1.0, 100_000, 50.0, 5, 0)
+    told: list[str] = []
+    found = umap_graph.prepare(points, wanted, labels, told.append)
+    distances, rows = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(points)
+    graph, _, _ = library.fuzzy_simplicial_set(
+        points, 10, None, "euclidean", knn_indices=rows, knn_dists=distances.astype(np.float32)
+    )
+    graph = library.discrete_metric_simplicial_set_intersection(graph, labels, far_dist=5.0).tocsr()
+    ours = np.zeros((200, 200))
+    ours[found.edges.heads, found.edges.tails] = graph.max() / found.edges.every
+    np.testing.assert_allclose(ours, graph.toarray(), atol=1e-4)
+    assert told == ["neighbours", "loading UMAP", "graph"]
+    assert (found.curve.a, found.curve.b) == pytest.approx(library.find_ab_params(1.0, 0.1))
+
+
+@needs_umap
+def test_the_same_seed_gives_the_same_picture() -> None:
+    points, _ = digits(150)
+    first, second, other = (
+        picture(finished(start(points, UmapSettings(epochs=20, seed=seed, dimensions=3)))) for seed in (1, 1, 2)
+    )
+    assert first.shape == (150, 3)
+    assert np.array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+@needs_umap
+def test_goes_on_from_its_state_as_if_it_had_not_stopped() -> None:
+    points, _ = digits(150)
+    settings = UmapSettings(epochs=25)
+    run = begun(points, settings)
+    kept = {name: values.copy() for name, values in run.state().items()}
+    again = start(points, settings, state=kept)
+    assert np.array_equal(picture(finished(again)), picture(finished(run)))
+    assert set(run.state()) == set(kept)
+    assert {values.dtype.kind for values in kept.values()} <= set("fiu")
+    resumed = start(points, settings, state=run.state())
+    assert resumed.advance(0).done
+    assert np.array_equal(picture(resumed.advance(0)), picture(run.advance(0)))
+
+
+@needs_umap
+def test_has_no_state_before_the_graph_and_begins_anew_from_it() -> None:
+    points, _ = digits(50)
+    run = start(points, UmapSettings(epochs=5))
+    if run.advance(0).iteration == 0:
+        assert run.state() == {}
+    assert finished(start(points, UmapSettings(epochs=5), state={})).iteration == 5
+
+
+@needs_umap
+def test_can_be_extended_and_perturbed() -> None:
+    points, _ = digits(150)
+    run = start(points, UmapSettings(epochs=10))
+    end = picture(finished(run))
+    run.perturb()
+    moved = run.advance(0)
+    assert moved.done
+    shift = np.abs(picture(moved) - end)
+    assert shift.max() < float(end.std())
+    assert (shift > 0).any(axis=1).all()
+    run.extend(7)
+    assert not run.advance(0).done
+    last = finished(run)
+    assert (last.iteration, last.total) == (17, 17)
+
+
+@needs_umap
+def test_labels_draw_points_together() -> None:
+    points, _ = digits(300)
+    labels = np.random.default_rng(0).integers(0, 3, 300).astype(np.int32)
+
+    def hit(supervision: float, given: NDArray[np.int32] | None) -> float:
+        run = start(points, UmapSettings(epochs=100, supervision=supervision), labels=given)
+        found = quality(points, picture(finished(run)), labels=labels).hit
+        assert found is not None
+        return found
+
+    plain = hit(0, labels)
+    assert hit(50, np.full(300, -1, np.int32)) == plain
+    assert hit(50, None) == plain
+    assert hit(50, labels) > plain + 0.1
+    assert hit(100, labels) > plain + 0.3
+
+
+@needs_umap
+def test_begins_where_it_is_told() -> None:
+    points, _ = digits(100)
+    places = np.random.default_rng(0).uniform(-8, 8, (100, 2)).astype(np.float32)
+    near = start(points, UmapSettings(epochs=5), init=places).advance(0)
+    if near.iteration == 0:
+        np.testing.assert_allclose(picture(near), places, atol=1e-3)
+    tiny = start(points, UmapSettings(epochs=5), init=places * np.float32(1e-6)).advance(0)
+    assert float(np.ptp(picture(tiny))) > 1
+
+
+@needs_umap
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.zeros((0, 3)),
+        np.ones((1, 3)),
+        np.array([[0, 0], [1, 1]]),
+        np.array([[0, 0], [1, 1], [5, 0]]),
+        np.zeros((20, 2)),
+        np.repeat(np.eye(3), 10, axis=0),
+        np.arange(12).reshape(12, 1),
+        np.array([[3e38, 0], [-3e38, 1], [0, 3e38], [1, 1]]),
+    ],
+    ids=["none", "one", "two", "three", "equal", "duplicates", "line", "huge"],
+)
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_odd_points(points: NDArray[np.float64], metric: Any) -> None:
+    n = len(points)
+    labels = (np.arange(n) % 2).astype(np.int32)
+    settings = UmapSettings(epochs=12, dimensions=3, metric=metric, supervision=50)
+    run = start(points.astype(np.float32), settings, labels=labels)
+    run.perturb()
+    end = finished(run)
+    assert picture(end).shape == (n, 3)
+    assert np.isfinite(picture(end)).all()
+    assert end.iteration == end.total == 12
+    run.extend(2)
+    assert np.isfinite(picture(finished(run))).all()
+    if 2 <= n < 15:
+        assert run.notes == (f"{n} neighbours instead of 15: there are only {n} points.",)
+
+
+@needs_umap
+def test_says_why_there_is_no_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> Any:
+        raise ImportError(f"no module {name}")
+
+    monkeypatch.setattr(umap_graph, "import_module", broken)
+    run = start(digits(20)[0], UmapSettings())
+    with pytest.raises(RuntimeError, match=r"UMAP's graph could not be made: no module umap\.umap_"):
+        finished(run)
+
+
+def test_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(umap, "available", lambda: False)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'stepscope\[umap\]'"):
+        start(digits(20)[0], UmapSettings())
+
+
+def test_whether_it_is_there_is_known_without_loading_it() -> None:
+    code = "import sys; from dashboard.projections.umap import available; available(); print('umap' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"dimensions": 4}, "dimensions is 4; expected 2 or 3"),
+        ({"metric": "inner"}, "metric is 'inner'; expected euclidean or cosine"),
+        ({"neighbours": 1}, "neighbours is 1; expected 2 to 500"),
+        ({"minimum_distance": 1.5}, r"minimum_distance is 1.5; expected 0 to 1.0"),
+        ({"spread": float("nan")}, "spread is nan; expected 0.05 to 10"),
+        ({"epochs": 0}, "epochs is 0; expected 1 to 100000"),
+        ({"supervision": 101}, "supervision is 101; expected 0 to 100"),
+        ({"learning_rate": 0}, "learning_rate is 0; expected 1e-06 to 100"),
+        ({"negative_samples": 0}, "negative_samples is 0; expected 1 to 100"),
+        ({"seed": -1}, "seed is -1; expected 0 to 4294967295"),
+    ],
+)
+def test_settings_have_ranges(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        UmapSettings(**values)
+
+
+def test_says_what_does_not_fit() -> None:
+    points, labels = digits(20)
+    with pytest.raises(ValueError, match=r"labels have shape \(19,\); expected \(20,\)"):
+        start(points, UmapSettings(), labels=labels[:19])
+    with pytest.raises(ValueError, match=r"init has shape \(20, 3\); expected \(20, 2\)"):
+        start(points, UmapSettings(), init=np.zeros((20, 3), np.float32))
+    with pytest.raises(ValueError, match=r"state has shape \(4, 2\); expected \(20, 2\)"):
+        start(points, UmapSettings(), state={"coordinates": np.zeros((4, 2), np.float32)})
+
+
+@needs_umap
+@pytest.mark.parametrize(("spread", "distance"), [(0.05, 0.0), (0.05, 0.05), (2.0, 0.1), (10.0, 10.0)])
+def test_the_curve_falls_from_the_minimum_distance_on(spread: float, distance: float) -> None:
+    wanted = umap_graph.Wanted(2, "euclidean", distance, spread, 1, 0.0, 5, 0)
+    curve = umap_graph.prepare(np.eye(2, dtype=np.float32), wanted, None, lambda phase: None).curve
+    lengths = np.linspace(0, 3 * spread, 200)
+    strengths = 1 / (1 + curve.a * lengths ** (2 * curve.b))
+    asked = np.where(lengths < distance, 1, np.exp(-(lengths - distance) / spread))
+    np.testing.assert_allclose(strengths, asked, atol=0.12)
+    if spread == 2.0:
+        theirs = pytest.importorskip("umap.umap_").find_ab_params(spread, distance)
+        assert (curve.a, curve.b) == pytest.approx(theirs, rel=1e-4)

@@ -1,0 +1,89 @@
+"""TensorBoard's projector routes, and the listing of embeddings, over checkpoints; here and at an address."""
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import fsspec
+import h5py  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from dashboard.app import build_app
+from dashboard.embeddings.sources import EMBEDDING_PATTERNS, embedding_sources, open_dataset
+from dashboard.live import Live
+from summary.logdir import Logdir
+from summary.projector import CONFIG_PATTERN
+from tests.dashboard.media import NoFollower
+from tests.summary.bundles import of_arrays
+
+POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
+KERAS_NAME = "layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"
+
+
+def write_logs(folder: Path) -> None:
+    run = folder / "a"
+    (run / "saved").mkdir(parents=True)
+    of_arrays(emb=POINTS, flat=POINTS[0]).write(run / "saved" / "ckpt-7")
+    (run / CONFIG_PATTERN).write_text('model_checkpoint_path: "saved/ckpt-7" embeddings { tensor_name: "emb:0" }')
+    keras = folder / "k"
+    (keras / "train").mkdir(parents=True)
+    (keras / CONFIG_PATTERN).write_text(f'embeddings {{ tensor_name: "{KERAS_NAME}" metadata_path: "m.tsv" }}')
+    (keras / "m.tsv").write_text("a\nb\nc\nd\n")
+    for epoch in (1, 2):
+        with h5py.File(keras / "train" / f"keras_embedding.ckpt-{epoch}.weights.h5", "w") as file:
+            file["layers/embedding/vars/0"] = POINTS * epoch
+
+
+@pytest.fixture(params=["local", "memory"])
+def logdir(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    write_logs(tmp_path)
+    if request.param == "local":
+        yield str(tmp_path)
+        return
+    memory, root = fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}"
+    for path in tmp_path.rglob("*"):
+        if path.is_file():
+            memory.pipe_file(f"{root}/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
+    yield f"memory:/{root}"
+    memory.rm(root, recursive=True)
+
+
+def client(logdir: str) -> TestClient:
+    live = Live(logdir, lambda publish: NoFollower())
+    live.publish(Logdir(logdir, companion_patterns=(CONFIG_PATTERN, *EMBEDDING_PATTERNS)).update())
+    return TestClient(build_app(live), base_url="http://localhost:6006")
+
+
+def test_tensorboards_routes_serve_checkpoints(logdir: str) -> None:
+    browser = client(logdir)
+
+    def points(run: str, name: str, more: str = "") -> list[list[float]]:
+        answer = browser.get(f"/data/plugin/projector/tensor?run={run}&name={name}{more}")
+        assert answer.status_code == 200, answer.text
+        found: list[list[float]] = np.frombuffer(answer.content, "<f4").reshape(-1, 3).tolist()
+        return found
+
+    assert browser.get("/data/plugin/projector/runs").json() == ["a", "k"]
+    info = browser.get("/data/plugin/projector/info?run=a").json()
+    assert info["embeddings"] == [{"tensorName": "emb", "tensorShape": [4, 3]}]
+    assert points("a", "emb") == POINTS.tolist()
+    assert points("a", "emb", "&num_rows=2") == POINTS[:2].tolist()
+    assert points("k", KERAS_NAME) == (POINTS * 2).tolist()
+    assert browser.get(f"/data/plugin/projector/metadata?run=k&name={KERAS_NAME}").text == "a\nb\nc\nd\n"
+
+
+def test_checkpoints_are_listed_and_read(logdir: str) -> None:
+    snapshot = Logdir(logdir, companion_patterns=(CONFIG_PATTERN, *EMBEDDING_PATTERNS)).update()
+    sources = {source.id: source for source in embedding_sources(snapshot)}
+    assert sorted(sources) == [
+        "a/saved|file|a/saved/ckpt-*.index|emb",
+        "a|config|emb",
+        "k/train|file|k/train/keras_embedding.ckpt-*.weights.h5|layers/embedding/vars/0",
+        f"k|config|{KERAS_NAME}",
+    ]
+    for name, source in sources.items():
+        expected = POINTS * 2 if name.startswith("k") else POINTS
+        assert open_dataset(source).points.tolist() == expected.tolist(), name
+    assert open_dataset(sources[f"k|config|{KERAS_NAME}"], 1).points.tolist() == POINTS.tolist()

@@ -1,0 +1,373 @@
+"""Jobs of the projector: real worker processes over tiny points."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from dashboard.embeddings.job import FramePlan, JobError, Plan, Prepared
+from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.point_files import PointFiles
+from dashboard.embeddings.results import Result, ResultFiles, key_of
+from dashboard.embeddings.wire import Arrays
+from dashboard.embeddings.workshop import Patience
+
+ENDLESS = 1_000_000
+POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
+
+
+@pytest.fixture
+def make_jobs() -> Iterator[Callable[..., Jobs]]:
+    made: list[Jobs] = []
+
+    def make(files: ResultFiles | None = None, **patience: float) -> Jobs:
+        made.append(Jobs(files, patience=Patience(**{"look": 0.02} | patience)))
+        return made[-1]
+
+    yield make
+    for jobs in made:
+        jobs.close()
+
+
+def until(holds: Callable[[], bool], what: str = "") -> None:
+    """Waits for a condition, which the timeout of the test bounds."""
+    while not holds():
+        time.sleep(0.01)
+
+
+def settled(jobs: Jobs, key: str) -> dict[str, Any]:
+    until(lambda: jobs.told(key)[0]["state"] in ("done", "failed", "cancelled"))
+    return jobs.told(key)[0]
+
+
+def tsne_plan(iterations: int, *, frames: int = 1, **settings: Any) -> Plan:
+    values = {"iterations": iterations, "exaggeration_iterations": 10, "perplexity": 5.0, **settings}
+
+    def prepare(holder: str, files: PointFiles) -> Prepared:
+        path = files.hold(holder, "points", lambda: POINTS)
+        order = {
+            "do": "project",
+            "method": "tsne",
+            "settings": values,
+            "frames": [{"index": index, "points": path} for index in reversed(range(frames))],
+        }
+        rows = {f"rows.{index}": np.arange(len(POINTS)) for index in range(frames)}
+        return Prepared(order, rows, {frames - 1: POINTS[:, :2]})
+
+    facts = {"kind": "project", "projection": "tsne", "settings": values, "seed": 0, "dimensions": 2}
+    steps = [None] if frames == 1 else list(range(frames))
+    return Plan(key_of(values, frames), facts, tuple(FramePlan(s, len(POINTS), None) for s in steps), prepare)
+
+
+def running(jobs: Jobs, plan: Plan) -> str:
+    """Submits a plan and waits until its iterations are under way."""
+    job, _ = jobs.submit(plan)
+    until(lambda: jobs.told(job.key)[0]["iteration"] > 0)
+    return job.key
+
+
+def test_a_projection_is_shown_at_once_and_streams_until_it_is_done(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    job, cached = jobs.submit(tsne_plan(300))
+    assert not cached
+    until(lambda: jobs.told(job.key)[1] is not None)
+    first = jobs.told(job.key)
+    assert first[0]["state"] in ("queued", "running")
+    assert (first[0]["kind"], first[0]["seed"], first[0]["frames"], first[0]["step"]) == ("project", 0, None, None)
+    done = settled(jobs, job.key)
+    assert (done["state"], done["phase"], done["iteration"], done["total"]) == ("done", "done", 300, 300)
+    assert done["message"] == ""
+    assert done["loss"] > 0
+    _, picture, version, rows = jobs.told(job.key)
+    assert picture is not None
+    assert rows is None
+    assert picture.shape == (60, 2)
+    assert picture.dtype == np.float32
+    assert np.isfinite(picture).all()
+    assert version > first[2]
+
+
+def test_the_same_plan_is_the_same_job(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    first, _ = jobs.submit(tsne_plan(20))
+    second, _ = jobs.submit(tsne_plan(20))
+    assert first is second
+    assert settled(jobs, first.key)["state"] == "done"
+    third, cached = jobs.submit(tsne_plan(20))
+    assert (third is first, cached) == (True, True)
+
+
+def test_at_most_two_run_and_the_others_wait_in_order(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    first, second = (running(jobs, tsne_plan(ENDLESS, seed=seed)) for seed in (1, 2))
+    waiting = []
+    for seed in (3, 4):
+        waiting.append(jobs.submit(tsne_plan(ENDLESS, seed=seed))[0].key)
+        until(lambda: jobs.told(waiting[-1])[0]["phase"] == "waiting")
+    assert [jobs.told(key)[0]["message"] for key in waiting] == [
+        "Waits for 2 other computations.",
+        "Waits for 3 other computations.",
+    ]
+    assert [jobs.told(key)[0]["state"] for key in (first, second)] == ["running", "running"]
+    jobs.act(first, "cancel")
+    until(lambda: jobs.told(waiting[0])[0]["iteration"] > 0)
+    assert jobs.told(waiting[1])[0]["state"] == "queued"
+    assert len(jobs.workers()) == 2
+
+
+def test_pause_stops_and_resume_goes_on(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    key = running(jobs, tsne_plan(ENDLESS))
+    assert jobs.act(key, "pause") == "paused"
+    # Whoever comes next gets a worker of its own.
+    other = running(jobs, tsne_plan(ENDLESS, seed=5))
+    at = jobs.told(key)[0]["iteration"]
+    moved = jobs.told(other)[0]["iteration"]
+    until(lambda: jobs.told(other)[0]["iteration"] > moved)
+    assert jobs.told(key)[0]["iteration"] == at
+    assert jobs.act(key, "resume") == "running"
+    until(lambda: jobs.told(key)[0]["iteration"] > at)
+
+
+def test_who_goes_on_while_two_others_run_waits_in_the_queue(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    key = running(jobs, tsne_plan(ENDLESS))
+    jobs.act(key, "pause")
+    others = [running(jobs, tsne_plan(ENDLESS, seed=seed)) for seed in (5, 6)]
+    assert jobs.act(key, "resume") == "queued"
+    until(lambda: jobs.told(key)[0]["phase"] == "waiting")
+    at = jobs.told(key)[0]["iteration"]
+    jobs.act(others[0], "cancel")
+    until(lambda: jobs.told(key)[0]["iteration"] > at)
+
+
+def test_a_long_pause_gives_the_worker_back_and_goes_on_from_the_state(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs(parked=0.0)
+    key = running(jobs, tsne_plan(ENDLESS))
+    jobs.act(key, "pause")
+    job = jobs.find(key)
+    until(lambda: job.worker is None)
+    at = job.iteration
+    assert job.state == "paused"
+    assert at > 0
+    assert job.saved
+    jobs.act(key, "resume")
+    until(lambda: job.state == "running" and job.iteration > at)
+
+
+def test_a_job_that_nobody_looks_at_is_paused_and_goes_on_when_asked_for(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs(unwatched=0.3)
+    plan = tsne_plan(ENDLESS)
+    job, _ = jobs.submit(plan)
+    until(lambda: job.state == "paused")
+    assert job.message == "Paused, as no page looked at it."
+    jobs.submit(plan)
+    until(lambda: job.state == "running")
+
+
+def test_a_finished_projection_is_extended_and_perturbed(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    job, _ = jobs.submit(tsne_plan(50))
+    settled(jobs, job.key)
+    jobs.act(job.key, "extend", 30)
+    assert settled(jobs, job.key)["iteration"] == 80
+    before = jobs.picture(job.key).coordinates
+    jobs.act(job.key, "perturb")
+    assert settled(jobs, job.key)["iteration"] == 280
+    assert not np.array_equal(before, jobs.picture(job.key).coordinates)
+
+
+def test_frames_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    job, _ = jobs.submit(tsne_plan(400, frames=3))
+    done = settled(jobs, job.key)
+    assert (done["state"], done["frames"], done["frames_done"]) == ("done", [0, 1, 2], 3)
+    pictures = [jobs.picture(job.key, index).coordinates for index in range(3)]
+    # Of equal points, each begins where its neighbour is, and stays near.
+    size = float(np.abs(pictures[2]).max())
+    assert float(np.abs(pictures[1] - pictures[2]).max()) < size
+    with pytest.raises(JobError, match="The computation has 3 pictures; there is no number 3"):
+        jobs.told(job.key, 3)
+
+
+def test_a_cancelled_job_starts_anew(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    key = running(jobs, tsne_plan(ENDLESS))
+    assert jobs.act(key, "cancel") == "cancelled"
+    assert jobs.told(key)[0]["message"] == "Cancelled."
+    assert jobs.act(key, "pause") == "cancelled"
+    again, cached = jobs.submit(tsne_plan(ENDLESS))
+    assert not cached
+    until(lambda: again.state == "running" and again.iteration > 0)
+
+
+def test_a_worker_that_is_killed_is_told_of_and_replaced(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    key = running(jobs, tsne_plan(ENDLESS))
+    (pid,) = jobs.workers()
+    psutil.Process(pid).kill()
+    told = settled(jobs, key)
+    assert told["state"] == "failed"
+    assert told["message"] == (
+        "The process that worked on this was killed from outside, most likely because memory ran out. "
+        "Choose fewer points, or close other programs, and start it again."
+    )
+    assert jobs.workers() == []
+    assert settled(jobs, jobs.submit(tsne_plan(10))[0].key)["state"] == "done"
+
+
+def test_what_goes_wrong_in_a_worker_is_a_sentence(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+
+    def broken(message: dict[str, Any]) -> Plan:
+        return Plan(key_of(message), {"kind": "quality"}, (), lambda holder, files: Prepared(message, {}))
+
+    unknown = broken({"do": "nothing of the kind"})
+    assert settled(jobs, jobs.submit(unknown)[0].key)["message"] == (
+        "This failed (KeyError: 'nothing of the kind'). The server's log says where."
+    )
+    plan = tsne_plan(10, perplexity=-1.0)
+    assert settled(jobs, jobs.submit(plan)[0].key)["message"] == (
+        "This cannot be worked out: Settings: The perplexity of t-SNE must be from 1 to 1000, not -1.0."
+    )
+
+
+def test_what_goes_wrong_before_a_worker_has_it_is_a_sentence(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+
+    def failing(error: Exception) -> Plan:
+        def prepare(holder: str, files: PointFiles) -> Prepared:
+            raise error
+
+        return Plan(key_of(repr(error)), {"kind": "project"}, (), prepare)
+
+    told = [
+        settled(jobs, jobs.submit(failing(error))[0].key)["message"]
+        for error in (JobError("It is gone."), MemoryError(), OSError(28, "No space left on device"))
+    ]
+    assert told == [
+        "It is gone.",
+        "There is not enough memory for this. Choose fewer points, or close other programs.",
+        "The points cannot be written to the temporary folder (No space left on device). Make room there.",
+    ]
+
+
+def test_results_are_kept_and_found_by_another_server(make_jobs: Callable[..., Jobs], tmp_path: Path) -> None:
+    first = make_jobs(ResultFiles(tmp_path))
+    job, _ = first.submit(tsne_plan(40))
+    settled(first, job.key)
+    until(lambda: (tmp_path / job.key).exists())
+    second = make_jobs(ResultFiles(tmp_path))
+    found, cached = second.submit(tsne_plan(40))
+    assert (cached, found.state, found.iteration, second.workers()) == (True, "done", 40, [])
+    np.testing.assert_array_equal(second.picture(job.key).coordinates, first.picture(job.key).coordinates)
+    second.act(job.key, "extend", 10)
+    assert settled(second, job.key)["iteration"] == 50
+    third = make_jobs(ResultFiles(tmp_path))
+    assert third.told(job.key)[0]["state"] == "done"
+    with pytest.raises(JobError, match="There is no such computation any more"):
+        third.told("0" * 32)
+
+
+def test_a_damaged_result_is_worked_out_again(tmp_path: Path) -> None:
+    files = ResultFiles(tmp_path)
+    key = key_of("a")
+    arrays: Arrays = {"x": np.arange(3, dtype=np.int64), "t": np.array(["a", "bc"])}
+    files.store(key, Result({"state": "done"}, arrays))
+    found = files.load(key)
+    assert found is not None
+    assert found.facts == {"state": "done"}
+    assert {name: array.tolist() for name, array in found.arrays.items()} == {"x": [0, 1, 2], "t": ["a", "bc"]}
+    content = bytearray((tmp_path / key).read_bytes())
+    content[-3] ^= 1
+    (tmp_path / key).write_bytes(content)
+    assert files.load(key) is None
+    assert not (tmp_path / key).exists()
+    assert files.load("../../etc/passwd") is None
+
+
+def test_the_results_used_longest_ago_are_deleted(tmp_path: Path) -> None:
+    files = ResultFiles(tmp_path, most_bytes=5_000)
+    keys = [key_of(number) for number in range(3)]
+    for age, key in enumerate(keys):
+        files.store(key, Result({}, {"x": np.zeros(500, np.float32)}))
+        if (tmp_path / key).exists():
+            os.utime(tmp_path / key, (age, time.time() - 100 + age))
+    assert [files.load(key) is not None for key in keys] == [False, True, True]
+
+
+def test_waiting_holds_no_thread_and_ends_with_news(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    key = running(jobs, tsne_plan(ENDLESS))
+
+    async def follow() -> list[int]:
+        versions = [jobs.told(key)[0]["version"]]
+        for _ in range(3):
+            await jobs.wait_beyond(key, versions[-1], 60)
+            versions.append(jobs.told(key)[0]["version"])
+        return versions
+
+    versions = asyncio.run(follow())
+    assert versions == sorted(set(versions))
+
+
+def test_a_spare_worker_is_kept_and_ended_when_nobody_needs_it(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    jobs.warm()
+    jobs.warm()
+    (pid,) = jobs.workers()
+    settled(jobs, jobs.submit(tsne_plan(10))[0].key)
+    until(lambda: len(jobs.workers()) == 1)
+    assert jobs.workers() == [pid]
+    impatient = make_jobs(idle=0.0)
+    impatient.warm()
+    (pid,) = impatient.workers()
+    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    assert impatient.workers() == []
+
+
+def test_workers_let_others_go_first(make_jobs: Callable[..., Jobs]) -> None:
+    jobs = make_jobs()
+    running(jobs, tsne_plan(ENDLESS))
+    (pid,) = jobs.workers()
+    assert psutil.Process(pid).nice() > psutil.Process().nice()
+
+
+def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> None:
+    over = False
+    jobs = Jobs(is_over=lambda: over, patience=Patience(look=0.02))
+    key = running(jobs, tsne_plan(ENDLESS))
+    (pid,) = jobs.workers()
+    over = True
+    until(lambda: not psutil.pid_exists(pid))
+    assert jobs.told(key)[0]["message"] == "The dashboard has ended."
+
+
+SERVER = """
+import json, sys, time
+from dashboard.embeddings.jobs import Jobs
+jobs = Jobs()
+jobs.warm()
+print(json.dumps(jobs.workers()), flush=True)
+time.sleep(1000)
+"""
+
+
+def test_workers_end_when_the_server_is_killed() -> None:
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    with server.stdout:
+        (pid,) = json.loads(server.stdout.readline())
+        assert psutil.pid_exists(pid)
+        server.kill()
+        server.wait()
+    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
