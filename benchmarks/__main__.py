@@ -2,13 +2,43 @@
 
 from rich.console import Console
 
-from benchmarks import analysis, annotating, browser, graph, live, many_runs, media, reading, timeline, traces, writing
+from benchmarks import (
+    analysis,
+    annotating,
+    browser,
+    graph,
+    live,
+    many_runs,
+    media,
+    projector,
+    projector_numbers,
+    projector_tsne,
+    reading,
+    timeline,
+    traces,
+    writing,
+)
 from benchmarks._report import print_figures
 
 
 def main() -> None:
     figures = []
-    for benchmark in (reading, many_runs, writing, media, annotating, traces, analysis, live, browser, timeline, graph):
+    for benchmark in (
+        reading,
+        many_runs,
+        writing,
+        media,
+        annotating,
+        traces,
+        analysis,
+        live,
+        browser,
+        timeline,
+        graph,
+        projector_numbers,
+        projector_tsne,
+        projector,
+    ):
         Console(stderr=True).print(f"running {benchmark.__name__} ...")
         figures += benchmark.run()
     print_figures(figures)

@@ -9,7 +9,7 @@ import pytest
 from profiler.traces import load_trace
 from sample_logs import make, torch_training
 from sample_logs.logs import turned
-from summary.logdir import open_logdir
+from summary.logdir import Logdir, open_logdir
 from summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
 from summary.snapshot import Run, Snapshot
 
@@ -64,7 +64,7 @@ def test_every_series_has_the_planned_points(snapshot: Snapshot) -> None:
 
 
 def test_one_run_has_embeddings_of_images_and_of_hidden_units(snapshot: Snapshot) -> None:
-    listing = open_logdir(make.FOLDER, companions=(CONFIG_PATTERN,))
+    listing = Logdir(make.FOLDER, companion_patterns=(CONFIG_PATTERN,)).update()
     ((name, found),) = projector_runs(listing).items()
     assert (name, make.plans()[name].embeddings) == ("digits/lr_0.1/seed_0", True)
     assert [(info.tensor_name, tuple(info.tensor_shape)) for info in found.config.embeddings] == [

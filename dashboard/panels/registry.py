@@ -1,5 +1,6 @@
 """The panels of the dashboard, in the order of their tabs."""
 
+from dashboard.embeddings.sources import EMBEDDING_PATTERNS
 from dashboard.panels.audio.panel import AudioPanel
 from dashboard.panels.base import Panel
 from dashboard.panels.custom_scalars.panel import CustomScalarsPanel
@@ -11,6 +12,7 @@ from dashboard.panels.images.panel import ImagesPanel
 from dashboard.panels.mesh.panel import MeshPanel
 from dashboard.panels.pr_curves.panel import PrCurvesPanel
 from dashboard.panels.profile.panel import ProfilePanel
+from dashboard.panels.projector.panel import ProjectorPanel
 from dashboard.panels.scalars.panel import ScalarsPanel
 from dashboard.panels.text.panel import TextPanel
 from dashboard.panels.timeline.panel import TimelinePanel
@@ -27,6 +29,7 @@ PANELS: tuple[Panel, ...] = (
     PrCurvesPanel(),
     TextPanel(),
     GraphPanel(),
+    ProjectorPanel(),
     TimelinePanel(),
     ProfilePanel(),
     HealthPanel(),
@@ -40,5 +43,6 @@ COMPANION_PATTERNS: tuple[str, ...] = (
     "*.xplane.pb",
     "*.sstrace",
     CONFIG_PATTERN,
+    *EMBEDDING_PATTERNS,
 )
 """Files beside the event files that some panel shows."""

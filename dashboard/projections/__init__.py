@@ -1,1 +1,4 @@
-"""Projections of vectors to two or three dimensions, and what is measured of them: pure numerics, without files, jobs or pages."""
+"""Projections of vectors to two or three dimensions, and what is measured of them.
+
+Pure numerics, without files, jobs or pages.
+"""

@@ -17,7 +17,7 @@ _HARMLESS: Final = 1e12
 def row_blocks(
     count: int, width: int, *, begin: int = 0, values: int = _VALUES, fewest: int = _FEWEST_ROWS
 ) -> Iterator[slice]:
-    """Slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers, but ``fewest`` rows or more."""
+    """Slices that cover ``count`` rows from ``begin``, each of about ``values`` numbers, or of ``fewest`` rows."""
     rows = max(values // max(width, 1), fewest)
     for start in range(begin, begin + count, rows):
         yield slice(start, min(start + rows, begin + count))

@@ -102,7 +102,8 @@ def projected(points: Points, mean: NDArray[np.float64], axes: NDArray[np.float6
         for rows in row_blocks(end - begin, points.shape[1], begin=begin):
             out[rows] = as_float32((points[rows] - mean) @ axes.T)
 
-    _by_parts(len(points), project)
+    with threadpool_limits(1, user_api="blas"):
+        _by_parts(len(points), project)
     return out
 
 

@@ -94,9 +94,13 @@ def quality(
     done = 0
     for rows in _blocks(len(rated), n):
         own = rated[rows]
-        neighbours, ranks = _seen_in(space, own, near[rows])
-        trusted[rows] = _share(ranks, n, k)
-        continuous[rows] = _share(_seen_in(picture, own, neighbours)[1], n, k)
+        distances = space.distances(own)
+        neighbours = _nearest(distances, own, k)
+        trusted[rows] = _share(_ranks(space.rounded(distances), own, near[rows]), n, k)
+        # Not both at once: they are the largest things here.
+        del distances
+        distances = picture.distances(own)
+        continuous[rows] = _share(_ranks(picture.rounded(distances), own, neighbours), n, k)
         kept[rows] = (near[rows][:, :, None] == neighbours[:, None, :]).sum(axis=(1, 2)) / k
         done += len(own)
         if told is not None:
@@ -202,14 +206,6 @@ class _Space:
         """As scikit-learn has the distances of float32 points: what it takes for equal is equal here."""
         values = distances.astype(np.float32)
         return np.sqrt(values, out=values) if self.metric == "euclidean" else values
-
-
-def _seen_in(
-    space: _Space, own: NDArray[np.int64], others: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The nearest points of some, as many as there are ``others`` of each, and the ranks of those."""
-    distances = space.distances(own)
-    return _nearest(distances, own, others.shape[1]), _ranks(space.rounded(distances), own, others)
 
 
 def _nearest(distances: NDArray[np.float64], own: NDArray[np.int64], k: int) -> NDArray[np.int64]:

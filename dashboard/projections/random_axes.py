@@ -26,7 +26,5 @@ def random_projection(points: Points, components: int = 3, *, seed: int = 0) -> 
     """
     if components < 1:
         raise ValueError(f"components is {components}; expected at least 1")
-    n, d = points.shape
-    axes = np.random.default_rng(seed).normal(0, components**-0.5, (components, d))
-    mean = mean_of(points)
-    return projected(points, mean, axes)
+    axes = np.random.default_rng(seed).normal(0, components**-0.5, (components, points.shape[1]))
+    return projected(points, mean_of(points), axes)

@@ -102,8 +102,8 @@ def _random(state: NDArray[np.int64]) -> np.int32:
 
 
 @numba.njit(nogil=True, cache=True)
-def _clipped(value: float) -> float:
-    return min(max(value, -4.0), 4.0)
+def _clipped(value: np.float32) -> np.float32:
+    return min(max(value, np.float32(-4)), np.float32(4))
 
 
 @numba.njit(nogil=True, cache=True)
@@ -131,17 +131,20 @@ def _epoch(
     epoch: int,
 ) -> None:
     points, dimensions = places.shape
+    # Single precision throughout: a power takes half the time.
+    a32, b32, step32 = np.float32(a), np.float32(b), np.float32(step)
+    one, small = np.float32(1), np.float32(0.001)
     for edge in range(len(heads)):
         if due[edge] > epoch:
             continue
         j, k = heads[edge], tails[edge]
-        square = float(_square(places, j, k))
+        square = _square(places, j, k)
         if square > 0:
             # One power is enough: d^(2 (b - 1)) = d^(2 b) / d^2.
-            raised = a * square**b
-            pull = -2.0 * b * raised / (square * (raised + 1.0))
+            raised = a32 * square**b32
+            pull = np.float32(-2) * b32 * raised / (square * (raised + one))
             for d in range(dimensions):
-                move = _clipped(pull * (places[j, d] - places[k, d])) * step
+                move = _clipped(pull * (places[j, d] - places[k, d])) * step32
                 places[j, d] += move
                 places[k, d] -= move
         due[edge] += every[edge]
@@ -149,9 +152,9 @@ def _epoch(
         times = int((epoch - due_away[edge]) / every_away)
         for _ in range(times):
             k = _random(random[j]) % points
-            square = float(_square(places, j, k))
+            square = _square(places, j, k)
             if square > 0:
-                push = 2.0 * b / ((0.001 + square) * (a * square**b + 1.0))
+                push = np.float32(2) * b32 / ((small + square) * (a32 * square**b32 + one))
                 for d in range(dimensions):
-                    places[j, d] += _clipped(push * (places[j, d] - places[k, d])) * step
+                    places[j, d] += _clipped(push * (places[j, d] - places[k, d])) * step32
         due_away[edge] += times * every_away

@@ -13,10 +13,11 @@ from rich.markup import escape
 
 from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.file_source import FILES, FileAbout
+from dashboard.embeddings.results import result_folder
 from dashboard.embeddings.source import Learned, ProjectFile
 from dashboard.live import Live
 from dashboard.numbers import counted
-from dashboard.verbs.serve import DEFAULT_PORT, listen, make_server, serve
+from dashboard.verbs.serve import DEFAULT_PORT, keep_results, listen, make_server, serve
 from summary.errors import UserError
 from summary.snapshot import Snapshot
 
@@ -66,6 +67,7 @@ class ProjectVerb:
         console.print(f"{escape(file.path)} has {counted(len(sources), 'embedding')}.")
         listener = listen(HOST, arguments.port, console)
         live = Live(file.path, lambda publish: FileFollower(find, publish))
+        keep_results(live, result_folder())
         serve(live, make_server(live, HOST), listener, HOST, console, open_browser=arguments.open_browser)
         return 0
 

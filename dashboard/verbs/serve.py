@@ -9,6 +9,7 @@ import threading
 import webbrowser
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
@@ -17,6 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dashboard.app import build_app
+from dashboard.embeddings.results import ResultFiles, result_folder
 from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
@@ -90,9 +92,15 @@ class ServeVerb:
         listener = listen(arguments.host, arguments.port, console)
         cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
         live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
+        keep_results(live, None if arguments.no_cache else result_folder())
         server = make_server(live, arguments.host, arguments.allow_frame, arguments.capture)
         serve(live, server, listener, arguments.host, console, open_browser=arguments.open_browser)
         return 0
+
+
+def keep_results(live: Live, folder: Path | None) -> None:
+    """Says where results of projections are kept for the next start; in memory alone where that is None."""
+    live.shared(ResultFiles, lambda: ResultFiles(folder))
 
 
 def make_live(source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None) -> Live:

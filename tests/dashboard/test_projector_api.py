@@ -121,6 +121,7 @@ def test_a_dataset(client: TestClient) -> None:
         "steps": [0],
         "count": 6,
         "dimensions": 3,
+        "left_out": [],
         "problems": [],
         "columns": [
             {

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import fsspec
-import h5py  # type: ignore[import-untyped]
+import h5py
 import numpy as np
 import pytest
 from fastapi.testclient import TestClient

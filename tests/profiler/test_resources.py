@@ -61,8 +61,8 @@ def test_the_counters_follow_what_the_process_takes(tmp_path: Path) -> None:
         thread.join()
     memory = found[RSS.name, RSS.series].values
     assert len(held) // 2 <= memory[1] - memory[0]
-    # Threads of earlier tests may end meanwhile.
-    assert 15 <= found[THREADS.name, THREADS.series].values[1] - found[THREADS.name, THREADS.series].values[0] <= 20
+    # Threads of earlier tests and of the test runner may begin or end meanwhile.
+    assert 15 <= found[THREADS.name, THREADS.series].values[1] - found[THREADS.name, THREADS.series].values[0] <= 25
     assert (
         found[OPEN_FILES.name, OPEN_FILES.series].values[1] - found[OPEN_FILES.name, OPEN_FILES.series].values[0] == 5
     )

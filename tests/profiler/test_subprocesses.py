@@ -1,9 +1,11 @@
 import multiprocessing
 import multiprocessing.popen_fork
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -68,8 +70,8 @@ def recorded(tmp_path: Path) -> Recorded:
 
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
+    # Not in ``tmp_path``: sockets are made there, whose paths may have little more than a hundred characters; those of tests have more.
+    folder = Path(tempfile.mkdtemp(prefix="stays-"))
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     # What earlier tests have left, so that the children here are those of the test.
     for child in psutil.Process().children():
@@ -78,7 +80,9 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     before = [dict(vars(each)) for each in classes]
     threads = threading.enumerate()
     yield
-    assert list(folder.iterdir()) == []
+    left = list(folder.iterdir())
+    shutil.rmtree(folder)
+    assert left == []
     assert [dict(vars(each)) for each in classes] == before
     assert threading.enumerate() == threads
 

@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import numpy as np
 import orjson
 import pytest

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import Any, BinaryIO
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import numpy as np
 import orjson
 import pytest

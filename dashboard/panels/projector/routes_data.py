@@ -117,6 +117,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
                 "count": len(found.points),
                 "dimensions": found.points.shape[1],
                 "digest": found.digest,
+                "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows) if len(found.rows) else (),
                 "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
                 "columns": [_described(column, found, asked) for column in asked.derived.all_of(found)],
                 "sprite": None

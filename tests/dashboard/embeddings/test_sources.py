@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-import h5py  # type: ignore[import-untyped]
+import h5py
 import numpy as np
 import pytest
 

@@ -26,7 +26,8 @@ def test_moves_points_as_umap_learn_does(dimensions: int) -> None:
     heads, tails, every = graph(80, 6)
     begin = np.random.default_rng(1).uniform(0, 10, (80, dimensions)).astype(np.float32)
     state = np.array([123456789, 987654321, 555555555], np.int64)
-    epochs, repulsions = 6, 5
+    # Small steps: large ones make of a difference in rounding another picture.
+    epochs, repulsions, rate = 8, 5, 0.1
     theirs = begin.copy()
     layouts.optimize_layout_euclidean(
         theirs,
@@ -39,6 +40,7 @@ def test_moves_points_as_umap_learn_does(dimensions: int) -> None:
         CURVE.a,
         CURVE.b,
         state,
+        initial_alpha=rate,
         negative_sample_rate=float(repulsions),
         move_other=True,
     )
@@ -48,7 +50,8 @@ def test_moves_points_as_umap_learn_does(dimensions: int) -> None:
     edges = Edges(heads, tails, every, every.copy(), every / repulsions, random)
     for epoch in range(epochs):
         # There the learning rate of an epoch is that of the epoch before.
-        run_epoch(ours, edges, CURVE, epoch=epoch, step=1 - max(epoch - 1, 0) / epochs, repulsions=repulsions)
+        step = rate * (1 - max(epoch - 1, 0) / epochs)
+        run_epoch(ours, edges, CURVE, epoch=epoch, step=step, repulsions=repulsions)
     np.testing.assert_allclose(ours, theirs, atol=1e-3)
 
 
