@@ -35,7 +35,7 @@ from dashboard.live import Live
 from dashboard.numbers import count
 from dashboard.page_assets import PageAssets
 from dashboard.panels.base import Panel
-from dashboard.panels.registry import PANELS
+from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
 from dashboard.runs import routes as run_routes
 from dashboard.runs.listing import Listings
 from dashboard.runs.settings import RUN_SETTINGS
@@ -259,6 +259,8 @@ def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> t
     """What the frame shows besides the rows of runs, by part, and the name of the open panel."""
     snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
+    if view.tab in OPENED_WITHOUT_DATA and view.tab not in with_data and not reading:
+        with_data.append(view.tab)
     if view.tab in with_data:
         name = view.tab
     elif with_data:

@@ -86,7 +86,7 @@
       if (problems.length) {
         const total = problems.length;
         const list = make("ul", { className: "pj-problems" }, ...problems.map((/** @type {any} */ problem) => make("li", {}, problem.message, problem.count > 1 ? make("span", { className: "pj-count" }, ` ×${integer(problem.count)}`) : "")));
-        parts.push(make("details", { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false }, make("summary", {}, root.elements.icon("alert", 13), ` ${total} ${total === 1 ? "thing was" : "things were"} worked around`), list));
+        parts.push(make("details", { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false }, make("summary", {}, root.elements.icon("alert", 13), ` ${total} ${total === 1 ? "note" : "notes"} about the data`), list));
       }
       this.data.replaceChildren(...parts);
     }

@@ -210,7 +210,8 @@
       if (chosen === "-") return "";
       if (chosen && (chosen.startsWith("@") || this.dataset?.infoOf(chosen))) return chosen;
       const usable = columns.filter((/** @type {any} */ column) => !NEXT_COLUMNS.includes(column.name));
-      if (purpose === "label") return (usable.find((/** @type {any} */ column) => column.kind === "text") ?? usable[0])?.name ?? "";
+      // Of a name that many points share, the one they are coloured by tells most.
+      if (purpose === "label") return usable.find((/** @type {any} */ column) => column.kind === "text" && (column.categories === null || column.categories > MOST_DEFAULT_COLOURS))?.name ?? (this.columnFor("", "color") || (usable[0]?.name ?? ""));
       const grouped = usable.filter((/** @type {any} */ column) => column.categories !== null && column.categories > 1 && (column.kind === "text" || column.categories <= MOST_DEFAULT_COLOURS));
       const few = grouped.filter((/** @type {any} */ column) => column.categories <= MOST_DEFAULT_COLOURS);
       const named = few.find((/** @type {any} */ column) => /label|class|categor|type|cluster|target/i.test(column.name));

@@ -8,7 +8,7 @@
   /** @param {string} text @param {string} title @param {(event: MouseEvent) => void} action @param {string} [className] @returns {HTMLButtonElement} */
   function button(text, title, action, className = "") {
     const made = make("button", { type: "button", className: `pj-button ${className}`, title }, text);
-    if (text.length <= 1) made.setAttribute("aria-label", title);
+    if (!/\w\w/.test(text)) made.setAttribute("aria-label", title);
     made.addEventListener("click", action);
     return made;
   }

@@ -115,7 +115,8 @@
       const axes = projection === "custom" ? [[state.axes.left, state.axes.right], [state.axes.down, state.axes.up]].map(([left, right]) => ({ left: spec(left), right: spec(right) })).filter(({ left, right }) => left && right) : [];
       const rows = state.only && this.isolated ? await dataset.keyOf(this.isolated) : null;
       const steps = state.aligned && (dataset.info.steps ?? []).length > 1 && projection !== "custom" ? someOf(dataset.info.steps, dataset.step) : null;
-      return { ...dataset.at, steps, projection, settings: chosen, sphere: state.sphere, supervise: chosen.supervision ? state.supervise || this.colouredColumn() || null : null, rows, axes };
+      // Steps that are projected together are one order, whichever of them is shown.
+      return { ...dataset.at, step: steps ? null : dataset.step, steps, projection, settings: chosen, sphere: state.sphere, supervise: chosen.supervision ? state.supervise || this.colouredColumn() || null : null, rows, axes };
     },
 
     /** The column that the points are coloured by, where it is one. @this {any} */
@@ -195,6 +196,8 @@
         this.shownIndex = job.index;
         this.showFrame(frame, { glide: other || job.updates === 1, keepCamera: keepCamera || job.updates > 1 });
         if (other && job.ended) this.setQuality(null);
+        // Neighbours in the picture are those of another one now; while it moves they are left alone.
+        if (this.state.space === "picture" && this.focus >= 0 && (job.ended || this.nearest?.space !== "picture")) void this.findNearest();
       }
       if (frame.state === "failed" && !this.picture) this.say(frame.message || "The projection failed.", "bad");
       if (frame.state === "done" && !this.quality) void this.measure(false);

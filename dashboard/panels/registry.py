@@ -36,6 +36,9 @@ PANELS: tuple[Panel, ...] = (
 )
 """Adding a panel is adding its folder and a line here."""
 
+OPENED_WITHOUT_DATA: frozenset[str] = frozenset({ProjectorPanel.name})
+"""Panels that a link opens although the log directory has nothing for them: they take files from the page."""
+
 COMPANION_PATTERNS: tuple[str, ...] = (
     "*.trace.json",
     "*.trace.json.gz",

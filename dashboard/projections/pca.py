@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits
 
 from dashboard.projections.base import Points
 from dashboard.projections.blocks import as_float32, largest_of, row_blocks

@@ -37,10 +37,12 @@ READY: Final[Mapping[str, str]] = {
     "text": ".entry",
     "graph": ".graph-canvas",
     "timeline": "canvas",
+    "projector": ".pj-cloud canvas",
     "profile": ".profile-overview .barlayer path, .profile-grid .ag-row",
     "health": "#health-details tbody tr",
 }
 """A selector that matches once a panel has drawn."""
+DIGITS: Final = {"projector.id": "digits/lr_0.1/seed_0|config|digits/images", "projector.label": "digit"}
 SEEDS: Final = {"runs.group": "seeds", "run_filter": "seed_"}
 VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "scalars_groups": {**SEEDS, "scalars.smoothing": "0"},
@@ -51,6 +53,8 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "pr_curves": {"tag_filter": "8|all"},
     "graph": {"graph.expanded": "Sequential"},
     "timeline_search": {"timeline.search": "aten::", "timeline.colour": "category", "run_filter": "torch"},
+    "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbours": "20"},
+    "projector_pictures": {**DIGITS, "projector.dims": "3", "projector.sprites": "on", "projector.labels": "none"},
     "profile_slices": {"profile.view": "slices"},
     "text": {"run_filter": "seed_0", "tag_filter": "hardest|mistakes"},
     "text_diff": {"text.diff": ("mistakes/text_summary", RUN, "88", RUN, "660"), "run_filter": "seed_0"},
@@ -73,7 +77,11 @@ def serving(folder: Path) -> Iterator[str]:
 def settle(page: Page, panel: str) -> None:
     """Waits until the panel has drawn and nothing has been fetched for a while."""
     page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
-    drawn = {"timeline": "timeline.debug().slices > 0", "graph": "graph.debug().visible > 0"}
+    drawn = {
+        "timeline": "timeline.debug().slices > 0",
+        "graph": "graph.debug().visible > 0",
+        "projector": "projector.debug()?.quality?.state === 'done'",
+    }
     if panel in drawn:
         page.wait_for_function(f"() => window.stepscope.{drawn[panel]}", timeout=60_000)
     page.wait_for_timeout(1_000)

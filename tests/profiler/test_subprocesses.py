@@ -70,7 +70,7 @@ def recorded(tmp_path: Path) -> Recorded:
 
 @pytest.fixture(autouse=True)
 def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    # Not in ``tmp_path``: sockets are made there, whose paths may have little more than a hundred characters; those of tests have more.
+    # Not in ``tmp_path``, which is long: sockets are made there, of paths of little more than a hundred characters.
     folder = Path(tempfile.mkdtemp(prefix="stays-"))
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     # What earlier tests have left, so that the children here are those of the test.

@@ -1,0 +1,702 @@
+"""The Projector panel in a real browser, by the numbers that ``stepscope.projector.debug()`` gives."""
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from playwright.sync_api import Browser, Page, expect
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.manifold import trustworthiness
+from sklearn.neighbors import NearestNeighbors
+
+from dashboard.panels.registry import PANELS
+from dashboard.verbs.serve import make_live, make_server
+from summary import SummaryWriter
+from summary.sources import source_of
+from tests.browser.conftest import Dashboard
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(all(panel.name != "projector" for panel in PANELS), reason="the panel is not registered"),
+]
+
+Open = Callable[..., Page]
+
+CLOUD = "run|config|cloud"
+HEADER = ["name", "kind"]
+KINDS = {"ant": 150, "bee": 100, "cat": 50}
+COUNT = sum(KINDS.values())
+NEIGHBOURS_OF_TRUST = 12
+ENDLESS = 100_000
+
+
+def cloud() -> NDArray[np.float32]:
+    """Three round heaps of 16 numbers each, far apart."""
+    random = np.random.default_rng(3)
+    middles = random.normal(size=(3, 16)) * 4
+    return np.repeat(middles, list(KINDS.values()), axis=0).astype(np.float32) + random.normal(size=(COUNT, 16)).astype(
+        np.float32
+    )
+
+
+def later(points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The same points a training later: the first heap has moved, and with it the directions that vary most."""
+    moved = points.copy()
+    moved[: KINDS["ant"]] += 20 * np.eye(16, dtype=np.float32)[2]
+    return moved
+
+
+def metadata() -> list[list[str]]:
+    kinds = [kind for kind, count in KINDS.items() for _ in range(count)]
+    return [[f"{kind} {row:03}", kind] for row, kind in enumerate(kinds)]
+
+
+def pictures() -> NDArray[np.float32]:
+    """A grey picture of 4 x 4 pixels for each point."""
+    shades = np.linspace(0, 1, COUNT, dtype=np.float32)
+    return np.broadcast_to(shades[:, None, None, None], (COUNT, 3, 4, 4)).copy()
+
+
+def log_cloud(folder: Path, *steps: int) -> None:
+    with SummaryWriter(str(folder)) as writer:
+        for step in steps:
+            points = cloud() if step == 0 else later(cloud())
+            images = pictures() if step == 0 else None
+            writer.add_embedding(points, metadata(), images, step, "cloud", HEADER)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """One server over two steps of the cloud, a point alone, and rows with holes, for tests that only look."""
+    logdir = tmp_path_factory.mktemp("projector")
+    log_cloud(logdir / "run", 0, 10)
+    holes = cloud()[:20]
+    holes[3, 5] = np.nan
+    holes[7, 0] = np.inf
+    with SummaryWriter(str(logdir / "odd")) as writer:
+        writer.add_embedding(np.ones((1, 4), np.float32), ["only"], tag="alone")
+        writer.add_embedding(holes, [f"row {row}" for row in range(20)], tag="holes")
+    with pytest.MonkeyPatch.context() as patch:
+        # Results of earlier runs must not be found.
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        listener = socket.create_server(("127.0.0.1", 0))
+        live = make_live(source_of(logdir), False, 0.2)
+        server = make_server(live, "localhost")
+        live.start()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield Dashboard(f"http://localhost:{listener.getsockname()[1]}", logdir, live)
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+@pytest.fixture
+def open_page(shared: Dashboard, page: Page) -> Open:
+    """A function that opens an embedding of the shared log, with motion reduced so that everything acts at once."""
+
+    def opened(query: str = "", of: str = CLOUD, step: int | None = 0) -> Page:
+        page.emulate_media(reduced_motion="reduce")
+        at = f"&projector.step={step}" if step is not None else ""
+        page.goto(f"{shared.url}?tab=projector&projector.id={of}{at}{query}")
+        return page
+
+    return opened
+
+
+# ---- what the page says
+
+
+def debug(page: Page) -> dict[str, Any]:
+    # Two frames, so that what was asked for has been drawn.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    found: dict[str, Any] = page.evaluate("window.stepscope.projector.debug()")
+    return found
+
+
+def wait_for(page: Page, condition: str, *, ready: bool = True) -> dict[str, Any]:
+    """The state once a condition on it, ``d``, is met; by default when nothing is on its way any more."""
+    still = "!d.loading" if ready else "true"
+    page.wait_for_function(
+        f"(() => {{ const d = window.stepscope?.projector?.debug?.(); return d && {still} && ({condition}); }})()"
+    )
+    return debug(page)
+
+
+def settled(page: Page) -> dict[str, Any]:
+    return wait_for(page, "d.shown && d.job?.state === 'done' && d.quality?.state === 'done'")
+
+
+def places(page: Page) -> NDArray[np.float32]:
+    """The coordinates that the picture is drawn from."""
+    values, dimensions = page.evaluate("""(() => {
+      const { values, dimensions } = window.stepscope.projector.panel().picture;
+      return [Array.from(values), dimensions];
+    })()""")
+    return np.asarray(values, np.float32).reshape(-1, dimensions)
+
+
+def on_screen(page: Page) -> NDArray[np.float64]:
+    """Where all points are on the page, in pixels."""
+    found = page.evaluate("""(() => {
+      const { view } = window.stepscope.projector.panel();
+      const box = view.host.getBoundingClientRect();
+      return Array.from({ length: view.cloud.count }, (_, row) => {
+        const { x, y } = view.screenOf(row);
+        return [x + box.left, y + box.top];
+      });
+    })()""")
+    return np.asarray(found, np.float64)
+
+
+def lonely(screen: NDArray[np.float64], page: Page) -> int:
+    """The row that lies furthest from every other, and under nothing but the canvas."""
+    apart = np.hypot(*(screen[:, None] - screen[None]).transpose(2, 0, 1))
+    np.fill_diagonal(apart, np.inf)
+    for row in np.argsort(-apart.min(axis=1)):
+        x, y = screen[row]
+        if page.evaluate("([x, y]) => document.elementFromPoint(x, y)?.className", [x, y]) == "pj-overlay":
+            return int(row)
+    raise AssertionError("every point is under something")
+
+
+def click_point(page: Page, row: int) -> None:
+    page.mouse.click(*on_screen(page)[row])
+
+
+def true_neighbours(row: int, count: int, metric: str) -> tuple[list[int], list[float]]:
+    found = NearestNeighbors(n_neighbors=count + 1, metric=metric).fit(cloud().astype(np.float64))
+    distances, rows = found.kneighbors(cloud()[row : row + 1].astype(np.float64))
+    kept = [(int(one), float(distance)) for one, distance in zip(rows[0], distances[0], strict=True) if one != row]
+    return [one for one, _ in kept], [distance for _, distance in kept]
+
+
+def rows_of(kind: str) -> list[int]:
+    return [row for row, (_, one) in enumerate(metadata()) if one == kind]
+
+
+# ---- opening
+
+
+def test_an_embedding_opens_as_its_principal_components(open_page: Open) -> None:
+    page = open_page("&projector.dims=3")
+    state = settled(page)
+    expected = PCA(10).fit(cloud())
+    assert (state["count"], state["dimensions"], state["columns"]) == (COUNT, 16, HEADER)
+    assert (state["projection"], state["steps"], state["problems"]) == ("pca", [0, 10], [])
+    ratios = page.evaluate("window.stepscope.projector.panel().frame10.components.ratios")
+    np.testing.assert_allclose(ratios, expected.explained_variance_ratio_, rtol=1e-4)
+    drawn, true = places(page), expected.transform(cloud())[:, :3]
+    assert drawn.shape == (COUNT, 3)
+    # A component may point either way.
+    np.testing.assert_allclose(np.abs(drawn), np.abs(true), atol=2e-3)
+    expect(page.locator(".pj-shape")).to_have_text("300 points of 16 dimensions")
+    share = expected.explained_variance_ratio_[:3].sum() * 100
+    expect(page.locator(".pj-method b").first).to_have_text(re.compile(rf"^{share:.1f}\s%$"))
+    expect(page.get_by_role("button", name=re.compile("^Component 1, "))).to_have_count(1)
+    quality, near = state["quality"], cloud()
+    there, back = ((near, drawn), (drawn, near))
+    assert quality["trustworthiness"] == pytest.approx(
+        trustworthiness(*there, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-4
+    )
+    assert quality["continuity"] == pytest.approx(trustworthiness(*back, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-4)
+    # The heaps are far apart, so every neighbour in the picture is of the same kind.
+    assert quality["hit"] == pytest.approx(1)
+    expect(page.locator(".pj-measure").first).to_contain_text(f"{quality['trustworthiness']:.3f}")
+
+
+# ---- selection and neighbours
+
+
+def test_a_click_shows_a_point_and_its_neighbours(open_page: Open) -> None:
+    page = open_page("&projector.neighbours=20")
+    settled(page)
+    row = lonely(on_screen(page), page)
+    click_point(page, row)
+    for metric in ("cosine", "euclidean"):
+        page.get_by_label("Distance", exact=True).first.select_option(metric)
+        state = wait_for(page, f"d.neighbours?.metric === '{metric}' && d.neighbours.rows.length === 20")
+        rows, distances = true_neighbours(row, 20, metric)
+        assert (state["selection"], state["focus"]) == ([row], row)
+        assert state["neighbours"]["rows"] == rows
+        np.testing.assert_allclose(state["neighbours"]["distances"], distances, rtol=1e-3, atol=1e-6)
+    body = page.locator(".pj-inspector-body")
+    expect(body).to_contain_text(metadata()[row][0])
+    expect(body.get_by_role("img", name=f"Picture of point {row}")).to_be_visible()
+    nearest = page.locator(".pj-neighbours .pj-result").first
+    expect(nearest).to_contain_text(metadata()[rows[0]][0])
+    nearest.click()
+    state = wait_for(page, f"d.focus === {rows[0]} && d.neighbours")
+    assert state["selection"] == [rows[0]]
+    assert state["neighbours"]["rows"] == true_neighbours(rows[0], 20, "euclidean")[0]
+
+
+def test_neighbours_may_be_those_of_the_picture(open_page: Open) -> None:
+    page = open_page("&projector.neighbours=10&projector.rows=4&projector.space=picture")
+    settled(page)
+    state = wait_for(page, "d.neighbours?.space === 'picture'")
+    drawn = places(page)
+    expected = np.argsort(np.hypot(*(drawn - drawn[4]).T), kind="stable")[1:11]
+    assert set(state["neighbours"]["rows"]) == set(expected.tolist())
+
+
+def test_a_box_and_a_lasso_select_what_lies_in_them(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    screen = on_screen(page)
+    heap = screen[rows_of("cat")]
+    (left, top), (right, bottom) = heap.min(axis=0) - 4, heap.max(axis=0) + 4
+    page.keyboard.press("b")
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.mouse.move(right, bottom, steps=4)
+    page.mouse.up()
+    inside = (screen >= (left, top)).all(axis=1) & (screen <= (right, bottom)).all(axis=1)
+    state = wait_for(page, "d.selection.length > 0")
+    assert state["selection"] == np.flatnonzero(inside).tolist()
+    assert set(rows_of("cat")) <= set(state["selection"])
+
+    page.keyboard.press("Escape")
+    wait_for(page, "!d.selection.length")
+    (left, top), (right, bottom) = screen.min(axis=0) - 6, screen.max(axis=0) + 6
+    # A triangle: above the falling diagonal of all points.
+    corners = [(left, top), (right, top), (right, bottom)]
+    page.keyboard.press("l")
+    page.mouse.move(*corners[0])
+    page.mouse.down()
+    for corner in (*corners[1:], corners[0]):
+        page.mouse.move(*corner, steps=12)
+    page.mouse.up()
+    state = wait_for(page, "d.selection.length > 0")
+    # How far above the diagonal; points nearer than two pixels may fall either way.
+    slope = (bottom - top) / (right - left)
+    above = (screen[:, 0] - left) * slope - (screen[:, 1] - top)
+    selected = set(state["selection"])
+    assert set(np.flatnonzero(above > 2).tolist()) <= selected <= set(np.flatnonzero(above > -2).tolist())
+    assert 0 < len(selected) < COUNT
+
+
+def test_points_are_isolated_hidden_and_shown_again(open_page: Open) -> None:
+    page = open_page("&projector.rows=10-29")
+    settled(page)
+    page.keyboard.press("i")
+    state = wait_for(page, "d.isolated")
+    assert (state["isolated"], state["visible"]) == (list(range(10, 30)), 20)
+    page.keyboard.press("Escape")
+    wait_for(page, "!d.selection.length")
+    row = lonely(on_screen(page)[10:30], page) + 10
+    click_point(page, row)
+    wait_for(page, f"d.focus === {row}")
+    page.keyboard.press("h")
+    state = wait_for(page, "d.hidden.length")
+    assert (state["hidden"], state["visible"], state["selection"]) == ([row], 19, [])
+    page.keyboard.press("a")
+    state = wait_for(page, "!d.isolated && !d.hidden.length")
+    assert state["visible"] == COUNT
+
+
+def test_isolated_points_may_be_projected_alone(open_page: Open) -> None:
+    page = open_page("&projector.isolate=150-249")
+    settled(page)
+    page.get_by_label("Only isolated points").check()
+    state = wait_for(page, "d.job?.state === 'done' && d.quality?.state === 'done' && d.shown.points === 300")
+    expected = PCA(2, svd_solver="full").fit_transform(cloud()[150:250].astype(np.float64))
+    np.testing.assert_allclose(np.abs(places(page)[150:250]), np.abs(expected), atol=2e-3)
+    assert state["visible"] == 100
+    assert state["quality"]["trustworthiness"] == pytest.approx(
+        trustworthiness(cloud()[150:250], expected, n_neighbors=NEIGHBOURS_OF_TRUST), abs=1e-3
+    )
+
+
+# ---- search, colours, table
+
+
+def test_a_search_finds_texts_and_patterns(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.keyboard.press("/")
+    page.keyboard.type("ANT 00")
+    state = wait_for(page, "d.found === 10")
+    count = page.locator(".pj-search-bar .pj-count")
+    expect(count).to_have_text("10 found")
+    page.get_by_title("Regular expression").first.click()
+    page.get_by_label("Search points").fill("^(bee|cat) ..[05]$")
+    expected = [row for row, (name, _) in enumerate(metadata()) if re.search(r"^(bee|cat) ..[05]$", name)]
+    wait_for(page, f"d.found === {len(expected)}")
+    page.get_by_role("button", name="Select all").click()
+    state = wait_for(page, "d.selection.length > 0")
+    assert state["selection"] == expected
+    page.get_by_label("Search points").press("Enter")
+    wait_for(page, f"d.focus === {expected[0]}")
+    expect(count).to_have_text(f"1 of {len(expected)}")
+    page.get_by_label("Search points").fill("(")
+    expect(page.get_by_label("Search points")).to_have_class(re.compile("wrong"))
+    assert page.locator(".pj-search-bar .pj-count.bad").text_content()
+
+
+def test_the_legend_counts_and_switches_categories_off(open_page: Open) -> None:
+    page = open_page("&projector.color=kind")
+    state = settled(page)
+    assert (state["colour"]["by"], state["colour"]["categories"]) == ("kind", 3)
+    entries = page.locator(".pj-legend-entry")
+    assert entries.all_inner_texts() == [f"{kind}\n{count}" for kind, count in KINDS.items()]
+    entries.nth(1).click()
+    state = wait_for(page, "d.colour.off.length")
+    assert (state["colour"]["off"], state["visible"]) == (["bee"], COUNT - KINDS["bee"])
+    expect(entries.nth(1)).to_have_attribute("aria-pressed", "false")
+    mask = page.evaluate("Array.from(window.stepscope.projector.panel().view.cloud.visible)")
+    assert [row for row, shown in enumerate(mask) if not shown] == rows_of("bee")
+    entries.nth(1).click()
+    assert wait_for(page, "!d.colour.off.length")["visible"] == COUNT
+
+
+def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.keyboard.press("m")
+    state = wait_for(page, "d.table.rows === 300")
+    lines = page.locator(".pj-tr")
+    expect(lines.first).to_contain_text("ant 000")
+    page.locator('.pj-tr[data-row="2"]').click()
+    state = wait_for(page, "d.focus === 2")
+    assert state["selection"] == [2]
+    row = lonely(on_screen(page), page)
+    click_point(page, row)
+    wait_for(page, f"d.focus === {row}")
+    expect(page.locator(".pj-tr.focus")).to_have_attribute("data-row", str(row))
+    page.get_by_role("columnheader", name="name").click()
+    page.get_by_role("columnheader", name="name").click()
+    expect(lines.first).to_contain_text("cat 299")
+    assert debug(page)["table"]["sort"] == "-name"
+
+
+def test_k_means_makes_a_column(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.locator(".pj-right summary", has_text="Clusters").click()
+    page.get_by_label("How many clusters").fill("3")
+    page.get_by_role("button", name="Find clusters").click()
+    state = wait_for(page, "d.columns.length === 3 && d.colour.categories === 3")
+    assert state["columns"] == [*HEADER, "k-means (3)"]
+    assert state["colour"]["by"] == "k-means (3)"
+    expected = np.bincount(KMeans(3, n_init=5, random_state=0).fit_predict(cloud()))
+    counts = page.locator(".pj-legend-entry .pj-count").all_inner_texts()
+    assert sorted(map(int, counts)) == sorted(expected.tolist()) == sorted(KINDS.values())
+
+
+# ---- projections that take a while
+
+
+def test_a_t_sne_streams_pauses_and_goes_on(open_page: Open) -> None:
+    page = open_page(f"&projector.projection=tsne&projector.tsne=iterations:{ENDLESS}")
+    seen = [wait_for(page, "d.job?.iteration > 0 && d.shown.projection === 'tsne'", ready=False)]
+    for _ in range(3):
+        last = seen[-1]["job"]
+        seen.append(wait_for(page, f"d.job.iteration > {last['iteration']}", ready=False))
+        assert seen[-1]["shown"]["first"] != seen[-2]["shown"]["first"]
+    assert all(one["job"]["state"] == "running" for one in seen)
+    page.get_by_role("button", name="Pause", exact=True).click()
+    paused = wait_for(page, "d.job.state === 'paused'", ready=False)
+    # The server waits a second for something newer: after what was under way there is nothing.
+    rested = page.evaluate("""(async () => {
+      const { api, job } = window.stepscope.projector.panel();
+      let version = job.frame.version;
+      for (let turn = 0; turn < 5; turn += 1) {
+        const pack = await api.ask("frame", { job: job.key, after: version, wait: 1 });
+        if (pack.version === version) return [pack.state, pack.iteration];
+        version = pack.version;
+      }
+      return ["running", -1];
+    })()""")
+    assert rested[0] == "paused"
+    paused = wait_for(page, f"d.job.state === 'paused' && d.job.iteration === {rested[1]}", ready=False)
+    page.get_by_role("button", name="Resume", exact=True).click()
+    on = wait_for(page, f"d.job.state === 'running' && d.job.iteration > {paused['job']['iteration']}", ready=False)
+    assert on["job"]["key"] == paused["job"]["key"]
+    page.get_by_role("button", name="Stop", exact=True).click()
+    stopped = wait_for(page, "d.job.state === 'cancelled'", ready=False)
+    assert stopped["shown"]["points"] == COUNT
+
+
+def test_a_finished_t_sne_says_how_far_it_can_be_trusted(open_page: Open) -> None:
+    page = open_page("&projector.tsne=iterations:300,perplexity:20")
+    settled(page)
+    page.keyboard.press("2")
+    state = wait_for(page, "d.shown.projection === 'tsne' && d.job?.state === 'done' && d.quality?.state === 'done'")
+    assert (state["job"]["iteration"], state["job"]["total"]) == (300, 300)
+    assert state["job"]["settings"]["perplexity"] == 20
+    facts = page.locator(".pj-run .pj-facts")
+    expect(facts).to_contain_text("300 of 300")
+    expect(facts).to_contain_text(f"KL divergence{state['job']['loss']:.4g}")
+    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBOURS_OF_TRUST)
+    assert state["quality"]["trustworthiness"] == pytest.approx(expected, abs=1e-4)
+    assert expected > 0.9
+
+
+def test_umap_runs(open_page: Open) -> None:
+    pytest.importorskip("umap")
+    page = open_page("&projector.projection=umap&projector.umap=epochs:60")
+    state = wait_for(page, "d.shown?.projection === 'umap' && d.job?.state === 'done' && d.quality?.state === 'done'")
+    assert (state["shown"]["points"], state["job"]["iteration"]) == (COUNT, 60)
+    expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBOURS_OF_TRUST)
+    assert state["quality"]["trustworthiness"] == pytest.approx(expected, abs=1e-4)
+    assert state["quality"]["hit"] == pytest.approx(1)
+
+
+def test_own_axes_lead_from_one_search_to_another(open_page: Open) -> None:
+    page = open_page("&projector.projection=custom&projector.left=text:ant&projector.right=text:bee")
+    settled(page)
+    points = cloud().astype(np.float64)
+    way = points[rows_of("bee")].mean(axis=0) - points[rows_of("ant")].mean(axis=0)
+    along = points @ (way / np.linalg.norm(way))
+    drawn = places(page)[:, 0]
+    np.testing.assert_allclose(drawn - drawn.mean(), along - along.mean(), atol=2e-3)
+
+
+# ---- steps
+
+
+def to_last_step(page: Page) -> dict[str, Any]:
+    page.get_by_label("Step", exact=True).press("End")
+    return wait_for(page, "d.step === 10 && d.quality?.state === 'done' && d.job?.state === 'done'")
+
+
+def test_steps_play_with_points_in_their_places(open_page: Open) -> None:
+    page = open_page("&projector.aligned=on")
+    settled(page)
+    before = places(page)
+    page.get_by_role("button", name="Play the steps (Space)").click()
+    state = wait_for(page, "d.step === 10 && d.job?.state === 'done' && d.quality?.state === 'done'")
+    after = places(page)
+    assert state["job"]["frames"] == [0, 10]
+    # The components are those of both steps together, so that only what has moved in the data moves here.
+    together = PCA(2, svd_solver="full").fit(np.concatenate([cloud(), later(cloud())]).astype(np.float64))
+    for drawn, points in ((before, cloud()), (after, later(cloud()))):
+        np.testing.assert_allclose(np.abs(drawn), np.abs(together.transform(points)), atol=5e-3)
+    np.testing.assert_allclose(before[KINDS["ant"] :], after[KINDS["ant"] :], atol=1e-4)
+    expect(page.get_by_role("button", name="Play the steps (Space)")).to_be_visible()
+
+
+def test_steps_apart_have_components_of_their_own(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    to_last_step(page)
+    expected = PCA(2, svd_solver="full").fit_transform(later(cloud()).astype(np.float64))
+    np.testing.assert_allclose(np.abs(places(page)), np.abs(expected), atol=5e-3)
+
+
+def test_a_step_of_an_aligned_t_sne_is_no_other_setting(open_page: Open) -> None:
+    page = open_page("&projector.aligned=on&projector.projection=tsne&projector.tsne=iterations:50")
+    key = settled(page)["job"]["key"]
+    state = to_last_step(page)
+    assert (state["job"]["key"], state["step"]) == (key, 10)
+    expect(page.locator(".pj-run .pj-button.main")).to_be_hidden()
+
+
+# ---- links and bookmarks
+
+KEPT = (
+    "id", "step", "projection", "shown", "colour", "label", "selection", "focus", "neighbours", "isolated", "hidden",
+    "visible", "found", "table", "camera",
+)  # fmt: skip
+
+
+def kept(state: dict[str, Any]) -> dict[str, Any]:
+    return {name: state[name] for name in KEPT}
+
+
+def test_a_link_opens_the_same_view(open_page: Open) -> None:
+    page = open_page("&projector.dims=3", step=None)
+    settled(page)
+    page.get_by_label("What points are coloured by").select_option("kind")
+    page.locator(".pj-legend-entry").nth(2).click()
+    page.keyboard.press("m")
+    page.locator('.pj-tr[data-row="1"]').click()
+    wait_for(page, "d.focus === 1 && d.neighbours")
+    page.get_by_label("Search points").fill("bee 15")
+    wait_for(page, "d.found === 10")
+    page.get_by_label("Search points").evaluate("(input) => input.blur()")
+    canvas = page.locator(".pj-overlay")
+    canvas.focus()
+    canvas.press("ArrowLeft")
+    canvas.press("+")
+    page.wait_for_function("new URLSearchParams(location.search).get('projector.camera')")
+    before = wait_for(page, "d.table.rows === 250")
+    page.wait_for_function(
+        "([camera]) => new URLSearchParams(location.search).get('projector.camera') === camera", arg=[before["camera"]]
+    )
+    page.reload()
+    settled(page)
+    after = wait_for(page, "d.focus === 1 && d.neighbours && d.found === 10 && d.table.rows === 250")
+    assert kept(after) == kept(before)
+
+
+def test_bookmarks_keep_a_view(open_page: Open) -> None:
+    page = open_page("&projector.rows=5&projector.color=kind")
+    before = settled(page)
+    before = wait_for(page, "d.neighbours")
+    page.locator(".pj-right summary", has_text="Bookmarks").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_label("Name of the bookmark").fill("five")
+    page.get_by_label("Name of the bookmark").press("Enter")
+    assert wait_for(page, "d.bookmarks.length")["bookmarks"] == ["five"]
+    page.keyboard.press("d")
+    wait_for(page, "d.shown.dimensions === 3")
+    page.locator(".pj-legend-entry").first.click()
+    page.get_by_role("button", name="Clear", exact=True).click()
+    wait_for(page, "!d.selection.length && d.colour.off.length")
+    page.get_by_title("Show five").click()
+    after = wait_for(page, "d.shown?.dimensions === 2 && d.neighbours && d.quality?.state === 'done'")
+    assert kept(after) == kept(before)
+    page.reload()
+    assert settled(page)["bookmarks"] == ["five"]
+
+
+# ---- odd data
+
+
+def test_a_point_alone_is_shown(open_page: Open) -> None:
+    page = open_page(of="odd|config|alone", step=None)
+    state = wait_for(page, "d.count === 1 && d.shown")
+    assert state["shown"]["points"] == 1
+    click_point(page, 0)
+    wait_for(page, "d.focus === 0")
+    expect(page.locator(".pj-inspector-body")).to_contain_text("only")
+    expect(page.locator(".pj-near")).to_contain_text("There are no others.")
+    page.keyboard.press("2")
+    expect(page.locator(".pj-run")).to_contain_text("Two points at least are needed.")
+
+
+def test_rows_with_holes_are_left_out_and_said(open_page: Open) -> None:
+    page = open_page(of="odd|config|holes", step=None)
+    state = wait_for(page, "d.count === 18 && d.shown")
+    assert [(problem["kind"], problem["count"]) for problem in state["problems"]] == [("not finite", 2)]
+    expect(page.locator(".pj-warn summary")).to_contain_text("1 note about the data")
+    page.locator(".pj-warn summary").click()
+    expect(page.locator(".pj-problems")).to_contain_text("2 rows have NaN or infinity and are left out")
+    click_point(page, 3)
+    wait_for(page, "d.focus === 3")
+    # The fourth that is shown is the fifth of the file.
+    expect(page.locator(".pj-inspector-body")).to_contain_text("row 4")
+
+
+def open_log(page: Page, dashboard: Dashboard, query: str = "") -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{dashboard.url}?tab=projector{query}")
+
+
+def test_a_growing_log_offers_its_new_step(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    log_cloud(logdir / "run", 0)
+    open_log(page, serve(logdir))
+    state = settled(page)
+    assert (state["id"], state["step"], state["news"]) == (CLOUD, 0, "")
+    # News come at most every few seconds; the first may come at once.
+    page.evaluate("window.stepscope.projector.panel().newsAt = -Infinity")
+    log_cloud(logdir / "run", 10)
+    page.wait_for_function("window.stepscope.projector.debug().news.startsWith('1 newer step, up to 10.')")
+    assert debug(page)["step"] == 0
+    page.get_by_role("button", name="Reload", exact=True).click()
+    state = wait_for(page, "d.step === 10 && d.quality?.state === 'done'")
+    assert (state["steps"], state["news"]) == ([0, 10], "")
+
+
+@pytest.fixture
+def refused(browser: Browser) -> Iterator[Page]:
+    """A page that is refused one answer, which the browser writes to its console, and has no other error."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    yield opened
+    context.close()
+    assert ["422 (Unprocessable" in error for error in errors] == [True]
+
+
+def test_damaged_files_are_said_and_crash_nothing(serve: Callable[..., Dashboard], refused: Page, logdir: Path) -> None:
+    log_cloud(logdir / "run", 0)
+    tensors = next((logdir / "run").rglob("tensors.tsv"))
+    tensors.write_bytes(b"\x00\xff\xfe not numbers\n" * 10)
+    (logdir / "torn").mkdir()
+    (logdir / "torn" / "projector_config.pbtxt").write_bytes(b"embeddings { tensor_name: \xff")
+    with SummaryWriter(str(logdir / "good")) as writer:
+        writer.add_embedding(cloud(), tag="cloud")
+    open_log(refused, serve(logdir), f"&projector.id={CLOUD}")
+    state = wait_for(refused, "d.message && d.embeddings.length")
+    assert "tensors.tsv" in state["message"]
+    assert state["shown"] is None
+    refused.get_by_role("textbox", name="Embedding", exact=True).click()
+    refused.get_by_role("option", name="good · cloud").click()
+    state = settled(refused)
+    assert (state["id"], state["count"], state["message"]) == ("good|config|cloud", COUNT, "")
+
+
+def log_without(logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "run")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+
+
+def test_without_an_embedding_there_is_no_tab(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    log_without(logdir)
+    page.goto(serve(logdir).url)
+    expect(page.get_by_role("tab", name="Scalars")).to_be_visible()
+    expect(page.get_by_role("tab", name="Projector")).to_have_count(0)
+
+
+def test_without_an_embedding_the_page_says_what_to_do(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path, tmp_path: Path
+) -> None:
+    log_without(logdir)
+    open_log(page, serve(logdir))
+    expect(page.get_by_role("tab", name="Scalars")).to_be_visible()
+    expect(page.get_by_role("heading", name="No embeddings yet")).to_be_visible(timeout=1500)
+    expect(page.get_by_role("button", name="Choose a file")).to_be_visible()
+    np.save(tmp_path / "mine.npy", cloud())
+    page.locator("#projector-empty input[type=file]").set_input_files(tmp_path / "mine.npy")
+    assert settled(page)["count"] == COUNT
+
+
+# ---- files of one's own
+
+
+def test_a_chosen_file_opens(open_page: Open, tmp_path: Path) -> None:
+    page = open_page()
+    settled(page)
+    np.save(tmp_path / "mine.npy", cloud()[:40])
+    (tmp_path / "mine.tsv").write_text("\n".join(f"word {row}" for row in range(40)))
+    chooser = page.get_by_label("File of an embedding")
+    chooser.set_input_files(tmp_path / "mine.npy")
+    state = wait_for(page, "d.id?.startsWith('|dropped|') && d.shown && d.count === 40")
+    assert (state["dimensions"], state["columns"]) == (16, [])
+    chooser.set_input_files(tmp_path / "mine.tsv")
+    page.get_by_role("button", name=re.compile("^Metadata of ")).click()
+    state = wait_for(page, "d.columns.length === 1 && d.shown")
+    click_point(page, lonely(on_screen(page), page))
+    expect(page.locator(".pj-inspector-body")).to_contain_text("word ")
+
+
+def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    lines = "\n".join("\t".join(map(str, row)) for row in cloud()[:30].tolist())
+    page.evaluate(
+        """(text) => {
+          const data = new DataTransfer();
+          data.items.add(new File([text], "points.tsv"));
+          const host = document.querySelector("#projector-host");
+          for (const name of ["dragover", "drop"]) {
+            host.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+          }
+        }""",
+        lines,
+    )
+    state = wait_for(page, "d.id?.startsWith('|dropped|') && d.shown && d.count === 30")
+    assert state["dimensions"] == 16
+    assert any("points" in one for one in state["embeddings"])
