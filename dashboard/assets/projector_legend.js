@@ -37,6 +37,7 @@
       this.element.hidden = !this.panel.dataset || (colouring.sort === "none" && !colouring.note);
       this.title.textContent = this.title.title = colouring.title;
       this.all.hidden = !state.off.length;
+      this.element.classList.toggle("scale", colouring.sort !== "categories");
       if (colouring.sort === "categories") this.list.replaceChildren(...this.categories());
       else if (colouring.sort === "scale") this.list.replaceChildren(...this.scale(theme));
       else this.list.replaceChildren();

@@ -206,7 +206,10 @@
       context.textBaseline = "middle";
       context.lineJoin = "round";
       context.lineWidth = 3;
-      for (const { text, x, y, align } of projector.axes.names(this.projectionFor(), this)) {
+      const at = this.projectionFor();
+      for (const { text, x: wanted, y, align } of projector.axes.names(at, this)) {
+        const half = align === "center" ? context.measureText(text).width / 2 + 4 : 0;
+        const x = half ? Math.max(half, Math.min(at.width - half, wanted)) : wanted;
         context.textAlign = align;
         context.strokeStyle = theme.background;
         context.strokeText(text, x, y);
