@@ -530,7 +530,12 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     page.wait_for_function("new URLSearchParams(location.search).get('projector.camera')")
     before = wait_for(page, "d.table.rows === 250")
     page.wait_for_function(
-        "([camera]) => new URLSearchParams(location.search).get('projector.camera') === camera", arg=[before["camera"]]
+        """([camera]) => {
+          const kept = new URLSearchParams(location.search);
+          return kept.get("projector.camera") === camera
+            && ["search", "table", "off"].every((name) => kept.has(`projector.${name}`));
+        }""",
+        arg=[before["camera"]],
     )
     page.reload()
     settled(page)

@@ -316,7 +316,8 @@ def test_points_glide_and_a_glide_can_be_interrupted(cloud: Page) -> None:
     cloud.evaluate(f"show([10, 0, 0, 0, 0, 10, 10, 10], 2, {{animate: 60000, {frame}}})")
     cloud.wait_for_function("view.placeOf(0)[0] > -1")
     cloud.evaluate(f"() => {{ window.midway = view.placeOf(0)[0]; show({SQUARE}, 2, {{animate: 60000, {frame}}}); }}")
-    assert cloud.evaluate("view.placeOf(0)[0] >= midway && view.placeOf(0)[0] < 0")
+    # It goes back from where it is, not from an end; how far by now is a matter of time.
+    assert cloud.evaluate("view.placeOf(0)[0] > -1.01 && view.placeOf(0)[0] < midway + 0.01")
     show(cloud, f"show({SQUARE}, 2, {{{frame}}})")
     assert cloud.evaluate("[view.placeOf(0), view.placeOf(3)]") == [[-1, -1, 0], [1, 1, 0]]
 

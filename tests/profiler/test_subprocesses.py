@@ -137,6 +137,9 @@ def test_children_of_children_are_found_with_their_memory_and_processor_time(rec
         child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE)
         recorded.look(until=lambda: len(recorded.collector._live) == 2)
         (grandchild,) = psutil.Process(child.pid).children()
+        # Between fork and exec it has its parent's command.
+        while grandchild.cmdline() != ECHO:
+            os.sched_yield()
         recorded.look(until=lambda: recorded.collector._live[grandchild.pid].looks > 2)
         assert {each.pid for each in parent.children(recursive=True)} == {child.pid, grandchild.pid}
         child.communicate(b"\n")
