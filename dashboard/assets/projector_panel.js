@@ -250,7 +250,6 @@
       this.tell({ off: labels });
       this.mask();
       this.legend.show();
-      this.table.refresh();
     }
 
     async recolour() {

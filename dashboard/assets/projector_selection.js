@@ -7,6 +7,12 @@
   const NONE = new Uint32Array(0);
   const THUMBNAIL = 72;
 
+  /** Whether two masks leave the same points out. @param {Uint8Array | null | undefined} one @param {Uint8Array | null | undefined} other */
+  function sameShown(one, other) {
+    if (!one || !other) return !(one ?? other)?.includes(0);
+    return one.length === other.length && one.every((value, row) => Boolean(value) === Boolean(other[row]));
+  }
+
   const selecting = {
     // ---- the selection
 
@@ -182,13 +188,19 @@
     changedShown() {
       this.inspector.show();
       this.controls.show();
-      this.table.refresh();
     },
 
-    /** Which points are drawn, faded or left out. @this {any} */
+    /** Which points are drawn, faded or left out; the table follows where other ones are. @this {any} */
     mask() {
+      if (!this.dataset) return;
+      const before = this.visible;
+      this.findVisible();
+      if (!sameShown(before, this.visible)) this.table.refresh();
+    },
+
+    /** @this {any} */
+    findVisible() {
       const { dataset, found } = this;
-      if (!dataset) return;
       const off = this.offCodes();
       if (!this.isolated && !this.hidden.size && !off && !found) {
         this.visible = null;

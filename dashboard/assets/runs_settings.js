@@ -219,13 +219,14 @@
     input.focus();
   }
 
-  let words = [];
+  /** Names that may complete what is typed; they are asked for when the field gets the focus. @type {Promise<string[]>} */
+  let words = Promise.resolve([]);
   let list = null;
 
   async function learnWords() {
     const fields = await scope.runs.fields();
     const metrics = fields.metrics.flatMap((metric) => fields.statistics.map((statistic) => quoted(`${metric.tag}.${statistic}`)));
-    words = [...fields.builtIn, ...fields.hparams.map((one) => quoted(one.label)), ...metrics];
+    return [...fields.builtIn, ...fields.hparams.map((one) => quoted(one.label)), ...metrics];
   }
 
   function closeList() {
@@ -242,13 +243,14 @@
     return found && (found[1].startsWith("`") || found[1].length > 0) ? { text: found[1], start: before.length - found[1].length } : null;
   }
 
-  function offer() {
+  async function offer() {
+    const names = await words.catch(() => []);
     const input = field();
-    const at = word(input);
     closeList();
+    const at = input === document.activeElement && word(input);
     if (!at) return;
     const wanted = at.text.replace(/^`/, "").toLowerCase();
-    const fits = words.filter((name) => name.replace(/`/g, "").toLowerCase().includes(wanted) && name !== at.text);
+    const fits = names.filter((name) => name.replace(/`/g, "").toLowerCase().includes(wanted) && name !== at.text);
     fits.sort((a, b) => Number(b.toLowerCase().startsWith(wanted)) - Number(a.toLowerCase().startsWith(wanted)));
     if (!fits.length) return;
     list = make("ul", { className: "completions", role: "listbox", id: "run-completions" }, ...fits.slice(0, 8).map((name, place) => {
@@ -295,7 +297,7 @@
   }
 
   const inSearch = (event) => event.target === field();
-  document.addEventListener("focusin", (event) => inSearch(event) && learnWords());
+  document.addEventListener("focusin", (event) => inSearch(event) && (words = learnWords()));
   document.addEventListener("focusout", (event) => inSearch(event) && closeList());
   // After React has the text: it would undo what is written meanwhile.
   document.addEventListener("input", (event) => inSearch(event) && event.isTrusted && setTimeout(offer));

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
@@ -375,6 +375,20 @@ def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:
     page.get_by_role("columnheader", name="name").click()
     expect(lines.first).to_contain_text("cat 299")
     assert debug(page)["table"]["sort"] == "-name"
+
+
+def test_the_table_follows_the_points_that_are_shown(open_page: Open, page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/projector/column?*", lambda route: held.append(route))
+    open_page("&projector.color=kind&projector.off=bee&projector.table=on&projector.search=ant")
+    wait_for(page, "d.found === 150 && d.table.rows === 300", ready=False)
+    for request in held:
+        request.continue_()
+    page.unroute_all()
+    without_bees = COUNT - KINDS["bee"]
+    assert wait_for(page, f"d.table.rows === {without_bees}")["visible"] == without_bees
+    page.get_by_label("What points are coloured by").select_option("name")
+    assert wait_for(page, f"d.table.rows === {COUNT}")["visible"] == COUNT
 
 
 def test_k_means_makes_a_column(open_page: Open) -> None:
