@@ -45,7 +45,7 @@
     const { containers, leaves, edges } = scene.within(seen);
     const ink = inkOf(context, panel, seen);
     for (const node of containers) container(ink, node);
-    const labels = graph.edges.draw(ink, edges);
+    const labels = graph.edges.draw(ink, edges, leaves);
     for (const node of containers) header(ink, node);
     nodes(ink, leaves);
     context.globalAlpha = 1;

@@ -66,8 +66,9 @@
   /**
    * @param {any} ink see graph_draw.js
    * @param {any[]} edges those that are seen
+   * @param {any[]} leaves nodes that are seen; no text is written below them
    */
-  function draw(ink, edges) {
+  function draw(ink, edges, leaves) {
     const { context, theme, zoom } = ink;
     const curved = zoom >= CURVED;
     const heads = zoom >= HEADS;
@@ -103,11 +104,11 @@
     }
     context.setLineDash([]);
     context.globalAlpha = 1;
-    return zoom >= LABELS && ink.progress >= 1 ? labels(ink, edges) : 0;
+    return zoom >= LABELS && ink.progress >= 1 ? labels(ink, edges, leaves) : 0;
   }
 
-  /** Shapes and types beside the edges, where there is room. @param {any} ink @param {any[]} edges */
-  function labels(ink, edges) {
+  /** Shapes and types beside the edges, where there is room. @param {any} ink @param {any[]} edges @param {any[]} leaves */
+  function labels(ink, edges, leaves) {
     const { context, theme } = ink;
     context.font = `10px ${theme.font}`;
     context.textAlign = "center";
@@ -119,10 +120,10 @@
       if (!edge.label || edge.control) continue;
       const dim = ink.dims && !(ink.traced.has(edge.source.id) && ink.traced.has(edge.target.id));
       if (dim) continue;
-      const place = placeOf(edge);
-      if (place.room < 20 || place.y < ink.seen.top || place.y > ink.seen.bottom || place.x < ink.seen.left || place.x > ink.seen.right) continue;
-      const width = root.timeline.text.measure(context, edge.label) + 6;
+      const { text, width } = shownLabel(context, edge);
       if (width > 190) continue;
+      const place = placeOf(edge, width, leaves);
+      if (place.room < 20 || place.y < ink.seen.top || place.y > ink.seen.bottom || place.x < ink.seen.left || place.x > ink.seen.right) continue;
       const row = Math.round(place.y / 16);
       const cells = [];
       for (let cell = Math.floor((place.x - width / 2) / 24); cell <= Math.floor((place.x + width / 2) / 24); cell += 1) cells.push(`${row},${cell}`);
@@ -133,17 +134,31 @@
       context.fillRect(place.x - width / 2, place.y - 7, width, 14);
       context.globalAlpha = 1;
       context.fillStyle = theme.dimmed;
-      context.fillText(edge.label, place.x, place.y + 0.5);
+      context.fillText(text, place.x, place.y + 0.5);
       drawn += 1;
     }
     context.textAlign = "left";
     return drawn;
   }
 
-  /** The middle of the longest upright part that is clear of borders and names of groups, and how long that is. @param {any} edge */
-  function placeOf(edge) {
+  /** The label of an edge, without its element type where the group that the edge is in is too narrow for both. @param {any} context @param {any} edge */
+  function shownLabel(context, edge) {
+    const widthOf = (/** @type {string} */ text) => root.timeline.text.measure(context, text) + 6;
+    const width = widthOf(edge.label);
+    const group = edge.source.parent;
+    if (!group || group !== edge.target.parent || width <= group.w) return { text: edge.label, width };
+    const text = edge.label.replace(/^[a-z]\w* (?=[\d?])/, "");
+    return { text, width: widthOf(text) };
+  }
+
+  /**
+   * The middle of the longest upright part that is clear of nodes, and of borders and names of groups, and how long that is.
+   * @param {any} edge @param {number} width of the text @param {any[]} leaves
+   */
+  function placeOf(edge, width, leaves) {
     const { points } = edge;
     const avoided = bands(edge);
+    const covered = (/** @type {number} */ x, /** @type {number} */ y) => leaves.some((node) => Math.abs(node.x + node.w / 2 - x) < (node.w + width) / 2 && Math.abs(node.y + node.h / 2 - y) < node.h / 2 + 6);
     let best = { x: 0, y: 0, room: 0 };
     for (let i = 0; i + 3 < points.length; i += 2) {
       const room = Math.abs(points[i + 3] - points[i + 1]);
@@ -151,7 +166,9 @@
       for (const share of [0.5, 0.75, 0.25]) {
         const y = points[i + 1] + (points[i + 3] - points[i + 1]) * share;
         if (avoided.some(([top, bottom]) => y > top - 8 && y < bottom + 8)) continue;
-        best = { x: points[i] + (points[i + 2] - points[i]) * share, y, room };
+        const x = points[i] + (points[i + 2] - points[i]) * share;
+        if (covered(x, y)) continue;
+        best = { x, y, room };
         break;
       }
     }

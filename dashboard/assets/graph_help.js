@@ -11,7 +11,7 @@
     ["I", "Light up all inputs"],
     ["O", "Light up all outputs"],
     ["P", "Paths between the two selected nodes"],
-    ["E", "Expand all children"],
+    ["E", "Expand all children; a level more each time"],
     ["C", "Collapse, or collapse what it is in"],
     ["X", "Set aside, or bring back"],
     ["F", "Fit the selection, or everything"],

@@ -285,15 +285,25 @@
       return node && graph.canExpand(node) ? void this.toggle(node) : false;
     }
 
-    /** Opens all groups directly inside the selection, or the groups at the top. */
+    /** Opens the closed groups of the highest level that has any, inside the selection or in all: a level more each time. */
     async expandChildren() {
       const node = this.selected;
       if (node && !node.expanded) return this.toggle(node);
-      const closed = (node ? node.children : this.scene.roots).filter((/** @type {any} */ child) => graph.canExpand(child) && !child.expanded);
+      const closedOf = (/** @type {any[]} */ level) => level.filter((child) => graph.canExpand(child) && !child.expanded);
+      let level = node ? node.children : this.scene.roots;
+      while (level.length && !closedOf(level).length) level = level.flatMap((/** @type {any} */ child) => child.children ?? []);
+      const closed = closedOf(level);
       if (!closed.length) return this.notify("There is nothing in it to expand.", "info");
       this.remember(true);
       this.state.expanded = [...this.state.expanded, ...closed.map((/** @type {any} */ child) => child.id)];
-      return this.reload(node?.id ?? null);
+      return this.reload(node?.id ?? this.middle()?.id ?? null);
+    }
+
+    /** The node that is drawn nearest to the middle of the view. */
+    middle() {
+      const { view } = this;
+      const far = (/** @type {any} */ node) => Math.hypot(node.x + node.w / 2 - view.x, node.y + node.h / 2 - view.y);
+      return this.scene.within(view.visible).leaves.reduce((/** @type {any} */ best, /** @type {any} */ node) => (!best || far(node) < far(best) ? node : best), null);
     }
 
     /** Closes the selection, or what it is in. */

@@ -56,7 +56,7 @@
       this.tip.point(null);
       const entries = node ? actions(this, node) : [
         ["Fit everything", () => this.fit(false)],
-        ["Expand all at the top", () => {
+        ["Expand a level", () => {
           this.select([]);
           this.expandChildren();
         }],

@@ -25,7 +25,9 @@ class Measures:
     label_padding: float = 12.0
     """Left and right of a label, each."""
     group_extra: float = 34.0
-    """Of a group's label: the count of nodes and the button that opens it."""
+    """Of a group's label: the count of nodes, up to three figures, and the button that opens it."""
+    long_count: float = 18.0
+    """More than that for a count from a thousand on."""
     badge: float = 20.0
     """Room at the right of a node with auxiliaries, outside its box."""
     header: float = 30.0
@@ -50,15 +52,15 @@ class Measures:
 
 
 MEASURES: Final = Measures()
-_NARROW: Final = dict.fromkeys("ijl.,:;'|!()[]{}`", 3.3) | dict.fromkeys('frt/\\ -"*', 4.3)
-_WIDE: Final = dict.fromkeys("mwMW@%", 10.2) | dict.fromkeys("ABCDEGHKNOPQRSUVXYZ_&+=<>~#", 7.6)
+_NARROW: Final = dict.fromkeys("ijl.,:;'|!()[]{}`", 3.6) | dict.fromkeys('frt/\\ -"*', 4.7)
+_WIDE: Final = dict.fromkeys("mwMW@%", 11.2) | dict.fromkeys("ABCDEGHKNOPQRSUVXYZ_&+=<>~#", 8.4)
 _ADVANCE: Final = {**_NARROW, **_WIDE}
-_LETTER: Final = 6.5
+_LETTER: Final = 7.2
 _FULL_WIDTH: Final = 12.0
 
 
 def text_width(label: str) -> float:
-    """About how wide 12 px sans text is, by average advances of common system fonts."""
+    """About how wide 12 px sans text is in the widest of the common system fonts, so that no name is cut."""
     return sum(_ADVANCE.get(character, _LETTER if character < "\u2e80" else _FULL_WIDTH) for character in label)
 
 
@@ -75,7 +77,8 @@ class Size:
 def size_of(node: SceneNode, measure: Measure, measures: Measures = MEASURES) -> Size:
     """Of a node that is not expanded; of an expanded group, what it takes when closed."""
     plain = node.kind in ("op", "function")
-    extra = 2 * measures.label_padding + (0.0 if plain else measures.group_extra)
+    counted = measures.group_extra + (measures.long_count if node.count >= 1000 else 0.0)
+    extra = 2 * measures.label_padding + (0.0 if plain else counted)
     width = round(min(max(measure(node.label) + extra, measures.min_width), measures.max_width))
     badge = measures.badge if node.aux else 0.0
     match node.kind:

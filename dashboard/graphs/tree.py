@@ -13,7 +13,7 @@ from dashboard.graphs.element_types import shape_text, tensor_bytes
 from dashboard.graphs.folding import fold
 from dashboard.graphs.hierarchy import Groups, Kind, fold_series, grouped, sibling_edges, structure_classes
 from dashboard.graphs.records import GraphModel, Problem
-from dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of
+from dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of, products_of
 
 __all__ = ["Kind", "Tree", "tree_of"]
 
@@ -289,8 +289,11 @@ def _numbered(
     aux_nodes = np.isin(leaf_of, np.array(sorted(final_hosts), np.int64)).astype(np.int64)
     flops = flops_of(full)
     # What is computed once, to initialise variables, is no part of what a step costs.
-    known = ~np.isnan(flops) & (aux_nodes == 0)
+    in_step = aux_nodes == 0
+    known = ~np.isnan(flops) & in_step
     flop_sums = sums.over(np.where(known, flops, 0.0))
+    # A sum without some of the products would be taken for all of it.
+    lacking = sums.over((products_of(full) & ~known & in_step).astype(np.int64)) > 0
     paths = tuple([groups.paths[entry] for entry in order.tolist()])
     return Tree(
         original=model,
@@ -306,7 +309,7 @@ def _numbered(
         structure=np.array(classes, np.int64)[order],
         parameters=sums.over(parameters, at),
         bytes=sums.over(parameter_bytes_of(full, parameters), at),
-        flops=np.where(sums.over(known.astype(np.int64)) > 0, flop_sums, np.nan),
+        flops=np.where((sums.over(known.astype(np.int64)) > 0) & ~lacking, flop_sums, np.nan),
         problem_count=sums.over(np.bincount(full.problem_nodes, minlength=len(full))),
         auxiliary=(count > 0) & (sums.over(aux_nodes) == count),
         hosts=final_hosts,

@@ -144,6 +144,12 @@ def flops_of(model: GraphModel) -> NDArray[np.float64]:
     return flops
 
 
+def products_of(model: GraphModel) -> NDArray[np.bool_]:
+    """[n]: whether each node is a matrix product or a convolution, which make up nearly all of what a model computes."""
+    products = {op for op in set(model.ops) if (formula := _formula(op)) is not None and formula is not _elementwise}
+    return np.array([op in products for op in model.ops], np.bool_)
+
+
 _Formula = Callable[[GraphModel, int, Mapping[int, Shape | None]], float | None]
 
 

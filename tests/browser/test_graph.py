@@ -133,6 +133,19 @@ def test_a_scope_opens_where_it_is_and_closes_again(open_page: Open) -> None:
     assert wait_for(page, "d.expanded.length === 0")["nodes"] == 4
 
 
+def test_each_press_expands_a_level_more(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    page.keyboard.press("e")
+    assert wait_for(page, "d.expanded.length === 1")["expanded"] == ["net"]
+    page.keyboard.press("e")
+    assert wait_for(page, "d.expanded.length === 3")["expanded"] == ["net", "net/first", "net/second"]
+    page.keyboard.press("e")
+    assert wait_for(page, "d.expanded.length === 4")["expanded"][3] == "net/first/dense"
+    page.keyboard.press("e")
+    expect(page.get_by_text("There is nothing in it to expand.")).to_be_visible()
+
+
 def test_an_expansion_is_undone_with_the_view(open_page: Open) -> None:
     page = open_page()
     before = settled(page)

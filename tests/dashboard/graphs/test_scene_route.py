@@ -60,17 +60,17 @@ def edge(source: str, target: str, points: list[float], **facts: Any) -> dict[st
 def test_a_scene(client: TestClient) -> None:
     found = ask(client, expanded="layer")
     assert places(found) == {
-        "x": (34.5, 16.0, 70, 26.0),
-        "layer": (16.0, 72.0, 117.0, 161.9),
-        "layer/mul": (34.5, 134.7, 70, 26.0),
-        "layer/out": (34.5, 191.9, 70, 26.0),
-        "lost": (34.5, 263.9, 70, 26.0),
+        "x": (36.0, 16.0, 70, 26.0),
+        "layer": (16.0, 72.0, 120.0, 161.9),
+        "layer/mul": (36.0, 134.7, 70, 26.0),
+        "layer/out": (36.0, 191.9, 70, 26.0),
+        "lost": (36.0, 263.9, 70, 26.0),
     }
     assert found["edges"] == [
-        edge("x", "layer/mul", [69.5, 42.0, 69.5, 134.7], **MATRIX),
-        edge("x", "layer/out", [69.5, 42.0, 69.5, 102.0, 114.5, 134.7, 114.5, 160.7, 94.5, 191.9], control=True),
-        edge("layer/mul", "layer/out", [69.5, 160.7, 69.5, 191.9], **MATRIX),
-        edge("layer/out", "lost", [69.5, 217.9, 69.5, 263.9], tensors=1),
+        edge("x", "layer/mul", [71.0, 42.0, 71.0, 134.7], **MATRIX),
+        edge("x", "layer/out", [71.0, 42.0, 71.0, 102.0, 116.0, 134.7, 116.0, 160.7, 96.0, 191.9], control=True),
+        edge("layer/mul", "layer/out", [71.0, 160.7, 71.0, 191.9], **MATRIX),
+        edge("layer/out", "lost", [71.0, 217.9, 71.0, 263.9], tensors=1),
     ]
     assert found["nodes"][2] == {
         "id": "layer/mul",
@@ -89,12 +89,12 @@ def test_a_scene(client: TestClient) -> None:
         "problems": 0,
         "aside": False,
         "members": [],
-        "x": 34.5,
+        "x": 36.0,
         "y": 134.7,
         "w": 70,
         "h": 26.0,
     }
-    assert (found["width"], found["height"], found["x"], found["y"]) == (149.0, 305.9, 0.0, 0.0)
+    assert (found["width"], found["height"], found["x"], found["y"]) == (152.0, 305.9, 0.0, 0.0)
 
 
 def test_sums_are_those_of_the_whole_graph(client: TestClient) -> None:

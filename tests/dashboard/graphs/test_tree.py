@@ -100,6 +100,19 @@ def test_flops_are_told_where_shapes_are_known(line: str, flops: int | None) -> 
     assert (None if np.isnan(found) else found) == flops
 
 
+def test_a_scope_with_a_product_of_unknown_cost_has_no_sum() -> None:
+    found = tree(
+        "a In: | FLOAT 2,3\nb In: | FLOAT 3,4\none/y MatMul: a b | FLOAT 2,4\none/z Relu: one/y | FLOAT 2,4\n"
+        "two/y MatMul: one/z b | FLOAT -1,4\ntwo/z Relu: two/y | FLOAT 2,4"
+    )
+    flops = {path: found.flops[found.entry_of[path]] for path in ("one", "two", "two/z")}
+
+    assert flops["one"] == 2 * 2 * 4 * 3 + 8
+    assert np.isnan(flops["two"])
+    assert flops["two/z"] == 8
+    assert np.isnan(found.flops[0])
+
+
 def test_resource_variables_hold_what_their_handle_stands_for() -> None:
     graph_def = graph("v VarHandleOp:\nr ReadVariableOp: v\ny Neg: r")
     graph_def.node[0].attr["dtype"].type = types_pb2.DT_HALF
