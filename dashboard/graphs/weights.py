@@ -145,7 +145,7 @@ def flops_of(model: GraphModel) -> NDArray[np.float64]:
 
 
 def products_of(model: GraphModel) -> NDArray[np.bool_]:
-    """[n]: whether each node is a matrix product or a convolution, which make up nearly all of what a model computes."""
+    """[n]: whether each node is a matrix product or a convolution, nearly all of what a model computes."""
     products = {op for op in set(model.ops) if (formula := _formula(op)) is not None and formula is not _elementwise}
     return np.array([op in products for op in model.ops], np.bool_)
 
