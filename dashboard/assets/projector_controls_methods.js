@@ -118,7 +118,7 @@
     const column = select("Column that is searched", (/** @type {string} */ name) => panel.setAxes({ in: name }), "Where the texts are searched");
     column.show([["", "all columns"], ...panel.dataset.columnInfos.map((/** @type {any} */ one) => [one.name, one.name])], panel.state.axes.in);
     const rows = ENDS.map(([end, label]) => endRow(panel, end, label));
-    const note = panel.waiting === "axes" ? [make("p", { className: "pj-hint" }, "Say what lies left and right, and below and above if you like: a text that is searched, or the points that are selected now.")] : [];
+    const note = panel.waiting === "axes" ? [make("p", { className: "pj-hint" }, "Say what lies left and right: a text that is searched, or the points that are selected now. Without a below and above, up is the direction in which the points vary most besides.")] : [];
     return [field("Search in", "The column that the texts are searched in.", column), ...rows, ...note];
   }
 

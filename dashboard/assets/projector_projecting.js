@@ -243,7 +243,8 @@
       if (as !== "custom") return [];
       const said = (/** @type {string} */ text) => text.slice(text.indexOf(":") + 1).slice(0, 40);
       const { left, right, down, up } = this.state.axes;
-      return [[left, right], [down, up]].filter(([one, other]) => one && other).map(([one, other]) => ({ name: `${said(one)} → ${said(other)}`, share: null }));
+      const named = [[left, right], [down, up]].filter(([one, other]) => one && other).map(([one, other]) => ({ name: `${said(one)} → ${said(other)}`, share: null }));
+      return named.length === 1 ? [...named, { name: "what varies most besides", share: null }] : named;
     },
 
     /** Tells a view that has points for the first time everything else. @this {any} */

@@ -135,8 +135,7 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
             case RandomSettings():
                 return Prepared(None, {}, quick.random_pictures(opened, settings.dimensions, settings.seed))
             case CustomSettings():
-                frames_of = opened if len(opened) > 1 or frames[0].rows is not None else [points_of_base]
-                pictures = quick.custom_pictures(frames_of, points_of_base(), axes)
+                pictures = quick.custom_pictures(opened, points_of_base(), axes)
                 return Prepared(None, {}, pictures)
             case _:
                 return _for_worker(order, frames, opened, facts, holder, files)
@@ -274,7 +273,8 @@ def dataset_for_job(asked: EmbeddingRequests, source: EmbeddingSource, step: int
 def _dimensions(settings: Settings, axes: int) -> int:
     if isinstance(settings, PcaSettings):
         return settings.components
-    return axes if isinstance(settings, CustomSettings) else settings.dimensions
+    # A single axis is joined by a second.
+    return max(axes, 2) if isinstance(settings, CustomSettings) else settings.dimensions
 
 
 def _libraries(projection: Projection) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points
-from dashboard.projections.custom_axes import CustomAxis, project
+from dashboard.projections.custom_axes import CustomAxis, along, directions_of
 from dashboard.projections.pca import Pca, pca, projected
 from dashboard.projections.random_axes import random_projection
 
@@ -52,19 +52,9 @@ def random_pictures(frames: Frames, dimensions: int, seed: int) -> Pictures:
 def custom_pictures(
     frames: Frames, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> Pictures:
-    """Pictures on axes between the means of points of ``base``."""
-    if len(frames) == 1:
-        return {0: project(frames[0](), [CustomAxis(left, right) for left, right in axes])}
-    ends = np.array([base[rows].mean(axis=0, dtype=np.float64) for pair in axes for rows in pair], np.float32)
-    pictures: Pictures = {}
-    for index, frame in enumerate(frames):
-        points = frame()
-        n = len(points)
-        # The ends as points of every frame: the axes are those of one frame for all.
-        with_ends = np.concatenate([points, ends])
-        named = [CustomAxis(np.array([n + 2 * at]), np.array([n + 2 * at + 1])) for at in range(len(axes))]
-        pictures[index] = project(with_ends, named)[:n]
-    return pictures
+    """Pictures on axes between the means of points of ``base``, the same for all frames."""
+    directions = directions_of(base, [CustomAxis(left, right) for left, right in axes])
+    return {index: along(frame(), directions) for index, frame in enumerate(frames)}
 
 
 def first_picture(points: Points, dimensions: int) -> NDArray[np.float32]:

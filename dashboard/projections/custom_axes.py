@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points
-from dashboard.projections.pca import mean_of, projected
+from dashboard.projections.pca import mean_of, pca, projected
+
+MOST_FITTED: Final = 50_000
+"""Points from which the second direction of a single axis is worked out."""
 
 
 @dataclass(frozen=True)
@@ -20,38 +24,59 @@ class CustomAxis:
     """Row numbers."""
 
 
-def project(points: Points, axes: Sequence[CustomAxis]) -> NDArray[np.float32]:
-    """Coordinates along each axis, in the unit of the data: 0 halfway between the ends, positive towards the right.
+@dataclass(frozen=True)
+class Direction:
+    """An axis through the space of the data."""
 
-    ``((x - (l + r) / 2) . (r - l)) / |r - l|`` with the means ``l`` and ``r`` of both ends. Axes are not made
-    orthogonal. Source: the Embedding Projector's "Custom" (tensorboard/plugins/projector/vz_projector/
+    middle: NDArray[np.float64]
+    """[d]: what lies at 0."""
+    unit: NDArray[np.float64]
+    """[d], of length 1; zeros where the axis has no direction."""
+
+
+def directions_of(points: Points, axes: Sequence[CustomAxis]) -> list[Direction]:
+    """The directions of axes, from the left end to the right one, their 0 halfway between. Not made orthogonal.
+
+    A single axis is joined by a second: the direction at a right angle to it along which the points vary most.
+    Source: the Embedding Projector's "Custom" (tensorboard/plugins/projector/vz_projector/
     vz-projector-projections-panel.ts), which leaves out the length and the middle, so that its axes have no common
-    unit.
+    unit, and draws a single axis as a line.
 
     Args:
         points: float32[n, d].
         axes: one or more.
 
-    Returns:
-        float32[n, number of axes]; zeros along an axis whose ends have the same mean.
-
     Raises:
         ValueError: a row number is not one of the points.
     """
-    if not axes or not len(points):
-        return np.zeros((len(points), len(axes)), np.float32)
-    columns = [_along(points, axis) for axis in axes]
-    return np.ascontiguousarray(np.hstack(columns))
+    found = [_between(_mean(points, axis.left), _mean(points, axis.right)) for axis in axes]
+    return [*found, _most_varied_besides(points, found[0])] if len(found) == 1 else found
 
 
-def _along(points: Points, axis: CustomAxis) -> NDArray[np.float32]:
-    left, right = _mean(points, axis.left), _mean(points, axis.right)
-    direction = right - left
-    length = float(np.linalg.norm(direction))
+def along(points: Points, directions: Sequence[Direction]) -> NDArray[np.float32]:
+    """float32[n, number of directions]: coordinates along each, in the unit of the data."""
+    columns = [projected(points, direction.middle, direction.unit[None]) for direction in directions]
+    return np.ascontiguousarray(np.hstack(columns)) if columns else np.zeros((len(points), 0), np.float32)
+
+
+def _between(left: NDArray[np.float64], right: NDArray[np.float64]) -> Direction:
+    way = right - left
+    length = float(np.linalg.norm(way))
     # Means of the same rows differ by their rounding at most.
-    if length <= 1e-12 * max(float(np.linalg.norm(left)), float(np.linalg.norm(right))):
-        return np.zeros((len(points), 1), np.float32)
-    return projected(points, (left + right) / 2, (direction / length)[None])
+    same = length <= 1e-12 * max(float(np.linalg.norm(left)), float(np.linalg.norm(right)))
+    return Direction((left + right) / 2, np.zeros_like(way) if same else way / length)
+
+
+def _most_varied_besides(points: Points, taken: Direction) -> Direction:
+    """The first principal component of what a direction leaves of the points, or of some of them if they are many."""
+    chosen = np.linspace(0, len(points) - 1, min(len(points), MOST_FITTED)).round().astype(np.int64)
+    some = points[chosen]
+    left = some - along(some, [taken]) * taken.unit.astype(np.float32)
+    found = pca(left, 1)
+    # What rounding leaves along the direction that was taken is no direction of its own.
+    unit = found.axes[0] - taken.unit * float(taken.unit @ found.axes[0])
+    length = float(np.linalg.norm(unit))
+    return Direction(mean_of(points), unit / length if length > 0.5 else np.zeros_like(unit))
 
 
 def _mean(points: Points, rows: NDArray[np.int64]) -> NDArray[np.float64]:

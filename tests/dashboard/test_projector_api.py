@@ -280,6 +280,16 @@ def test_custom_axes(client: TestClient) -> None:
     np.testing.assert_allclose(flat.reshape(-1, 2), expected, atol=1e-6)
 
 
+def test_a_custom_axis_of_some_points_lies_between_ends_that_are_none_of_them(client: TestClient) -> None:
+    axes = [{"left": {"rows": [0]}, "right": {"rows": [4]}}]
+    whole = post(client, "project", id=ID, projection="custom", axes=axes)
+    _, (of_all,) = done(client, whole["job"])
+    some = post(client, "project", id=ID, projection="custom", axes=axes, rows=kept(client, [1, 3, 5]))
+    _, (flat, rows) = done(client, some["job"])
+    assert (len(flat), rows.tolist()) == (6, [1, 3, 5])
+    np.testing.assert_allclose(flat.reshape(-1, 2), of_all.reshape(-1, 2)[[1, 3, 5]], atol=1e-6)
+
+
 def test_random_axes_of_some_points(client: TestClient) -> None:
     key = kept(client, [1, 3, 5])
     begun = post(client, "project", id=ID, projection="random", settings={"dimensions": 2, "seed": 7}, rows=key)
