@@ -58,12 +58,13 @@
       return ENDED.has(this.state);
     }
 
-    /** @param {string} route @param {any} body */
+    /** @param {string} route @param {any} body @returns {Promise<boolean>} whether there is a job: with `only_if_known` there may be none */
     async start(route, body) {
       const { job } = await this.api.ask(route, {}, { body, signal: this.abort.signal });
+      if (!job) return false;
       this.key = job;
       void this.follow();
-      return this;
+      return true;
     }
 
     /** Asks for frame after frame until the job has ended. @param {number} [version] that is known */

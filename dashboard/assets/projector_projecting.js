@@ -147,13 +147,9 @@
       if (state.projection === "umap" && dataset.info.umap === false) this.waiting = "umap";
       else if (state.projection === "custom" && !(state.axes.left && state.axes.right)) this.waiting = "axes";
       else if (dataset.count < 2 && method.slow) this.waiting = "few";
-      else if (method.slow && !run && dataset.count > MOST_AT_ONCE) this.waiting = "run";
+      if (this.waiting) return this.hold(this.waiting);
       this.controls.show();
       this.showStatus();
-      if (this.waiting) {
-        if (!this.picture) void this.project0();
-        return;
-      }
       const job = new projector.Job(this.api, (/** @type {any} */ frame) => this.job === job && this.onFrame(frame, keepCamera));
       this.job = job;
       try {
@@ -162,11 +158,22 @@
         this.ordered = JSON.stringify(order);
         this.stepsOfJob = order.steps;
         if (order.steps) job.index = Math.max(order.steps.indexOf(dataset.step), 0);
-        await job.start("project", order);
+        // What takes long begins when it is asked for; what is known already is shown at once.
+        const known = await job.start("project", { ...order, only_if_known: method.slow && !run && dataset.count > MOST_AT_ONCE });
+        if (!known && this.job === job) this.hold("run");
       } catch (error) {
         if (this.job !== job || error.name === "AbortError") return;
         job.fail(error.message);
       }
+    },
+
+    /** Nothing is begun until somebody does something. @this {any} @param {"umap" | "axes" | "few" | "run"} reason */
+    hold(reason) {
+      this.waiting = reason;
+      this.job = this.stepsOfJob = null;
+      this.controls.show();
+      this.showStatus();
+      if (!this.picture) void this.project0();
     },
 
     /** Something to look at while a long projection waits for its start: two principal components. @this {any} */

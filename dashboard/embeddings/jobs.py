@@ -66,6 +66,13 @@ class Jobs(Workshop):
             found.answer |= plan.finish(found.arrays)
         return job, found is not None and found.state == "done"
 
+    def is_known(self, plan: Plan) -> bool:
+        """Whether a plan is done, or being worked out, so that its job need not be begun."""
+        with self._lock:
+            job = self._jobs.get(plan.key)
+        job = job or self._from_files(plan.key, plan)
+        return job is not None and (job.state == "done" or job.state in UNFINISHED)
+
     def find(self, key: str) -> Job:
         """A job by its key; raises JobError where there is none any more."""
         with self._lock:

@@ -59,6 +59,8 @@ class ProjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     supervise: Annotated[str, msgspec.Meta(max_length=LONGEST)] | None = None
     rows: Annotated[str, msgspec.Meta(max_length=64)] | None = None
     axes: Annotated[list[Axis], msgspec.Meta(max_length=MOST_AXES)] = []
+    only_if_known: bool = False
+    """Nothing is begun that was not begun before."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ CLOUD = "run|config|cloud"
 HEADER = ["name", "kind"]
 KINDS = {"ant": 150, "bee": 100, "cat": 50}
 COUNT = sum(KINDS.values())
+MANY = 20_001
+"""Points of which nothing long begins by itself."""
 NEIGHBOURS_OF_TRUST = 12
 ENDLESS = 100_000
 
@@ -74,7 +76,7 @@ def log_cloud(folder: Path, *steps: int) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
-    """One server over two steps of the cloud, a point alone, and rows with holes, for tests that only look."""
+    """One server over two steps of the cloud, a point alone, rows with holes and many points, for tests that look."""
     logdir = tmp_path_factory.mktemp("projector")
     log_cloud(logdir / "run", 0, 10)
     holes = cloud()[:20]
@@ -83,6 +85,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     with SummaryWriter(str(logdir / "odd")) as writer:
         writer.add_embedding(np.ones((1, 4), np.float32), ["only"], tag="alone")
         writer.add_embedding(holes, [f"row {row}" for row in range(20)], tag="holes")
+        writer.add_embedding(np.random.default_rng(5).normal(size=(MANY, 2)).astype(np.float32), tag="many")
     with pytest.MonkeyPatch.context() as patch:
         # Results of earlier runs must not be found.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
@@ -452,6 +455,19 @@ def test_a_finished_t_sne_says_how_far_it_can_be_trusted(open_page: Open) -> Non
     expected = trustworthiness(cloud(), places(page), n_neighbors=NEIGHBOURS_OF_TRUST)
     assert state["quality"]["trustworthiness"] == pytest.approx(expected, abs=1e-4)
     assert expected > 0.9
+
+
+def test_of_many_points_nothing_long_begins_by_itself_but_what_is_known_is_shown(open_page: Open) -> None:
+    long = "&projector.projection=tsne&projector.tsne=iterations:10,perplexity:5"
+    page = open_page(long, of="odd|config|many", step=None)
+    assert wait_for(page, "d.waiting === 'run' && d.shown")["shown"]["projection"] == "pca"
+    page.locator(".pj-run").get_by_role("button", name="Run").click()
+    wait_for(page, "d.shown?.projection === 'tsne' && d.job?.state === 'done'")
+    drawn = places(page)
+    page.reload()
+    state = wait_for(page, "d.shown?.projection === 'tsne' && d.job?.state === 'done'")
+    assert (state["waiting"], state["job"]["iteration"]) == ("", 10)
+    assert np.array_equal(places(page), drawn)
 
 
 def test_umap_runs(open_page: Open) -> None:

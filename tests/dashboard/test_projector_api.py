@@ -290,6 +290,15 @@ def test_a_custom_axis_of_some_points_lies_between_ends_that_are_none_of_them(cl
     np.testing.assert_allclose(flat.reshape(-1, 2), of_all.reshape(-1, 2)[[1, 3, 5]], atol=1e-6)
 
 
+def test_what_is_only_looked_for_is_not_begun(client: TestClient) -> None:
+    order = {"id": ID, "projection": "random", "settings": {"seed": 11}}
+    assert post(client, "project", **order, only_if_known=True) == {"job": None}
+    begun = post(client, "project", **order)
+    done(client, begun["job"])
+    known = post(client, "project", **order, only_if_known=True)
+    assert (known["job"], known["cached"]) == (begun["job"], True)
+
+
 def test_random_axes_of_some_points(client: TestClient) -> None:
     key = kept(client, [1, 3, 5])
     begun = post(client, "project", id=ID, projection="random", settings={"dimensions": 2, "seed": 7}, rows=key)

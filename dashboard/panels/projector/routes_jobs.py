@@ -65,9 +65,13 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
     def project(request: Request, body: JsonBody) -> Response:
         """Begins a projection, or finds the one that was begun with the same points and settings.
 
-        The body is a `ProjectOrder`.
+        The body is a `ProjectOrder`. With "only_if_known" the job may be null.
         """
-        return begun(request, plan_projection(asked, parsed(body, ProjectOrder)))
+        order = parsed(body, ProjectOrder)
+        plan = plan_projection(asked, order)
+        if order.only_if_known and not asked.jobs.is_known(plan):
+            return json_answer(request, {"job": None})
+        return begun(request, plan)
 
     @router.post("/clusters")
     def clusters(request: Request, body: JsonBody) -> Response:
