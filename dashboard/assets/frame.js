@@ -31,6 +31,16 @@
     dispatchEvent(new Event("resize"));
   }
 
+  /** Of a file that is shown without any log there are no runs to choose from. */
+  function hideEmpty() {
+    const { total, loading } = scope.runs.around();
+    const { classList } = document.documentElement;
+    const empty = !total && !loading;
+    if (classList.contains("no-runs") === empty) return;
+    classList.toggle("no-runs", empty);
+    dispatchEvent(new Event("resize"));
+  }
+
   const widened = () => document.documentElement.classList.contains("wide-runs");
 
   /** Gives the table of runs most of the page, or takes it back. */
@@ -43,6 +53,7 @@
   if (window.stepscope.storage.get(WIDTH_KEY)) setWidth(Number(window.stepscope.storage.get(WIDTH_KEY)) || 300);
   if (window.stepscope.storage.get(HIDDEN_KEY)) document.documentElement.classList.add("no-sidebar");
 
+  document.addEventListener("DOMContentLoaded", () => scope.runs.onChange((what) => what === "rows" && hideEmpty()));
   document.addEventListener("pointerdown", (event) => {
     if (event.target.id === "sidebar-grip") dragSidebar(event);
   });

@@ -12,7 +12,7 @@
   /** Rows that pass the search, by run. @type {Map<string, Row>} */
   const rows = new Map();
   /** What surrounds the rows. */
-  let around = { columns: [], groups: [], groupError: "", legend: null, seeds: { settings: 0, runs: 0 }, total: 0, defaultRuns: 20 };
+  let around = { columns: [], groups: [], groupError: "", legend: null, seeds: { settings: 0, runs: 0 }, total: 0, loading: true, defaultRuns: 20 };
   let version = "";
   let view = read();
 

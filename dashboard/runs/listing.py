@@ -66,6 +66,7 @@ def surroundings(table: RunTable) -> dict[str, Any]:
         "legend": legend(table),
         "seeds": {"settings": found.settings, "runs": found.runs},
         "total": len(table.snapshot.runs),
+        "loading": table.snapshot.loading or not table.snapshot.revision,
         "defaultRuns": DEFAULT_RUNS,
     }
 

@@ -41,8 +41,10 @@ def test_empty_directory_says_what_to_do_and_wakes_up_by_itself(
     expect(page.get_by_role("heading", name="Waiting for the first event file")).to_be_visible()
     expect(page.locator(".empty")).to_contain_text(str(logdir))
     expect(page.locator(".example")).to_contain_text("add_scalar")
+    expect(page.locator("#sidebar")).to_be_hidden()
     write_runs(logdir, "first")
     expect_curves(page)
+    expect(page.locator("#sidebar")).to_be_visible()
     assert run_names(page) == ["first"]
 
 

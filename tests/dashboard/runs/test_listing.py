@@ -49,6 +49,7 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
         "legend": None,
         "seeds": {"settings": 0, "runs": 0},
         "total": 2,
+        "loading": False,
         "defaultRuns": 20,
     }
 
