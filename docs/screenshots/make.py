@@ -54,12 +54,16 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "graph": {"graph.expanded": "Sequential"},
     "timeline_search": {"timeline.search": "aten::", "timeline.colour": "category", "run_filter": "torch"},
     "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbours": "20"},
-    "projector_pictures": {**DIGITS, "projector.dims": "3", "projector.sprites": "on", "projector.labels": "none"},
+    "projector_pictures": {
+        **DIGITS, "projector.projection": "tsne", "projector.sprites": "on", "projector.labels": "none",
+    },  # fmt: skip
     "profile_slices": {"profile.view": "slices"},
     "text": {"run_filter": "seed_0", "tag_filter": "hardest|mistakes"},
     "text_diff": {"text.diff": ("mistakes/text_summary", RUN, "88", RUN, "660"), "run_filter": "seed_0"},
 }
 """What pictures show beside the panel that their name begins with; without an entry, what is there at first."""
+WITHOUT_RUNS: Final = frozenset(("projector", "projector_pictures"))
+"""Pictures that take the room of the list of runs too."""
 
 
 @contextmanager
@@ -114,6 +118,8 @@ def take(browser: Browser, url: str, panel: str, name: str, folder: Path) -> Non
     """Takes the pictures of one view of a panel."""
     for scheme in SCHEMES:
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme)
+        if name in WITHOUT_RUNS:
+            page.add_init_script("localStorage.setItem('stepscope-sidebar-hidden', '1')")
         page.goto(url)
         settle(page, panel)
         page.screenshot(path=folder / f"{name}_{scheme}.png")
