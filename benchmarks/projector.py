@@ -119,7 +119,7 @@ def post(served: Served, route: str, order: dict[str, Any]) -> Any:
 
 def embedding_id(served: Served) -> str:
     """Of the only embedding."""
-    (row,) = json.loads(fetch(served, "embeddings")[1])
+    (row,) = json.loads(fetch(served, "embeddings")[1])["embeddings"]
     return str(row["id"])
 
 

@@ -8,9 +8,13 @@
 
   const choose = (/** @type {string} */ id) => window.dash_clientside.set_props(ID, { value: id });
 
-  /** Lists embeddings by run, those that were dropped last. @param {{id: string, run: string, label: string, kind: string, shape: number[] | null}[]} embeddings */
-  function offer(embeddings) {
-    /** @type {Map<string, {value: string, label: string}[]>} */
+  /**
+   * Lists embeddings by run, those that were dropped last.
+   * @param {{id: string, run: string, label: string, kind: string, shape: number[] | null}[]} embeddings
+   * @param {number} unlisted series of checkpoints that are too many to be opened
+   */
+  function offer(embeddings, unlisted) {
+    /** @type {Map<string, {value: string, label: string, disabled?: boolean}[]>} */
     const groups = new Map();
     const current = scope.projector.panel()?.state.id ?? "";
     for (const one of embeddings) {
@@ -20,6 +24,7 @@
       groups.get(name)?.push({ value: one.id, label: shown });
     }
     if (current && !embeddings.some((one) => one.id === current)) groups.set("No longer there", [{ value: current, label: current }]);
+    if (unlisted) groups.set("Not listed", [{ value: "unlisted", label: `${scope.projector.format.counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`, disabled: true }]);
     window.dash_clientside.set_props(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });
   }
 

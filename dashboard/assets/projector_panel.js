@@ -15,7 +15,7 @@
     /**
      * @param {HTMLElement} host
      * @param {HTMLElement} tools the row above, beside the choice of the embedding
-     * @param {{api: string, choose: (id: string) => void, offer: (embeddings: any[]) => void}} outside
+     * @param {{api: string, choose: (id: string) => void, offer: (embeddings: any[], unlisted: number) => void}} outside
      *   `choose` opens another embedding, `offer` lists those there are
      */
     constructor(host, tools, outside) {
@@ -492,8 +492,9 @@
     async look() {
       this.newsAt = performance.now();
       try {
-        this.embeddings = await this.api.ask("embeddings", {});
-        this.outside.offer(this.embeddings);
+        const { embeddings, unlisted } = await this.api.ask("embeddings", {});
+        this.embeddings = embeddings;
+        this.outside.offer(embeddings, unlisted);
         const { dataset } = this;
         const listed = dataset && this.embeddings.find((one) => one.id === dataset.id);
         if (!dataset || !dataset.info) return;

@@ -9,6 +9,7 @@ from fastapi import Depends, HTTPException, Query, Request
 from dashboard.api.bodies import limited_body
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.derived import DerivedColumns
+from dashboard.embeddings.file_listing import unlisted_series
 from dashboard.embeddings.jobs import Jobs
 from dashboard.embeddings.results import ResultFiles
 from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
@@ -92,6 +93,10 @@ class EmbeddingRequests:
     def sources(self) -> tuple[EmbeddingSource, ...]:
         """All embeddings: those that were dropped on the page, then those of the log directory."""
         return self.cache.sources(self._live.snapshot(), self.uploads.sources())
+
+    def unlisted(self) -> int:
+        """Of how many series of checkpoints the matrices are not among them, as there are too many."""
+        return unlisted_series(self._live.snapshot())
 
     def source(self, embedding_id: str) -> EmbeddingSource:
         """The listed embedding; `HTTPException` 404 where there is none of that id."""

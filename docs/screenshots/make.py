@@ -55,8 +55,11 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "timeline_search": {"timeline.search": "aten::", "timeline.colour": "category", "run_filter": "torch"},
     "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbours": "20"},
     "projector_pictures": {
-        **DIGITS, "projector.projection": "tsne", "projector.sprites": "on", "projector.labels": "none",
-    },  # fmt: skip
+        **DIGITS,
+        "projector.projection": "tsne",
+        "projector.sprites": "on",
+        "projector.labels": "none",
+    },
     "profile_slices": {"profile.view": "slices"},
     "text": {"run_filter": "seed_0", "tag_filter": "hardest|mistakes"},
     "text_diff": {"text.diff": ("mistakes/text_summary", RUN, "88", RUN, "660"), "run_filter": "seed_0"},

@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
+from dashboard.embeddings.file_listing import MOST_SERIES
 from dashboard.panels.registry import PANELS
 from dashboard.verbs.serve import make_live, make_server
 from summary import SummaryWriter
@@ -676,6 +677,18 @@ def test_damaged_files_are_said_and_crash_nothing(serve: Callable[..., Dashboard
 def log_without(logdir: Path) -> None:
     with SummaryWriter(str(logdir / "run")) as writer:
         writer.add_scalar("loss", 1.0, 0)
+
+
+def test_checkpoints_beyond_those_that_are_listed_are_counted(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    for number in range(MOST_SERIES + 2):
+        np.save(logdir / f"{chr(200 + number)}.npy", cloud()[:10])
+    page.goto(f"{serve(logdir).url}?tab=projector")
+    wait_for(page, "d.count === 10")
+    page.get_by_label("Embedding", exact=True).first.click()
+    said = page.get_by_role("option", name="2 older checkpoints: open a file with stepscope project FILE")
+    expect(said).to_have_attribute("data-combobox-disabled", "true")
 
 
 def test_without_an_embedding_there_is_no_tab(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:

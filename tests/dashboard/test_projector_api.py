@@ -96,18 +96,9 @@ def kept(client: TestClient, rows: list[int], id: str = ID) -> str:
 
 
 def test_the_listing(client: TestClient) -> None:
-    assert ask(client, "embeddings") == [
-        {"id": ID, "run": "r", "label": "words", "kind": "config", "steps": [0], "shape": [6, 3], "problem": ""},
-        {
-            "id": GROWING,
-            "run": "r",
-            "label": "growing",
-            "kind": "config",
-            "steps": [0, 10, 20],
-            "shape": [40, 4],
-            "problem": "",
-        },
-    ]
+    words = {"id": ID, "run": "r", "label": "words", "kind": "config", "steps": [0], "shape": [6, 3], "problem": ""}
+    growing = words | {"id": GROWING, "label": "growing", "steps": [0, 10, 20], "shape": [40, 4]}
+    assert ask(client, "embeddings") == {"embeddings": [words, growing], "unlisted": 0}
 
 
 def test_a_dataset(client: TestClient) -> None:
@@ -512,7 +503,7 @@ def test_a_file_is_dropped_with_its_metadata(client: TestClient) -> None:
     assert answer.status_code == 200, answer.text
     (id,) = answer.json()["ids"]
     assert answer.json()["id"] == id
-    assert ask(client, "embeddings")[0] | {"label": ""} == {
+    assert ask(client, "embeddings")["embeddings"][0] | {"label": ""} == {
         "id": id,
         "run": "",
         "label": "",
@@ -547,4 +538,4 @@ def test_a_file_that_cannot_be_taken_is_refused(live: Live) -> None:
         assert (answer.status_code, answer.json()["detail"]) == (415, "Expected the file as application/octet-stream.")
     answer = client.post("/api/projector/drop_metadata", params={"id": ID, "name": "a"}, content=b"a", headers=FILE)
     assert answer.json()["detail"] == f"There is no dropped file {ID!r}; drop it again."
-    assert [row["kind"] for row in ask(client, "embeddings")] == ["config", "config"]
+    assert [row["kind"] for row in ask(client, "embeddings")["embeddings"]] == ["config", "config"]

@@ -82,7 +82,10 @@ def make_router(live: Live) -> APIRouter:
 def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.get("/embeddings")
     def embeddings(request: Request) -> Response:
-        """The embeddings of the log directory, by run, and those that were dropped on the page."""
+        """The embeddings of the log directory, by run, and those that were dropped on the page.
+
+        "unlisted" counts the series of checkpoints whose matrices are left out, as there are too many.
+        """
         rows = [
             {
                 "id": source.id,
@@ -95,7 +98,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
             }
             for source in asked.sources()
         ]
-        return json_answer(request, rows)
+        return json_answer(request, {"embeddings": rows, "unlisted": asked.unlisted()})
 
     @router.get("/dataset")
     def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
