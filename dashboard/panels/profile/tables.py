@@ -53,8 +53,8 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     "work": ("What ran at once", "Busy time by which kinds of work ran together."),
     "idle": (
         "Idle time of streams by cause",
-        "host_wait: the next activity was not launched yet. kernel_wait: what starting a kernel costs. "
-        "other: usually waiting for another stream.",
+        "Host wait: the next activity was not launched yet. Kernel wait: what starting a kernel costs. "
+        "Other: usually waiting for another stream.",
     ),
     "overlap": ("Communication behind computation", "How much of the communication nothing waited for."),
     "queue": ("Queue", "Launches that were pending on each stream, over the changes of that number."),
@@ -150,8 +150,8 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
         case "copies":
             return [copy_table(study), *(_plain(study, name) for name in ("copy_sizes", "bandwidth"))]
         case "idle":
-            names = ("idle", "temporal", "work", "utilisation", "overlap", "queue", "launches")
-            return [_plain(study, name) for name in names]
+            names = ("temporal", "work", "utilisation", "overlap", "queue", "launches")
+            return [_idle_table(study), *(_plain(study, name) for name in names)]
         case "memory":
             return [_plain(study, name) for name in ("memory", "memory_at_peak", "memory_by_operator")]
         case "path":
@@ -175,6 +175,14 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
 def is_step_stats(study: Study) -> bool:
     """Whether the trace is TensorFlow's StepStats."""
     return study.source.kind == "run_metadata"
+
+
+def _idle_table(study: Study) -> Table:
+    """Causes as the Timeline names them."""
+    import polars as pl
+
+    table = _plain(study, "idle")
+    return replace(table, frame=table.frame.with_columns(pl.col("cause").str.replace("_", " ")))
 
 
 def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
