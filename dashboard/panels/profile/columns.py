@@ -188,6 +188,10 @@ def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dic
         column |= {"flex": 3 if first else 2, "minWidth": 230 if first else 120}
         if name in SHORT_TEXTS:
             column |= {"flex": 1, "minWidth": 84}
+        if name == "cause":
+            # As the Timeline names them.
+            shown = {"function": "params.value && params.value.replace('_', ' ')"}
+            column |= {"valueFormatter": shown, "getQuickFilterText": shown}
         if name == "state":
             column["cellClassRules"] = {each: f"params.value === '{each}'" for each in _STATES}
     else:

@@ -150,8 +150,8 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
         case "copies":
             return [copy_table(study), *(_plain(study, name) for name in ("copy_sizes", "bandwidth"))]
         case "idle":
-            names = ("temporal", "work", "utilisation", "overlap", "queue", "launches")
-            return [_idle_table(study), *(_plain(study, name) for name in names)]
+            names = ("idle", "temporal", "work", "utilisation", "overlap", "queue", "launches")
+            return [_plain(study, name) for name in names]
         case "memory":
             return [_plain(study, name) for name in ("memory", "memory_at_peak", "memory_by_operator")]
         case "path":
@@ -175,14 +175,6 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
 def is_step_stats(study: Study) -> bool:
     """Whether the trace is TensorFlow's StepStats."""
     return study.source.kind == "run_metadata"
-
-
-def _idle_table(study: Study) -> Table:
-    """Causes as the Timeline names them."""
-    import polars as pl
-
-    table = _plain(study, "idle")
-    return replace(table, frame=table.frame.with_columns(pl.col("cause").str.replace("_", " ")))
 
 
 def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
