@@ -45,6 +45,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.proto",
         "summary.records",
         "summary.writer",
+        "summary.conditions",
         "summary.errors",
         "summary.patterns",
         "summary.storage",

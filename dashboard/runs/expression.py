@@ -1,10 +1,7 @@
 """Conditions on runs that users type: ``lr < 0.01 and loss.last < 0.2 or name ~ "adam"``.
 
-The grammar, loosest first::
+Comparisons are joined as `summary.conditions` has it::
 
-    or         := and ("or" and)*
-    and        := not ("and" not)*
-    not        := "not" not | "(" or ")" | comparison
     comparison := operand ("<" | "<=" | ">" | ">=" | "==" | "!=" | "~" | "!~") operand | operand ["not"] "in" list
     list       := "(" operand ("," operand)* ")"
     operand    := field | number | string | "true" | "false"
@@ -23,19 +20,18 @@ from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
 from dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
+from summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]
-LONGEST_EXPRESSION: Final = 2_000
-DEEPEST_NESTING: Final = 50
 MOST_PATTERNS: Final = 20
 """Each may take as long as a search may."""
 
 _TOKEN: Final = re.compile(
-    r"""\s*(?:
-      (?P<number>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?!\w))
+    rf"""\s*(?:
+      (?P<number>{NUMBER}(?!\w))
     | (?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     | (?P<quoted>`[^`]+`)
     | (?P<operator><=|>=|==|!=|!~|<|>|~)
@@ -83,23 +79,8 @@ class Membership:
     options: tuple["Operand", ...]
 
 
-@dataclass(frozen=True)
-class Not:
-    """The opposite of a condition."""
-
-    condition: "Condition"
-
-
-@dataclass(frozen=True)
-class Both:
-    """All of these, or any of them."""
-
-    kind: Literal["and", "or"]
-    conditions: tuple["Condition", ...]
-
-
 Operand: TypeAlias = Constant | Named
-Condition: TypeAlias = Comparison | Membership | Not | Both
+Condition: TypeAlias = Tree[Comparison | Membership]
 
 
 def looks_like_expression(text: str) -> bool:
@@ -108,89 +89,28 @@ def looks_like_expression(text: str) -> bool:
     return "(?" not in bare and _LOOKS_LIKE.search(bare) is not None
 
 
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    at: int
-
-
 def parse(text: str) -> Condition:
     """Reads a condition.
 
     Raises:
         ExpressionError: it does not follow the grammar; the message says where.
     """
-    if len(text) > LONGEST_EXPRESSION:
-        raise ExpressionError(f"longer than {LONGEST_EXPRESSION} characters")
-    return _Parser(_tokens(text)).whole()
+    return _Parser(text, _TOKEN, ExpressionError).whole()
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    at = 0
-    end = len(text.rstrip())
-    while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None or found.lastgroup is None:
-            place = at + len(text[at:]) - len(text[at:].lstrip())
-            hint = '; equality is "=="' if text[place] == "=" else ""
-            raise ExpressionError(f"{text[place]!r} at character {place + 1} is not understood{hint}")
-        tokens.append(_Token(found.lastgroup, found[found.lastgroup], found.start(found.lastgroup)))
-        at = found.end()
-    return tokens
+class _Parser(ConditionParser[Comparison | Membership]):
+    keywords = frozenset({"and", "or", "not", "in"})
+    _patterns = 0
 
-
-class _Parser:
-    """Recursive descent over the tokens."""
-
-    def __init__(self, tokens: Sequence[_Token]) -> None:
-        self._tokens = tokens
-        self._next = 0
-        self._depth = 0
-        self._patterns = 0
-
-    def whole(self) -> Condition:
-        condition = self._either("or")
-        if self._next < len(self._tokens):
-            raise self._expected('"and", "or" or the end')
-        return condition
-
-    def _either(self, kind: Literal["and", "or"]) -> Condition:
-        part: Callable[[], Condition] = self._not if kind == "and" else lambda: self._either("and")
-        conditions = [part()]
-        while self._take("word", kind):
-            conditions.append(part())
-        return conditions[0] if len(conditions) == 1 else Both(kind, tuple(conditions))
-
-    def _not(self) -> Condition:
-        self._depth += 1
-        if self._depth > DEEPEST_NESTING:
-            raise ExpressionError(f"nested deeper than {DEEPEST_NESTING}")
-        try:
-            if self._take("word", "not"):
-                return Not(self._not())
-            if self._take("mark", "("):
-                condition = self._either("or")
-                if not self._take("mark", ")"):
-                    raise self._expected('")"')
-                return condition
-            return self._comparison()
-        finally:
-            self._depth -= 1
-
-    def _comparison(self) -> Condition:
+    def comparison(self) -> Condition:
         left = self._operand()
-        if self._take("word", "not"):
-            if not self._take("word", "in"):
-                raise self._expected('"in"')
+        if self.take("word", "not"):
+            if not self.take("word", "in"):
+                raise self.expected('"in"')
             return Not(self._membership(left))
-        if self._take("word", "in"):
+        if self.take("word", "in"):
             return self._membership(left)
-        token = self._peek()
-        if token is None or token.kind != "operator":
-            raise self._expected("a comparison such as <, ==, ~ or in")
-        self._next += 1
+        token = self.take_one(("operator",), "a comparison such as <, ==, ~ or in")
         right = self._operand()
         operator = cast(Operator, token.text)
         if operator in ("~", "!~"):
@@ -209,24 +129,17 @@ class _Parser:
             raise ExpressionError(f"{text!r} is no regular expression: {error}") from None
 
     def _membership(self, left: Operand) -> Membership:
-        if not self._take("mark", "("):
-            raise self._expected('a list such as (1, 2, "a")')
+        if not self.take("mark", "("):
+            raise self.expected('a list such as (1, 2, "a")')
         options = [self._operand()]
-        while self._take("mark", ","):
+        while self.take("mark", ","):
             options.append(self._operand())
-        if not self._take("mark", ")"):
-            raise self._expected('"," or ")"')
+        if not self.take("mark", ")"):
+            raise self.expected('"," or ")"')
         return Membership(left, tuple(options))
 
     def _operand(self) -> Operand:
-        token = self._peek()
-        if (
-            token is None
-            or token.kind not in ("number", "string", "quoted", "word")
-            or token.text in ("and", "or", "not", "in")
-        ):
-            raise self._expected("a name, a number or a text in quotes")
-        self._next += 1
+        token = self.take_one(("number", "string", "quoted", "word"), "a name, a number or a text in quotes")
         match token.kind:
             case "number":
                 return Constant(float(token.text))
@@ -236,21 +149,6 @@ class _Parser:
                 return Named(token.text[1:-1])
             case _:
                 return Constant(token.text == "true") if token.text in ("true", "false") else Named(token.text)
-
-    def _peek(self) -> _Token | None:
-        return self._tokens[self._next] if self._next < len(self._tokens) else None
-
-    def _take(self, kind: str, text: str) -> bool:
-        token = self._peek()
-        if token is None or token.kind != kind or token.text != text:
-            return False
-        self._next += 1
-        return True
-
-    def _expected(self, what: str) -> ExpressionError:
-        token = self._peek()
-        found = "it ends" if token is None else f"{token.text!r} stands at character {token.at + 1}"
-        return ExpressionError(f"expected {what}, but {found}")
 
 
 def runs_where(condition: Condition, facts: Facts, group_of: Callable[[str], str]) -> list[str]:

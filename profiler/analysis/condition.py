@@ -1,10 +1,7 @@
 """Conditions on a trace's metrics: ``gpu_idle > 20% or step_time >= 1.5 s``.
 
-The grammar, loosest first::
+Comparisons are joined as `summary.conditions` has it::
 
-    or         := and ("or" and)*
-    and        := not ("and" not)*
-    not        := "not" not | "(" or ")" | comparison
     comparison := metric ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
 
 A metric is a name of `profiler.analysis.metrics`. Percentages are numbers, with or without "%"; times have a unit: ns,
@@ -12,17 +9,16 @@ us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evalu
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
 from profiler.analysis.metrics import DEFINITIONS, Metric, Unit
+from summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
 from summary.errors import UserError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!="]
-LONGEST_CONDITION: Final = 2_000
-DEEPEST_NESTING: Final = 50
 UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
     "percent": {"%": 1.0, "": 1.0},
     "ns": {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9},
@@ -30,10 +26,12 @@ UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {
     "count": {"": 1.0},
 }
 _TOKEN: Final = re.compile(
-    r"\s*(?:(?P<number>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>%|[A-Za-z]+(?!\w))?"
+    rf"\s*(?:(?P<number>{NUMBER}(?:\s*(?:%|(?!(?:and|or|not)\b)[A-Za-z]+(?!\w)))?)"
     r"|(?P<operator><=|>=|==|!=|<|>)|(?P<mark>[()])|(?P<word>[A-Za-z_]\w*))"
 )
-_KEYWORDS: Final = frozenset({"and", "or", "not"})
+_MOST_SHOWN: Final = 200
+"""Characters of a condition that are repeated in a message."""
+_NUMBER: Final = re.compile(rf"({NUMBER})\s*(.*)")
 
 
 class ConditionError(UserError):
@@ -49,30 +47,7 @@ class Comparison:
     number: float
 
 
-@dataclass(frozen=True)
-class Not:
-    """The opposite of a condition."""
-
-    condition: "Condition"
-
-
-@dataclass(frozen=True)
-class Both:
-    """All of these, or any of them."""
-
-    kind: Literal["and", "or"]
-    conditions: tuple["Condition", ...]
-
-
-Condition: TypeAlias = Comparison | Not | Both
-
-
-@dataclass(frozen=True)
-class _Token:
-    kind: str
-    text: str
-    unit: str
-    at: int
+Condition: TypeAlias = Tree[Comparison]
 
 
 def parse(text: str) -> Condition:
@@ -81,100 +56,26 @@ def parse(text: str) -> Condition:
     Raises:
         ConditionError: it does not follow the grammar, or names no metric; the message says where.
     """
-    if len(text) > LONGEST_CONDITION:
-        raise ConditionError(f"The condition is longer than {LONGEST_CONDITION} characters. Expected a short one.")
-    return _Parser(_tokens(text), text).whole()
+    shown = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return _Parser(text, _TOKEN, lambda message: ConditionError(f"In {shown!r}: {message}.")).whole()
 
 
-def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None:
-            place = at + len(text[at:]) - len(text[at:].lstrip())
-            hint = ' Equality is "==".' if text[place] == "=" else ""
-            raise ConditionError(f"In {text!r}, {text[place]!r} at character {place + 1} is not understood.{hint}")
-        unit = found["unit"] or ""
-        after = found.end()
-        if unit in _KEYWORDS:
-            after, unit = found.start("unit"), ""
-        kind = next(name for name in ("number", "operator", "mark", "word") if found[name] is not None)
-        tokens.append(_Token(kind, found[kind], unit, found.start(kind)))
-        at = after
-    return tokens
-
-
-class _Parser:
-    """Recursive descent over the tokens."""
-
-    def __init__(self, tokens: Sequence[_Token], text: str) -> None:
-        self._tokens = tokens
-        self._text = text
-        self._next = 0
-        self._depth = 0
-
-    def whole(self) -> Condition:
-        condition = self._either("or")
-        if self._next < len(self._tokens):
-            raise self._expected('"and", "or" or the end')
-        return condition
-
-    def _either(self, kind: Literal["and", "or"]) -> Condition:
-        part: Callable[[], Condition] = self._not if kind == "and" else lambda: self._either("and")
-        conditions = [part()]
-        while self._take("word", kind):
-            conditions.append(part())
-        return conditions[0] if len(conditions) == 1 else Both(kind, tuple(conditions))
-
-    def _not(self) -> Condition:
-        self._depth += 1
-        if self._depth > DEEPEST_NESTING:
-            raise ConditionError(f"The condition is nested deeper than {DEEPEST_NESTING}. Expected a flatter one.")
-        try:
-            if self._take("word", "not"):
-                return Not(self._not())
-            if self._take("mark", "("):
-                condition = self._either("or")
-                if not self._take("mark", ")"):
-                    raise self._expected('")"')
-                return condition
-            return self._comparison()
-        finally:
-            self._depth -= 1
-
-    def _comparison(self) -> Comparison:
-        name = self._token("word", "a metric")
-        if name.text not in DEFINITIONS:
-            near = get_close_matches(name.text, DEFINITIONS, n=3) or sorted(DEFINITIONS)
-            raise ConditionError(f"There is no metric {name.text!r}. Expected one such as {', '.join(near)}.")
-        operator = self._token("operator", "a comparison: <, <=, >, >=, == or !=")
-        number = self._token("number", "a number")
-        units = UNITS[DEFINITIONS[name.text].unit]
-        if number.unit not in units:
-            expected = ", ".join(unit for unit in units if unit) or "no unit"
-            given = repr(number.unit) if number.unit else "without a unit"
-            raise ConditionError(f"{name.text} cannot be compared with a number {given}. Expected {expected}.")
-        return Comparison(name.text, cast(Operator, operator.text), float(number.text) * units[number.unit])
-
-    def _token(self, kind: str, what: str) -> _Token:
-        token = self._tokens[self._next] if self._next < len(self._tokens) else None
-        if token is None or token.kind != kind or token.text in _KEYWORDS:
-            raise self._expected(what)
-        self._next += 1
-        return token
-
-    def _take(self, kind: str, text: str) -> bool:
-        token = self._tokens[self._next] if self._next < len(self._tokens) else None
-        if token is None or token.kind != kind or token.text != text:
-            return False
-        self._next += 1
-        return True
-
-    def _expected(self, what: str) -> ConditionError:
-        token = self._tokens[self._next] if self._next < len(self._tokens) else None
-        found = "it ends" if token is None else f"{token.text!r} stands at character {token.at + 1}"
-        return ConditionError(f"In {self._text!r}, expected {what}, but {found}.")
+class _Parser(ConditionParser[Comparison]):
+    def comparison(self) -> Comparison:
+        name = self.take_one(("word",), "a metric").text
+        if name not in DEFINITIONS:
+            near = get_close_matches(name, DEFINITIONS, n=3) or sorted(DEFINITIONS)
+            raise ConditionError(f"There is no metric {name!r}. Expected one such as {', '.join(near)}.")
+        operator = self.take_one(("operator",), "a comparison: <, <=, >, >=, == or !=").text
+        found = _NUMBER.fullmatch(self.take_one(("number",), "a number").text)
+        assert found is not None
+        number, unit = found.groups()
+        units = UNITS[DEFINITIONS[name].unit]
+        if unit not in units:
+            expected = ", ".join(each for each in units if each) or "no unit"
+            given = repr(unit) if unit else "without a unit"
+            raise ConditionError(f"{name} cannot be compared with a number {given}. Expected {expected}.")
+        return Comparison(name, cast(Operator, operator), float(number) * units[unit])
 
 
 def named(condition: Condition) -> tuple[str, ...]:

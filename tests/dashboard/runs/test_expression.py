@@ -7,14 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.runs.expression import (
-    LONGEST_EXPRESSION,
-    Both,
     Comparison,
+    Condition,
     Constant,
     ExpressionError,
     Membership,
     Named,
-    Not,
     compare,
     looks_like_expression,
     parse,
@@ -22,6 +20,7 @@ from dashboard.runs.expression import (
     runs_where,
 )
 from dashboard.runs.facts import Facts, HParamField, MetricField
+from summary.conditions import LONGEST, Both, Not
 from tests.dashboard.runs.tiny import snapshot
 
 RUNS = snapshot(
@@ -39,19 +38,11 @@ def where(text: str) -> list[str]:
 
 
 def test_and_binds_more_tightly_than_or_and_not_most() -> None:
-    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == Both(
-        "or",
-        (
-            Both(
-                "and",
-                (
-                    Not(Comparison(Named("a"), "<", Constant(1.0))),
-                    Membership(Named("b"), (Constant(1.0), Constant("x"))),
-                ),
-            ),
-            Comparison(Named("c d"), "!=", Constant(True)),
-        ),
-    )
+    below: Condition = Not(Comparison(Named("a"), "<", Constant(1.0)))
+    one_of = Membership(Named("b"), (Constant(1.0), Constant("x")))
+    other = Comparison(Named("c d"), "!=", Constant(True))
+    both: Condition = Both("and", (below, one_of))
+    assert parse('not a < 1 and b in (1, "x") or `c d` != true') == Both("or", (both, other))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +162,7 @@ def test_any_text_is_a_condition_or_a_told_error(text: str) -> None:
 @given(st.sampled_from(["", "x", '"', " ", "1z"]))
 def test_long_texts_of_one_kind_are_read_at_once(piece: str, end: str) -> None:
     # A tokenizer or a parser that goes back and forth would not end here.
-    text = (piece * LONGEST_EXPRESSION)[: LONGEST_EXPRESSION - len(end)] + end
+    text = (piece * LONGEST)[: LONGEST - len(end)] + end
     try:
         parse(text)
     except ExpressionError:

@@ -47,7 +47,7 @@ def test_conditions(text: str, expected: bool) -> None:
         ("", "expected a metric, but it ends"),
         ("gpu_idle", "expected a comparison"),
         ("gpu_idle > ", "expected a number, but it ends"),
-        ("gpu_idle = 3", 'Equality is "=="'),
+        ("gpu_idle = 3", 'equality is "=="'),
         ("gpu_idel > 3", "no metric 'gpu_idel'. Expected one such as gpu_idle"),
         ("gpu_idle > 3 ms", "gpu_idle cannot be compared with a number 'ms'. Expected %"),
         ("step_time > 3", "step_time cannot be compared with a number without a unit. Expected ns, us, ms, s"),
