@@ -41,6 +41,9 @@ NO_COPIES: Final = "No copies were recorded. " + NO_DEVICE
 NO_STEP_STATS: Final = (
     "These views are of TensorFlow's StepStats. Choose a trace that an event file holds as RunMetadata."
 )
+OUTPUT_TENSORS: Final = (
+    "Output tensors count, from their maker to their last user; the Timeline has what the allocators say."
+)
 NO_COLLECTIVES: Final = "No collective ran on all of these ranks, so none waited for another."
 
 TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
@@ -182,6 +185,8 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
     if step_stats_only and not is_step_stats(study):
         frame = frame.clear()
     title, about = TABLE_TITLES[name]
+    if name == "memory" and is_step_stats(study):
+        about = f"{about} {OUTPUT_TENSORS}"
     totals = TOTALS.get(name, ())
     if name == "steps":
         totals = tuple(column for column in frame.columns if column.endswith("_ns") and column != "start_ns")
