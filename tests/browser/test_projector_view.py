@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
@@ -421,6 +422,39 @@ def test_in_two_dimensions_points_go_with_the_hand(cloud: Page) -> None:
     after = place(cloud, 1)
     assert abs(after[0] - before[0]) <= 1
     assert abs(after[1] - before[1]) <= 1
+
+
+def test_a_finger_moves_two_zoom_about_what_is_under_them_and_a_tap_picks(cloud: Page) -> None:
+    # Without the end of a throw.
+    cloud.emulate_media(reduced_motion="reduce")
+    show(cloud, f"show({SQUARE}, 2)")
+    session = cloud.context.new_cdp_session(cloud)
+
+    def touch(kind: str, *places: tuple[float, float]) -> None:
+        points = [{"x": x, "y": y, "id": number} for number, (x, y) in enumerate(places)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True, "maxTouchPoints": 2})
+    corners = np.array([place(cloud, row) for row in range(4)])
+    x, y = corners[0].tolist()
+    touch("touchStart", (x - 20, y))
+    touch("touchStart", (x - 20, y), (x + 20, y))
+    touch("touchMove", (x - 40, y), (x + 40, y))
+    touch("touchEnd")
+    settled(cloud)
+    zoomed = np.array([place(cloud, row) for row in range(4)])
+    np.testing.assert_allclose(zoomed, corners[0] + 2 * (corners - corners[0]), atol=2)
+    touch("touchStart", (x, y))
+    touch("touchMove", (x + 30, y + 11))
+    touch("touchEnd")
+    settled(cloud)
+    moved = np.array([place(cloud, row) for row in range(4)])
+    np.testing.assert_allclose(moved, zoomed + [30, 11], atol=2)
+    assert not seen(cloud, "pick")
+    x, y = moved[0].tolist()
+    touch("touchStart", (x, y))
+    touch("touchEnd")
+    assert seen(cloud, "pick")[-1][0] == 0
 
 
 def test_keys_turn_move_and_zoom(cloud: Page) -> None:
