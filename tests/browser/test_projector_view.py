@@ -449,7 +449,7 @@ def test_a_finger_moves_two_zoom_about_what_is_under_them_and_a_tap_picks(cloud:
     touch("touchEnd")
     settled(cloud)
     moved = np.array([place(cloud, row) for row in range(4)])
-    np.testing.assert_allclose(moved, zoomed + [30, 11], atol=2)
+    np.testing.assert_allclose(moved, zoomed + np.array((30, 11)), atol=2)
     assert not seen(cloud, "pick")
     x, y = moved[0].tolist()
     touch("touchStart", (x, y))
