@@ -248,7 +248,10 @@
     axes(frame, picked, as) {
       if (as === "pca") return picked.map((component) => ({ name: `PC ${component + 1}`, share: frame.components?.ratios?.[component] ?? null }));
       if (as !== "custom") return [];
-      const said = (/** @type {string} */ text) => text.slice(text.indexOf(":") + 1).slice(0, 40);
+      const said = (/** @type {string} */ text) => {
+        const rest = text.slice(text.indexOf(":") + 1);
+        return text.startsWith("rows:") ? projector.format.counted(projector.settings.readRows(rest, this.dataset.count).length, "point") : rest.slice(0, 40);
+      };
       const { left, right, down, up } = this.state.axes;
       const named = [[left, right], [down, up]].filter(([one, other]) => one && other).map(([one, other]) => ({ name: `${said(one)} → ${said(other)}`, share: null }));
       return named.length === 1 ? [...named, { name: "what varies most besides", share: null }] : named;

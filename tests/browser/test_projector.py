@@ -491,6 +491,14 @@ def test_own_axes_lead_from_one_search_to_another(open_page: Open) -> None:
     np.testing.assert_allclose(drawn - drawn.mean(), along - along.mean(), atol=2e-3)
 
 
+def test_a_single_axis_is_named_and_joined_by_what_varies_most_besides(open_page: Open) -> None:
+    page = open_page("&projector.projection=custom&projector.left=rows:0-149&projector.right=rows:150-249")
+    settled(page)
+    names = page.evaluate("window.stepscope.projector.panel().view.axes.map((axis) => axis.name)")
+    assert names == ["150 points → 100 points", "what varies most besides"]
+    assert np.ptp(places(page)[:, 1]) > 1
+
+
 # ---- steps
 
 
