@@ -10,7 +10,7 @@ WebGL, here on the processor, and takes its components from 50,000 points and 20
 Requests go to the server over connections of their own. Memory is resident memory, with the pages of mapped files: what
 the server has more than before the points were asked for, and all that its worker has, libraries included. t-SNE is
 begun in a server without a worker, and once more with one. Updates are answers with other coordinates, to somebody who
-asks for the next as soon as one is there, and clouds that the page painted.
+asks for the next as soon as one is there, and clouds that the page takes.
 """
 
 import argparse
