@@ -193,8 +193,8 @@
   new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
 
   const clientside = {
-    /** New data: numbers that JSON has not become numbers again. */
-    hparamsData(sent) {
+    /** New data: numbers that JSON has not become numbers again. Columns that stay are left alone: a click may be on them. */
+    hparamsData(sent, shown) {
       const { no_update } = window.dash_clientside;
       if (!sent) return [no_update, no_update];
       data = sent;
@@ -205,7 +205,8 @@
         if (row.duration !== null) row.duration = Number(row.duration);
       }
       redraw();
-      return [data.rows, scope.hparams.tableColumns()];
+      const wanted = scope.hparams.tableColumns();
+      return [data.rows, JSON.stringify(wanted) === JSON.stringify(shown) ? no_update : wanted];
     },
     hparamsView() {
       redraw();

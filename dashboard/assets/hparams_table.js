@@ -142,7 +142,6 @@
   /** The columns of the grid, as dash-ag-grid takes them. */
   function tableColumns() {
     const [run, rest] = factColumns();
-    applied = "";
     // What was varied, then what came of it; what is the same everywhere tells least.
     const values = hparams.columns();
     const of = (kind, constant) => values.filter((column) => column.kind === kind && column.constant === constant).map(valueColumn);
@@ -151,8 +150,20 @@
 
   // --- what the view says, into the grid -----------------------------------------------------------------------
 
-  let applied = "";
+  /**
+   * What of the view the grid was last told, by its name. The grid is told of changes of the view alone: it reports
+   * what the user does in it a moment later, and must not be taken back to what the view said before.
+   * @type {Object<string, string>}
+   */
+  let told = {};
   let heard = null;
+
+  function tell(name, wanted, apply) {
+    const text = JSON.stringify(wanted);
+    if (told[name] === text) return;
+    told[name] = text;
+    apply(wanted);
+  }
 
   function wantedSort() {
     const { target, lower } = hparams.data();
@@ -168,21 +179,24 @@
     });
   }
 
+  function wantedSelection() {
+    const rows = hparams.data().rows;
+    return [...(hparams.selectedRows() || [])].map((place) => rows[place].id);
+  }
+
   function applyTable() {
     const grid = api();
     if (!grid || !grid.getColumns()?.length) return;
     listen(grid);
-    const state = JSON.stringify([wantedSort(), wantedPlaces(), hparams.setting("search"), hparams.setting("heat"), grid.getColumns().length]);
-    if (state !== applied) {
-      applied = state;
-      const places = wantedPlaces();
-      if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
-      grid.applyColumnState({ state: wantedSort(), defaultState: { sort: null } });
-      grid.setGridOption("quickFilterText", hparams.setting("search"));
-      grid.refreshCells({ force: true });
-    }
-    const rows = hparams.data().rows;
-    const wanted = new Set([...(hparams.selectedRows() || [])].map((place) => rows[place].id));
+    tell("places", wantedPlaces(), (state) => state.length && grid.applyColumnState({ state, applyOrder: true }));
+    tell("sort", wantedSort(), (state) => grid.applyColumnState({ state, defaultState: { sort: null } }));
+    tell("search", hparams.setting("search"), (text) => grid.setGridOption("quickFilterText", text));
+    tell("heat", hparams.setting("heat"), () => grid.refreshCells({ force: true }));
+    const ids = hparams.data().rows.map((row) => row.id);
+    tell("selection", [wantedSelection(), ids], ([selected]) => select(grid, new Set(selected)));
+  }
+
+  function select(grid, wanted) {
     const [on, off] = [[], []];
     grid.forEachNode((node) => {
       if (wanted.has(node.id) !== !!node.isSelected()) (wanted.has(node.id) ? on : off).push(node);
@@ -191,31 +205,48 @@
     if (off.length) grid.setNodesSelected({ nodes: off, newValue: false, source: "api" });
   }
 
+  /** Tells the grid again, where it was changed or its answer is not what the view says now. */
+  function tellAgain(...names) {
+    names.forEach((name) => delete told[name]);
+    applyTable();
+  }
+
   function listen(grid) {
     if (heard === grid) return;
     heard = grid;
+    told = {};
     grid.addEventListener("selectionChanged", ({ source }) => {
       if (source.startsWith("api") || source.startsWith("rowData")) return;
       const ids = new Set(grid.getSelectedRows().map((row) => row.id));
       const rows = hparams.data().rows.filter((row) => ids.has(row.id));
       if (rows.length) hparams.select(rows);
       else hparams.clear();
+      tellAgain("selection");
     });
     grid.addEventListener("sortChanged", ({ source }) => {
       if (source === "api" || source === "gridOptionsChanged") return;
       const sorts = grid.getColumnState().filter((column) => column.sort).sort((one, other) => one.sortIndex - other.sortIndex);
       hparams.setSetting("sort", ...sorts.map(({ colId, sort }) => hparams.coded(colId) + ":" + sort));
+      tellAgain("sort");
     });
     const moved = ({ source, finished }) => {
       if (source !== "uiColumnMoved" || finished === false) return;
       const state = grid.getColumnState().filter(({ colId }) => colId !== SELECTION_COLUMN);
       hparams.setSetting("table", ...state.map(({ colId, pinned }) => hparams.coded(colId) + (pinned ? ":" + pinned : "")));
+      tellAgain("places");
     };
     grid.addEventListener("columnMoved", moved);
     grid.addEventListener("columnPinned", (event) => moved({ ...event, finished: true }));
-    grid.addEventListener("rowDataUpdated", () => hparams.redraw());
+    // A value is shaded by its rank among all.
+    grid.addEventListener("rowDataUpdated", () => {
+      tellAgain("selection", "heat");
+      hparams.redraw();
+    });
+    grid.addEventListener("newColumnsLoaded", () => {
+      tellAgain("places", "sort");
+      hparams.redraw();
+    });
     grid.addEventListener("columnEverythingChanged", () => hparams.redraw());
-    grid.addEventListener("newColumnsLoaded", () => hparams.redraw());
   }
 
   // --- files -------------------------------------------------------------------------------------------------

@@ -94,6 +94,54 @@ def test_sessions_are_a_table_sorted_by_the_target(serve: Callable[..., Dashboar
     expect(page.locator(f"{ROWS}[row-index='0'] [col-id='lr']")).to_have_text("9")
 
 
+def test_a_click_is_not_undone_by_what_is_drawn_late(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+    # The second click of each is followed at once by what was asked for after the first one.
+    page.evaluate(
+        """async () => {
+          const frames = [];
+          const real = window.requestAnimationFrame;
+          const said = async (text) => {
+            while (!decodeURIComponent(location.search).includes(text)) await new Promise((done) => setTimeout(done));
+          };
+          const twice = async (first, text, second) => {
+            first();
+            await said(text);
+            second();
+            frames.splice(0).forEach((frame) => frame(performance.now()));
+          };
+          const header = document.querySelector(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label");
+          const rows = ".hparams-grid .ag-row";
+          const box = (at) => document.querySelector(`${rows}[row-index="${at}"] .ag-selection-checkbox input`);
+          window.requestAnimationFrame = (frame) => frames.push(frame);
+          await twice(() => box(2).click(), "runs.select=run_2", () => box(4).click());
+          await said("runs.select=run_4");
+          await twice(() => header.click(), "hparams.sort=lr:asc", () => header.click());
+          window.requestAnimationFrame = real;
+        }"""
+    )
+    expect(page).to_have_url(re.compile("hparams.sort=lr:desc"))
+    expect(page.locator(f"{ROWS}[row-index='0'] [col-id='lr']")).to_have_text("9")
+    expect(selection(page)).to_contain_text("2 of 10 selected")
+
+
+def test_headers_stay_where_new_points_change_no_column(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+    header = page.locator(".hparams-grid .ag-header-cell[col-id=lr] .ag-header-cell-label")
+    label = header.element_handle()
+    with SummaryWriter(str(logdir / "run_0")) as writer:
+        writer.add_scalar("loss", 0.95, 2)
+    expect(page.locator(f"{ROWS}[row-index='9'] [col-id='loss']")).to_have_text("0.95")
+    assert label is not None
+    assert label.evaluate("label => label.isConnected")
+
+
 def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_sweep(logdir)
     page.goto(serve(logdir).url + "?tab=hparams")

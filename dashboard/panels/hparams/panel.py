@@ -98,12 +98,16 @@ class HParamsPanel:
         )
 
     def register(self, app: Dash, live: Live) -> None:
-        for function, outputs, trigger in (
-            ("hparamsData", [Output("hparams-grid", "rowData"), Output("hparams-grid", "columnDefs")],
-             Input("hparams-data", "data")),
-            ("hparamsView", [Output("hparams-known", "id")], view_input(self.name)),
-        ):  # fmt: skip
-            app.clientside_callback(ClientsideFunction("stepscope", function), *outputs, trigger)
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "hparamsData"),
+            Output("hparams-grid", "rowData"),
+            Output("hparams-grid", "columnDefs"),
+            Input("hparams-data", "data"),
+            State("hparams-grid", "columnDefs"),
+        )
+        app.clientside_callback(
+            ClientsideFunction("stepscope", "hparamsView"), Output("hparams-known", "id"), view_input(self.name)
+        )
         latest: Latest[Sessions] = Latest()
 
         def table_of(view: View) -> tuple[Table, Snapshot]:
