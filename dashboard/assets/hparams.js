@@ -122,27 +122,41 @@
     });
   }
 
+  /** Replaces what an element shows, unless it shows the same already: a press or the focus may be on it. */
+  function fill(place, state, parts) {
+    const text = JSON.stringify(state);
+    if (place.stepscopeShown === text) return;
+    place.stepscopeShown = text;
+    place.replaceChildren(...parts());
+  }
+
   function showSelection() {
     const place = document.getElementById("hparams-selection");
     if (!place || !data) return;
-    const runs = selectedRuns();
-    const rows = selectedRows();
-    if (!runs.size) return place.replaceChildren(said ? make("span", { className: "hparams-warning" }, said) : "");
+    const [runs, rows] = [selectedRuns().size, selectedRows()?.size];
+    fill(place, [said, runs, rows, data.rows.length], () => selectionParts(runs, rows));
+  }
+
+  function selectionParts(runs, rows) {
+    if (!runs) return said ? [make("span", { className: "hparams-warning" }, said)] : [];
     const words = rows
-      ? `${rows.size.toLocaleString("en-US")} of ${data.rows.length.toLocaleString("en-US")} selected`
-      : `${runs.size} selected, not in the table`;
-    place.replaceChildren(
+      ? `${rows.toLocaleString("en-US")} of ${data.rows.length.toLocaleString("en-US")} selected`
+      : `${runs} selected, not in the table`;
+    return [
       make("span", { className: said ? "hparams-warning" : "count" }, said || words),
       make("button", { className: "quiet strong", id: "hparams-only", title: "Hide all other runs in every tab", onclick: showOnlySelected }, "Show only these runs"),
       make("button", { className: "quiet", id: "hparams-clear", title: "Select nothing, remove brushes (Escape)", onclick: clear }, "Clear"),
-    );
+    ];
   }
 
   // --- the parts ---------------------------------------------------------------------------------------------
 
   /** How many sessions there are, and which hyperparameters are the same in all. */
   function showFacts() {
-    const place = document.getElementById("hparams-facts");
+    fill(document.getElementById("hparams-facts"), [data.sessions, data.passing, data.rows.length, data.constant], factParts);
+  }
+
+  function factParts() {
     const count = (number, noun) => `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
     let words = count(data.sessions, "session");
     if (data.passing < data.sessions) words = `${data.passing.toLocaleString("en-US")} of ${words}`;
@@ -155,9 +169,11 @@
       const text = data.constant.map(([name, value]) => `${name} = ${value === "" ? '""' : value}`).join(", ");
       parts.push(make("span", { className: "hparams-constant", title: "The same in all sessions: " + text }, make("span", { className: "dim" }, "constant: "), text));
     }
-    place.replaceChildren(...parts);
+    return parts;
   }
 
+  /** A hand is on the panel: what it pressed stays until it lets go, or there would be no click and no drag. */
+  let held = false;
   let drawing = 0;
   /** Draws what depends on the view; what is asked for several times before the next frame is done once. */
   function redraw() {
@@ -165,7 +181,7 @@
     drawing = requestAnimationFrame(() => {
       drawing = 0;
       const panel = document.querySelector(".hparams-panel");
-      if (!panel || !data) return;
+      if (!panel || !data || held) return;
       const chart = setting("chart");
       panel.dataset.chart = chart;
       panel.dataset.controls = setting("controls");
@@ -183,6 +199,18 @@
     selectedRows, select, pick, clear, redraw,
   });
 
+  document.addEventListener("pointerdown", (event) => {
+    // A list that opens keeps the release to itself.
+    if (event.target.closest(".hparams-panel") && !event.target.closest("select")) held = true;
+  }, true);
+  for (const name of ["pointerup", "pointercancel"]) {
+    // The click that belongs to it comes first.
+    window.addEventListener(name, () => setTimeout(() => {
+      if (!held) return;
+      held = false;
+      redraw();
+    }), true);
+  }
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !event.defaultPrevented && event.target.closest && event.target.closest(".hparams-panel")) clear();
   });

@@ -12,6 +12,7 @@
     const select = make("select", { ariaLabel: label, title: label, onchange: () => change(select.value) });
     for (const [key, text] of options) select.append(make("option", { value: key }, text));
     select.value = options.some(([key]) => key === value) ? value : options[0][0];
+    select.dataset.focus = label;
     return make("label", {}, make("span", { className: "dim" }, label), select);
   }
 
@@ -37,9 +38,21 @@
     return place;
   }
 
-  /** The row above the chart. */
+  let headShown = "";
+  let headElement = null;
+
+  /** The row above the chart; the same element as long as it says the same, so that an open list stays open. */
   function head(chart, coloring) {
     const columns = hparams.columns();
+    const { scale, hue } = coloring;
+    const legends = !scale ? "" : scale.kind === "category" ? [scale.labels, scale.labels.map(hue)] : [scale.kind, scale.ticks.length && [scale.value(0), scale.value(1)]];
+    const now = JSON.stringify([chart, columns.map((column) => [column.key, column.label]), coloring.key, hparams.setting("x"), hparams.setting("y"), legends, hparams.dark()]);
+    if (!headElement || now !== headShown) headElement = newHead(chart, coloring, columns);
+    headShown = now;
+    return headElement;
+  }
+
+  function newHead(chart, coloring, columns) {
     const named = columns.map((column) => [column.key, column.label]);
     const place = make("div", { className: "hparams-head" });
     place.append(
@@ -132,8 +145,6 @@
       hideTip();
       return place.replaceChildren();
     }
-    // A brush would be lost with the chart that it is drawn on; the chart is drawn when it is let go.
-    if (hparams.held && place.firstChild) return;
     // Nothing it shows has changed: a hand on it is not to be disturbed.
     const { data } = hparams;
     const state = [chart, place.clientWidth, hparams.dark(), ...["color", "x", "y", "scale", "order", "brush"].flatMap((name) => [name, ...hparams.settings(name)]), ...scope.view.values("runs.select")].join("\n");
@@ -150,9 +161,13 @@
       return place.replaceChildren(make("div", { className: "notice none" }, make("strong", {}, why), make("span", {}, what)));
     }
     const draw = chart === "parallel" ? hparams.parallel : hparams.scatter;
-    place.replaceChildren(head(chart, coloring), draw(shownWidth, coloring));
+    const [above, below] = [head(chart, coloring), draw(shownWidth, coloring)];
+    // An element that is taken out and put in again loses its open list.
+    if (place.firstChild === above && place.children.length === 2) place.lastChild.replaceWith(below);
+    else place.replaceChildren(above, below);
     place.querySelector(".hparams-scroll").scrollLeft = scrolled;
-    if (focused) place.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+    const again = focused && place.querySelector(`[data-focus="${CSS.escape(focused)}"]`);
+    if (again && again !== document.activeElement) again.focus();
   }
   let drawn = null;
 

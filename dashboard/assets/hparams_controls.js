@@ -125,6 +125,12 @@
     hparams.setSetting(SETTING[kind], ...(keys.length ? keys : [""]));
   }
 
+  /** Whether a column is wanted: as chosen, which the data may not follow yet, or else as the data has it. */
+  function isWanted(column) {
+    const chosen = hparams.settings(SETTING[column.kind]);
+    return chosen.length ? chosen.includes(column.key) : column.shown;
+  }
+
   /** Of a name that finds no room the beginning is cut: tags of a group share it. */
   function nameOf(label) {
     const cut = label.lastIndexOf("/") + 1;
@@ -132,10 +138,10 @@
   }
 
   function columnLine(column, all) {
-    const box = make("input", { type: "checkbox", checked: column.shown, ariaLabel: column.label });
+    const box = make("input", { type: "checkbox", checked: isWanted(column), ariaLabel: column.label });
     box.dataset.focus = `show ${column.kind} ${column.key}`;
     box.onchange = () => {
-      const keys = all.filter((one) => (one === column ? box.checked : one.shown)).map((one) => one.key);
+      const keys = all.filter((one) => (one === column ? box.checked : isWanted(one))).map((one) => one.key);
       show(column.kind, keys);
     };
     const open = opened.has(column.key);
@@ -164,9 +170,9 @@
     const visible = () => all.filter((column) => column.label.toLowerCase().includes(searched[kind]));
     const button = (text, hint, action) => make("button", { className: "quiet", title: hint, onclick: action }, text);
     const head = make("div", { className: "section-head" },
-      make("h3", {}, title), make("span", { className: "count" }, `${all.filter((column) => column.shown).length} of ${all.length}`),
-      make("span", { className: "section-buttons" }, button("All", "Show all that the search finds", () => show(kind, all.filter((column) => column.shown || visible().includes(column)).map((column) => column.key))),
-      button("None", "Hide all that the search finds", () => show(kind, all.filter((column) => column.shown && !visible().includes(column)).map((column) => column.key))),
+      make("h3", {}, title), make("span", { className: "count" }, `${all.filter(isWanted).length} of ${all.length}`),
+      make("span", { className: "section-buttons" }, button("All", "Show all that the search finds", () => show(kind, all.filter((column) => isWanted(column) || visible().includes(column)).map((column) => column.key))),
+      button("None", "Hide all that the search finds", () => show(kind, all.filter((column) => isWanted(column) && !visible().includes(column)).map((column) => column.key))),
       button("Reset", kind === "hparam" ? "Show those that differ" : "Show the declared ones, or the first few", () => hparams.setSetting(SETTING[kind]))));
     const section = make("section", {}, head);
     if (all.length > SEARCHABLE) {
@@ -187,12 +193,15 @@
     const { statuses } = hparams.data();
     const names = Object.keys(statuses);
     if (names.length < 2) return "";
-    const chosen = hparams.settings("status");
+    const passes = (name) => {
+      const chosen = hparams.settings("status");
+      return !chosen.length || chosen.includes(name);
+    };
     const boxes = names.map((name) => {
-      const box = make("input", { type: "checkbox", checked: !chosen.length || chosen.includes(name) });
+      const box = make("input", { type: "checkbox", checked: passes(name) });
       box.dataset.focus = "status " + name;
       box.onchange = () => {
-        const kept = names.filter((one) => (one === name ? box.checked : !chosen.length || chosen.includes(one)));
+        const kept = names.filter((one) => (one === name ? box.checked : passes(one)));
         hparams.setSetting("status", ...(kept.length === names.length ? [] : kept));
       };
       return make("label", {}, box, make("span", {}, name), make("span", { className: "count" }, statuses[name].toLocaleString("en-US")));
@@ -223,7 +232,7 @@
     const data = hparams.data();
     if (!aside) return;
     const state = JSON.stringify([data.all, data.groups, data.sessions, data.statuses, data.folders, data.target, data.lower,
-      ["folder", "target", "better", "value", "rows", "status", "values", "range"].map((name) => hparams.settings(name)), [...opened]]);
+      ["folder", "target", "better", "value", "rows", "status", "values", "range", "hparams", "metrics"].map((name) => hparams.settings(name)), [...opened]]);
     if (state === shown && place === aside) return;
     [shown, place] = [state, aside];
     const focused = aside.contains(document.activeElement) ? document.activeElement.dataset.focus : "";

@@ -244,7 +244,6 @@
       const edge = (value, side) => yOf(category ? (value + 0.5 + side * 0.4) / scale.labels.length : scale.place(value));
       const held = had && begin >= edge(had[1], 1) && begin <= edge(had[0], -1) ? [edge(had[1], 1), edge(had[0], -1)] : null;
       box.setPointerCapture(event.pointerId);
-      hparams.held = true;
       hover(-1, event);
       let moved = false;
       let frame = 0;
@@ -267,8 +266,6 @@
       const release = () => {
         box.onpointermove = idle;
         box.onpointerup = box.onpointercancel = null;
-        hparams.held = false;
-        hparams.redraw();
       };
       box.onpointercancel = release;
       box.onpointerup = () => {

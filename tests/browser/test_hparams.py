@@ -142,6 +142,46 @@ def test_headers_stay_where_new_points_change_no_column(
     assert label.evaluate("label => label.isConnected")
 
 
+def test_columns_are_chosen_faster_than_the_table_follows(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator(ROWS)).to_have_count(10)
+    page.evaluate(
+        """() => {
+          for (const name of ["lr", "optimizer", "seed"])
+            document.querySelector(`#hparams-controls input[aria-label="${name}"]`).click();
+        }"""
+    )
+    expect(page).to_have_url(re.compile(r"hparams\.hparams=seed(&|$)"))
+    expect(page.locator(".hparams-grid .ag-header-cell[col-id=seed]")).to_be_visible()
+    expect(page.locator(".hparams-grid .ag-header-cell[col-id=lr]")).to_have_count(0)
+
+
+def test_new_points_leave_alone_what_the_hand_is_on(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_sweep(logdir)
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.chart=scatter&runs.select=run_3")
+    expect(page.locator(ROWS)).to_have_count(10)
+    place = steady(page, ".hparams-scatter")
+    # The corner of a rubber band that is drawn while a session arrives.
+    page.mouse.move(place["x"] + 80, place["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(place["x"] + 300, place["y"] + 100)
+    with SummaryWriter(str(logdir / "run_0")) as writer:
+        writer.add_scalar("loss", 0.95, 2)
+    expect(page.locator(f"{ROWS}[row-index='9'] [col-id='loss']")).to_have_text("0.95")
+    page.mouse.move(place["x"] + place["width"] - 4, place["y"] + 200)
+    page.mouse.up()
+    expect(selection(page)).not_to_contain_text("1 of 10 selected")
+    expect(selection(page)).to_contain_text("of 10 selected")
+    page.get_by_role("combobox", name="Colour").focus()
+    with SummaryWriter(str(logdir / "run_0")) as writer:
+        writer.add_scalar("loss", 0.97, 3)
+    expect(page.locator(f"{ROWS}[row-index='9'] [col-id='loss']")).to_have_text("0.97")
+    expect(page.get_by_role("combobox", name="Colour")).to_be_focused()
+
+
 def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_sweep(logdir)
     page.goto(serve(logdir).url + "?tab=hparams")
