@@ -204,11 +204,18 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         Input("revision", "data"),
         State("frame-key", "data"),
         State("scheme", "data"),
+        State(setting_id("tab"), "value"),
         prevent_initial_call=True,
     )
     @off_loop
-    def update_frame(query: str | None, revision: int | None, known: dict[str, str], scheme: str | None) -> Any:
-        """Brings the frame up to date; what is as the page has it already is not sent again."""
+    def update_frame(
+        query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+    ) -> Any:
+        """Brings the frame up to date; what is as the page has it already is not sent again.
+
+        ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
+        user may have chosen another since.
+        """
         if query is None:
             raise dash.exceptions.PreventUpdate
         snapshot = live.snapshot()
@@ -218,12 +225,13 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         news, keys["rows"] = listings.news(table, known.get("rows", ""))
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
+        asked = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
         return (
             no_update if news is None else news,
             changed["count"],
             changed["filter_error"],
             no_update if tabs is no_update else frame.tab_list([by_name[tab] for tab in parts["tabs"]]),
-            changed["panel"] if name in by_name else no_update,
+            name if asked and name in by_name and name != chosen else no_update,
             changed["panel"],
             health_badge(snapshot) if changed["health"] is not no_update else no_update,
             panel_content(name, query, revision, scheme) if changed["panel"] is not no_update else no_update,

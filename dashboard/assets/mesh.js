@@ -359,9 +359,14 @@
     });
   }
 
+  function compareWith(card) {
+    scope.view.update((_params, set) => set("mesh.compare", [`at:${card.points[position(card)].step}:${card.run}`]));
+    scope.view.follow("mesh.compare");
+  }
+
   const ACTIONS = {
     "act-reset": resetCamera,
-    "act-mesh_pin": (card) => scope.view.update((_params, set) => set("mesh.compare", [`at:${card.points[position(card)].step}:${card.run}`])),
+    "act-mesh_pin": compareWith,
     "act-download": (card) => save("/api/mesh/ply?" + query(card).asked, ""),
     "act-images": (card) => card.geometry && card.geometry.positions.length && savePicture(card),
   };

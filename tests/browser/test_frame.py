@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from dashboard.state import View, encode
 from summary import SummaryWriter
@@ -253,6 +253,55 @@ def test_back_leads_to_the_tab_before_with_its_controls(
     page.go_forward()
     expect(page.get_by_role("tab", name="Histograms")).to_have_attribute("aria-selected", "true")
     expect(tags).to_have_value("weights")
+
+
+def held_frames(page: Page, words: str) -> list[Route]:
+    """Holds back what the page asks its server for with these words in it."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if words in (route.request.post_data or ""):
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/_dash-update-component*", hold)
+    return held
+
+
+def click_and_wait_for_request(page: Page, tab: str, words: str) -> None:
+    with page.expect_request(lambda request: words in (request.post_data or "")):
+        page.get_by_role("tab", name=tab).click()
+
+
+def test_a_tab_is_not_taken_back_by_the_answer_for_the_one_before(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write_many_kinds(logdir)
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    held = held_frames(page, "tab=histograms")
+    click_and_wait_for_request(page, "Histograms", "tab=histograms")
+    page.get_by_role("tab", name="Text").click()
+    (answer,) = held
+    answer.continue_()
+    expect(page).to_have_url(re.compile("tab=text"))
+    expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
+    expect(page.locator(".panel.text")).to_be_visible()
+
+
+def test_back_before_the_tab_has_opened(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    write_many_kinds(logdir)
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    held = held_frames(page, "tab=histograms")
+    click_and_wait_for_request(page, "Histograms", "tab=histograms")
+    page.go_back()
+    expect(page.get_by_role("tab", name="Scalars")).to_have_attribute("aria-selected", "true")
+    (answer,) = held
+    answer.continue_()
+    page.get_by_role("tab", name="Text").click()
+    expect(page.locator(".panel.text")).to_be_visible()
 
 
 def test_settings_are_remembered_for_a_visit_without_a_query(

@@ -87,15 +87,13 @@ class MeshPanel:
 
         @app.callback(
             Output(setting_id(COMPARE.name), "data"),
-            Output(setting_id(COMPARE.name), "value"),
             view_input(self.name),
             revision_input(self.name),
             prevent_initial_call=True,
         )
         @off_loop
         def list_comparisons(query: str, _revision: int | None) -> Any:
-            view = decode(query)
-            return comparisons(live.snapshot(), view), COMPARE.of(view)
+            return comparisons(live.snapshot(), decode(query))
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
