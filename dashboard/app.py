@@ -223,6 +223,8 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         parts, name = frame_parts(table, panels, reading=live.reading)
         keys = {part: fingerprint(value) for part, value in parts.items()}
         news, keys["rows"] = listings.news(table, known.get("rows", ""))
+        # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
+        keys["revision"] = str(revision)
         changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
         tabs = changed["tabs"]
         asked = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids

@@ -56,7 +56,8 @@
       },
       options.tall,
     );
-    play.addEventListener("click", () => audio.player.toggle(row.url));
+    // The clip that was asked for last, of which the facts may not be here yet.
+    play.addEventListener("click", () => audio.player.toggle(row.loading || row.url));
     for (const pin of pins) pin.addEventListener("click", () => audio.compare.pin(pin.dataset.slot, row.clip));
     rows.add(row);
     return row;

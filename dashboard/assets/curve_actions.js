@@ -5,9 +5,9 @@
   const DRAGGED = "application/x-stepscope-card";
 
   let panel = "";
-  let params = new URLSearchParams();
   const make = (...parts) => scope.elements.make(...parts);
-  const list = (name) => params.getAll(`${panel}.${name}`);
+  // As the view is now: what the cards follow may be a step behind, and what was done since would be taken back.
+  const list = (name) => scope.view.values(`${panel}.${name}`);
   const assign = (name, values) => scope.view.update((_params, set) => set(`${panel}.${name}`, values));
   const cardOf = (element) => scope.curveCards.find(element.closest(".card").dataset.key);
 
@@ -167,7 +167,7 @@
   }
 
   function fill(card) {
-    assign("full", params.get(`${panel}.full`) === card.key ? [] : [card.key]);
+    assign("full", list("full")[0] === card.key ? [] : [card.key]);
   }
 
   function heights() {
@@ -177,7 +177,7 @@
 
   function dress(card) {
     const { element, key } = card;
-    element.classList.toggle("full", params.get(`${panel}.full`) === key);
+    element.classList.toggle("full", list("full")[0] === key);
     const pinned = list("pin").includes(key);
     element.classList.toggle("pinned", pinned);
     const button = element.querySelector(".act-pin");
@@ -314,7 +314,7 @@
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     if (document.querySelector(".menu, .sheet")) closeMenus();
-    else if (panel && params.get(`${panel}.full`)) assign("full", []);
+    else if (panel && list("full").length) assign("full", []);
   });
 
   const KEYS = [
@@ -335,14 +335,14 @@
   });
 
   scope.curveActions = {
-    mounted(card, now, name) {
-      [params, panel] = [now, name];
+    mounted(card, name) {
+      panel = name;
       if (card.element.querySelector(".act-pin")) card.element.querySelector("header").draggable = true;
       dress(card);
     },
     /** The view changed. */
-    follow(now, name) {
-      [params, panel] = [now, name];
+    follow(name) {
+      panel = name;
       scope.curveCards.all().forEach(dress);
     },
   };

@@ -25,6 +25,8 @@
   /** @type {string[]} */
   let visible = [];
   let weight = 0.6;
+  /** The smoothing that the view had last. */
+  let saidWeight = 0.6;
   let asking = false;
   let askAgain = false;
   let settling = 0;
@@ -80,7 +82,7 @@
       range: ranges.get(card.key) || null,
       spans: scope.curveCards.profiled() ? scope.curveProfiled.spans(card.chart, scheme) : [],
     });
-    if (!ranges.has(card.key) && card.element.classList.contains("zoomed")) card.plot.setZoom(null);
+    if (!ranges.has(card.key) && card.element.classList.contains("zoomed") && !card.plot.isHeld()) card.plot.setZoom(null);
     card.plot.setModel(card.model);
     card.element.classList.add("drawn");
     card.element.classList.toggle("zoomed", ranges.has(card.key));
@@ -224,7 +226,7 @@
     });
     if (card.chart) card.version = card.chart.version;
     cards.set(key, card);
-    scope.curveActions.mounted(card, params, panel);
+    scope.curveActions.mounted(card, panel);
     if (card.chart) {
       note(card);
       draw(card);
@@ -299,11 +301,15 @@
       }
       ranges = rangesOf(params.getAll(`${panel}.range`));
       const now = Number(value("smoothing", 0.6));
-      if (!settling && now !== weight) smoothBy(now);
+      // News of other things leave alone what the slider shows under the hand.
+      if (now !== saidWeight && !settling) {
+        saidWeight = now;
+        if (now !== weight) smoothBy(now);
+      }
       document.querySelectorAll(`.groups[data-panel="${panel}"] .card[data-key]`).forEach(mount);
       sweep();
       if (looks) cards.forEach(draw);
-      scope.curveActions.follow(params, panel);
+      scope.curveActions.follow(panel);
       scope.curveDock.follow(params, panel);
       if (!isHere()) ask();
       scope.curveProfiled.follow(revision, null);

@@ -98,10 +98,15 @@
       this.element.setAttribute("aria-label", lines.length ? `Line chart of ${labels.join(", ")}${more}` : "Line chart without data");
     }
 
-    /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis. */
+    /** Whether a hand is zooming, of which no hook was told yet. */
+    isHeld() {
+      return this.hand.rest !== 0 || this.hand.drag !== null;
+    }
+
+    /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */
     setModel(model) {
       this.model = curves.completed(model);
-      for (const axis of ["x", "y", "y2"]) if (!this.model[axis] || this.model[axis].range) delete this.zoom[axis];
+      for (const axis of ["x", "y", "y2"]) if (!this.model[axis] || (this.model[axis].range && !this.isHeld())) delete this.zoom[axis];
       this.ranges = curves.rangesOf(this.model, this.zoom);
       this.name();
       this.ask(STEPS.still);

@@ -33,7 +33,7 @@
     }
 
     destroy() {
-      clearTimeout(this.rest);
+      this.endRest();
       this.stop.abort();
     }
 
@@ -157,7 +157,7 @@
     }
 
     reset() {
-      clearTimeout(this.rest);
+      this.endRest();
       this.chart.setZoom(null);
       this.call("onZoom", null);
     }
@@ -167,8 +167,16 @@
       const { chart } = this;
       const range = curves.zoomedRange(chart.coming(), px, share);
       chart.setZoom({ ...chart.zoom, x: range });
+      this.endRest();
+      this.rest = setTimeout(() => {
+        this.rest = 0;
+        this.told(["x"]);
+      }, REST);
+    }
+
+    endRest() {
       clearTimeout(this.rest);
-      this.rest = setTimeout(() => this.told(["x"]), REST);
+      this.rest = 0;
     }
 
     menu(event) {

@@ -85,9 +85,11 @@
   async function fill(from, show) {
     const key = address(from);
     dialog.dataset.at = key;
+    turnFrom(from, show);
     const found = await fetchPoint(from);
     if (!dialog || dialog.dataset.at !== key) return;
     const last = (found.points ?? from.index + 1) - 1;
+    dialog.stepscopeLast = last;
     const head = [make("strong", {}, from.tag), make("bdi", { className: "dim" }, from.run)];
     if (!found.error || found.step !== undefined) head.push(make("span", {}, "step " + scope.elements.step(found.step)), make("span", { className: "dim" }, scope.elements.when(found.wall)));
     dialog.querySelector(".what").replaceChildren(...head);
@@ -95,9 +97,13 @@
     dialog.querySelector(".before").disabled = from.index <= 0;
     dialog.querySelector(".after").disabled = from.index >= last;
     dialog.querySelector(".view").replaceChildren(...picture(found, 900, 380), facts(found, show));
+  }
+
+  /** Keys and buttons go on from the histogram that was asked for last, which need not be there yet. */
+  function turnFrom(from, show) {
     dialog.stepscopeTurn = (by) => {
       const index = from.index + by;
-      if (index >= 0 && index <= last) fill({ ...from, index }, show);
+      if (index >= 0 && index <= Math.max(from.index, dialog.stepscopeLast)) fill({ ...from, index }, show);
     };
   }
 
@@ -123,7 +129,7 @@
       });
       document.body.append(dialog);
     }
-    dialog.stepscopeTurn = () => {};
+    dialog.stepscopeLast = 0;
     fill(from, show);
     if (!dialog.open) dialog.showModal();
   }

@@ -118,6 +118,8 @@
 
   /** The other picture where the user named none: the same step of another run, or the step before. */
   function addOther() {
+    // Called once more when the catalog is there.
+    if (!catalog.runs.length) return;
     const { a } = large;
     const place = catalog.tags.indexOf(a.tag);
     const others = catalog.runs.filter((entry) => entry.run !== a.run && entry.tags.includes(place));

@@ -3,6 +3,7 @@
   "use strict";
   const scope = (window.stepscope = window.stepscope || {});
   const SILENCE_MS = 15000;
+  const NO_ANSWER_MS = 10000;
   const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "lost" };
   const HINTS = {
     connecting: "Connecting to the server",
@@ -19,6 +20,8 @@
   let heard = Date.now();
   let settling = 0;
   let source = null;
+  /** The page asks for what the last revision brought: another one now would make it drop the answer. */
+  let answering = 0;
 
   function show(state) {
     const button = document.getElementById("live");
@@ -34,9 +37,10 @@
 
   /** Hands the newest revision to the page, unless it is paused or nobody looks. */
   function deliver() {
-    if (paused || document.hidden || latest === null || latest === shown || !window.dash_clientside.set_props) return;
+    if (paused || document.hidden || latest === null || latest === shown || answering || !window.dash_clientside.set_props) return;
     const first = shown === null;
     shown = latest;
+    answering = setTimeout(answered, NO_ANSWER_MS);
     window.dash_clientside.set_props("revision", { data: shown });
     if (!first) {
       clearTimeout(settling);
@@ -46,6 +50,12 @@
       }, 600);
     }
     refreshState();
+  }
+
+  function answered() {
+    clearTimeout(answering);
+    answering = 0;
+    deliver();
   }
 
   function connect() {
@@ -74,9 +84,9 @@
   }
 
   scope.live = {
-    /** Begins to listen; once, however often it is called. */
+    /** The frame shows what was asked for last: begins to listen, or goes on to what came meanwhile. */
     start() {
-      if (source) return;
+      if (source) return answered();
       connect();
       setInterval(() => {
         if (Date.now() - heard > SILENCE_MS) {

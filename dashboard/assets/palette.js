@@ -122,6 +122,9 @@
     let chosen = 0;
     let asked = 0;
     let waiting = 0;
+    /** What the list was found for, and whether Enter was pressed for what is not found yet. */
+    let answered = "";
+    let due = false;
 
     const mark = () => {
       [...list.children].forEach((entry, place) => entry.setAttribute("aria-selected", String(place === chosen)));
@@ -129,9 +132,12 @@
       field.setAttribute("aria-activedescendant", current ? current.id : "");
       if (current) current.scrollIntoView({ block: "nearest" });
     };
-    const show = (next) => {
+    const nameOf = (entry) => entry && `${entry.hint}\n${entry.title}`;
+    const show = (next, text) => {
+      const kept = text === answered ? next.findIndex((entry) => nameOf(entry) === nameOf(entries[chosen])) : 0;
       entries = next;
-      chosen = 0;
+      chosen = Math.max(0, kept);
+      answered = text;
       list.replaceChildren(...entries.map((entry, place) => {
         const item = make("li", { role: "option", id: "palette-" + place }, scope.elements.icon(entry.icon, 14), marked(entry.title, entry.places), make("span", { className: "hint" }, entry.hint));
         item.addEventListener("click", () => take(place));
@@ -144,6 +150,7 @@
       }));
       if (!entries.length) list.append(make("li", { className: "nothing" }, "Nothing found"));
       mark();
+      if (due && text === field.value) take(0);
     };
     const take = (place) => {
       const entry = entries[place];
@@ -155,11 +162,14 @@
       const wanted = field.value;
       const turn = (asked += 1);
       const own = local(wanted);
-      const answer = await fetch("/api/search?limit=50&q=" + encodeURIComponent(wanted.slice(0, 200)));
-      const hits = answer.ok ? await answer.json() : [];
-      if (turn === asked) show(wanted.trim() ? [...own.filter((entry) => entry.score > 0), ...found(hits), ...own.filter((entry) => entry.score <= 0)] : [...own, ...found(hits)]);
+      const answer = await fetch("/api/search?limit=50&q=" + encodeURIComponent(wanted.slice(0, 200))).catch(() => null);
+      const hits = answer && answer.ok ? await answer.json() : [];
+      if (turn !== asked) return;
+      const all = wanted.trim() ? [...own.filter((entry) => entry.score > 0), ...found(hits), ...own.filter((entry) => entry.score <= 0)] : [...own, ...found(hits)];
+      show(all, wanted);
     };
     field.addEventListener("input", () => {
+      due = false;
       clearTimeout(waiting);
       waiting = setTimeout(ask, WAIT_MS);
     });
@@ -168,15 +178,16 @@
       if (by && entries.length) {
         chosen = Math.abs(by) > 1 ? Math.min(Math.max(chosen + by, 0), entries.length - 1) : (chosen + by + entries.length) % entries.length;
         mark();
-      } else if (event.key === "Enter") take(chosen);
-      else return;
+      } else if (event.key !== "Enter") return;
+      else if (field.value === answered) take(chosen);
+      else due = true;
       event.preventDefault();
     });
     box.addEventListener("click", (event) => event.target === box && box.close());
     box.addEventListener("close", () => box.remove());
     document.body.append(box);
     box.showModal();
-    show(local(""));
+    show(local(""), "");
     ask();
   }
 

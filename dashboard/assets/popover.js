@@ -81,11 +81,14 @@
     return box;
   }
 
+  let presses = 0;
   document.addEventListener("pointerdown", (event) => {
+    presses += 1;
     if (open && !open.box.contains(event.target) && !open.anchor.contains(event.target)) close(false);
   }, true);
   // First of all, so that Escape closes the box and does nothing else.
   window.addEventListener("keydown", (event) => {
+    presses += 1;
     if (!open || event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
@@ -96,5 +99,9 @@
     else close(false);
   });
 
-  scope.popover = { show, menu, close, arrows };
+  scope.popover = {
+    show, menu, close, arrows,
+    /** How often anything was pressed: a box that has to wait for its content is wanted no more where this has moved on. */
+    presses: () => presses,
+  };
 })();

@@ -62,8 +62,7 @@
     return first === "seeds" ? "seeds" : first.startsWith("path:") ? "path" : first.startsWith("regex:") ? "regex" : "hparams";
   }
 
-  async function openGrouping(anchor) {
-    const fields = await scope.runs.fields();
+  function openGrouping(anchor, fields) {
     const body = make("div", { className: "stack" });
     let mode = grouping();
     const pick = (name) => {
@@ -134,8 +133,7 @@
 
   // --- colours -------------------------------------------------------------------------------------------------
 
-  async function openColors(anchor) {
-    const fields = await scope.runs.fields();
+  function openColors(anchor, fields) {
     const chosen = value("runs.color");
     const option = (spec, label) => ({ text: label, element: check(label, chosen === spec, () => set("runs.color", [spec]), "radio", "run-color") });
     const fixed = [["auto", "The group, else the run"], ["run", "The run"], ["group", "The group"]].map(([spec, label]) => option(spec, label).element);
@@ -155,8 +153,7 @@
 
   // --- columns -------------------------------------------------------------------------------------------------
 
-  async function openColumns(anchor) {
-    const fields = await scope.runs.fields();
+  function openColumns(anchor, fields) {
     const chosen = () => scope.runs.around().columns.map((column) => column.spec);
     let wanted = scope.view.values("runs.columns").length ? scope.view.values("runs.columns") : chosen();
     const toggle = (spec, on) => {
@@ -187,8 +184,7 @@
     ["`learning rate` > 0.1", "backquotes around other names"],
   ];
 
-  async function openHelp(anchor) {
-    const fields = await scope.runs.fields();
+  function openHelp(anchor, fields) {
     const examples = make("dl", { className: "examples" });
     for (const [text, meaning] of EXAMPLES) {
       const use = button(text, "example-search", () => {
@@ -377,9 +373,12 @@
   }
 
   const OPENERS = { "runs-group": openGrouping, "runs-color": openColors, "runs-columns": openColumns, "runs-help": openHelp };
-  document.addEventListener("click", (event) => {
+  document.addEventListener("click", async (event) => {
     const opener = event.target.closest && event.target.closest("button");
-    if (opener && OPENERS[opener.id]) OPENERS[opener.id](opener);
+    if (!opener || !OPENERS[opener.id]) return;
+    const presses = scope.popover.presses();
+    const fields = await scope.runs.fields();
+    if (presses === scope.popover.presses()) OPENERS[opener.id](opener, fields);
   });
   document.addEventListener("DOMContentLoaded", () =>
     scope.runs.onChange((what) => {

@@ -138,9 +138,14 @@
   /** Adds texts at one end. */
   async function extend(card, start, stop) {
     const ask = card.ask;
-    const found = await fetchTexts(card.data, start, stop);
-    if (card.ask !== ask) return;
     const newer = start >= card.newest;
+    let found = null;
+    try {
+      found = await fetchTexts(card.data, start, stop);
+    } finally {
+      if (!found) edges(card);
+    }
+    if (card.ask !== ask || (newer ? start !== card.newest : stop !== card.oldest)) return;
     if (newer) card.newest = stop;
     else card.oldest = start;
     for (const old of card.body.querySelectorAll(":scope > button")) old.remove();
@@ -178,9 +183,10 @@
       return;
     }
     if (one() || data.total - card.newest > MOST_AT_ONCE) return fill(card);
-    const ask = (card.ask += 1);
+    const { ask } = card;
+    const turn = (card.added += 1);
     const found = await fetchTexts(data, card.newest, data.total);
-    if (card.ask !== ask) return;
+    if (card.ask !== ask || card.added !== turn) return;
     card.newest = data.total;
     if (found.length) card.step = found[0].step;
     const before = card.body.scrollHeight;
@@ -196,7 +202,7 @@
     if (!body) return;
     const card = cards.get(data.key);
     if (!card || card.body !== body) {
-      const fresh = { data, body, newest: 0, oldest: 0, ask: 0, at: null, step: null, filling: null, unwritten: false };
+      const fresh = { data, body, newest: 0, oldest: 0, ask: 0, added: 0, at: null, step: null, filling: null, unwritten: false };
       cards.set(data.key, fresh);
       fresh.stepper = stepper(fresh);
       const steps = article.querySelector(".text-steps");

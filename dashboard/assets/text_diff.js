@@ -40,6 +40,7 @@
     shown = { dialog, tag, runs, old, new: now, found: null, ask: 0 };
     dialog.addEventListener("close", () => {
       dialog.remove();
+      if (!shown || shown.dialog !== dialog) return;
       shown = null;
       scope.view.update((_params, set) => set("text.diff", []));
     });

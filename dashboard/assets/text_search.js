@@ -109,7 +109,7 @@
     const hit = state.hits[at];
     state.jump = { key: hit.key, index: hit.index };
     show();
-    if (await jump()) return;
+    if ((await jump()) || state.at !== at) return;
     scope.view.update((params, set) => {
       const others = (name) => params.getAll(name).filter((entry) => entry !== hit.group);
       set("text.closed", others("text.closed"));

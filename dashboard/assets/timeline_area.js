@@ -60,6 +60,7 @@
       const [start, end] = this.range.map(Math.round);
       const all = [...panel.rows.pinned, ...panel.rows.bands].filter((/** @type {any} */ b) => chosen.bands.has(b.id));
       if (!all.length || end <= start) return this.clear();
+      panel.selection.cancel();
       try {
         const answers = await Promise.all(
           panel.sources.map(async (/** @type {any} */ source) => {

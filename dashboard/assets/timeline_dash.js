@@ -43,7 +43,8 @@
       const host = document.getElementById("timeline-host");
       const tools = document.getElementById("timeline-tools");
       if (!host || !tools) return window.dash_clientside.no_update;
-      const tell = (/** @type {Record<string, string[]>} */ values) =>
+      // What comes late for a panel that was left says nothing about the next one.
+      const tell = (/** @type {Record<string, string[]>} */ values) => host.isConnected &&
         scope.view.update((/** @type {URLSearchParams} */ _, /** @type {(name: string, values: string[]) => void} */ set) => {
           for (const [name, told] of Object.entries(values)) set(name, told);
         });

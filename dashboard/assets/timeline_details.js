@@ -93,7 +93,10 @@
 
   /** A slice as a link to it. @param {any} other @param {any} source @param {(index: number) => void} select */
   function sliceLink(other, source, select) {
-    return button(timeline.text.shortName(other.name), `${other.name}\n${laneName(source, other.lane)}\n${timeline.format.duration(other.duration)}`, () => select(other.index), "link");
+    const link = button(timeline.text.shortName(other.name), `${other.name}\n${laneName(source, other.lane)}\n${timeline.format.duration(other.duration)}`, () => select(other.index), "link");
+    // Tells links to slices apart that are called alike.
+    link.dataset.index = other.index;
+    return link;
   }
 
   /** @param {any} source @param {number} lane */
@@ -110,13 +113,40 @@
     return [head(slice, actions), element("div", "timeline-drawer-body", factsOf(slice), argumentsOf(slice), causesOf(slice, actions), spreadOf(slice, actions))];
   }
 
+  /**
+   * Makes the children of a box those that are given. Those that are alike stay, and with them the scroll, the focus, and what
+   * is pressed or marked in them; so what alike buttons do must be the same.
+   * @param {Element} box @param {Iterable<Node>} wanted
+   */
+  function refill(box, wanted) {
+    let place = box.firstChild;
+    for (const child of [...wanted]) {
+      let alike = place;
+      while (alike && !alike.isEqualNode(child)) alike = alike.nextSibling;
+      if (alike) for (; place !== alike; place = removed(place));
+      else if (place?.cloneNode().isEqualNode(child.cloneNode()) && /** @type {Element} */ (child).firstElementChild) refill(/** @type {Element} */ (place), child.childNodes);
+      else {
+        box.insertBefore(child, place);
+        continue;
+      }
+      place = /** @type {Node} */ (place).nextSibling;
+    }
+    while (place) place = removed(place);
+  }
+
+  /** @param {any} node @returns {ChildNode | null} the one after it */
+  function removed(node) {
+    const { nextSibling } = node;
+    node.remove();
+    return nextSibling;
+  }
+
   function head(/** @type {any} */ slice, /** @type {any} */ actions) {
     const { source, relations, spread } = slice;
     const swatch = element("span", "timeline-swatch");
     swatch.dataset.name = slice.name;
     const title = element("span", "timeline-drawer-title", slice.name);
     title.title = slice.name;
-    const told = { ...slice, source: source.id };
     const tables = { operators: "operators", kernels: "kernels", copies: "copies", slices: "slices" };
     return element("div", "timeline-drawer-head", swatch, title,
       element("span", "timeline-drawer-tools",
@@ -127,7 +157,7 @@
         button("Zoom to", "Zoom to this slice (F)", actions.zoom),
         button("Find all", "Highlight every slice of this name", () => actions.find(slice.name)),
         relations ? button(`In the table`, `Its row in the Profile panel's table of ${tables[relations.table.page]}`, () => actions.table(relations.table)) : null,
-        button("Copy", "Copy everything about this slice as JSON", () => root.elements.toClipboard(JSON.stringify(told, null, 2)).then(() => root.frame.say("Copied"))),
+        button("Copy", "Copy everything about this slice as JSON", () => root.elements.toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() => root.frame.say("Copied"))),
         button("✕", "Close (Esc)", actions.close, "plain")));
   }
 
@@ -288,5 +318,5 @@
     ];
   }
 
-  timeline.details = { element, button, drawer, tooltip, gapTip, counterTip, paintBars };
+  timeline.details = { element, button, drawer, refill, tooltip, gapTip, counterTip, paintBars };
 })();

@@ -238,7 +238,7 @@
     moves.arrowright = moves.d;
     moves["+"] = moves["="] = moves.w;
     moves["-"] = moves.s;
-    /** @type {Record<string, () => void | boolean>} */
+    /** @type {Record<string, (held: boolean) => void | boolean>} */
     const acts = {
       arrowup: () => void panel.scrollBy(-60),
       arrowdown: () => void panel.scrollBy(60),
@@ -248,8 +248,8 @@
       0: () => panel.showAll(),
       home: () => panel.showAll(),
       escape: () => panel.clear(),
-      ".": () => panel.selection.step(1),
-      ",": () => panel.selection.step(-1),
+      ".": (held) => panel.selection.step(1, held),
+      ",": (held) => panel.selection.step(-1, held),
       // What no arrow of a slice can take is left to the page.
       "]": () => panel.selection.follow("outgoing"),
       "[": () => panel.selection.follow("incoming"),
@@ -279,7 +279,7 @@
           moves[key](now);
           held.set(key, now);
         }
-      } else if (!acts[key] || acts[key]() === false) return;
+      } else if (!acts[key] || acts[key](event.repeat) === false) return;
       event.preventDefault();
       panel.changed();
     };

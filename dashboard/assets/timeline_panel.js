@@ -118,6 +118,7 @@
       this.area.clear();
       this.together.reset();
       this.report.forget();
+      this.search.run();
       this.strip.replaceChildren();
       this.tip.hide();
     }
@@ -126,6 +127,9 @@
       cancelAnimationFrame(this.frame);
       this.input.close();
       for (const source of this.sources) source.close();
+      // What is under way must not go on for a panel that nobody sees.
+      this.sources = [];
+      this.wanted = null;
       window.removeEventListener("resize", this.onWindow);
       for (const observer of this.observers) observer.disconnect();
     }
@@ -141,6 +145,10 @@
       if (id === this.wanted) return;
       this.wanted = id;
       this.reset();
+      // Before the trace is there, as what is chosen and typed while it opens is later.
+      if (wish.colour) this.setColour(wish.colour);
+      for (const which of /** @type {("critical" | "idle")[]} */ (wish.overlays || [])) this.turn(which, true);
+      if (wish.search) this.search.set(wish.search, wish.match);
       this.relayout();
       if (!id) return this.say("Choose a trace above.");
       this.say("Opening the trace…", true);
@@ -156,7 +164,8 @@
 
     /** @param {any} summary @param {Wish} wish */
     async show(summary, wish) {
-      this.addSource(summary);
+      const source = this.addSource(summary);
+      const { asked } = this.selection;
       this.scroll = this.pinScroll = 0;
       this.showLosses();
       this.say(summary.slices || summary.counters.length ? "" : "This trace has no slices: the file was read, and there is nothing in it to draw.");
@@ -169,20 +178,18 @@
         this.lanes.foldDeep = true;
         this.relayout();
       }
-      for (const which of /** @type {("critical" | "idle")[]} */ (wish.overlays || [])) this.turn(which, true);
       if (wish.start != null && wish.end != null && wish.end > wish.start) this.viewport.go(wish.start, wish.end, 0, true);
       this.report.known(this.viewport);
-      if (wish.colour) this.setColour(wish.colour);
-      if (wish.search) this.search.set(wish.search, wish.match);
-      else this.search.run();
+      this.search.run();
       this.resize();
       if (wish.compare?.length) {
         if (["step", "clock", "collectives"].includes(wish.align || "")) this.together.by = /** @type {string} */ (wish.align);
-        for (const id of wish.compare) await this.together.add(id);
+        await this.together.addAll(wish.compare);
+        if (this.sources[0] !== source) return;
       }
       if (this.colours.mode === "difference" && this.sources.length < 2) this.setColour("name");
       // What the address shows stays in view; a slice elsewhere is gone to.
-      if (wish.slice != null && wish.slice < summary.slices) this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source: this.sources[0] });
+      if (wish.slice != null && wish.slice < summary.slices && this.selection.asked === asked) this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source });
     }
 
     /** @param {any} summary answer of the route `trace` */
@@ -234,7 +241,7 @@
     }
 
     tellTraces() {
-      this.settings.tell({ "timeline.compare": this.together.ids.slice(1), "timeline.align": [this.sources.length > 1 ? this.together.by : "start"] });
+      this.settings.tell({ "timeline.compare": [...new Set([...this.together.ids.slice(1), ...this.together.coming])], "timeline.align": [this.sources.length > 1 ? this.together.by : "start"] });
     }
 
     // ---- lanes
@@ -646,7 +653,7 @@
     clear() {
       if (this.helpSheet) this.toggleHelp();
       else if (this.box) this.box = null;
-      else if (this.selection.slice || this.marked || this.area.chosen) {
+      else if (this.selection.slice || this.selection.awaiting || this.marked || this.area.chosen) {
         this.marked = null;
         this.area.clear();
         this.selection.clear();

@@ -19,6 +19,13 @@
       this.match = /** @type {"text" | "regex" | "name"} */ ("text");
       /** @type {AbortController | null} */
       this.abort = null;
+      /** What was asked for last, of which traces, and its answer. */
+      this.key = "";
+      this.sources = /** @type {any[]} */ ([]);
+      this.answer = Promise.resolve();
+      /** The moves under way, and the selection that the last of them asked for. */
+      this.moving = Promise.resolve();
+      this.went = -1;
       this.timer = 0;
       this.input = /** @type {HTMLInputElement} */ (element("input", "timeline-search-input"));
       this.input.type = "text";
@@ -32,8 +39,8 @@
         name: button("“ ”", "The whole name, letter by letter", () => this.setMatch(this.match === "name" ? "text" : "name"), "plain toggle"),
       };
       this.element = element("div", "timeline-search", this.input, this.count, this.toggles.regex, this.toggles.name,
-        button("‹", "Previous match (Shift + Enter)", () => this.move(-1), "plain"),
-        button("›", "Next match (Enter)", () => this.move(1), "plain"));
+        button("‹", "Previous match (Shift + Enter)", () => this.enter(-1), "plain"),
+        button("›", "Next match (Enter)", () => this.enter(1), "plain"));
       this.input.addEventListener("input", () => {
         clearTimeout(this.timer);
         this.timer = window.setTimeout(() => this.run(), PAUSE_MS);
@@ -77,19 +84,39 @@
     }
 
     /** @param {number} direction */
-    async enter(direction) {
+    enter(direction) {
       clearTimeout(this.timer);
-      if (!this.found || this.found.query !== this.input.value) await this.run();
-      await this.move(direction);
+      const { selection } = this.panel;
+      const { asked } = selection;
+      const answer = this.run();
+      const { key } = this;
+      // What was searched or selected since is later than this move; what an earlier move selected is not.
+      const wanted = () => this.key === key && [asked, this.went].includes(selection.asked);
+      this.moving = Promise.all([this.moving, answer])
+        .then(() => this.move(direction, wanted))
+        .catch((error) => this.panel.notify(error.message));
     }
 
-    async run() {
+    /** Asks for what the field says; whoever asks for the same again shares the answer. */
+    run() {
+      const { sources } = this.panel;
+      const key = `${this.match} ${this.input.value}`;
+      if (key !== this.key || sources !== this.sources) {
+        this.key = key;
+        this.sources = sources;
+        this.answer = this.ask();
+      }
+      return this.answer;
+    }
+
+    /** @returns {Promise<void>} */
+    async ask() {
       this.abort?.abort();
+      this.found = null;
       const query = this.input.value;
       this.current = -1;
       this.panel.tellSearch(query, this.match);
       if (!query || !this.panel.sources.length) {
-        this.found = null;
         this.say("");
         this.panel.setMatches(null);
         return;
@@ -98,22 +125,22 @@
         if (this.match === "regex") new RegExp(query);
       } catch (error) {
         // Half typed: said at the field, and the picture stays as it is.
-        this.found = null;
         this.panel.setMatches(null);
         return this.say("!", error.message);
       }
+      this.abort = new AbortController();
+      const { signal } = this.abort;
       try {
-        this.abort = new AbortController();
-        const { signal } = this.abort;
         const found = await Promise.all(this.panel.sources.map((/** @type {any} */ source) => this.page(source, query, 0, signal)));
+        if (signal.aborted) return this.answer;
         const count = found.reduce((sum, each) => sum + each.count, 0);
         this.found = { query, count, found };
         this.say(count ? timeline.format.integer(count) : "none");
         // Where nothing matches, fading everything would say less.
         this.panel.setMatches({ names: count ? new Set(found.flatMap((each) => each.names)) : null, minimaps: found.map((each) => each.minimap), count });
       } catch (error) {
-        if (error.name === "AbortError") return;
-        this.found = null;
+        if (signal.aborted) return this.answer;
+        this.key = "";
         this.panel.setMatches(null);
         this.say("!", error.message);
       }
@@ -125,26 +152,30 @@
       return { ...(await source.json("search", { q: query, match: this.match, offset, limit: PAGE, at }, signal)), source };
     }
 
-    /** @param {number} direction */
-    async move(direction) {
-      const count = this.found?.count;
-      if (!count) return;
+    /** @param {number} direction @param {() => boolean} wanted whether nothing has taken its place meanwhile */
+    async move(direction, wanted) {
+      const { found } = this;
+      if (!found?.count || !wanted()) return;
+      const { count, query } = found;
+      const pages = found.found;
       // One trace after another; within each by time, beginning with what is visible.
-      let at = this.current < 0 ? 0 : (this.current + direction + count) % count;
+      let at = (this.current + direction + count) % count;
       if (this.current < 0) {
-        const first = this.found.found.findIndex((/** @type {any} */ each) => each.count);
-        const fresh = (this.found.found[first] = await this.page(this.found.found[first].source, this.found.query, 0));
-        at = (fresh.rank + (direction < 0 ? count - 1 : 0)) % count;
+        const first = pages.findIndex((/** @type {any} */ each) => each.count);
+        pages[first] = await this.page(pages[first].source, query, 0);
+        at = (pages[first].rank + (direction < 0 ? count - 1 : 0)) % count;
       }
-      this.current = at;
+      const to = at;
       let place = 0;
-      while (at >= this.found.found[place].count) at -= this.found.found[place++].count;
-      let page = this.found.found[place];
-      if (at < page.offset || at >= page.offset + page.index.length) {
-        page = this.found.found[place] = await this.page(page.source, this.found.query, Math.floor(at / PAGE) * PAGE);
+      while (at >= pages[place].count) at -= pages[place++].count;
+      if (at < pages[place].offset || at >= pages[place].offset + pages[place].index.length) {
+        pages[place] = await this.page(pages[place].source, query, Math.floor(at / PAGE) * PAGE);
       }
-      this.say(`${timeline.format.integer(this.current + 1)} of ${timeline.format.integer(count)}`);
-      await this.panel.selection.select(page.index[at - page.offset], { reveal: true, source: page.source });
+      if (this.found !== found || !wanted()) return;
+      this.current = to;
+      this.say(`${timeline.format.integer(to + 1)} of ${timeline.format.integer(count)}`);
+      this.panel.selection.select(pages[place].index[at - pages[place].offset], { reveal: true, source: pages[place].source });
+      this.went = this.panel.selection.asked;
     }
 
     /** @param {string} text @param {string} [problem] */

@@ -11,18 +11,33 @@
       /** Details of the slice with its `source`, or null. @type {any} */
       this.slice = null;
       this.asked = 0;
+      /** Which of what was asked for has no answer yet. */
+      this.awaited = -1;
+      /** What keys asked for that need an answer first, in their order. @type {(() => void)[]} */
+      this.keys = [];
+    }
+
+    /** Whether a slice is on its way. */
+    get awaiting() {
+      return this.awaited === this.asked;
+    }
+
+    /** A slice on its way is no longer wanted. */
+    cancel() {
+      this.asked += 1;
+      this.keys = [];
     }
 
     /** Forgets the slice, and what was asked for. */
     forget() {
-      this.asked += 1;
+      this.cancel();
       this.slice = null;
       this.panel.tellSlice(null);
     }
 
     /** As another trace opens. */
     reset() {
-      this.asked += 1;
+      this.cancel();
       this.slice = null;
       this.panel.drawer.replaceChildren();
     }
@@ -33,36 +48,57 @@
      *   is outside; source: its trace, the same as before without
      */
     async select(index, { reveal = false, source = this.slice?.source ?? this.panel.sources[0] } = {}) {
-      const request = ++this.asked;
+      this.cancel();
+      const request = (this.awaited = this.asked);
       const { panel } = this;
-      const current = () => request === this.asked && panel.sources.includes(source);
+      panel.area.asked += 1;
+      const { chosen } = panel.area;
       try {
-        const details = await source.json("slice", { index });
-        if (!current()) return;
-        panel.area.clear();
-        this.slice = { ...details, source };
+        const details = await source.json("slice", { index }).finally(() => {
+          if (this.awaited === request) this.awaited = -1;
+        });
+        if (request !== this.asked) return;
+        if (!panel.sources.includes(source)) return this.cancel();
+        // An area that the hand has begun to draw since stays.
+        if (panel.area.chosen === chosen) panel.area.clear();
+        const slice = (this.slice = { ...details, source });
         panel.tellSlice(source.place === 0 ? index : null);
+        // The buttons of another slice look alike and lead elsewhere.
+        panel.drawer.replaceChildren();
         this.show();
         // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
         panel.resize();
         panel.tip.hide();
-        if (reveal) this.bringIntoView(this.slice, reveal === "outside");
+        if (reveal) this.bringIntoView(slice, reveal === "outside");
         else panel.changed();
+        this.catchUp();
+        // Nobody asks what launched a slice that is only passed.
+        if (this.awaiting) return void (slice.relations = null);
         const more = await Promise.allSettled([source.json("relations", { index }), source.json("occurrences", { index })]);
-        if (!current()) return;
+        if (this.slice !== slice) return;
         const [relations, occurrences] = more.map((each) => (each.status === "fulfilled" ? each.value : null));
-        this.slice = { ...this.slice, relations, spread: occurrences };
+        Object.assign(slice, { relations, spread: occurrences });
         this.show();
         panel.changed();
+        this.catchUp();
         for (const each of more) if (each.status === "rejected") panel.notify(each.reason.message);
       } catch (error) {
+        if (request !== this.asked) return;
+        this.keys = [];
         panel.notify(error.message);
       }
     }
 
+    /** Does what keys asked for; what still needs an answer waits for the next one. */
+    catchUp() {
+      const { keys } = this;
+      this.keys = [];
+      for (const key of keys) key();
+    }
+
     show() {
       const { panel, slice } = this;
-      panel.drawer.replaceChildren(...timeline.details.drawer(slice, {
+      timeline.details.refill(panel.drawer, timeline.details.drawer(slice, {
         close: () => this.clear(),
         select: (/** @type {number} */ i) => this.select(i, { reveal: true }),
         find: (/** @type {string} */ name) => panel.search.set(name, "name"),
@@ -103,17 +139,26 @@
       panel.changed();
     }
 
-    /** The next or previous slice of the row. @param {number} direction */
-    step(direction) {
+    /** The next or previous slice of the row. @param {number} direction @param {boolean} [held] whether the key is held down: it must not run on when let go */
+    step(direction, held = false) {
+      if (this.awaiting || this.keys.length) {
+        if (!held || !this.keys.length) this.keys.push(() => this.step(direction));
+        return;
+      }
       const to = direction > 0 ? this.slice?.next : this.slice?.previous;
       if (to != null) this.select(to, { reveal: true });
     }
 
-    /** Along an arrow, to what launched the slice or what it launched. @param {"incoming" | "outgoing"} way @returns {boolean} whether there is one */
+    /** Along an arrow, to what launched the slice or what it launched. @param {"incoming" | "outgoing"} way @returns {boolean} whether there is a slice, or one comes */
     follow(way) {
-      if (!this.slice) return false;
-      const launched = way === "incoming" ? this.slice.relations?.launch : this.slice.relations?.launched.slices[0];
-      const to = this.slice[way].slices[0] ?? launched;
+      const { slice } = this;
+      if (!slice && !this.awaiting) return false;
+      if (this.awaiting || this.keys.length || (slice.relations === undefined && !slice[way].slices.length)) {
+        this.keys.push(() => this.follow(way));
+        return true;
+      }
+      const launched = way === "incoming" ? slice.relations?.launch : slice.relations?.launched.slices[0];
+      const to = slice[way].slices[0] ?? launched;
       if (to) this.select(to.index, { reveal: true });
       else this.panel.notify(way === "incoming" ? "No arrow leads to this slice." : "No arrow leaves this slice.", "info");
       return true;

@@ -20,6 +20,10 @@
       this.collectives = null;
       this.notes = /** @type {string[]} */ ([]);
       this.asked = 0;
+      /** Ids of traces that are still to be added, which the address names all the same. @type {string[]} */
+      this.coming = [];
+      /** Whether the box waits for the list of traces. */
+      this.opening = false;
     }
 
     get ids() {
@@ -28,9 +32,21 @@
 
     reset() {
       this.asked += 1;
+      this.coming = [];
       this.collectives = null;
       this.notes = [];
       this.panel.colours.verdicts = null;
+    }
+
+    /** One after another, until another trace is opened. @param {string[]} ids */
+    async addAll(ids) {
+      const first = this.panel.sources[0];
+      this.coming = [...this.coming, ...ids];
+      for (const id of ids) {
+        await this.add(id);
+        if (this.panel.sources[0] !== first) return;
+        this.coming = this.coming.filter((each) => each !== id);
+      }
     }
 
     /** @param {string} id */
@@ -42,8 +58,8 @@
       try {
         const response = await timeline.data.request(panel.settings.api, "trace", { id });
         const summary = await response.json();
+        if (panel.sources[0] !== first || this.ids.includes(id)) return;
         if (summary.problem) return panel.notify(summary.problem);
-        if (panel.sources[0] !== first) return;
         panel.addSource(summary);
         const stepped = panel.sources.every((/** @type {any} */ s) => s.summary.steps.length > 0);
         if (this.by === "start" && stepped) this.by = "step";
@@ -60,6 +76,8 @@
       source.close();
       panel.sources = panel.sources.filter((/** @type {any} */ s) => s !== source);
       panel.sources.forEach((/** @type {any} */ s, /** @type {number} */ place) => (s.place = place));
+      this.coming = this.coming.filter((id) => id !== source.id);
+      panel.setMatches(null);
       if (panel.selection.slice?.source === source) panel.selection.clear();
       panel.area.clear();
       this.align();
@@ -109,7 +127,7 @@
         panel.colours.verdicts = new Map(name.map((/** @type {string} */ each, /** @type {number} */ i) =>
           [each.slice(0, WINDOW_NAME), { verdict: verdict[i], means: [mean[0][i], mean[1][i]], counts: [count[0][i], count[1][i]] }]));
       }
-      panel.sourcesChanged();
+      panel.changed();
     }
 
     /** Lines between the slices of one collective on several ranks. @param {Scene} scene */
@@ -145,9 +163,21 @@
     async open(anchor) {
       const { panel } = this;
       const { element, button } = timeline.details;
-      if (!panel.sources.length) return;
-      const response = await timeline.data.request(panel.settings.api, "traces", {});
-      const { traces } = await response.json();
+      if (!panel.sources.length || this.opening) return;
+      this.opening = true;
+      const active = document.activeElement;
+      /** @type {any[]} */
+      let traces;
+      try {
+        const response = await timeline.data.request(panel.settings.api, "traces", {});
+        ({ traces } = await response.json());
+      } catch (error) {
+        return panel.notify(error.message);
+      } finally {
+        this.opening = false;
+      }
+      // Whoever went elsewhere meanwhile keeps the focus.
+      if (document.activeElement !== active || !panel.sources.length) return;
       const here = this.ids;
       const first = traces.find((/** @type {any} */ t) => t.id === here[0]);
       const folder = (/** @type {string} */ id) => id.slice(0, id.lastIndexOf("/"));
@@ -205,7 +235,7 @@
         element("div", "timeline-box-head", "Add a trace below"),
         ...(beside.length ? [button(`All ${beside.length + 1} of this folder`, "The ranks of one job write into one folder", () => {
           root.popover.close();
-          beside.slice(0, MOST - here.length).reduce((/** @type {Promise<any>} */ before, /** @type {any} */ t) => before.then(() => this.add(t.id)), Promise.resolve());
+          this.addAll(beside.slice(0, MOST - here.length).map((/** @type {any} */ t) => t.id));
         })] : []),
         field, list,
       ];

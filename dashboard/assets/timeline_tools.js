@@ -54,6 +54,8 @@
     input.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key !== "Escape") return;
+      clearTimeout(timer);
+      input.value = "";
       panel.setFilter("");
       panel.canvas.focus();
     });

@@ -410,6 +410,20 @@ def test_the_palette_finds_runs_tags_tabs_and_commands(
     page.keyboard.press("Enter")
     expect(page.locator(".mesh-card h3")).to_have_text(["cloud"])
 
+    # Enter is for what was typed, also where that is not found yet; a tab is the first entry until then.
+    page.keyboard.press("Control+k")
+    page.evaluate(
+        """() => {
+          const field = document.querySelector("dialog.palette input");
+          field.value = "sg0";
+          field.dispatchEvent(new Event("input", { bubbles: true }));
+          field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+        }"""
+    )
+    expect(page.locator("dialog.palette")).to_have_count(0)
+    expect(page).to_have_url(re.compile("runs.select=sgd/0"))
+    expect(page.get_by_role("tab", name="Mesh")).to_have_attribute("aria-selected", "true")
+
     page.keyboard.press("Control+k")
     page.keyboard.type("hide all")
     expect(found.first).to_have_text("Hide all runscommand")

@@ -437,6 +437,36 @@ def test_cards_are_pinned_ordered_and_filled_out(serve: Serve, page: Page, logdi
     expect(card(page, "x/one")).not_to_have_class(re.compile(r"\bfull\b"))
 
 
+def test_cards_are_pinned_faster_than_the_page_follows(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", **{f"x/{name}": [1.0, 2.0] for name in ("one", "two", "three")})
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "x/one", 2)
+    page.evaluate(
+        """() => {
+          for (const tag of ["x/one", "x/two"])
+            stepscope.curveCards.find(tag).element.querySelector(".act-pin").click();
+        }"""
+    )
+    expect(page.locator(".scalars-card h3")).to_have_text(["x/one", "x/two", "x/three"])
+    expect(page.locator(".group-name")).to_have_text(["Pinned", "x"])
+
+
+def test_a_late_drawing_leaves_a_zoom_under_the_hand(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[float(step) for step in range(101)])
+    page.goto(serve(logdir).url)
+    wait_until_drawn(page, "loss", 101)
+    page.locator(".scalars-card .curves").focus()
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile("scalars.range=loss:15,85"))
+    page.evaluate(
+        """() => {
+          document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: "+", bubbles: true }));
+          stepscope.curveCards.redraw();
+        }"""
+    )
+    expect(page).to_have_url(re.compile("scalars.range=loss:25.5,74.5"))
+
+
 def test_limits_are_typed(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[1.0, 2.0, 3.0])
     page.goto(serve(logdir).url)
