@@ -14,6 +14,8 @@
     constructor(panel) {
       this.panel = panel;
       this.element = root.elements.make("aside", { className: "graph-card", "aria-label": "The selected node", hidden: true });
+      /** Whom it is about, from when it is asked for. */
+      this.id = "";
       /** What is shown. @type {any} */
       this.shown = null;
       this.asked = 0;
@@ -26,6 +28,7 @@
 
     hide() {
       this.asked += 1;
+      this.id = "";
       this.shown = null;
       this.element.hidden = true;
     }
@@ -33,6 +36,7 @@
     /** @param {string} id */
     async show(id) {
       const asked = (this.asked += 1);
+      this.id = id;
       if (this.element.hidden) {
         this.element.replaceChildren(this.head({ id }), root.elements.make("div", { className: "graph-card-body" }, root.elements.make("p", { className: "graph-none" }, "…")));
         this.element.hidden = false;
@@ -43,6 +47,7 @@
         if (asked === this.asked) this.fill({ id, ...card });
       } catch (error) {
         if (asked !== this.asked) return;
+        this.shown = null;
         this.element.replaceChildren(this.head({ id }), root.elements.make("div", { className: "graph-card-body" }, root.elements.make("p", { className: "graph-none bad" }, error.message)));
       }
     }
@@ -66,11 +71,29 @@
 
     /** @param {any} card answer of the route `node` */
     fill(card) {
-      this.shown = card;
       const { make } = root.elements;
-      const body = make("div", { className: "graph-card-body" }, ...[this.actions(card), this.summary(card), this.attributes(card), this.tensors("Inputs", card.inputs, card), this.tensors("Outputs", card.outputs, card), this.members(card), this.folded(card)].filter(Boolean));
+      // The same node again, with other costs: where the hand is in it stays.
+      const again = this.shown?.id === card.id;
+      this.shown = card;
+      if (again) return this.renew();
+      this.top = make("div", {}, ...this.beginning(card));
+      const body = make("div", { className: "graph-card-body" }, ...[this.top, this.attributes(card), this.tensors("Inputs", card.inputs, card), this.tensors("Outputs", card.outputs, card), this.members(card), this.folded(card)].filter(Boolean));
       this.element.replaceChildren(this.head(card), body);
       this.element.scrollTop = 0;
+    }
+
+    /** @param {any} card */
+    beginning(card) {
+      return [this.actions(card), this.summary(card)].filter((part) => part !== null);
+    }
+
+    /** What depends on the scene and the costs, again. */
+    renew() {
+      if (!this.shown) return;
+      const buttons = () => [...this.top.querySelectorAll("button")];
+      const at = buttons().indexOf(document.activeElement);
+      this.top.replaceChildren(...this.beginning(this.shown));
+      if (at >= 0) buttons()[at]?.focus();
     }
 
     /** @param {any} card */

@@ -24,12 +24,17 @@
     async load() {
       const { panel } = this;
       this.reset();
-      const { id, compare, function: called } = panel.state;
+      const { state } = panel;
+      const { id, compare, function: called } = state;
+      const late = () => id !== state.id || compare !== state.compare || called !== state.function;
       if (compare) {
         try {
           // The other graph is what there was before; what is shown is what came of it.
-          this.answer = await panel.api.get("compare", { id: [compare, id], function: called });
+          const answer = await panel.api.get("compare", { id: [compare, id], function: called });
+          if (late()) return;
+          this.answer = answer;
         } catch (error) {
+          if (late()) return;
           panel.notify(error.message);
         }
       }

@@ -15,7 +15,8 @@
       aside: scope.view.values("graph.aside"),
       back: scope.view.values("graph.back"),
       node: one("node"),
-      color: one("color"),
+      // Only where the link has one: costs that it asks for bring theirs otherwise.
+      color: scope.view.params().get("graph.color") ?? "",
       search: one("search"),
       regex: one("regex") === "on",
       view: [x, y, zoom].every(Number.isFinite) && zoom > 0 ? { x, y, zoom } : null,

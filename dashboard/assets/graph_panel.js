@@ -41,6 +41,10 @@
       this.scene = null;
       /** One id, or two for a path between them. @type {string[]} */
       this.selection = [];
+      /** Rises with each selection, and with each way to one: what comes later than the next is not wanted any more. */
+      this.turn = 0;
+      /** The same of what is lit up. */
+      this.litTurn = 0;
       /** Visible nodes that are lit up, and what for. */
       this.traced = new Set();
       this.tracedIds = /** @type {string[]} */ ([]);
@@ -105,6 +109,7 @@
     destroy() {
       cancelAnimationFrame(this.frame);
       this.abort?.abort();
+      this.state.id = "";
       this.input.close();
       window.removeEventListener("resize", this.onWindow);
       for (const observer of [...this.observers, this.rows]) observer.disconnect();
@@ -123,9 +128,9 @@
       const costs = chosen.costs !== state.costs;
       const compare = chosen.compare !== state.compare;
       Object.assign(state, chosen);
-      if (other) await this.openGraph(wish);
-      if (this.state !== state || !this.scene) return;
-      if (costs || (other && state.costs)) await this.loadCosts();
+      if (other) await (this.opened = this.openGraph(wish));
+      if (!this.scene) return;
+      if (costs || (other && state.costs)) await this.loadCosts(costs && !wish?.color);
       if (compare || (other && state.compare)) await this.comparison.load();
     }
 
@@ -138,15 +143,17 @@
       this.scene = null;
       this.history = [];
       this.selection = [];
+      const turn = (this.turn += 1);
       this.endTrace();
       this.setMatches([], null);
+      this.search.answered = "";
       this.comparison.reset();
       this.colours.costs = null;
       this.card.hide();
       this.strip.draw();
       this.legend.hidden = true;
       this.changed();
-      if (!wish) this.settings.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
+      if (!wish) this.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
       if (!state.id) return this.say("Choose a graph above.");
       if (wish?.color) this.setColour(wish.color);
       if (!(await this.read()) || !(await this.load({ place: wish?.view }))) return;
@@ -157,9 +164,10 @@
         await this.load({});
         this.begin();
       }
-      if (wish?.search) this.search.set(wish.search, wish.regex);
-      else if (this.search.input.value) this.search.run(false);
-      if (wish?.node) await this.goTo(wish.node, undefined, !wish.view);
+      // What was typed or chosen since is newer than the address.
+      if (wish?.search && !this.search.input.value) this.search.set(wish.search, wish.regex);
+      else if (this.search.input.value && this.search.stale) this.search.run(false);
+      if (wish?.node && turn === this.turn) await this.goTo(wish.node, undefined, !wish.view);
     }
 
     /**
@@ -167,7 +175,12 @@
      * @param {{anchor?: string | null, place?: {x: number, y: number, zoom: number} | null}} how `anchor` stays where it is on the screen
      * @returns {Promise<boolean>} whether it is shown
      */
-    async load({ anchor = null, place = null }) {
+    load(how) {
+      return (this.pending = this.fetch(how));
+    }
+
+    /** @param {{anchor?: string | null, place?: {x: number, y: number, zoom: number} | null}} how */
+    async fetch({ anchor = null, place = null }) {
       this.abort?.abort();
       const abort = (this.abort = new AbortController());
       const { state } = this;
@@ -219,26 +232,33 @@
       this.comparison.judge();
       this.relight();
       this.paintAround();
+      this.card.renew();
       if (!place && !before) this.begin();
     }
 
-    async loadCosts() {
+    /** @param {boolean} recolour whether nodes are coloured by them, where no other colour is chosen meanwhile */
+    async loadCosts(recolour) {
       const { state } = this;
+      const { id, function: called, costs } = state;
+      const { mode } = this.colours;
+      const late = () => id !== state.id || called !== state.function || costs !== state.costs;
       this.colours.costs = null;
-      if (state.costs) {
+      if (costs) {
         try {
-          const answer = await this.api.get("costs", { id: state.id, function: state.function, trace: state.costs });
+          const answer = await this.api.get("costs", { id, function: called, trace: costs });
+          if (late()) return;
           // What is not among them did not run.
           this.colours.costs = new Map(Object.entries(answer.costs));
           if (answer.problem) this.notify(answer.problem);
-          if (!this.colours.hot) this.setColour("time");
+          if (recolour && mode === this.colours.mode && !this.colours.hot) this.setColour("time");
         } catch (error) {
+          if (late()) return;
           this.notify(error.message);
         }
       }
       this.colours.measure(this.scene);
       this.paintAround();
-      if (this.selection.length) this.card.show(this.selection[0]);
+      if (this.card.id) this.card.show(this.card.id);
     }
 
     /** Has the server open the graph. @returns {Promise<boolean>} whether it can be shown, and still shall be */
@@ -267,16 +287,21 @@
 
     // ---- what is expanded and what is aside
 
+    /** Whether a group is open, or will be in the scene that is on its way. @param {any} node */
+    isOpen(node) {
+      return this.loading ? this.state.expanded.includes(node.id) : Boolean(this.scene.byId.get(node.id)?.expanded);
+    }
+
     /** @param {any} node */
     async toggle(node) {
       if (!graph.canExpand(node)) return false;
       this.remember(true);
       const inside = (/** @type {string} */ id) => {
-        for (let at = this.scene.byId.get(id); at; at = at.parent) if (at === node) return true;
+        for (let at = this.scene.byId.get(id); at; at = at.parent) if (at.id === node.id) return true;
         return false;
       };
       const { state } = this;
-      state.expanded = node.expanded ? state.expanded.filter((id) => !inside(id)) : [...state.expanded, node.id];
+      state.expanded = this.isOpen(node) ? state.expanded.filter((id) => !inside(id)) : [...state.expanded.filter((id) => id !== node.id), node.id];
       return this.reload(node.id);
     }
 
@@ -287,7 +312,12 @@
 
     /** Opens the closed groups of the highest level that has any, inside the selection or in all: a level more each time. */
     async expandChildren() {
-      const node = this.selected;
+      const { id: graphId } = this.state;
+      const [id] = this.selection;
+      // The level that was asked for before is seen only in its scene.
+      for (let seen; seen !== this.pending;) await (seen = this.pending);
+      if (!this.scene || graphId !== this.state.id) return;
+      const node = id ? this.scene.standsFor(id) : null;
       if (node && !node.expanded) return this.toggle(node);
       const closedOf = (/** @type {any[]} */ level) => level.filter((child) => graph.canExpand(child) && !child.expanded);
       let level = node ? node.children : this.scene.roots;
@@ -308,10 +338,11 @@
 
     /** Closes the selection, or what it is in. */
     collapseSelected() {
-      const node = this.selected;
-      const group = node?.expanded ? node : node?.parent;
+      let group = this.selected;
+      while (group && !this.isOpen(group)) group = group.parent;
       if (!group) return false;
-      void this.toggle(group).then(() => this.select([group.id]));
+      this.select([group.id]);
+      void this.toggle(group);
       return true;
     }
 
@@ -357,7 +388,8 @@
       this.remember(true);
       if (state.aside.includes(id)) state.aside = state.aside.filter((one) => one !== id);
       else state.back = [...state.back.filter((one) => one !== id), id];
-      if (await this.reload(null)) await this.goTo(id);
+      const turn = (this.turn += 1);
+      if ((await this.reload(null)) && turn === this.turn) await this.goTo(id);
     }
 
     // ---- undo
@@ -433,7 +465,8 @@
 
     /** @param {Record<string, string[]>} values */
     tell(values) {
-      this.settings.tell(values);
+      // Another panel may have the page by now.
+      if (this.root.isConnected) this.settings.tell(values);
     }
 
     /** @param {string} text @param {"" | "busy" | "bad"} [sort] */

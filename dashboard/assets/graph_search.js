@@ -20,6 +20,9 @@
       this.results = [];
       /** @type {AbortController | null} */
       this.abort = null;
+      /** Keys of what is on its way, and of what is listed. */
+      this.asked = "";
+      this.answered = "";
       this.timer = 0;
       this.input = /** @type {HTMLInputElement} */ (make("input", { type: "text", className: "graph-search-input", placeholder: "Search nodes  ( / )", spellcheck: false, "aria-label": "Search nodes", "aria-controls": "graph-results" }));
       this.count = make("span", { className: "graph-search-count", "aria-live": "polite" });
@@ -95,33 +98,55 @@
       this.run();
     }
 
-    /** @param {boolean} [show] whether the list opens */
-    async run(show = true) {
-      this.abort?.abort();
+    /** All that the answer depends on. */
+    get wanted() {
+      const { id, function: called } = this.panel.state;
+      return JSON.stringify([id, called, this.input.value, this.regex, [...this.fields]]);
+    }
+
+    /** Whether the list is of another search than the one in the field. */
+    get stale() {
+      return this.wanted !== this.answered;
+    }
+
+    /** @param {boolean} [show] whether the list opens @returns {Promise<void>} the same while the same is on its way */
+    run(show = true) {
       clearTimeout(this.timer);
+      const { wanted } = this;
+      if (wanted !== this.asked) this.answer = this.ask(wanted, show);
+      return this.answer;
+    }
+
+    /** @param {string} key @param {boolean} show */
+    async ask(key, show) {
+      this.abort?.abort();
+      const abort = (this.abort = new AbortController());
+      this.asked = key;
       const query = this.input.value;
       this.current = -1;
       this.panel.tell({ "graph.search": [query], "graph.regex": [query && this.regex ? "on" : "off"] });
-      if (!query || !this.panel.state.id) return this.show([], 0, "");
       try {
-        this.abort = new AbortController();
+        if (!query || !this.panel.state.id) return this.show([], 0, "", false, key);
         const { id, function: called } = this.panel.state;
-        const answer = await this.panel.api.get("search", { id, function: called, q: query, match: this.regex ? "regex" : "text", in: [...this.fields].join(","), limit: LIMIT }, this.abort.signal);
-        this.show(answer.results, answer.count, query, show);
+        const answer = await this.panel.api.get("search", { id, function: called, q: query, match: this.regex ? "regex" : "text", in: [...this.fields].join(","), limit: LIMIT }, abort.signal);
+        this.show(answer.results, answer.count, query, show, key);
       } catch (error) {
         if (error.name === "AbortError") return;
-        this.show([], 0, "");
+        this.show([], 0, "", false, "");
         this.count.textContent = "!";
         this.count.title = error.message;
         this.element.classList.add("wrong");
         this.panel.notify(error.message);
+      } finally {
+        if (abort === this.abort) this.asked = "";
       }
     }
 
-    /** @param {{id: string, op: string, expand?: string[]}[]} results @param {number} count @param {string} query @param {boolean} [open] */
-    show(results, count, query, open = false) {
+    /** @param {{id: string, op: string, expand?: string[]}[]} results @param {number} count @param {string} query @param {boolean} open @param {string} key */
+    show(results, count, query, open, key) {
       const { make } = root.elements;
       this.results = results;
+      this.answered = key;
       this.element.classList.remove("wrong");
       this.count.title = "";
       this.count.textContent = query ? (count ? graph.format.integer(count) : "none") : "";
@@ -150,8 +175,9 @@
 
     /** @param {number} direction */
     async enter(direction) {
-      if (!this.results.length) await this.run();
-      if (!this.results.length) return;
+      if (this.stale) await this.run();
+      // Who typed on or went elsewhere meanwhile wants another one, or none.
+      if (this.stale || !this.results.length || document.activeElement !== this.input) return;
       // What the arrow keys have marked is meant first.
       if (this.list.hidden || this.current < 0) this.mark(this.current + direction);
       await this.choose(this.current);
@@ -164,7 +190,7 @@
       const { id, expand, hosts } = this.results[place];
       await this.panel.goTo(hosts?.length ? hosts[0] : id, hosts?.length ? undefined : expand);
       // The card is about what was found, the place is that of what it is folded into.
-      if (hosts?.length) this.panel.card.show(id);
+      if (hosts?.length && this.panel.selection[0] === hosts[0]) this.panel.card.show(id);
     }
   }
 

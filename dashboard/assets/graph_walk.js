@@ -41,6 +41,7 @@
 
     /** @this {any} @param {string[]} ids none, one, or two */
     select(ids) {
+      this.turn += 1;
       this.selection = ids;
       this.tell({ "graph.node": [ids[0] ?? ""] });
       if (ids.length) this.card.show(ids[ids.length - 1]);
@@ -63,7 +64,9 @@
      * @this {any} @param {string} id @param {string[]} [expand] what to open, where that is known @param {boolean} [move]
      */
     async goTo(id, expand, move = true) {
-      if (!this.scene) return;
+      const turn = (this.turn += 1);
+      if (!this.scene) await this.opened;
+      if (!this.scene || turn !== this.turn) return;
       if (this.scene.byId.has(id) || this.isAside(id)) return this.arrive(id, move);
       const { state } = this;
       try {
@@ -71,12 +74,13 @@
       } catch (error) {
         return this.notify(error.message);
       }
+      if (!this.scene || turn !== this.turn) return;
       const missing = expand.filter((group) => !state.expanded.includes(group));
       if (missing.length) {
         this.remember(true);
         const anchor = this.scene.standsFor(missing[0])?.id ?? null;
         state.expanded = [...state.expanded, ...missing];
-        if (!(await this.reload(anchor))) return;
+        if (!(await this.reload(anchor)) || turn !== this.turn) return;
       }
       this.arrive(id, move);
     },
@@ -110,8 +114,10 @@
     async trace(way) {
       const [id] = this.selection;
       if (!id) return this.notify("Select a node first.", "info");
+      const turn = (this.litTurn += 1);
       try {
         const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
+        if (turn !== this.litTurn) return;
         this.light([id, ...answer.nodes, ...answer.groups], `${way === "inputs" ? "Inputs" : "Outputs"} of ${graph.format.last(id)}: ${graph.format.counted(answer.total, "node")}${answer.truncated ? ", not all of them lit" : ""}`, id);
       } catch (error) {
         this.notify(error.message);
@@ -122,10 +128,12 @@
     async path() {
       const [from, to] = this.selection;
       if (!from || !to) return this.notify("Select a node, and a second one with Shift and a click.", "info");
+      const turn = (this.litTurn += 1);
       try {
         const asked = { id: this.state.id, function: this.state.function };
         let answer = await this.api.get("path", { ...asked, from, to });
         if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
+        if (turn !== this.litTurn) return;
         if (!answer.nodes.length) return this.notify(`No path leads from ${graph.format.last(from)} to ${graph.format.last(to)}, nor back.`, "info");
         const steps = Math.max(answer.shortest.length - 1, 0);
         this.light([from, to, ...answer.nodes, ...answer.groups], `Between ${graph.format.last(from)} and ${graph.format.last(to)}: ${graph.format.counted(answer.total, "node")}, ${graph.format.counted(steps, "edge")} at least`);
@@ -145,6 +153,7 @@
 
     /** @this {any} */
     endTrace() {
+      this.litTurn += 1;
       if (!this.tracedWhat) return false;
       this.light([], "");
       return true;

@@ -235,24 +235,25 @@
     panel.showAll();
     await panel.recolour();
     panel.relabel();
-    await panel.project({});
-    panel.select(rows(bookmark.selectedPoints));
+    // Before the first picture, which would fit everything.
     const camera = cameraOf(bookmark.cameraDef, state.dimensions);
     if (camera) {
       state.camera = camera;
       panel.view?.setCamera(camera);
     }
-    if (!panel.job?.ended && Array.isArray(bookmark.projections) && bookmark.projections.length === dataset.count) showPlaces(panel, bookmark, projection);
+    await panel.project({ keepCamera: Boolean(camera) });
+    panel.select(rows(bookmark.selectedPoints));
+    if (!panel.job?.ended && Array.isArray(bookmark.projections) && bookmark.projections.length === dataset.count) showPlaces(panel, bookmark, projection, Boolean(camera));
   }
 
-  /** The places that the bookmark has, until the projection has its own. @param {any} panel @param {any} bookmark @param {string} projection */
-  function showPlaces(panel, bookmark, projection) {
+  /** The places that the bookmark has, until the projection has its own. @param {any} panel @param {any} bookmark @param {string} projection @param {boolean} keepCamera */
+  function showPlaces(panel, bookmark, projection, keepCamera) {
     if (projection === "pca" || panel.job?.frame?.coordinates) return;
     const prefix = projection === "custom" ? "linear" : projection;
     const names = projection === "custom" ? ["x", "y"] : ["0", "1", "2"].slice(0, panel.state.dimensions);
     const values = Float32Array.from(bookmark.projections.flatMap((/** @type {any} */ place) => names.map((name) => Number(place?.[`${prefix}-${name}`]))));
     if (!values.every(Number.isFinite)) return;
-    panel.showFrame({ coordinates: values, dimensions: names.length }, { glide: true, keepCamera: false });
+    panel.showFrame({ coordinates: values, dimensions: names.length }, { glide: true, keepCamera });
   }
 
   /** A view of ours is an address: only what the projector has in it is taken over. @param {any} panel @param {string} query */

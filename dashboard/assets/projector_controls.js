@@ -17,6 +17,10 @@
       this.sphere = check("Sphere the data", "The middle of all points is taken away and every vector is made one long, so that only directions count.", (/** @type {boolean} */ on) => panel.setSphere(on));
       this.only = check("Only isolated points", "The projection sees only the points that are isolated.", (/** @type {boolean} */ on) => panel.setOnly(on));
       this.method = make("div", { className: "pj-method" });
+      this.method.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => this.hold(event));
+      // Before the field's own listener: where its change comes from leaving it, the next one does not have the focus yet.
+      this.method.addEventListener("change", () => this.later(), { capture: true });
+      this.method.addEventListener("focusout", () => this.later());
       this.running = new projector.Running(panel);
       this.measures = new projector.Trust(panel);
       const shape = make("div", { className: "pj-row" }, this.dimensions, this.sphere);
@@ -24,6 +28,9 @@
       this.folded = fold("trust", "Trust", true, this.measures.element);
       this.sections = [this.projection, this.folded];
       this.drawn = "";
+      /** Until the hand lets go of what it has pressed. @type {AbortController | null} */
+      this.held = null;
+      this.timer = 0;
     }
 
     show() {
@@ -45,19 +52,46 @@
       this.trust();
     }
 
-    /** The settings of the method; fields that are being typed in are not made anew. */
+    /** What is under the hand is not made anew before it lets go: a drag or a click would be lost. @param {PointerEvent} event */
+    hold({ target }) {
+      this.held?.abort();
+      const held = (this.held = new AbortController());
+      const release = (/** @type {Event} */ event) => {
+        // That of another field comes because this one takes the focus from it.
+        if (event.type === "change" && event.target !== target) return;
+        held.abort();
+        this.held = null;
+        this.later();
+      };
+      // A list of choices keeps what lets go of it to itself.
+      for (const name of ["pointerup", "pointercancel", "change", "keydown"]) window.addEventListener(name, release, { capture: true, signal: held.signal });
+    }
+
+    /** Shows the settings of the method when the event that is under way has had all its effects. */
+    later() {
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => {
+        this.timer = 0;
+        this.showMethod();
+      });
+    }
+
+    /** The settings of the method; fields that are in use are not made anew. */
     showMethod() {
       const { panel } = this;
       const { state, dataset } = panel;
+      if (!dataset || this.held || this.timer) return;
       this.shared = this.shares();
       const drawn = JSON.stringify([state.projection, state.methods[state.projection], state.components, state.dimensions, state.supervise, state.axes, dataset.id, dataset.info.columns.length, panel.waiting, panel.theme.dark, this.shared]);
       const typing = document.activeElement?.matches("input:not([type=range])") && this.method.contains(document.activeElement);
       if (drawn === this.drawn || typing) return;
       this.drawn = drawn;
       const held = document.activeElement?.getAttribute("aria-label");
-      const inside = this.method.contains(document.activeElement);
+      // Some are called alike.
+      const alike = () => [...this.method.querySelectorAll(`[aria-label=${JSON.stringify(held)}]`)];
+      const at = held ? alike().indexOf(document.activeElement) : -1;
       this.method.replaceChildren(...projector.methodParts(panel));
-      if (inside && held) this.method.querySelector(`[aria-label=${JSON.stringify(held)}]`)?.focus();
+      if (at >= 0) alike()[at]?.focus();
     }
 
     shares() {

@@ -27,12 +27,13 @@
   /** @param {any} panel @param {any} knob */
   function knobRow(panel, knob) {
     const { make, field } = projector.parts;
-    const value = panel.state.methods[panel.state.projection][knob.name];
+    const { projection } = panel.state;
+    const value = panel.state.methods[projection][knob.name];
     let timer = 0;
     const set = (/** @type {any} */ next, /** @type {boolean} */ soon = true) => {
       clearTimeout(timer);
-      if (soon) timer = window.setTimeout(() => panel.setKnob(knob.name, next), SETTLE_MS);
-      else panel.setKnob(knob.name, next);
+      if (soon) timer = window.setTimeout(() => panel.setKnob(projection, knob.name, next), SETTLE_MS);
+      else panel.setKnob(projection, knob.name, next);
     };
     if (knob.sort === "choice") {
       const chosen = projector.parts.select(knob.label, (/** @type {string} */ next) => set(next, false), knob.help);
@@ -49,6 +50,8 @@
         out.textContent = slider.value;
         set(Number(slider.value));
       });
+      // At the release, since the field may be made anew then.
+      slider.addEventListener("change", () => set(Number(slider.value), false));
       slider.addEventListener("dblclick", () => {
         slider.value = out.textContent = String(knob.value);
         set(knob.value, false);

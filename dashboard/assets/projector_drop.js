@@ -104,6 +104,7 @@
     /** @param {File} file @param {"drop" | "drop_metadata" | "drop_sprite"} route */
     async send(file, route) {
       const { panel } = this;
+      const id = route === "drop" ? null : panel.dataset.id;
       this.sending?.cancel();
       const tell = (/** @type {number} */ share) => {
         this.bar.style.width = `${share * 100}%`;
@@ -111,11 +112,11 @@
       };
       this.progress.hidden = false;
       tell(0);
-      const sending = (this.sending = panel.api.upload(route, { id: route === "drop" ? null : panel.dataset.id, name: file.name }, file, tell));
+      const sending = (this.sending = panel.api.upload(route, { id, name: file.name }, file, tell));
       try {
         const answer = await sending.done;
         if (route === "drop") panel.opened(answer.id);
-        else panel.joined();
+        else if (panel.dataset?.id === id) panel.joined();
       } catch (error) {
         panel.notify(error.message);
       } finally {

@@ -121,6 +121,7 @@
     constructor(panel) {
       const { make, select, segmented } = projector.parts;
       this.panel = panel;
+      this.drawing = 0;
       this.metric = select("Distance", (/** @type {string} */ metric) => panel.setNeighbours({ metric }), "How the distance of two points is measured");
       this.count = select("How many neighbours", (/** @type {string} */ count) => panel.setNeighbours({ neighbours: Number(count) }));
       this.space = segmented("Where neighbours are looked for", [["original", "in the data", "By all dimensions of the data"], ["picture", "in the picture", "By where points lie in this picture"]], (/** @type {string} */ space) => panel.setNeighbours({ space }));
@@ -166,12 +167,13 @@
     async draw() {
       const { panel } = this;
       const { nearest, focus, dataset } = panel;
+      const turn = (this.drawing += 1);
       if (!dataset || nearest?.row !== focus) return void this.rows.replaceChildren();
       const first = Math.max(Math.floor(this.list.scrollTop / ROW) - 4, 0);
       const rows = nearest.rows.slice(first, first + Math.ceil((this.list.clientHeight || 300) / ROW) + 10);
       const name = panel.labelBy;
       const texts = name ? await dataset.texts(name, rows).catch(() => []) : [];
-      if (panel.nearest !== nearest) return;
+      if (turn !== this.drawing || panel.nearest !== nearest) return;
       const { make } = projector.parts;
       const most = Math.max(...nearest.distances.map(Math.abs), 1e-12);
       this.rows.replaceChildren(...rows.map((/** @type {number} */ row, /** @type {number} */ at) => {

@@ -25,9 +25,12 @@
       n: () => panel.found?.length && panel.search.step(1),
       " ": () => space(panel),
     };
+    const digits = new Set(projections.map(([key]) => key));
     document.addEventListener("keydown", (event) => {
-      if (!panel.root.isConnected || !panel.dataset || event.metaKey || event.altKey || event.ctrlKey || event.defaultPrevented) return;
+      if (!panel.root.isConnected || event.metaKey || event.altKey || event.ctrlKey || event.defaultPrevented) return;
       const key = event.key.length === 1 ? event.key.toLowerCase() : event.key.toLowerCase();
+      // A digit is a projection before there are points too, and no tab.
+      if (!panel.dataset && !digits.has(key)) return;
       const active = document.activeElement;
       if (document.querySelector("dialog[open], .beside-box") || root.shortcuts.typing()) return;
       const inside = !active || active === document.body || panel.root.parentElement.contains(active);

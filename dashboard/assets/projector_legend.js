@@ -22,6 +22,7 @@
         if (["ArrowDown", "ArrowUp"].includes(event.key)) event.stopPropagation();
       });
       this.element.classList.toggle("folded", this.folded);
+      this.drawn = "";
     }
 
     /** @param {boolean} folded */
@@ -38,10 +39,16 @@
       this.title.textContent = this.title.title = colouring.title;
       this.all.hidden = !state.off.length;
       this.element.classList.toggle("scale", colouring.sort !== "categories");
+      const { sort, entries, missing, minimum, maximum, note } = colouring;
+      const drawn = JSON.stringify([sort, entries, missing, minimum, maximum, note, state.off, theme.dark]);
+      if (drawn === this.drawn) return;
+      this.drawn = drawn;
+      const at = [...this.list.children].indexOf(document.activeElement);
       if (colouring.sort === "categories") this.list.replaceChildren(...this.categories());
       else if (colouring.sort === "scale") this.list.replaceChildren(...this.scale(theme));
       else this.list.replaceChildren();
       if (colouring.note) this.list.append(projector.parts.make("p", { className: "pj-note" }, colouring.note));
+      if (at >= 0) this.list.children[at]?.focus();
     }
 
     categories() {

@@ -98,6 +98,8 @@
     }
 
     destroy() {
+      // What is on its way is not wanted any more.
+      this.turn += 1;
       this.job?.leave();
       this.measuring?.abort();
       this.keys.close();
@@ -124,7 +126,7 @@
         this.say("Looking for embeddings…", "busy");
         await this.look();
         const [one] = this.embeddings;
-        if (one && !this.state.id) return this.outside.choose(one.id);
+        if (one && !this.state.id && this.root.isConnected) return this.outside.choose(one.id);
         return one ? undefined : this.say("There is no embedding yet: log one with add_embedding, or drop a file here.");
       }
       await this.load({});
@@ -296,10 +298,11 @@
     async resize() {
       const { dataset, state } = this;
       if (!dataset) return;
-      if (!state.size || dataset.infoOf(state.size)?.kind !== "number") return void this.view?.setSizes(null);
+      const { size } = state;
+      if (!size || dataset.infoOf(size)?.kind !== "number") return void this.view?.setSizes(null);
       try {
-        const { values } = await dataset.column(state.size);
-        if (dataset === this.dataset) this.view?.setSizes(values ? projector.colours.sizes(values) : null);
+        const { values } = await dataset.column(size);
+        if (dataset === this.dataset && size === this.state.size) this.view?.setSizes(values ? projector.colours.sizes(values) : null);
       } catch (error) {
         this.notify(error.message);
       }
@@ -447,7 +450,8 @@
 
     /** @param {Record<string, string | string[]>} values */
     tell(values) {
-      projector.settings.tell(values);
+      // Another panel may have the page by now.
+      if (this.root.isConnected) projector.settings.tell(values);
     }
 
     /** @param {string} text @param {"" | "busy" | "bad"} [sort] */
@@ -511,6 +515,8 @@
 
     /** @param {string} text @param {boolean} [reload] */
     setNews(text, reload = true) {
+      // The button that may be under the hand stays.
+      if (text === (this.news.firstChild?.textContent ?? "")) return;
       this.news.hidden = !text;
       this.news.replaceChildren(text, ...(text && reload ? [projector.parts.button("Reload", "Show what is there now", () => this.reload(), "small")] : []));
     }
@@ -528,6 +534,8 @@
     // ---- size and theme
 
     fit() {
+      // Hears of it too when it is taken off the page, with what it observes.
+      if (!this.root.isConnected) return this.destroy();
       const top = this.root.getBoundingClientRect().top + window.scrollY;
       this.root.style.height = `${Math.max(window.innerHeight - top - 8, 360)}px`;
       const width = this.root.clientWidth;

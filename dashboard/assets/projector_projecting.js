@@ -74,12 +74,12 @@
       void this.project({ keepCamera: true });
     },
 
-    /** @this {any} @param {string} name @param {any} value */
-    setKnob(name, value) {
+    /** @this {any} @param {string} projection that it is a setting of @param {string} name @param {any} value */
+    setKnob(projection, name, value) {
       const { state } = this;
-      state.methods[state.projection][name] = value;
-      this.tell({ [state.projection]: projector.settings.writeKnobs(state.projection, state.methods[state.projection]) });
-      void this.changedSettings();
+      state.methods[projection][name] = value;
+      this.tell({ [projection]: projector.settings.writeKnobs(projection, state.methods[projection]) });
+      if (projection === state.projection) void this.changedSettings();
     },
 
     /** @this {any} @param {string} column */
@@ -133,7 +133,7 @@
      */
     async project({ keepCamera = false, run = false }) {
       const { dataset, state } = this;
-      if (!dataset) return;
+      if (!dataset || !this.root.isConnected) return;
       const asked = (this.asked = (this.asked ?? 0) + 1);
       this.job?.leave();
       this.job = null;

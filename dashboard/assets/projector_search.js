@@ -15,6 +15,7 @@
       this.panel = panel;
       this.current = -1;
       this.timer = 0;
+      this.drawing = 0;
       /** @type {AbortController | null} */
       this.abort = null;
       this.input = /** @type {HTMLInputElement} */ (make("input", { type: "search", className: "pj-input", placeholder: "Search points  ( / )", spellcheck: false, autocomplete: "off", "aria-label": "Search points" }));
@@ -44,12 +45,20 @@
         this.clear();
         this.input.blur();
       } else if (event.key === "Enter") {
-        if (this.input.value !== this.panel.state.query) this.set({ query: this.input.value });
-        else this.step(event.shiftKey ? -1 : 1);
+        void this.enter(event.shiftKey ? -1 : 1);
       } else if (event.key === "ArrowDown") this.step(1);
       else if (event.key === "ArrowUp") this.step(-1);
       else return;
       event.preventDefault();
+    }
+
+    /** Goes on among what the text in the field finds, when that is there. @param {number} by */
+    async enter(by) {
+      const query = this.input.value;
+      if (query !== this.panel.state.query) void this.set({ query });
+      for (let seen; seen !== this.running;) await (seen = this.running);
+      // Who typed on or went elsewhere meanwhile wants another one, or none.
+      if (query === this.input.value && this.element.contains(document.activeElement)) this.step(by);
     }
 
     focus() {
@@ -72,7 +81,11 @@
       return this.run();
     }
 
-    async run() {
+    run() {
+      return (this.running = this.ask());
+    }
+
+    async ask() {
       const { panel } = this;
       const { dataset, state } = panel;
       this.abort?.abort();
@@ -93,6 +106,7 @@
     took(rows, problem) {
       const { panel } = this;
       panel.found = rows;
+      this.current = -1;
       this.problem = problem;
       this.input.classList.toggle("wrong", Boolean(problem));
       this.list.scrollTop = 0;
@@ -123,6 +137,7 @@
     async draw() {
       const { panel } = this;
       const { found, dataset } = panel;
+      const turn = (this.drawing += 1);
       if (!found?.length || !dataset) return void this.rows.replaceChildren();
       const first = Math.max(Math.floor(this.list.scrollTop / ROW) - 2, 0);
       const rows = found.slice(first, first + Math.ceil(LIST_HEIGHT / ROW) + 5);
@@ -133,7 +148,7 @@
       } catch {
         return;
       }
-      if (found !== panel.found) return;
+      if (turn !== this.drawing || found !== panel.found) return;
       const { make } = projector.parts;
       this.rows.replaceChildren(...Array.from(rows, (row, at) => {
         const place = first + at;

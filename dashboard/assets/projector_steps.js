@@ -22,9 +22,12 @@
       this.element = make("section", { className: "pj-steps", hidden: true }, make("div", { className: "pj-row" }, this.play, this.slider, this.at), this.aligned, this.note);
       this.slider.addEventListener("input", () => {
         this.stop();
-        this.say(this.steps[Number(this.slider.value)]);
-        clearTimeout(this.timer);
-        this.timer = window.setTimeout(() => this.go(Number(this.slider.value)), SETTLE_MS);
+        const index = Number(this.slider.value);
+        this.say(this.steps[index]);
+        this.timer = window.setTimeout(() => {
+          this.timer = 0;
+          void this.go(index);
+        }, SETTLE_MS);
       });
     }
 
@@ -33,8 +36,10 @@
       return this.panel.dataset?.info.steps ?? [];
     }
 
+    /** Of the step that is shown, or on its way. */
     get index() {
-      const at = this.steps.indexOf(this.panel.dataset?.step ?? NaN);
+      const { dataset, state, loading } = this.panel;
+      const at = this.steps.indexOf((loading ? state.step : null) ?? dataset?.step ?? NaN);
       return at < 0 ? this.steps.length - 1 : at;
     }
 
@@ -43,8 +48,11 @@
       this.element.hidden = steps.length < 2;
       if (steps.length < 2) return;
       this.slider.max = String(steps.length - 1);
-      this.slider.value = String(this.index);
-      this.say(steps[this.index]);
+      // What the hand has chosen and is not asked for yet stays.
+      if (!this.timer) {
+        this.slider.value = String(this.index);
+        this.say(steps[this.index]);
+      }
       this.aligned.show(panel.state.aligned, panel.state.projection === "custom");
       const frame = panel.stepsOfJob && !panel.job?.ended ? panel.job?.frame : null;
       this.note.textContent = frame ? `${projector.format.integer(frame.frames_done ?? 0)} of ${projector.format.counted(panel.stepsOfJob.length, "step")} projected` : "";
@@ -59,11 +67,13 @@
     async go(index) {
       const { panel, steps } = this;
       const step = steps[index];
-      if (step === undefined || step === panel.dataset?.step) return;
+      if (step === undefined || (step === panel.dataset?.step && step === (panel.state.step ?? step))) return;
       panel.state.step = step;
       // The last one follows the training, unless it was chosen by name.
       panel.tell({ step: String(step) });
       await panel.load({ keep: true });
+      // Where it could not be had, that is not the step any more.
+      this.show();
     }
 
     flip() {
@@ -72,7 +82,8 @@
     }
 
     stop() {
-      this.playing = 0;
+      clearTimeout(this.timer);
+      this.timer = this.playing = 0;
       this.play.replaceChildren(root.elements.icon("play", 13));
       this.play.title = "Play the steps (Space)";
     }
@@ -80,11 +91,13 @@
     async run() {
       const { panel, steps } = this;
       if (steps.length < 2) return;
+      this.stop();
+      const from = Number(this.slider.value);
       const turn = (this.playing = performance.now());
       this.play.replaceChildren(root.elements.icon("pause", 13));
       this.play.title = "Pause (Space)";
       if (!panel.state.aligned && panel.state.projection !== "custom") panel.setAligned(true);
-      for (let index = this.index === steps.length - 1 ? 0 : this.index + 1; this.playing === turn && index < steps.length; index += 1) {
+      for (let index = from === steps.length - 1 ? 0 : from + 1; this.playing === turn && index < steps.length; index += 1) {
         const began = performance.now();
         await this.go(index);
         await new Promise((resolve) => setTimeout(resolve, Math.max(PLAY_MS - (performance.now() - began), 50)));

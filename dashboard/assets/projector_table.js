@@ -21,6 +21,8 @@
       this.pages = new Map();
       this.count = 0;
       this.turn = 0;
+      /** The server's key of the rows that are wanted, on its way or there; null for all. @type {Promise<string | null>} */
+      this.rowsKey = Promise.resolve(null);
       this.opener = button("Table", "Show or hide the metadata table (M)", () => this.flip(), "plain");
       this.which = segmented("Rows of the table", SORTS.map(([value, text]) => [value, text, `Rows that are ${text}`]), (/** @type {string} */ value) => {
         panel.state.tableOf = value;
@@ -127,9 +129,11 @@
       const rows = this.wanted();
       const { dataset } = panel;
       try {
-        this.rowsKey = rows && rows.length ? await dataset.keyOf(rows) : null;
-        this.nothing = rows !== null && rows.length === 0;
+        // Pages that are asked for from now on wait for it too.
+        this.rowsKey = rows && rows.length ? dataset.keyOf(rows) : Promise.resolve(null);
+        await this.rowsKey;
         if (turn !== this.turn) return;
+        this.nothing = rows !== null && rows.length === 0;
         this.count = this.nothing ? 0 : rows ? rows.length : dataset.count;
         this.problem = "";
       } catch (error) {
@@ -187,7 +191,7 @@
       const { dataset, api } = this.panel;
       const { turn } = this;
       const { name, descending } = this.sort;
-      const asked = api.ask("table", { ...dataset.at, offset: page * PAGE, limit: PAGE, sort: name, descending: descending ? "true" : "", rows_of: this.rowsKey }).then((/** @type {any} */ answer) => {
+      const asked = this.rowsKey.then((rows) => api.ask("table", { ...dataset.at, offset: page * PAGE, limit: PAGE, sort: name, descending: descending ? "true" : "", rows_of: rows })).then((/** @type {any} */ answer) => {
         if (turn !== this.turn) return [];
         this.pages.set(page, answer.rows);
         this.draw();

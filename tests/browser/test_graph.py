@@ -1,12 +1,13 @@
 """The graph panel in a real browser, by the numbers that ``stepscope.graph.debug()`` gives."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from dashboard.panels.registry import PANELS
 from summary.event_file_writer import EventFileWriter
@@ -218,7 +219,7 @@ def test_a_node_is_set_aside_and_brought_back(open_page: Open) -> None:
     page.keyboard.press("x")
     assert wait_for(page, "d.aside.length === 1")["aside"] == ["other"]
     page.get_by_role("button", name="Set aside: 1").click()
-    page.get_by_role("button", name="bring back").click()
+    page.get_by_role("button", name="bring back", exact=True).click()
     assert "other" in ids(wait_for(page, "d.aside.length === 0"))
 
 
@@ -346,3 +347,141 @@ def test_a_graph_that_arrives_can_be_chosen(open_page: Open, logdir: Path) -> No
     page.get_by_role("textbox", name="Graph", exact=True).click()
     page.get_by_role("option", name="later").click()
     assert "extra" in ids(wait_for(page, "d.graph === 'later|graph|__run_graph__' && d.nodes"))
+
+
+# ---- answers that come late
+
+TRACE = "plain|tag|step3|0"
+
+
+def hold(page: Page, *routes: str) -> list[Route]:
+    """Keeps the requests of routes back until they are released."""
+    held: list[Route] = []
+    page.route(re.compile(f"/api/graph/({'|'.join(routes)})[?]"), lambda route: held.append(route))
+    return held
+
+
+def release(page: Page, held: list[Route]) -> None:
+    # For those that are on their way to the list; the last route is asked first.
+    page.route("**/api/graph/**", lambda route: route.continue_())
+    for request in held:
+        request.continue_()
+
+
+def press_twice(page: Page, key: str) -> dict[str, Any]:
+    """The state after a key that was pressed again before the first press was answered."""
+    page.evaluate(
+        """(key) => {
+          const canvas = document.querySelector(".graph-canvas");
+          canvas.focus();
+          for (let press = 0; press < 2; press += 1)
+            canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        }""",
+        key,
+    )
+    return wait_for(page, "true")
+
+
+def choose(page: Page, *, costs: str = "", compare: str = "") -> None:
+    """Chooses as the selectors do, and waits for no answer."""
+    page.evaluate(
+        """(chosen) => {
+          const panel = window.stepscope.graph.panel();
+          const { id, function: called } = panel.state;
+          void panel.open({ id, function: called, ...chosen });
+        }""",
+        {"costs": costs, "compare": compare},
+    )
+
+
+def test_a_second_press_knows_of_the_first(open_page: Open) -> None:
+    page = open_page("&graph.node=net")
+    settled(page)
+    assert press_twice(page, "Enter")["expanded"] == []
+    assert press_twice(page, "e")["expanded"] == ["net", "net/first", "net/second"]
+    assert press_twice(page, "c")["expanded"] == []
+
+
+def test_what_is_selected_meanwhile_stays_selected(open_page: Open) -> None:
+    page = open_page("&graph.expanded=net&graph.node=net/second")
+    settled(page)
+    held = hold(page, "scene")
+    page.keyboard.press("c")
+    page.evaluate("window.stepscope.graph.panel().select(['other'])")
+    release(page, held)
+    assert wait_for(page, "!d.expanded.length")["selected"] == "other"
+
+
+def test_the_button_of_the_card_follows_the_scene(open_page: Open) -> None:
+    page = open_page("&graph.node=net")
+    settled(page)
+    card = page.locator(".graph-card")
+    card.get_by_role("button", name="Expand").press("Enter")
+    assert wait_for(page, "d.expanded.length")["expanded"] == ["net"]
+    assert card.get_by_role("button").all_inner_texts()[2] == "Collapse"
+    assert card.get_by_role("button", name="Collapse").evaluate("(button) => button === document.activeElement")
+
+
+def test_enter_goes_to_what_the_field_says(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    field = page.get_by_label("Search nodes", exact=True)
+    field.fill("loss")
+    expect(page.locator(".graph-result")).to_have_count(1)
+    field.evaluate(
+        """(field) => {
+          field.value = "dense/add";
+          field.dispatchEvent(new Event("input"));
+          field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+        }"""
+    )
+    assert wait_for(page, "d.selected")["selected"] == "net/first/dense/Add"
+
+
+def test_a_result_may_be_chosen_before_the_graph_is_there(open_page: Open, page: Page) -> None:
+    held = hold(page, "scene")
+    open_page()
+    page.get_by_label("Search nodes", exact=True).fill("dense/add")
+    expect(page.locator(".graph-result")).to_have_count(1)
+    page.get_by_label("Search nodes", exact=True).press("Enter")
+    release(page, held)
+    assert settled(page)["selected"] == "net/first/dense/Add"
+
+
+def test_costs_and_a_comparison_that_were_taken_back_do_not_come(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    held = hold(page, "costs", "compare")
+    choose(page, costs=TRACE)
+    choose(page, compare="wider|graph|__run_graph__")
+    choose(page)
+    release(page, held)
+    state = wait_for(page, "true")
+    assert (state["costs"], state["color"], state["verdicts"]) == (None, "op", {})
+
+
+def test_a_link_with_costs_keeps_its_colour(open_page: Open) -> None:
+    page = open_page(f"&graph.costs={TRACE}&graph.color=structure")
+    assert wait_for(page, "d.costs")["color"] == "structure"
+
+
+def test_costs_leave_the_card_where_it_is(open_page: Open) -> None:
+    page = open_page("&graph.node=net/first/act")
+    settled(page)
+    card = page.locator(".graph-card")
+    heading = card.get_by_role("heading", name="Attributes").element_handle()
+    choose(page, costs=TRACE)
+    expect(card).to_contain_text("40 µs")
+    assert heading.evaluate("(element) => element.isConnected")
+
+
+def test_what_was_ended_is_not_lit_up(open_page: Open) -> None:
+    page = open_page("&graph.node=net")
+    settled(page)
+    held = hold(page, "trace")
+    with page.expect_request("**/api/graph/trace?*"):
+        page.keyboard.press("i")
+    page.keyboard.press("Escape")
+    release(page, held)
+    state = wait_for(page, "true")
+    assert (state["traced"], state["selected"]) == ([], None)

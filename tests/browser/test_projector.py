@@ -756,3 +756,169 @@ def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
     state = wait_for(page, "d.id?.startsWith('|dropped|') && d.shown && d.count === 30")
     assert state["dimensions"] == 16
     assert any("points" in one for one in state["embeddings"])
+
+
+# ---- what comes late
+
+
+def hold(page: Page, route: str) -> list[Route]:
+    """Keeps the requests of a route back until they are released."""
+    held: list[Route] = []
+    page.route(re.compile(f"/api/projector/{route}"), lambda request: held.append(request))
+    return held
+
+
+def release(page: Page, held: list[Route]) -> None:
+    # For those that are on their way to the list; the last route is asked first.
+    page.route("**/api/projector/**", lambda request: request.continue_())
+    for request in held:
+        request.continue_()
+
+
+def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    held = hold(page, r"dataset[?].*step=10")
+    slider = page.get_by_label("Step", exact=True)
+    # A frame of a projection shows the steps too: before the step is asked for, and while it is.
+    assert slider.evaluate(
+        """(slider) => {
+          slider.value = 1;
+          slider.dispatchEvent(new Event("input"));
+          window.stepscope.projector.panel().steps.show();
+          return slider.value;
+        }"""
+    ) == "1"  # fmt: skip
+    page.wait_for_function("new URLSearchParams(location.search).get('projector.step') === '10'")
+    page.evaluate("window.stepscope.projector.panel().steps.show()")
+    assert slider.input_value() == "1"
+    slider.press("Home")
+    page.wait_for_function("new URLSearchParams(location.search).get('projector.step') === '0'")
+    release(page, held)
+    assert wait_for(page, "d.shown")["step"] == 0
+
+
+def test_a_field_under_the_hand_is_not_made_anew(open_page: Open) -> None:
+    page = open_page("&projector.projection=tsne&projector.tsne=iterations:10")
+    settled(page)
+    slider = page.get_by_label("Perplexity", exact=True)
+    box = slider.bounding_box()
+    assert box is not None
+    at = "window.stepscope.projector.panel().state.methods.tsne.perplexity"
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2)
+    page.wait_for_function(f"{at} !== 30")
+    first = page.evaluate(at)
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
+    assert float(slider.input_value()) > first
+    page.mouse.up()
+    page.wait_for_function(f"{at} > {first}")
+    # Another method is chosen before the slider has settled.
+    page.evaluate(
+        """() => {
+          const panel = window.stepscope.projector.panel();
+          const slider = document.querySelector("[aria-label=Perplexity]");
+          slider.value = 7;
+          slider.dispatchEvent(new Event("input"));
+          panel.setProjection("pca");
+        }"""
+    )
+    page.wait_for_function(f"{at} === 7")
+    assert page.evaluate("Object.keys(window.stepscope.projector.panel().state.methods.pca)") == []
+
+
+def test_a_click_out_of_a_field_reaches_what_it_was_meant_for(open_page: Open) -> None:
+    page = open_page("&projector.projection=custom")
+    wait_for(page, "d.waiting === 'axes' && d.shown")
+    page.get_by_label("What lies at the end: Left").click()
+    page.keyboard.type("ant")
+    page.get_by_label("What lies at the end: Right").click()
+    page.keyboard.type("^bee")
+    page.locator(".pj-method").get_by_role("button", name="Regular expression").nth(1).click()
+    settled(page)
+    axes = page.evaluate("window.stepscope.projector.panel().state.axes")
+    assert (axes["left"], axes["right"], debug(page)["tool"]) == ("text:ant", "regex:^bee", "pointer")
+
+
+def test_the_table_asks_for_pages_of_the_rows_that_are_wanted(open_page: Open) -> None:
+    page = open_page("&projector.color=kind&projector.table=on")
+    wait_for(page, f"d.shown && d.table.rows === {COUNT}")
+    held = hold(page, "rows")
+    with page.expect_request("**/api/projector/rows*"):
+        page.evaluate("""() => {
+          const panel = window.stepscope.projector.panel();
+          panel.setOff(["ant"]);
+          panel.table.draw();
+        }""")
+    release(page, held)
+    wait_for(page, f"d.table.rows === {COUNT - KINDS['ant']}")
+    assert "bee 150" in page.locator(".pj-tr").first.inner_text()
+
+
+def test_enter_waits_for_what_is_searched(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    field = page.get_by_label("Search points")
+    field.fill("bee")
+    wait_for(page, "d.found === 100")
+    held = hold(page, "search")
+    with page.expect_request("**/api/projector/search*"):
+        field.fill("cat")
+    field.press("Enter")
+    release(page, held)
+    assert wait_for(page, "d.found === 50 && d.focus >= 0")["focus"] == rows_of("cat")[0]
+
+
+def test_an_entry_of_the_legend_keeps_the_focus(open_page: Open) -> None:
+    page = open_page("&projector.color=kind")
+    settled(page)
+    page.locator(".pj-legend-entry").nth(1).focus()
+    page.keyboard.press("Space")
+    assert wait_for(page, "d.colour.off.length")["colour"]["off"] == ["bee"]
+    assert page.evaluate("document.activeElement.title.startsWith('bee')")
+    assert page.evaluate("""(() => {
+      const panel = window.stepscope.projector.panel();
+      const entry = document.activeElement;
+      panel.legend.show();
+      panel.setNews("The file has changed.");
+      const button = panel.news.querySelector("button");
+      panel.setNews("The file has changed.");
+      return [entry.isConnected, button.isConnected];
+    })()""") == [True, True]  # fmt: skip
+
+
+def test_a_projection_may_be_chosen_before_the_points_are_there(open_page: Open, page: Page) -> None:
+    held = hold(page, "dataset")
+    open_page("&projector.tsne=iterations:10")
+    page.wait_for_function("window.stepscope?.projector?.panel?.()?.loading")
+    page.keyboard.press("2")
+    assert page.evaluate("window.stepscope.projector.panel().state.projection") == "tsne"
+    release(page, held)
+    assert settled(page)["shown"]["projection"] == "tsne"
+
+
+def test_a_bookmark_of_tensorboard_keeps_its_camera(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    camera = page.evaluate("""async () => {
+      const { projector } = window.stepscope;
+      const panel = projector.panel();
+      const cameraDef = { orthographic: true, position: [0.2, 0.1, 4], target: [0.2, 0.1, 0], zoom: 3 };
+      await projector.applyBookmark(panel, { selectedProjection: "random", cameraDef });
+      return panel.state.camera;
+    }""")
+    state = wait_for(page, "d.shown?.projection === 'random' && d.job?.state === 'done'")
+    assert state["camera"] == camera != ""
+
+
+def test_a_panel_that_was_left_ends(open_page: Open) -> None:
+    page = open_page(f"&projector.projection=tsne&projector.tsne=iterations:{ENDLESS},perplexity:11")
+    wait_for(page, "d.job?.iteration > 0", ready=False)
+    page.evaluate("""() => {
+      window.left = window.stepscope.projector.panel();
+      window.left.root.closest(".panel").remove();
+      window.left.tell({ step: "10" });
+    }""")
+    page.wait_for_function("window.left.job.abort.signal.aborted")
+    assert page.evaluate("new URLSearchParams(location.search).get('projector.step')") == "0"
