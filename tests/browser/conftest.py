@@ -72,8 +72,11 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A page that fails the test on a console error, an uncaught exception, or a request to another host."""
+def page(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
+    """A page that fails the test on a console error, an uncaught exception, or a request to another host.
+
+    It is closed before its servers are stopped: it would ask them in vain.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)
