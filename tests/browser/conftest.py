@@ -1,5 +1,6 @@
 """A dashboard on a free port over a temporary log directory, and a headless Chromium page that tolerates no error."""
 
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
 from dashboard.live import Live
 from dashboard.verbs.serve import make_live, make_server
@@ -96,3 +97,17 @@ def page(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
     context.close()
     assert errors == []
     assert strangers == []
+
+
+def hold_back(page: Page, address: str) -> list[Route]:
+    """Keeps the requests back whose address holds the regular expression, until they are released."""
+    held: list[Route] = []
+    page.route(re.compile(address), lambda route: held.append(route))
+    return held
+
+
+def release(page: Page, held: list[Route]) -> None:
+    """Lets go what was held back, and what is on its way to be: the last route is asked first."""
+    page.route("**/api/**", lambda route: route.continue_())
+    for route in held:
+        route.continue_()

@@ -1,6 +1,5 @@
 """The graph panel in a real browser, by the numbers that ``stepscope.graph.debug()`` gives."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.storage import folder_at
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back, release
 from tests.dashboard.graphs.build import graph as graph_of_text
 
 pytestmark = [
@@ -356,16 +355,7 @@ TRACE = "plain|tag|step3|0"
 
 def hold(page: Page, *routes: str) -> list[Route]:
     """Keeps the requests of routes back until they are released."""
-    held: list[Route] = []
-    page.route(re.compile(f"/api/graph/({'|'.join(routes)})[?]"), lambda route: held.append(route))
-    return held
-
-
-def release(page: Page, held: list[Route]) -> None:
-    # For those that are on their way to the list; the last route is asked first.
-    page.route("**/api/graph/**", lambda route: route.continue_())
-    for request in held:
-        request.continue_()
+    return hold_back(page, f"/api/graph/({'|'.join(routes)})[?]")
 
 
 def press_twice(page: Page, key: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from dashboard.panels.registry import PANELS
 from dashboard.verbs.serve import make_live, make_server
 from summary import SummaryWriter
 from summary.sources import source_of
-from tests.browser.conftest import Dashboard
+from tests.browser.conftest import Dashboard, hold_back, release
 
 pytestmark = [
     pytest.mark.browser,
@@ -763,16 +763,7 @@ def test_a_file_that_is_dropped_opens(open_page: Open) -> None:
 
 def hold(page: Page, route: str) -> list[Route]:
     """Keeps the requests of a route back until they are released."""
-    held: list[Route] = []
-    page.route(re.compile(f"/api/projector/{route}"), lambda request: held.append(request))
-    return held
-
-
-def release(page: Page, held: list[Route]) -> None:
-    # For those that are on their way to the list; the last route is asked first.
-    page.route("**/api/projector/**", lambda request: request.continue_())
-    for request in held:
-        request.continue_()
+    return hold_back(page, f"/api/projector/{route}")
 
 
 def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None:
