@@ -7,10 +7,12 @@ counts is the time between frames that painted it, see projector_watch.js. While
 painting is slow and paints them all at rest; how many it painted is part of the figure's name. TensorBoard draws by
 WebGL, here on the processor, and takes its components from 50,000 points and 200 dimensions; ours takes all of both.
 
-Requests go to the server over connections of their own. Memory is resident memory, with the pages of mapped files: what
-the server has more than before the points were asked for, and all that its worker has, libraries included. t-SNE is
-begun in a server without a worker, and once more with one. Updates are answers with other coordinates, to somebody who
-asks for the next as soon as one is there, and clouds that the page takes.
+Requests go to the server over connections of their own. Memory is that of the server and its worker together, at its
+peak from reading the points to the finished picture and its quality: the proportional set size, which counts a page
+that both have once, those of mapped files included; on Linux only. It is what they have more than a server and a
+worker that wait for work; once more with all that such a worker has, its libraries above all. t-SNE is begun in a
+server without a worker, and once more with one. Updates are answers with other coordinates, to somebody who asks for
+the next as soon as one is there, and clouds that the page takes.
 """
 
 import argparse
@@ -20,6 +22,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,11 +44,12 @@ from benchmarks.projector_tsne import points_of
 from benchmarks.timeline import late, launched, say
 from dashboard.binary import unpack
 from summary import SummaryWriter
-from summary.event_file_writer import EventFileWriter
 from tools.browser import FLAGS, browser_path
 
 POINTS: Final = 100_000
 WIDTH: Final = 256
+MADE: Final = "made"
+FEW: Final = "few"
 LAID_OUT: Final = 10_000
 LAID_OUT_WIDTH: Final = 64
 COUNT: Final = 100
@@ -62,6 +66,8 @@ MARK_MEMORY: Final = 3.0
 MARK_FIRST_SECONDS: Final = 1.0
 MARK_UPDATES: Final = 5.0
 MOST_SECONDS: Final = 180.0
+LOOK_SECONDS: Final = 0.01
+REST_SECONDS: Final = 1.0
 SCREEN: Final = ViewportSize(width=1920, height=1080)
 ROUTE: Final = "api/projector/"
 PEER: Final = "TensorBoard's projector"
@@ -91,13 +97,12 @@ class Laid:
 
 
 def write_logs(folder: Path, count: int, width: int) -> None:
-    """A run with one embedding and the names of its points, and one without: a dashboard tells of several files."""
-    EventFileWriter(folder / "other").close()
-    points = points_of(count, width)
-    labels = [f"point {number}" for number in range(count)]
-    with SummaryWriter(folder / "run") as writer:
-        writer.add_scalar("loss", 1.0, 0)
-        writer.add_embedding(points, metadata=labels, tag="made", tensor_format="float32")
+    """A run with one embedding and the names of its points, and one with a few points."""
+    for run, tag, points in (("run", MADE, points_of(count, width)), ("other", FEW, points_of(50, 8))):
+        labels = [f"point {number}" for number in range(len(points))]
+        with SummaryWriter(folder / run) as writer:
+            writer.add_scalar("loss", 1.0, 0)
+            writer.add_embedding(points, metadata=labels, tag=tag, tensor_format="float32")
 
 
 # --- requests -----------------------------------------------------------------------------------------------------
@@ -117,9 +122,9 @@ def post(served: Served, route: str, order: dict[str, Any]) -> Any:
         return json.load(answer)
 
 
-def embedding_id(served: Served) -> str:
-    """Of the only embedding."""
-    (row,) = json.loads(fetch(served, "embeddings")[1])["embeddings"]
+def embedding_id(served: Served, tag: str = MADE) -> str:
+    """Of the only embedding of a tag."""
+    (row,) = (row for row in json.loads(fetch(served, "embeddings")[1])["embeddings"] if tag in row["id"])
     return str(row["id"])
 
 
@@ -145,16 +150,79 @@ def neighbour_milliseconds(served: Served, asked: str) -> list[float]:
     return taken[1:]
 
 
-def resident(process: psutil.Process) -> int:
-    return int(process.memory_info().rss)
+class MemoryWatch:
+    """Looks all the time at the memory of a server and its workers together."""
+
+    def __init__(self, served: Served) -> None:
+        self._server = psutil.Process(served.pid)
+        self.peak = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+
+    def now(self) -> int:
+        """Bytes; each page that several have counts once."""
+        processes = [self._server, *self._server.children(recursive=True)]
+        return sum(int(process.memory_full_info().pss) for process in processes)
+
+    def at_rest(self) -> int:
+        """Bytes once they are the same for a while."""
+        while True:
+            before = self.now()
+            time.sleep(REST_SECONDS)
+            if abs(self.now() - before) < 1 << 20:
+                return self.now()
+
+    def worker_bytes(self) -> int:
+        """Those of the workers alone."""
+        return sum(int(child.memory_full_info().pss) for child in self._server.children(recursive=True))
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK_SECONDS):
+            with contextlib.suppress(psutil.Error):
+                self.peak = max(self.peak, self.now())
+
+    def __enter__(self) -> "MemoryWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+def memory_figures(folder: Path) -> list[Figure]:
+    """Of each projection with what a page asks for next, in a server of its own."""
+    if sys.platform != "linux":
+        say("memory is measured on Linux only")
+        return []
+    figures = []
+    data = 4 * POINTS * WIDTH
+    for projection, title in (("pca", "PCA"), ("tsne", "t-SNE"), ("umap", "UMAP")):
+        with stepscope(folder) as served:
+            fetch(served, "dataset", id=embedding_id(served, FEW))
+            asked = embedding_id(served)
+            watch = MemoryWatch(served)
+            idle, idle_worker = watch.at_rest(), watch.worker_bytes()
+            with watch:
+                fetch(served, "dataset", id=asked)
+                job = post(served, "project", {"id": asked, "projection": projection})["job"]
+                for _ in frames_of(served, job):
+                    pass
+                neighbour_milliseconds(served, asked)
+                while unpack(fetch(served, "quality", job=job, components="0,1")[1])[0]["state"] != "done":
+                    pass
+        grown = watch.peak - idle
+        say(f"{title}: {grown / 1e6:.0f} MB over {idle / 1e6:.0f} MB, {idle_worker / 1e6:.0f} MB of these the worker's")
+        named = f"memory of server and worker, times the data, {title} of {POINTS:,} x {WIDTH}, neighbours and quality"
+        for name, taken in ((named, grown), (f"{named}, with all that an idle worker has", grown + idle_worker)):
+            figures.append(Figure(name, taken / data, MARK_MEMORY, "the mark", "x", higher_is_better=False))
+    return figures
 
 
 def large_figures(folder: Path) -> list[Figure]:
-    """Principal components, neighbours and memory, of a server that has read nothing of the points before."""
+    """Principal components and neighbours of a server that has read nothing of the points before."""
     with stepscope(folder) as served:
         asked = embedding_id(served)
-        server = psutil.Process(served.pid)
-        before = resident(server)
         begin = time.perf_counter()
         fetch(served, "dataset", id=asked)
         opened_seconds = time.perf_counter() - begin
@@ -164,31 +232,15 @@ def large_figures(folder: Path) -> list[Figure]:
             pass
         pca_seconds = time.perf_counter() - begin
         taken = neighbour_milliseconds(served, asked)
-        workers = [resident(child) for child in server.children(recursive=True)]
-        grown = resident(server) - before
-    data = 4 * POINTS * WIDTH
-    say(
-        f"server: read in {opened_seconds:.2f} s, components in {pca_seconds:.2f} s more; {grown / 1e6:.0f} MB over "
-        f"{before / 1e6:.0f} MB, workers {', '.join(f'{each / 1e6:.0f} MB' for each in workers) or 'none'}"
-    )
+    say(f"server: read in {opened_seconds:.2f} s, components in {pca_seconds:.2f} s more")
     title = f"{POINTS:,} x {WIDTH}"
-    rows = [
-        (f"{COUNT} neighbours from the server, median, {title}", median(taken), MARK_NEIGHBOURS_MS, "ms"),
-        (f"{COUNT} neighbours from the server, 95th percentile, {title}", late(taken), MARK_NEIGHBOURS_MS, "ms"),
-        (
-            f"memory of server and worker, times the data, {title}",
-            (grown + sum(workers)) / data,
-            MARK_MEMORY,
-            "x",
-        ),
-        (
-            f"memory of the server alone, times the data, {title}",
-            grown / data,
-            MARK_MEMORY,
-            "x",
-        ),
-    ]
-    return [Figure(name, value, mark, "the mark", unit, higher_is_better=False) for name, value, mark, unit in rows]
+    return [
+        Figure(
+            f"{COUNT} neighbours from the server, {name}, {title}", value, MARK_NEIGHBOURS_MS, "the mark", "ms",
+            higher_is_better=False,
+        )
+        for name, value in (("median", median(taken)), ("95th percentile", late(taken)))
+    ]  # fmt: skip
 
 
 def laid_out(served: Served, asked: str, seed: int) -> tuple[Laid, list[float]]:
@@ -404,6 +456,7 @@ def run(*, peers: bool = True) -> list[Figure]:
         write_logs(small, LAID_OUT, LAID_OUT_WIDTH)
         figures = page_figures(playwright, large, peers)
         figures += large_figures(large)
+        figures += memory_figures(large)
         figures += laid_out_figures(small)
         updates = updates_of_page(playwright, small)
     title = f"t-SNE of {LAID_OUT:,} x {LAID_OUT_WIDTH}: clouds that the page takes"

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Final
 
 import numpy as np
@@ -53,7 +54,7 @@ def resident(what):
 from dashboard.projections.clusters import kmeans
 from dashboard.projections.pca import pca
 from dashboard.projections.quality import quality
-from dashboard.projections.umap import UmapSettings, available, start
+from dashboard.projections.umap import UmapSettings, start
 from sklearn.decomposition import PCA
 
 def laid_out(points):
@@ -69,7 +70,7 @@ work = {
     "k-means": kmeans,
     "UMAP": laid_out,
 }[what]
-# Compiled and loaded; for UMAP, its libraries.
+# Compiled and loaded.
 work(np.random.default_rng(0).normal(size=(300, width)).astype(np.float32))
 points = np.random.default_rng(0).standard_normal((count, width), np.float32)
 before = resident("VmRSS")
@@ -106,7 +107,7 @@ def quality_figures(points: NDArray[np.float32]) -> list[Figure]:
 
 def umap_figures(points: NDArray[np.float32]) -> list[Figure]:
     """Of a whole layout and of its trustworthiness; none without umap-learn."""
-    if not umap.available():
+    if find_spec("umap") is None:
         print("umap-learn is not installed: UMAP is left out", file=sys.stderr)
         return []
     method = import_module("umap").UMAP
@@ -160,7 +161,7 @@ def memory_figures(count: int) -> list[Figure]:
             higher_is_better=False,
         )
     ]  # fmt: skip
-    for what in ("PCA", "quality", "k-means", *(["UMAP"] if umap.available() else [])):
+    for what in ("PCA", "quality", "k-means", "UMAP"):
         found = 1 + (ours if what == "PCA" else memory(what, count))
         title = f"memory of {what} of {size}"
         figures.append(Figure(title, found, MARK_MEMORY, "the mark", "x data", higher_is_better=False))

@@ -12,16 +12,10 @@
     const { state } = panel;
     if (state.projection === "pca") return componentParts(panel);
     if (state.projection === "custom") return axisParts(panel);
-    if (state.projection === "umap" && panel.dataset.info.umap === false) return [missing()];
     const { knobs } = projector.METHODS[state.projection];
     const shown = knobs.filter((/** @type {any} */ knob) => !knob.more).map((/** @type {any} */ knob) => knobRow(panel, knob));
     const more = knobs.filter((/** @type {any} */ knob) => knob.more).flatMap((/** @type {any} */ knob) => [knobRow(panel, knob), ...(knob.name === "supervision" ? [superviseRow(panel)] : [])]);
     return more.length ? [...shown, projector.parts.fold(`more-${state.projection}`, "More settings", false, ...more)] : shown;
-  }
-
-  function missing() {
-    const { make } = projector.parts;
-    return make("div", { className: "pj-hint" }, make("p", {}, "UMAP comes with an extra:"), make("code", {}, "pip install 'stepscope[umap]'"), make("p", {}, "Then start the dashboard again. t-SNE needs nothing more."));
   }
 
   /** @param {any} panel @param {any} knob */

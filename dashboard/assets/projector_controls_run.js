@@ -35,7 +35,7 @@
     show() {
       const { panel } = this;
       const { job, state, dataset } = panel;
-      const slow = projector.METHODS[state.projection].slow && panel.waiting !== "umap";
+      const slow = projector.METHODS[state.projection].slow;
       const frame = job?.frame;
       const at = job?.state;
       const works = at === "running" || at === "queued";

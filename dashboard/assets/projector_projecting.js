@@ -144,8 +144,7 @@
       this.setQuality(null);
       const method = projector.METHODS[state.projection];
       this.waiting = "";
-      if (state.projection === "umap" && dataset.info.umap === false) this.waiting = "umap";
-      else if (state.projection === "custom" && !(state.axes.left && state.axes.right)) this.waiting = "axes";
+      if (state.projection === "custom" && !(state.axes.left && state.axes.right)) this.waiting = "axes";
       else if (dataset.count < 2 && method.slow) this.waiting = "few";
       if (this.waiting) return this.hold(this.waiting);
       this.controls.show();
@@ -167,7 +166,7 @@
       }
     },
 
-    /** Nothing is begun until somebody does something. @this {any} @param {"umap" | "axes" | "few" | "run"} reason */
+    /** Nothing is begun until somebody does something. @this {any} @param {"axes" | "few" | "run"} reason */
     hold(reason) {
       this.waiting = reason;
       this.job = this.stepsOfJob = null;

@@ -14,7 +14,7 @@ from dashboard.embeddings.job import JobError, Plan, Prepared
 from dashboard.embeddings.jobs import Picture
 from dashboard.embeddings.methods import SettingsError, read_settings
 from dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
-from dashboard.embeddings.point_files import PointFiles
+from dashboard.embeddings.point_files import PointFiles, points_name
 from dashboard.embeddings.requests import LONGEST, EmbeddingRequests
 from dashboard.embeddings.results import key_of
 from dashboard.embeddings.row_sets import Rows, key_of_rows
@@ -155,7 +155,7 @@ def plan_quality(asked: EmbeddingRequests, picture: Picture, count: int, column:
         def points() -> Points:
             return chosen_points(dataset_for_job(asked, source, picture.step).points, picture.rows, sphere=sphere)
 
-        return Prepared(told | {"points": files.hold(holder, f"{name} {sphere}", points)}, arrays)
+        return Prepared(told | {"points": files.hold(holder, points_name(name, sphere=sphere), points)}, arrays)
 
     return Plan(key, {"kind": "quality", "of": job, "column": column, "metric": metric}, (), prepare)
 
@@ -198,7 +198,7 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
     def prepare(holder: str, files: PointFiles) -> Prepared:
         if coordinates is not None:
             return Prepared(told, arrays)
-        path = files.hold(holder, f"{digest} False", lambda: dataset_for_job(asked, source, step).points)
+        path = files.hold(holder, points_name(digest), lambda: dataset_for_job(asked, source, step).points)
         return Prepared(told | {"points": path}, {})
 
     def finish(found: Arrays) -> dict[str, Any]:

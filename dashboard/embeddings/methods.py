@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from importlib.util import find_spec
 from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import msgspec
@@ -90,11 +89,6 @@ def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
         return msgspec.convert(dict(values), kind)
     except (msgspec.ValidationError, OverflowError) as error:
         raise SettingsError(f"Settings: {str(error).rstrip('.')}.") from None
-
-
-def has_umap() -> bool:
-    """Whether the library that UMAP needs is installed."""
-    return find_spec("umap") is not None
 
 
 def begin(

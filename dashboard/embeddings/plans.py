@@ -23,10 +23,9 @@ from dashboard.embeddings.methods import (
     RandomSettings,
     Settings,
     SettingsError,
-    has_umap,
     settings_of,
 )
-from dashboard.embeddings.point_files import PointFiles
+from dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
 from dashboard.embeddings.results import key_of
 from dashboard.embeddings.row_sets import Rows, key_of_rows
@@ -34,7 +33,7 @@ from dashboard.embeddings.sources import EmbeddingSource, EmbeddingUnavailableEr
 from dashboard.projections.base import Points
 from dashboard.projections.preparation import sphered
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised when equal settings give other pictures than before."""
 MOST_STEPS: Final = 200
 MOST_AXES: Final = 3
@@ -121,7 +120,6 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
         {name: value for name, value in facts.items() if name != "rows"},
         [[frame.step, frame.name, None if frame.labels is None else hash_of(frame.labels)] for frame in frames],
         [[hash_of(left), hash_of(right)] for left, right in axes],
-        _libraries(order.projection),
     )
     base_step = order.step if order.steps is None else max(order.steps)
 
@@ -157,7 +155,10 @@ def _for_worker(
     """Writes the points for a worker, the last step first, and works out the picture to show meanwhile."""
     sequence = list(range(len(frames) - 1, -1, -1))
     # Sphered by the server, which needs them for the first picture anyway.
-    paths = {index: files.hold(holder, f"{frames[index].name} {order.sphere}", opened[index]) for index in sequence}
+    paths = {
+        index: files.hold(holder, points_name(frames[index].name, sphere=order.sphere), opened[index])
+        for index in sequence
+    }
     arrays: dict[str, NDArray[Any]] = {f"rows.{index}": frames[index].file_rows for index in sequence}
     for index, frame in enumerate(frames):
         if frame.labels is not None:
@@ -168,8 +169,7 @@ def _for_worker(
         "settings": facts["settings"],
         "frames": [{"index": index, "points": paths[index]} for index in sequence],
     }
-    mapped: Points = np.load(paths[sequence[0]], mmap_mode="r")
-    first = quick.first_picture(mapped, facts["dimensions"])
+    first = quick.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
     return Prepared(told, arrays, {sequence[0]: first})
 
 
@@ -229,8 +229,6 @@ def _check(order: ProjectOrder, frames: Sequence[FramePoints]) -> None:
                 f"There are {most:,} points; this projection takes at most {MOST_POINTS[method]:,}. "
                 "Choose some of them, or use PCA.",
             )
-    if order.projection == "umap" and not has_umap():
-        raise HTTPException(422, 'UMAP needs the library umap-learn. Install it with: pip install "stepscope[umap]"')
     widths = sorted({frame.dimensions for frame in frames})
     if len(widths) > 1 and order.projection not in ITERATIVE:
         raise HTTPException(
@@ -277,10 +275,6 @@ def _dimensions(settings: Settings, axes: int) -> int:
         return settings.components
     # A single axis is joined by a second.
     return max(axes, 2) if isinstance(settings, CustomSettings) else settings.dimensions
-
-
-def _libraries(projection: Projection) -> list[str]:
-    return [library_version(name) for name in (("umap-learn", "numba") if projection == "umap" else ())]
 
 
 def hash_of(array: NDArray[Any]) -> str:

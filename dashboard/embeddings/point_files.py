@@ -1,33 +1,57 @@
-"""Points as files that worker processes map, so that no process has a copy of them."""
+"""Points as files that the server and its worker processes map, so that all of them share one copy."""
 
 import contextlib
 import hashlib
+import logging
 import os
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 import numpy as np
 
 from dashboard.projections.base import Points
 
+LEAST_SHARED: Final = 4 << 20
+"""Bytes of points that are worth a file."""
+_log: Final = logging.getLogger(__name__)
+
+
+def points_name(of: str, *, sphere: bool = False) -> str:
+    """What a file of points is called.
+
+    Args:
+        of: equal for equal points, such as the digest of a dataset.
+        sphere: whether they were sphered.
+    """
+    return f"{of} {sphere}"
+
+
+def mapped(path: str) -> Points:
+    """The points of a file. What is written to them stays with the process, and has a copy made of the page."""
+    points: Points = np.load(path, mmap_mode="c")
+    # Without the subclass, whose every slice is slow to make.
+    return np.asarray(points)
+
 
 class PointFiles:
-    """A private temporary folder of ``.npy`` files, each there while some job holds it; safe to use from threads."""
+    """A private temporary folder of ``.npy`` files, each there while somebody holds it; safe to use from threads."""
 
     def __init__(self) -> None:
         self._lock: Final = threading.Lock()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._holders: dict[str, set[str]] = {}
-        """By path, the jobs that hold the file."""
+        """By path, who holds the file."""
 
-    def hold(self, job: str, name: str, points: Callable[[], Points]) -> str:
-        """The path of the file with points, written now if need be, and held by a job.
+    def hold(self, holder: str, name: str, points: Callable[[], Points]) -> str:
+        """The path of the file with points, written now if need be, and held until `release`.
 
         Args:
-            job: who holds it.
+            holder: who holds it.
             name: equal for equal points.
             points: what to write, where it is not written yet.
 
@@ -38,7 +62,7 @@ class PointFiles:
             if self._folder is None:
                 self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True)
             path = Path(self._folder.name) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.npy"
-            self._holders.setdefault(str(path), set()).add(job)
+            self._holders.setdefault(str(path), set()).add(holder)
         if not path.exists():
             part = path.with_suffix(f".{threading.get_ident()}")
             try:
@@ -51,16 +75,33 @@ class PointFiles:
                 raise
         return str(path)
 
-    def release(self, job: str) -> None:
-        """Lets go of all files of a job; those that nobody holds are deleted."""
+    def release(self, holder: str) -> None:
+        """Lets go of all files of a holder; those that nobody holds are deleted."""
         with self._lock:
             for path, holders in list(self._holders.items()):
-                holders.discard(job)
+                holders.discard(holder)
                 if not holders:
                     del self._holders[path]
                     # Where the file is mapped still and the system minds, it goes with the folder.
                     with contextlib.suppress(OSError):
                         os.unlink(path)
+
+    def shared(self, name: str, points: Points) -> Points:
+        """The same points as a mapped file that others can `hold` by the name, there as long as the points are.
+
+        The points themselves where they are too few to be worth it, or where the file cannot be written.
+        """
+        if points.nbytes < LEAST_SHARED:
+            return points
+        holder = uuid4().hex
+        try:
+            found = mapped(self.hold(holder, name, lambda: points))
+        except OSError as error:
+            _log.warning("points are kept in memory, as the temporary folder cannot be written: %s", error)
+            self.release(holder)
+            return points
+        weakref.finalize(found, self.release, holder)
+        return found
 
     def close(self) -> None:
         """Deletes the folder."""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,8 @@ _ROOT: Final = str(Path(__file__).resolve().parents[2])
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dashboard.embeddings.worker import main; main()"
 )
+_ALLOCATION: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
+"""Has the C library of Linux give arrays back that are done with; otherwise it keeps those of up to 32 MiB each."""
 _TAIL_BYTES: Final = 4_096
 _log: Final = logging.getLogger(__name__)
 
@@ -51,6 +54,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
+            env={**_ALLOCATION, **os.environ},
         )
         threading.Thread(target=self._listen, name="projector worker", daemon=True).start()
         threading.Thread(target=self._speak, name="projector worker input", daemon=True).start()

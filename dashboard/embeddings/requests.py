@@ -1,5 +1,6 @@
 """What routes about embeddings share: their parameters, and how datasets, columns, points and jobs are found."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.derived import DerivedColumns
 from dashboard.embeddings.file_listing import unlisted_series
 from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.point_files import PointFiles, points_name
 from dashboard.embeddings.results import ResultFiles
 from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
 from dashboard.embeddings.search import EVERYWHERE, Match, search
@@ -18,6 +20,7 @@ from dashboard.embeddings.sources import (
     EmbeddingCache,
     EmbeddingSource,
     EmbeddingUnavailableError,
+    open_dataset,
 )
 from dashboard.embeddings.uploads import Uploads
 from dashboard.live import Live
@@ -83,12 +86,18 @@ class EmbeddingRequests:
 
     def __init__(self, live: Live) -> None:
         self._live: Final = live
-        self.cache: Final = live.shared(EmbeddingCache)
+        points = live.shared(PointFiles)
+
+        def opened(source: EmbeddingSource, step: int | None) -> Dataset:
+            dataset = open_dataset(source, step)
+            return replace(dataset, points=points.shared(points_name(dataset.digest), dataset.points))
+
+        self.cache: Final = live.shared(EmbeddingCache, lambda: EmbeddingCache(open_one=opened))
         self.derived: Final = live.shared(DerivedColumns)
         self.row_sets: Final = live.shared(RowSets)
         self.uploads: Final = live.shared(Uploads)
         files = live.shared(ResultFiles)
-        self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, is_over=lambda: live.closed))
+        self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, points, is_over=lambda: live.closed))
 
     def sources(self) -> tuple[EmbeddingSource, ...]:
         """All embeddings: those that were dropped on the page, then those of the log directory."""

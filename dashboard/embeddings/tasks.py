@@ -6,25 +6,22 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.methods import begin, for_next_step
+from dashboard.embeddings.methods import Iterative, begin, for_next_step
+from dashboard.embeddings.point_files import mapped
 from dashboard.embeddings.wire import Arrays
 from dashboard.embeddings.worker import SLICE_SECONDS, Channel, StoppedError
 from dashboard.projections.alignment import aligned
-from dashboard.projections.base import Points, Progress, Run
+from dashboard.projections.base import Progress, Run
 
-LARGEST_STATE: Final = 256 << 20
-"""Bytes; a larger state is not kept, and the projection goes on from its picture alone."""
+LARGEST_STATE: Final = 32 << 20
+"""Bytes; of a larger state only what cannot be worked out again is kept."""
+_WARMED: Final = 1_100
+"""Points, enough for approximate neighbours."""
 
 
 def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
     """Does one task and tells "done" with its result; raises what goes wrong."""
     _TASKS[message["do"]](channel, message, arrays)
-
-
-def load(path: str) -> Points:
-    """The points of a file, mapped: no worker has a copy of them."""
-    points: Points = np.load(path, mmap_mode="r")
-    return points
 
 
 def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
@@ -48,7 +45,7 @@ def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
             init = placed(fixed, arrays[f"rows.{before}"], rows)
         run = begin(
             message["method"],
-            load(frames[place]["points"]),
+            mapped(frames[place]["points"]),
             message["settings"] if place == 0 else for_next_step(message["method"], message["settings"]),
             labels=arrays.get(f"labels.{index}"),
             init=init,
@@ -117,10 +114,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
 
 
 def _state_of(run: Run) -> Arrays:
-    state = run.state()
-    if sum(array.nbytes for array in state.values()) > LARGEST_STATE:
-        return {}
-    return {f"state.{name}": array for name, array in state.items()}
+    return {f"state.{name}": array for name, array in run.state(LARGEST_STATE).items()}
 
 
 def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
@@ -128,7 +122,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
     from dashboard.projections.quality import quality
 
     found = quality(
-        load(message["points"]),
+        mapped(message["points"]),
         arrays["coordinates"],
         message["count"],
         metric=message["metric"],
@@ -150,7 +144,7 @@ def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
     """Which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
     from dashboard.projections.clusters import hdbscan, kmeans
 
-    points = arrays["coordinates"] if "coordinates" in arrays else load(message["points"])
+    points = arrays["coordinates"] if "coordinates" in arrays else mapped(message["points"])
     settings = message["settings"]
     if message["method"] == "kmeans":
         labels = kmeans(points, settings["count"], settings["seed"])
@@ -161,8 +155,27 @@ def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 def warm_tsne() -> None:
     """Loads what t-SNE needs, its compiled loops above all."""
-    points = np.random.default_rng(0).normal(size=(200, 8)).astype(np.float32)
-    begin("tsne", points, {"iterations": 2, "exaggeration_iterations": 1}).advance(0.0)
+    _warm("tsne", {"iterations": 2, "exaggeration_iterations": 1, "approximate": True})
+
+
+def warm_umap() -> None:
+    """Loads what UMAP needs."""
+    _warm("umap", {"epochs": 2})
+
+
+def warm_quality() -> None:
+    """Loads what it takes to rate a picture, which a page asks for with each one."""
+    from dashboard.projections.quality import quality
+
+    points = np.random.default_rng(0).normal(size=(100, 8)).astype(np.float32)
+    quality(points, points[:, :2].copy())
+
+
+def _warm(method: Iterative, settings: dict[str, Any]) -> None:
+    points = np.random.default_rng(0).normal(size=(_WARMED, 8)).astype(np.float32)
+    run = begin(method, points, settings)
+    while not run.advance(1.0).done:
+        pass
 
 
 _TASKS: Final[dict[str, Callable[[Channel, dict[str, Any], Arrays], None]]] = {
@@ -170,5 +183,5 @@ _TASKS: Final[dict[str, Callable[[Channel, dict[str, Any], Arrays], None]]] = {
     "quality": rate,
     "clusters": cluster,
 }
-WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne,)
+WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne, warm_umap, warm_quality)
 """Done while there is nothing else to do."""

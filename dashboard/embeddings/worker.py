@@ -3,6 +3,8 @@
 It ends when its input does, which is when the server is gone, however that came.
 """
 
+import ctypes
+import gc
 import os
 import sys
 import threading
@@ -100,6 +102,16 @@ def serve(channel: Channel) -> None:
         except Exception as error:
             traceback.print_exc()
             channel.tell("failed", {"reason": "error", "message": f"{type(error).__name__}: {error}"})
+        del found, message, arrays
+        _give_memory_back()
+
+
+def _give_memory_back() -> None:
+    """Nothing of a task is held while the worker waits for the next one."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def _warm(warmer: Callable[[], None]) -> None:

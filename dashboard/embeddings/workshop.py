@@ -60,6 +60,7 @@ class Workshop:
 
     Args:
         files: where results are kept.
+        points: where workers get points from.
         is_over: whether the dashboard has ended, upon which everything is.
         patience: how long what nobody needs is kept.
     """
@@ -67,6 +68,7 @@ class Workshop:
     def __init__(
         self,
         files: ResultFiles | None = None,
+        points: PointFiles | None = None,
         *,
         is_over: Callable[[], bool] = lambda: False,
         patience: Patience | None = None,
@@ -74,7 +76,7 @@ class Workshop:
         self._files: Final = files or ResultFiles()
         self._is_over = is_over
         self._patience: Final = patience or Patience()
-        self._points: Final = PointFiles()
+        self._points: Final = points or PointFiles()
         self._lock: Final = threading.RLock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: deque[Job] = deque()

@@ -5,9 +5,9 @@ neighbours the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maate
 nearest neighbours have a weight.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numba
 import numpy as np
@@ -23,22 +23,56 @@ _LEAST_FACTOR: Final = 1e-7
 
 
 @dataclass(frozen=True)
-class Affinities:
-    """A symmetric sparse matrix, row by row, whose weights have the sum 1."""
+class Rows:
+    """A sparse matrix, row by row."""
 
     starts: NDArray[np.int64]
     """``[n + 1]``: where each row begins in the two others."""
     columns: NDArray[np.int32]
     weights: NDArray[np.float32]
 
+
+@dataclass(frozen=True)
+class Affinities:
+    """A symmetric sparse matrix whose weights have the sum 1, as the sum of two.
+
+    The first has the memory of the neighbour graph that it is made of, so that there are never both.
+    """
+
+    own: Rows
+    """Each point's own neighbours."""
+    others: Rows
+    """Points that have a point as neighbour without being its own."""
+
+    @property
+    def parts(self) -> tuple[Rows, Rows]:
+        """Both."""
+        return self.own, self.others
+
     @property
     def entropy(self) -> float:
         """The sum of p log p."""
         total = 0.0
-        for begin in range(0, len(self.weights), 1 << 20):
-            some = self.weights[begin : begin + (1 << 20)].astype(np.float64)
-            total += float((some * np.log(some, where=some > 0, out=np.zeros_like(some))).sum())
+        for part in self.parts:
+            for begin in range(0, len(part.weights), 1 << 20):
+                some = part.weights[begin : begin + (1 << 20)].astype(np.float64)
+                total += float((some * np.log(some, where=some > 0, out=np.zeros_like(some))).sum())
         return total
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that they are, by name."""
+        return {f"{name}.{field}": array for name, part in vars(self).items() for field, array in vars(part).items()}
+
+    @staticmethod
+    def of(arrays: Mapping[str, NDArray[Any]]) -> "Affinities | None":
+        """What `arrays` gave, also among others; None where that is not there."""
+        if "others.weights" not in arrays:
+            return None
+        own, others = (
+            Rows(*(arrays[f"{name}.{field}"] for field in ("starts", "columns", "weights")))
+            for name in ("own", "others")
+        )
+        return Affinities(own, others)
 
 
 Steps = Generator[tuple[int, int], None, Affinities]
@@ -53,7 +87,7 @@ def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *
     """Affinities of a graph, in pieces: after each, how many rows are done and how many there are.
 
     Args:
-        graph: nearest neighbours. Its distances are overwritten with weights, which saves a third of the memory.
+        graph: nearest neighbours. Its distances are overwritten with weights, and the affinities keep its arrays.
         perplexity: the wanted number of neighbours that count.
         workers: threads.
         cosine: whether distances are 1 - cos, which is half the squared distance on the unit sphere; otherwise they
@@ -74,12 +108,13 @@ def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *
         _count(rows, sizes, begin, min(begin + _ROWS, n))
         yield (n + begin // 2) // 2, n
     starts = np.cumsum(sizes)
-    made = Affinities(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32))
+    others = Rows(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32))
     free = starts[:-1].copy()
     for begin in range(0, n, _ROWS):
-        _fill(rows, weights, free, made.columns, made.weights, begin, min(begin + _ROWS, n))
+        _merge(rows, weights, free, others.columns, others.weights, begin, min(begin + _ROWS, n))
         yield (n + n // 2 + begin // 2) // 2, n
-    return made
+    count = rows.shape[1]
+    return Affinities(Rows(np.arange(n + 1, dtype=np.int64) * count, rows.reshape(-1), weights.reshape(-1)), others)
 
 
 def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float) -> Affinities:
@@ -100,11 +135,15 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
     counts = np.bincount(labelled, minlength=1).astype(np.float64)
     same = np.clip(1 / n + percent / 100 / np.maximum(counts, 1), 0, 1 - _LEAST_FACTOR)
     others = np.maximum(1 / n - percent / 100 / np.maximum(len(labelled) - counts, 1), _LEAST_FACTOR)
-    weights = np.empty_like(affinities.weights)
-    total = _supervised(affinities.starts, affinities.columns, affinities.weights, labels, same, others, 1 / n, weights)
+    parts, total = [], 0.0
+    for part in affinities.parts:
+        weights = np.empty_like(part.weights)
+        total += _supervised(part.starts, part.columns, part.weights, labels, same, others, 1 / n, weights)
+        parts.append(Rows(part.starts, part.columns, weights))
     if total > 0:
-        weights *= np.float32(1 / total)
-    return Affinities(affinities.starts, affinities.columns, weights)
+        for part in parts:
+            np.multiply(part.weights, np.float32(1 / total), out=part.weights)
+    return Affinities(*parts)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -152,38 +191,40 @@ def _place(row: NDArray[np.int32], wanted: int) -> int:
 
 @numba.njit(nogil=True, cache=True)
 def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
-    """Adds to ``sizes[1 + i]`` how many entries row i of the symmetric matrix has of these rows."""
+    """Adds to ``sizes[1 + j]`` how many of these points have j as neighbour without being its own."""
     for i in range(begin, end):
         for k in range(rows.shape[1]):
             j = rows[i, k]
-            sizes[i + 1] += 1
             if _place(rows[j], i) < 0:
                 sizes[j + 1] += 1
 
 
 @numba.njit(nogil=True, cache=True)
-def _fill(
+def _merge(
     rows: NDArray[np.int32],
-    conditional: NDArray[np.float32],
-    free: NDArray[np.int64],
-    columns: NDArray[np.int32],
     weights: NDArray[np.float32],
+    free: NDArray[np.int64],
+    other_columns: NDArray[np.int32],
+    other_weights: NDArray[np.float32],
     begin: int,
     end: int,
 ) -> None:
+    """Makes the weights symmetric in their place; those of points that are neighbours one way go to the others too."""
     half = 0.5 / len(rows)
     for i in range(begin, end):
         for k in range(rows.shape[1]):
             j = rows[i, k]
             place = _place(rows[j], i)
-            weight = np.float64(conditional[i, k])
-            if place >= 0:
-                weight += conditional[j, place]
-            else:
-                columns[free[j]], weights[free[j]] = i, weight * half
+            if place < 0:
+                weight = weights[i, k] * half
+                weights[i, k] = weight
+                other_columns[free[j]], other_weights[free[j]] = i, weight
                 free[j] += 1
-            columns[free[i]], weights[free[i]] = j, weight * half
-            free[i] += 1
+            elif i < j:
+                # Of two that are neighbours of each other, the first in line makes both.
+                both = (np.float64(weights[i, k]) + weights[j, place]) * half
+                weights[i, k] = both
+                weights[j, place] = both
 
 
 @numba.njit(nogil=True, cache=True)

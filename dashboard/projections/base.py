@@ -43,6 +43,9 @@ class Run(Protocol):
         """Adds so many iterations after the end."""
         ...
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything that starting again at this place needs, as arrays."""
+    def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
+        """What starting again at this place needs, as arrays.
+
+        Where all of it has more than ``most_bytes``, what can be worked out again is left out.
+        """
         ...

@@ -231,7 +231,7 @@ def _approximate(search: _Search, lists: int, seed: int) -> Steps:
 
 
 def _cut(ids: NDArray[np.int32]) -> Iterable[NDArray[np.int32]]:
-    return (ids[begin : begin + 2 * _CANDIDATES] for begin in range(0, len(ids), 2 * _CANDIDATES))
+    return (ids[begin : begin + _CANDIDATES] for begin in range(0, len(ids), _CANDIDATES))
 
 
 def _enough(
@@ -284,9 +284,12 @@ def _closest(points: Points, centres: NDArray[np.float32]) -> NDArray[np.int32]:
     """The nearest centre of each point."""
     middle = centres.mean(axis=0)
     shifted = centres - middle
-    scores = (points - middle) @ shifted.T
-    scores -= np.einsum("ij,ij->i", shifted, shifted) / 2
-    closest: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
+    squares = np.einsum("ij,ij->i", shifted, shifted)
+    closest = np.empty(len(points), np.int32)
+    for begin in range(0, len(points), _CANDIDATES):
+        scores = (points[begin : begin + _CANDIDATES] - middle) @ shifted.T
+        scores -= squares / 2
+        closest[begin : begin + _CANDIDATES] = scores.argmax(axis=1)
     return closest
 
 

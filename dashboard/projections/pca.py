@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from dashboard.projections.base import Points
@@ -152,6 +151,9 @@ def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
 
 
 def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
+    # Seldom needed, and of the imports of server and workers the slowest and largest.
+    from sklearn.utils.extmath import randomized_svd
+
     centred = np.empty(points.shape, np.float32)
     # Their products are summed in float32 here: numbers that are too large for that are made smaller.
     scale = max(largest_of(points), 1.0)

@@ -16,7 +16,7 @@ Metric = Literal["euclidean", "cosine"]
 EXACT_POINTS: Final = 20_000
 """Up to so many points each one is rated; of more only a sample."""
 SAMPLE: Final = 5_000
-_DISTANCES: Final = 1 << 22
+_DISTANCES: Final = 1 << 21
 _FEWEST_ROWS: Final = 32
 _MOST_ROWS: Final = 512
 _TILE: Final = 2048

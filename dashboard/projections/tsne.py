@@ -8,12 +8,13 @@ import math
 import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.affinities import Affinities, affinity_steps, neighbours_for, supervise
+from dashboard.projections.affinities import Affinities, Rows, affinity_steps, neighbours_for, supervise
 from dashboard.projections.base import Points, Progress
 from dashboard.projections.blocks import bounded, largest_of
 from dashboard.projections.neighbour_graph import neighbour_steps
@@ -97,8 +98,8 @@ def start(
         labels: int32 ``[n]``, -1 where unknown; for supervision.
         init: float32 ``[n, dimensions]``, where points begin, as it is; by default their first principal components,
             made small. Exaggeration draws a finished picture together again, so it had better take no iterations.
-        state: of a run of the same points, settings and labels. It goes on as if it had not been stopped. Without the
-            affinities ("starts", "columns" and "weights") these are computed once more.
+        state: of a run of the same points, settings and labels. It goes on as if it had not been stopped; affinities
+            that the state does not have are computed once more.
     """
     return TsneRun(points, settings or TsneSettings(), labels, init, state)
 
@@ -199,8 +200,11 @@ class TsneRun:
             raise ValueError(f"t-SNE can be extended by 0 iterations or more, not by {iterations}.")
         self._total += iterations
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """What `start` needs to go on: copies, and the affinities themselves once they are known."""
+    def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
+        """What `start` needs to go on: copies, and the affinities themselves once they are known.
+
+        These are left out where they have more than ``most_bytes``.
+        """
         state: dict[str, NDArray[Any]] = {
             "counters": np.array([self._iteration, self._total, self._perturbations], np.int64),
             "loss": np.array(math.nan if self._loss is None else self._loss),
@@ -210,12 +214,9 @@ class TsneRun:
         }
         if self._picture is not None:
             state["picture"] = self._picture.copy()
-        if self._affinities is not None:
-            state |= {
-                "starts": self._affinities.starts,
-                "columns": self._affinities.columns,
-                "weights": self._affinities.weights,
-            }
+        affinities = {} if self._affinities is None else self._affinities.arrays()
+        if most_bytes is None or sum(array.nbytes for array in affinities.values()) <= most_bytes:
+            state |= affinities
         return state
 
     def _restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -226,8 +227,8 @@ class TsneRun:
         self._velocity, self._gains = np.array(state["velocity"]), np.array(state["gains"])
         if "picture" in state:
             self._picture = np.array(state["picture"])
-        if "weights" in state:
-            self._affinities = Affinities(state["starts"], state["columns"], state["weights"])
+        self._affinities = Affinities.of(state)
+        if self._affinities is not None:
             self._entropy = self._affinities.entropy
 
     def _chosen_repulsion(self) -> Repulsion:
@@ -246,8 +247,8 @@ class TsneRun:
         if self._affinities is not None:
             return
         if self._n < 2:
-            none = np.empty(0, np.float32)
-            self._affinities = Affinities(np.zeros(self._n + 1, np.int64), none.astype(np.int32), none)
+            none = Rows(np.zeros(self._n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
+            self._affinities = Affinities(none, none)
             return
         self._phase = "neighbours"
         settings = self._settings
@@ -261,6 +262,8 @@ class TsneRun:
                 workers=self._workers,
             )
         )
+        # A mapped file that nobody reads any more need not be in memory.
+        self._points = np.empty((0, 0), np.float32)
         self._recall = graph.recall
         self._phase = "perplexity"
         affinities = yield from self._told(
@@ -291,21 +294,26 @@ class TsneRun:
             return
         early = self._iteration < settings.exaggeration_iterations
         attract = attract_2d if settings.dimensions == 2 else attract_3d
-        starts, columns, weights = affinities.starts, affinities.columns, affinities.weights
         span = float((picture.max(axis=1) - picture.min(axis=1)).max())
         # No two points are farther apart than the corners are: what is approximate is held to that.
         least = self._n * (self._n - 1) / (1 + settings.dimensions * span**2)
         z = max(self._repulsion(picture, self._forces), least)
-        self._workers.over(
-            self._n,
-            lambda begin, end: attract(picture, starts, columns, weights, self._attraction, begin, end),
-        )
+        self._attraction[:] = 0
+        for part in affinities.parts:
+            self._workers.over(
+                self._n, partial(attract, picture, part.starts, part.columns, part.weights, self._attraction)
+            )
         self._iteration += 1
         if self._iteration % LOSS_EVERY == 0 or self._iteration == self._total:
-            logs = self._workers.over(
-                self._n, lambda begin, end: weighted_logs(picture, starts, columns, weights, begin, end)
+            logs = sum(
+                sum(
+                    self._workers.over(
+                        self._n, partial(weighted_logs, picture, part.starts, part.columns, part.weights)
+                    )
+                )
+                for part in affinities.parts
             )
-            self._loss = self._entropy + sum(logs) + math.log(z)
+            self._loss = self._entropy + logs + math.log(z)
         step(
             picture,
             self._attraction,

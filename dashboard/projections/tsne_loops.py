@@ -21,7 +21,7 @@ def attract_2d(
     begin: int,
     end: int,
 ) -> None:
-    """Sums of p_ij q_ij (y_i - y_j)."""
+    """Adds the sums of p_ij q_ij (y_i - y_j)."""
     xs, ys = picture[0], picture[1]
     one = np.float32(1)
     for i in range(begin, end):
@@ -32,7 +32,8 @@ def attract_2d(
             force = weights[k] / (one + dx * dx + dy * dy)
             fx += force * dx
             fy += force * dy
-        out[0, i], out[1, i] = fx, fy
+        out[0, i] += fx
+        out[1, i] += fy
 
 
 @numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
@@ -57,7 +58,9 @@ def attract_3d(
             fx += force * dx
             fy += force * dy
             fz += force * dz
-        out[0, i], out[1, i], out[2, i] = fx, fy, fz
+        out[0, i] += fx
+        out[1, i] += fy
+        out[2, i] += fz
 
 
 @numba.njit(nogil=True, cache=True)

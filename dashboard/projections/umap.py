@@ -1,6 +1,8 @@
-"""UMAP, epoch by epoch. The graph is umap-learn's, an extra: ``pip install stepscope[umap]``."""
+"""UMAP that can be watched, stopped and gone on with, epoch by epoch.
 
-import threading
+McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", with umap-learn's defaults.
+"""
+
 import time
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -9,13 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points, Progress
+from dashboard.projections.parallel import Workers
 from dashboard.projections.pca import pca
-from dashboard.projections.umap_graph import Prepared, Wanted, available, prepare
+from dashboard.projections.umap_graph import Prepared, Steps, Wanted, preparation_steps
 from dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
 
-__all__ = ["MISSING", "UmapRun", "UmapSettings", "available", "start"]
-
-MISSING: Final = "UMAP needs the library umap-learn; install it with: pip install 'stepscope[umap]'"
 _FEW: Final = 10_000
 """Points up to which there are 500 epochs by default, as in umap-learn; 200 above."""
 _EXTENT: Final = 10.0
@@ -79,11 +79,11 @@ def start(
         settings: how.
         labels: int32[n], -1 where unknown; they count if ``settings.supervision`` is above 0.
         init: float32[n, dimensions], where points begin; by default at their principal components.
-        state: what `UmapRun.state` gave for the same points and settings; an empty one begins anew.
+        state: what `UmapRun.state` gave for the same points and settings; an empty one begins anew. It goes on as if
+            it had not been stopped; edges that the state does not have are made once more.
 
     Raises:
         ValueError: ``labels``, ``init`` or ``state`` are not of these points.
-        ModuleNotFoundError: umap-learn is not installed; the message says how to get it.
     """
     shape = (len(points), settings.dimensions)
     if labels is not None and labels.shape != shape[:1]:
@@ -91,17 +91,11 @@ def start(
     for name, places in (("init", init), ("state", (state or {}).get("coordinates"))):
         if places is not None and places.shape != shape:
             raise ValueError(f"{name} has shape {places.shape}; expected {shape}")
-    if not available():
-        raise ModuleNotFoundError(MISSING)
     return UmapRun(points, settings, labels, init, state or None)
 
 
 class UmapRun:
-    """One UMAP under way, see `dashboard.projections.base.Run`.
-
-    The graph is made in a thread of its own, as umap-learn takes seconds to load and to compile: meanwhile `advance`
-    tells what is being done, and the picture is that of the beginning.
-    """
+    """One UMAP under way, see `dashboard.projections.base.Run`; it stays at its beginning until it has a graph."""
 
     notes: tuple[str, ...] = ()
     """What was done otherwise than asked, in sentences for a person; known when the graph is ready."""
@@ -116,9 +110,11 @@ class UmapRun:
     ) -> None:
         self._settings = settings
         self._iteration = 0
-        self._total = settings.epochs or (500 if len(points) <= _FEW else 200)
+        self._total = epochs = settings.epochs or (500 if len(points) <= _FEW else 200)
+        self._random: NDArray[np.int64] | None = None
         self._ready: Prepared | None = None
-        self._preparing: _Preparing | None = None
+        self._preparation: Steps | None = None
+        self._phase = "neighbours"
         self._loss_sample: _LossSample | None = None
         if state is not None:
             self._resume(state)
@@ -127,20 +123,23 @@ class UmapRun:
             self._iteration = self._total
         else:
             self._places = _beginning(points, settings, init)
-            self._preparing = _Preparing(points, _wanted(settings, self._total), labels)
+        if self._ready is None and len(points) >= 2:
+            self._preparation = preparation_steps(
+                points, _wanted(settings, epochs), labels, Workers(), epoch=self._iteration, random=self._random
+            )
 
     def advance(self, seconds: float) -> Progress:
-        """Works for about ``seconds``, one epoch at least, or waits so long for the graph.
-
-        Raises:
-            RuntimeError: the graph could not be made.
-        """
+        """Works for about ``seconds``: at least one epoch, or one piece of the graph."""
         until = time.perf_counter() + seconds
-        if self._preparing is not None:
-            ready = self._preparing.wait(seconds)
-            if ready is None:
-                return self._progress(self._preparing.phase)
-            self._take(ready)
+        while self._preparation is not None:
+            try:
+                name, done, total = next(self._preparation)
+            except StopIteration as end:
+                self._take(end.value)
+                break
+            self._phase = f"{name} ({done / total:.0%})"
+            if time.perf_counter() >= until:
+                return self._progress(self._phase)
         while self._iteration < self._total and self._ready is not None:
             run_epoch(
                 self._places,
@@ -168,14 +167,24 @@ class UmapRun:
         if len(self._places) >= 2:
             self._total += max(iterations, 0)
 
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Everything that `start` needs to go on here; empty before the graph is ready."""
-        if self._ready is None:
+    def state(self, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
+        """What `start` needs to go on here; empty before the first epoch can be done.
+
+        The edges are left out where they have more than ``most_bytes``.
+        """
+        if self._random is None:
             return {}
-        edges, curve = self._ready.edges, self._ready.curve
-        return {
+        state: dict[str, NDArray[Any]] = {
             "coordinates": self._places.copy(),
             "iterations": np.array([self._iteration, self._total], np.int64),
+            "random": self._random.copy(),
+        }
+        if self._ready is None:
+            return state
+        edges, curve = self._ready.edges, self._ready.curve
+        if most_bytes is not None and sum(values.nbytes for values in vars(edges).values()) > most_bytes:
+            return state
+        return state | {
             "curve": np.array([curve.a, curve.b]),
             "notes": np.frombuffer("\n".join(self.notes).encode(), np.uint8).copy(),
             **{name: values.copy() for name, values in vars(edges).items()},
@@ -185,13 +194,17 @@ class UmapRun:
         arrays = {name: np.array(values) for name, values in state.items()}
         self._places = np.ascontiguousarray(arrays.pop("coordinates"), np.float32)
         self._iteration, self._total = arrays.pop("iterations").tolist()
-        curve = Curve(*arrays.pop("curve").tolist())
-        notes = tuple(arrays.pop("notes").tobytes().decode().splitlines())
-        self._take(Prepared(Edges(**arrays), curve, notes))
+        self._random = arrays["random"]
+        if "heads" in arrays:
+            curve = Curve(*arrays.pop("curve").tolist())
+            notes = tuple(arrays.pop("notes").tobytes().decode().splitlines())
+            self._take(Prepared(Edges(**arrays), curve, notes))
 
     def _take(self, ready: Prepared) -> None:
-        self._preparing = None
+        self._preparation = None
         self._ready = ready
+        # Changed by every epoch, in place.
+        self._random = ready.edges.random
         self.notes = ready.notes
         self._loss_sample = _LossSample.of(ready.edges, len(self._places), self._settings.seed)
 
@@ -243,36 +256,6 @@ def _beginning(points: Points, settings: UmapSettings, init: NDArray[np.float32]
             places = (places - places.mean(axis=0)) * (_EXTENT / extent)
     noise = np.random.default_rng(settings.seed).normal(0, _NOISE, places.shape)
     return np.ascontiguousarray(places + noise, np.float32)
-
-
-class _Preparing:
-    """The graph in the making."""
-
-    def __init__(self, points: Points, wanted: Wanted, labels: NDArray[np.int32] | None) -> None:
-        self.phase = "neighbours"
-        self._ready: Prepared | None = None
-        self._error: BaseException | None = None
-        # Whoever ends the process does not wait for it.
-        self._thread = threading.Thread(target=self._prepare, args=(points, wanted, labels), daemon=True)
-        self._thread.start()
-
-    def _prepare(self, points: Points, wanted: Wanted, labels: NDArray[np.int32] | None) -> None:
-        try:
-            self._ready = prepare(points, wanted, labels, self._tell)
-        except BaseException as error:
-            self._error = error
-
-    def _tell(self, phase: str) -> None:
-        self.phase = phase
-
-    def wait(self, seconds: float) -> Prepared | None:
-        """The graph, or None if it is not ready in so many seconds."""
-        self._thread.join(max(seconds, 0.0))
-        if self._thread.is_alive():
-            return None
-        if self._error is not None:
-            raise RuntimeError(f"UMAP's graph could not be made: {self._error}") from self._error
-        return self._ready
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,35 @@
-"""The graph that UMAP lays out: from nearest neighbours to the strengths of edges, with umap-learn's own functions."""
+"""The graph that UMAP lays out: from nearest neighbours to the strengths of edges, and to when each is due.
 
-from collections.abc import Callable
+Source: McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", algorithms 1 to 3; where
+the paper leaves a choice, that of umap-learn 0.5, with whose graph the tests compare.
+"""
+
+from collections.abc import Generator
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final, Literal
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import curve_fit
+from scipy.sparse import csr_array
 
 from dashboard.projections.base import Points
 from dashboard.projections.blocks import bounded
 from dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_steps
+from dashboard.projections.parallel import Workers
 from dashboard.projections.umap_layout import Curve, Edges
 
 _LABEL_WEIGHT: Final = 2.5
 _APART: Final = 1e12
-
-
-def available() -> bool:
-    """Whether umap-learn is installed; it is not imported for that."""
-    return find_spec("umap") is not None
+_UNKNOWN: Final = 1.0
+"""How far apart labels are of which one is not known."""
+_ROWS: Final = 8192
+_TRIES: Final = 64
+_TOLERANCE: Final = 1e-5
+_NARROWEST: Final = 1e-3
+"""Of the mean distance, how narrow a point's surroundings may be."""
+_CURVE_POINTS: Final = 300
 
 
 @dataclass(frozen=True)
@@ -46,81 +55,149 @@ class Wanted:
     seed: int
 
 
-def prepare(points: Points, wanted: Wanted, labels: NDArray[np.int32] | None, tell: Callable[[str], None]) -> Prepared:
-    """The graph of at least two points, and the curve of the picture.
+Steps = Generator[tuple[str, int, int], None, Prepared]
+"""Work in pieces: after each, what is being done, how far that is and how much it is; then the graph."""
 
-    Source: McInnes, Healy, Melville 2018, "UMAP: Uniform Manifold Approximation and Projection", algorithms 1 to 3.
+
+def preparation_steps(
+    points: Points,
+    wanted: Wanted,
+    labels: NDArray[np.int32] | None,
+    workers: Workers,
+    *,
+    epoch: int = 0,
+    random: NDArray[np.int64] | None = None,
+) -> Steps:
+    """The graph of at least two points, and the curve of the picture.
 
     Args:
         points: float32[n, d].
         wanted: how.
         labels: int32[n], -1 where unknown; what draws points of a label together if supervision is above 0.
-        tell: is given the name of what is begun, for a person.
-
-    Raises:
-        ImportError: umap-learn is not installed.
+        workers: threads.
+        epoch: before which the edges are to be, where some were done already.
+        random: int64[n, 3], the generators as they are then; by default as they are at the beginning.
     """
-    tell("neighbours")
-    found = _neighbours(bounded(points), wanted)
-    tell("loading UMAP")
-    # By name: the library is an extra, and takes seconds to import.
-    library: Any = import_module("umap.umap_")
-    tell("graph")
-    graph = _graph(library, found, wanted)
+    # UMAP counts a point among its own neighbours.
+    neighbours = neighbour_steps(
+        bounded(points), wanted.neighbours - 1, wanted.metric, seed=wanted.seed, workers=workers
+    )
+    while True:
+        try:
+            done, total = next(neighbours)
+        except StopIteration as end:
+            found: NeighbourGraph = end.value
+            break
+        yield "neighbours", done, total
+    n = len(found.rows)
+    overall = float(found.distances.mean(dtype=np.float64)) * found.rows.shape[1] / (found.rows.shape[1] + 1)
+    for begin in range(0, n, _ROWS):
+        part = found.distances[begin : begin + _ROWS]
+        workers.over(len(part), lambda first, last, part=part: _strengths(part, overall, first, last), least=64)  # type: ignore[misc]
+        yield "graph", begin, n
+    graph = _united(_directed(found))
+    notes = _notes(found, wanted)
+    del found
     if labels is not None and wanted.supervision > 0 and bool((labels >= 0).any()):
         weight = wanted.supervision / 100
         far = _LABEL_WEIGHT / (1 - weight) if weight < 1 else _APART
-        known = np.where(labels < 0, -1, labels)
-        graph = library.discrete_metric_simplicial_set_intersection(graph, known, far_dist=far)
-    return Prepared(_edges(graph.tocsr(), wanted), _curve(library, wanted), _notes(found, wanted))
+        graph = _supervised(graph, labels, far)
+    if random is None:
+        random = np.random.default_rng(wanted.seed).integers(1 << 16, 1 << 31, (n, 3), dtype=np.int64)
+    return Prepared(_edges(graph, wanted, epoch, random), _curve(wanted), notes)
 
 
-def _neighbours(points: Points, wanted: Wanted) -> NeighbourGraph:
-    # UMAP counts a point among its own neighbours.
-    steps = neighbour_steps(points, wanted.neighbours - 1, wanted.metric, seed=wanted.seed)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            graph: NeighbourGraph = end.value
-            return graph
+@numba.njit(nogil=True, cache=True)
+def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: int) -> None:
+    """Turns the distances of each point's neighbours into strengths from 0 to 1.
+
+    The nearest one that is not in the same place has the strength 1, and the sum is the logarithm of base 2 of how
+    many there are, the point itself included. ``overall`` is the mean distance, points to themselves included.
+    """
+    count = distances.shape[1]
+    goal = np.log2(count + 1.0)
+    for i in range(begin, end):
+        nearest, total = 0.0, 0.0
+        for k in range(count):
+            distance = np.float64(distances[i, k])
+            total += distance
+            if distance > 0 and (nearest == 0 or distance < nearest):
+                nearest = distance
+        low, high, width = 0.0, np.inf, 1.0
+        for _ in range(_TRIES):
+            found = 0.0
+            for k in range(count):
+                beyond = distances[i, k] - nearest
+                found += np.exp(-beyond / width) if beyond > 0 else 1.0
+            if abs(found - goal) < _TOLERANCE:
+                break
+            if found > goal:
+                high = width
+                width = (low + high) / 2
+            else:
+                low = width
+                width = width * 2 if high == np.inf else (low + high) / 2
+        width = max(width, _NARROWEST * (total / (count + 1) if nearest > 0 else overall))
+        for k in range(count):
+            beyond = distances[i, k] - nearest
+            distances[i, k] = np.exp(-beyond / width) if beyond > 0 else 1.0
 
 
-def _graph(library: Any, found: NeighbourGraph, wanted: Wanted) -> Any:
-    count = len(found.rows)
-    own = np.arange(count, dtype=np.int32)[:, None]
-    rows = np.ascontiguousarray(np.hstack([own, found.rows]))
-    distances = np.ascontiguousarray(np.hstack([np.zeros((count, 1), np.float32), found.distances]))
-    graph, _, _ = library.fuzzy_simplicial_set(
-        # Of the points only their number is asked, as the neighbours are known.
-        np.empty((count, 0), np.float32),
-        rows.shape[1],
-        np.random.RandomState(wanted.seed),
-        wanted.metric,
-        knn_indices=rows,
-        knn_dists=distances,
-    )
+def _directed(found: NeighbourGraph) -> Any:
+    """Row by row the strengths of a point's neighbours."""
+    n, count = found.rows.shape
+    # Of the width of the columns, or SciPy makes both wide.
+    starts = np.arange(0, n * count + 1, count, dtype=np.int32 if n * count < 1 << 30 else np.int64)
+    graph = csr_array((found.distances.reshape(-1), found.rows.reshape(-1), starts), (n, n))
+    graph.eliminate_zeros()
     return graph
 
 
-def _curve(library: Any, wanted: Wanted) -> Curve:
+def _united(graph: Any) -> Any:
+    """Edges that are there in either direction: ``a + b - a b``, the probability that one of the two is."""
+    back = graph.T.tocsr()
+    both = graph.multiply(back)
+    united = graph + back
+    del back
+    united = (united - both).tocsr()
+    united.eliminate_zeros()
+    united.sort_indices()
+    return united
+
+
+def _supervised(graph: Any, labels: NDArray[np.int32], far: float) -> Any:
+    """The graph with weaker edges between points of different labels, whose strongest edge is made 1 again."""
+    of_heads, of_tails = labels[_heads(graph)], labels[graph.indices]
+    known = (of_heads >= 0) & (of_tails >= 0)
+    graph.data[~known] *= np.float32(np.exp(-_UNKNOWN))
+    graph.data[known & (of_heads != of_tails)] *= np.float32(np.exp(-far))
+    graph.eliminate_zeros()
+    strongest = graph.max(axis=1).toarray().reshape(-1)
+    graph.data /= strongest[_heads(graph)]
+    return _united(graph)
+
+
+def _heads(graph: Any) -> NDArray[np.int32]:
+    return np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+
+
+def _curve(wanted: Wanted) -> Curve:
+    """The curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
     # The fit does not converge for every spread. That of 1 is stretched instead, which is the same curve.
-    a, b = library.find_ab_params(1.0, wanted.minimum_distance / wanted.spread)
+    least = wanted.minimum_distance / wanted.spread
+    lengths = np.linspace(0, 3, _CURVE_POINTS)
+    strengths = np.where(lengths < least, 1.0, np.exp(least - lengths))
+    (a, b), _ = curve_fit(lambda length, a, b: 1 / (1 + a * length ** (2 * b)), lengths, strengths)
     return Curve(float(a * wanted.spread ** (-2 * b)), float(b))
 
 
-def _edges(graph: Any, wanted: Wanted) -> Edges:
-    graph.sum_duplicates()
-    strengths = graph.data.astype(np.float64)
-    heads = np.repeat(np.arange(graph.shape[0], dtype=np.int32), np.diff(graph.indptr))
+def _edges(graph: Any, wanted: Wanted, epoch: int, random: NDArray[np.int64]) -> Edges:
+    strengths = graph.data
+    strongest = np.float64(strengths.max(initial=0))
     # An edge that would not be drawn once is left out, as umap-learn does.
-    drawn = strengths >= strengths.max(initial=0) / wanted.epochs
-    drawn &= strengths > 0
-    every = strengths.max(initial=0) / strengths[drawn]
-    away = every / wanted.negative_samples
-    generator = np.random.default_rng(wanted.seed)
-    random = generator.integers(1 << 16, 1 << 31, (graph.shape[0], 3), dtype=np.int64)
-    return Edges(heads[drawn], graph.indices[drawn].astype(np.int32), every, every.copy(), away, random)
+    drawn = (strengths >= strongest / wanted.epochs) & (strengths > 0)
+    ends = _heads(graph)[drawn], graph.indices[drawn].astype(np.int32)
+    return Edges.at(epoch, ends, strongest / strengths[drawn], wanted.negative_samples, random)
 
 
 def _notes(found: NeighbourGraph, wanted: Wanted) -> tuple[str, ...]:

@@ -27,6 +27,31 @@ class Edges:
     random: NDArray[np.int64]
     """``[n, 3]``, a random generator for each point."""
 
+    @staticmethod
+    def at(
+        epoch: int,
+        ends: tuple[NDArray[np.int32], NDArray[np.int32]],
+        every: NDArray[np.float64],
+        repulsions: int,
+        random: NDArray[np.int64],
+    ) -> "Edges":
+        """Edges as they are before an epoch, but for rounding.
+
+        Args:
+            epoch: its number, from 0.
+            ends: heads, in order, and tails.
+            every: epochs from one attraction to the next.
+            repulsions: random points for each attraction.
+            random: ``[n, 3]``, the generators as they are then.
+        """
+        if epoch == 0:
+            return Edges(*ends, every, every.copy(), every / repulsions, random)
+        drawn = np.floor(np.maximum(epoch - 1, 0) / every)
+        away = every / repulsions
+        # Repulsions are caught up with at each attraction, which is in the first epoch that is not before its time.
+        caught_up = np.floor(np.ceil(drawn * every) / away)
+        return Edges(*ends, every, every * (drawn + 1), away * np.maximum(caught_up, 1), random)
+
 
 @dataclass(frozen=True)
 class Curve:

@@ -472,7 +472,6 @@ def test_of_many_points_nothing_long_begins_by_itself_but_what_is_known_is_shown
 
 
 def test_umap_runs(open_page: Open) -> None:
-    pytest.importorskip("umap")
     page = open_page("&projector.projection=umap&projector.umap=epochs:60")
     state = wait_for(page, "d.shown?.projection === 'umap' && d.job?.state === 'done' && d.quality?.state === 'done'")
     assert (state["shown"]["points"], state["job"]["iteration"]) == (COUNT, 60)

@@ -137,7 +137,6 @@ def test_a_dataset(client: TestClient) -> None:
         "sprite": None,
         "bookmarks": [],
         "limits": {"tsne": 500_000, "umap": 1_000_000},
-        "umap": found["umap"],
     }
     assert ask(client, "dataset", id=GROWING)["step"] == 20
     assert ask(client, "dataset", id=GROWING, step=0)["step"] == 0

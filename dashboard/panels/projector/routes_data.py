@@ -16,7 +16,7 @@ from dashboard.binary import ColumnPack
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.jobs import Picture
 from dashboard.embeddings.judgements import check_picture, listed, picture_of
-from dashboard.embeddings.methods import MOST_POINTS, has_umap
+from dashboard.embeddings.methods import MOST_POINTS
 from dashboard.embeddings.requests import (
     LONGEST,
     ColumnName,
@@ -133,7 +133,6 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
                 },
                 "bookmarks": found.bookmarks,
                 "limits": MOST_POINTS,
-                "umap": has_umap(),
             },
         )
 

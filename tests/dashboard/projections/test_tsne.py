@@ -96,10 +96,14 @@ def test_a_stopped_run_goes_on_as_if_it_had_not(dimensions: Any, approximate: bo
     through.perturb()
     stopped.perturb()
     state = {name: np.array(array) for name, array in stopped.state().items()}
+    without = {name: np.array(array) for name, array in stopped.state(most_bytes=1_000).items()}
+    assert set(state) - set(without) == {
+        f"{part}.{name}" for part in ("own", "others") for name in ("starts", "columns", "weights")
+    }
+    assert set(stopped.state(most_bytes=1 << 20)) == set(state)
     finished(stopped)
     resumed = start(points, settings, state=state)
     np.testing.assert_array_equal(picture_of(finished(resumed)), picture_of(finished(through)))
-    without = {name: array for name, array in state.items() if name not in ("starts", "columns", "weights")}
     again = finished(start(points, settings, state=without))
     np.testing.assert_array_equal(picture_of(again), picture_of(through.advance(0)))
     assert again.loss == through.advance(0).loss

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dashboard.projections.affinities import Affinities, affinity_steps, neighbours_for, supervise
+from dashboard.projections.affinities import Affinities, Steps, affinity_steps, neighbours_for, supervise
 from dashboard.projections.neighbour_graph import neighbour_graph
 from dashboard.projections.parallel import Workers
 from dashboard.projections.repulsion import AllPairs, Repulsion
@@ -15,7 +15,10 @@ def points_of(count: int, width: int = 5) -> np.ndarray:
 
 def affinities_of(points: np.ndarray, perplexity: float, *, cosine: bool = False) -> Affinities:
     graph = neighbour_graph(points, neighbours_for(perplexity, len(points)), "cosine" if cosine else "euclidean")
-    steps = affinity_steps(graph, perplexity, Workers(), cosine=cosine)
+    return finished(affinity_steps(graph, perplexity, Workers(), cosine=cosine))
+
+
+def finished(steps: Steps) -> Affinities:
     while True:
         try:
             next(steps)
@@ -25,9 +28,12 @@ def affinities_of(points: np.ndarray, perplexity: float, *, cosine: bool = False
 
 
 def dense(affinities: Affinities) -> np.ndarray:
-    n = len(affinities.starts) - 1
+    n = len(affinities.own.starts) - 1
     matrix = np.zeros((n, n))
-    matrix[np.repeat(np.arange(n), np.diff(affinities.starts)), affinities.columns] = affinities.weights
+    for part in affinities.parts:
+        rows = np.repeat(np.arange(n), np.diff(part.starts))
+        assert (matrix[rows, part.columns] == 0).all()
+        matrix[rows, part.columns] = part.weights
     return matrix
 
 
@@ -59,9 +65,9 @@ def test_the_matrix_is_symmetric_and_sums_to_one(cosine: bool) -> None:
 
 
 def test_duplicates_have_equal_weights() -> None:
-    weights = affinities_of(np.zeros((20, 3), np.float32), 3).weights
-    assert np.isfinite(weights).all()
-    assert weights.sum() == pytest.approx(1, abs=1e-5)
+    matrix = dense(affinities_of(np.zeros((20, 3), np.float32), 3))
+    assert np.isfinite(matrix).all()
+    assert matrix.sum() == pytest.approx(1, abs=1e-5)
 
 
 def test_supervision_is_that_of_tensorboard() -> None:
@@ -85,7 +91,24 @@ def test_supervision_is_that_of_tensorboard() -> None:
 
 def test_supervision_without_labels_changes_nothing() -> None:
     plain = affinities_of(points_of(30), 5)
-    np.testing.assert_allclose(supervise(plain, np.full(30, -1, np.int32), 100).weights, plain.weights, rtol=1e-5)
+    np.testing.assert_allclose(dense(supervise(plain, np.full(30, -1, np.int32), 100)), dense(plain), rtol=1e-5)
+
+
+def test_affinities_have_the_memory_of_the_graph() -> None:
+    graph = neighbour_graph(points_of(500), 16)
+    made = finished(affinity_steps(graph, 5, Workers()))
+    assert np.shares_memory(made.own.columns, graph.rows)
+    assert np.shares_memory(made.own.weights, graph.distances)
+    assert 0 < len(made.others.columns) < graph.rows.size
+
+
+def test_affinities_are_kept_by_name() -> None:
+    made = affinities_of(points_of(30), 3)
+    again = Affinities.of({"other": np.zeros(1), **made.arrays()})
+    assert again is not None
+    np.testing.assert_array_equal(dense(again), dense(made))
+    assert again.entropy == made.entropy
+    assert Affinities.of({"other": np.zeros(1)}) is None
 
 
 def exact_forces(picture: np.ndarray) -> tuple[float, np.ndarray]:
