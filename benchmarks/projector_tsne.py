@@ -113,12 +113,10 @@ def divergence(affinities: Affinities, picture: NDArray[np.float32]) -> float:
     for begin in range(0, len(places), 500):
         differences = places[begin : begin + 500, None] - places
         z += float((1 / (1 + np.einsum("ijk,ijk->ij", differences, differences))).sum())
-    logs = 0.0
-    for part in affinities.parts:
-        rows = np.repeat(np.arange(len(places)), np.diff(part.starts))
-        squares = ((places[rows] - places[part.columns]) ** 2).sum(axis=1)
-        logs += float((part.weights.astype(np.float64) * np.log1p(squares)).sum())
-    return affinities.entropy + logs + math.log(z)
+    rows = np.repeat(np.arange(len(places)), np.diff(affinities.starts))
+    squares = ((places[rows] - places[affinities.columns]) ** 2).sum(axis=1)
+    weights = affinities.weights.astype(np.float64)
+    return affinities.entropy + float((weights * np.log1p(squares)).sum()) + math.log(z)
 
 
 def cold_seconds() -> tuple[float, float]:

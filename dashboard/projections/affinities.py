@@ -5,7 +5,7 @@ neighbours the wanted perplexity, and p_ij = (p_j|i + p_i|j) / 2n. Van der Maate
 nearest neighbours have a weight.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -23,56 +23,22 @@ _LEAST_FACTOR: Final = 1e-7
 
 
 @dataclass(frozen=True)
-class Rows:
-    """A sparse matrix, row by row."""
+class Affinities:
+    """A symmetric sparse matrix, row by row, whose weights have the sum 1."""
 
     starts: NDArray[np.int64]
     """``[n + 1]``: where each row begins in the two others."""
     columns: NDArray[np.int32]
     weights: NDArray[np.float32]
 
-
-@dataclass(frozen=True)
-class Affinities:
-    """A symmetric sparse matrix whose weights have the sum 1, as the sum of two.
-
-    The first has the memory of the neighbour graph that it is made of, so that there are never both.
-    """
-
-    own: Rows
-    """Each point's own neighbours."""
-    others: Rows
-    """Points that have a point as neighbour without being its own."""
-
-    @property
-    def parts(self) -> tuple[Rows, Rows]:
-        """Both."""
-        return self.own, self.others
-
     @property
     def entropy(self) -> float:
         """The sum of p log p."""
         total = 0.0
-        for part in self.parts:
-            for begin in range(0, len(part.weights), 1 << 20):
-                some = part.weights[begin : begin + (1 << 20)].astype(np.float64)
-                total += float((some * np.log(some, where=some > 0, out=np.zeros_like(some))).sum())
+        for begin in range(0, len(self.weights), 1 << 20):
+            some = self.weights[begin : begin + (1 << 20)].astype(np.float64)
+            total += float((some * np.log(some, where=some > 0, out=np.zeros_like(some))).sum())
         return total
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """All that they are, by name."""
-        return {f"{name}.{field}": array for name, part in vars(self).items() for field, array in vars(part).items()}
-
-    @staticmethod
-    def of(arrays: Mapping[str, NDArray[Any]]) -> "Affinities | None":
-        """What `arrays` gave, also among others; None where that is not there."""
-        if "others.weights" not in arrays:
-            return None
-        own, others = (
-            Rows(*(arrays[f"{name}.{field}"] for field in ("starts", "columns", "weights")))
-            for name in ("own", "others")
-        )
-        return Affinities(own, others)
 
 
 Steps = Generator[tuple[int, int], None, Affinities]
@@ -87,7 +53,8 @@ def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *
     """Affinities of a graph, in pieces: after each, how many rows are done and how many there are.
 
     Args:
-        graph: nearest neighbours. Its distances are overwritten with weights, and the affinities keep its arrays.
+        graph: nearest neighbours, whose arrays become those of the affinities, so that there are never both; nobody
+            may use it afterwards.
         perplexity: the wanted number of neighbours that count.
         workers: threads.
         cosine: whether distances are 1 - cos, which is half the squared distance on the unit sphere; otherwise they
@@ -100,21 +67,29 @@ def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *
     goal = np.log(max(perplexity, 1.0))
     for begin in range(0, n, _ROWS):
         end = min(begin + _ROWS, n)
-        part = weights[begin:end]
-        workers.over(len(part), lambda first, last, part=part: _widths(part, goal, first, last), least=64)  # type: ignore[misc]
+        _widths_of(weights[begin:end], float(goal), workers)
         yield end // 2, n
     sizes = np.zeros(n + 1, np.int64)
     for begin in range(0, n, _ROWS):
         _count(rows, sizes, begin, min(begin + _ROWS, n))
         yield (n + begin // 2) // 2, n
-    starts = np.cumsum(sizes)
-    others = Rows(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], np.float32))
-    free = starts[:-1].copy()
+    others = np.cumsum(sizes)
+    other_columns, other_weights = np.empty(others[-1], np.int32), np.empty(others[-1], np.float32)
+    free = others[:-1].copy()
     for begin in range(0, n, _ROWS):
-        _merge(rows, weights, free, others.columns, others.weights, begin, min(begin + _ROWS, n))
+        _merge(rows, weights, free, other_columns, other_weights, begin, min(begin + _ROWS, n))
         yield (n + n // 2 + begin // 2) // 2, n
-    count = rows.shape[1]
-    return Affinities(Rows(np.arange(n + 1, dtype=np.int64) * count, rows.reshape(-1), weights.reshape(-1)), others)
+    own = rows.shape[1]
+    starts = others + own * np.arange(n + 1, dtype=np.int64)
+    for values, more in ((rows, other_columns), (weights, other_weights)):
+        # In place: large arrays grow without being copied.
+        values.resize(starts[-1], refcheck=False)
+        _insert(values, more, others, own)
+    return Affinities(starts, rows, weights)
+
+
+def _widths_of(squares: NDArray[np.float32], goal: float, workers: Workers) -> None:
+    workers.over(len(squares), lambda begin, end: _widths(squares, goal, begin, end), least=64)
 
 
 def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float) -> Affinities:
@@ -135,15 +110,11 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
     counts = np.bincount(labelled, minlength=1).astype(np.float64)
     same = np.clip(1 / n + percent / 100 / np.maximum(counts, 1), 0, 1 - _LEAST_FACTOR)
     others = np.maximum(1 / n - percent / 100 / np.maximum(len(labelled) - counts, 1), _LEAST_FACTOR)
-    parts, total = [], 0.0
-    for part in affinities.parts:
-        weights = np.empty_like(part.weights)
-        total += _supervised(part.starts, part.columns, part.weights, labels, same, others, 1 / n, weights)
-        parts.append(Rows(part.starts, part.columns, weights))
+    weights = np.empty_like(affinities.weights)
+    total = _supervised(affinities.starts, affinities.columns, affinities.weights, labels, same, others, 1 / n, weights)
     if total > 0:
-        for part in parts:
-            np.multiply(part.weights, np.float32(1 / total), out=part.weights)
-    return Affinities(*parts)
+        weights *= np.float32(1 / total)
+    return Affinities(affinities.starts, affinities.columns, weights)
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
@@ -225,6 +196,19 @@ def _merge(
                 both = (np.float64(weights[i, k]) + weights[j, place]) * half
                 weights[i, k] = both
                 weights[j, place] = both
+
+
+@numba.njit(nogil=True, cache=True)
+def _insert(values: NDArray[Any], others: NDArray[Any], starts: NDArray[np.int64], own: int) -> None:
+    """Puts the others of each row, which begin at ``starts``, after its ``own`` values, of which the array is full."""
+    for i in range(len(starts) - 2, -1, -1):
+        at = own * (i + 1) + starts[i + 1]
+        for other in range(starts[i + 1] - 1, starts[i] - 1, -1):
+            at -= 1
+            values[at] = others[other]
+        for k in range(own * (i + 1) - 1, own * i - 1, -1):
+            at -= 1
+            values[at] = values[k]
 
 
 @numba.njit(nogil=True, cache=True)

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.affinities import Affinities, Rows, affinity_steps, neighbours_for, supervise
+from dashboard.projections.affinities import Affinities, affinity_steps, neighbours_for, supervise
 from dashboard.projections.base import Points, Progress
 from dashboard.projections.blocks import bounded, largest_of
 from dashboard.projections.neighbour_graph import neighbour_steps
@@ -214,7 +214,7 @@ class TsneRun:
         }
         if self._picture is not None:
             state["picture"] = self._picture.copy()
-        affinities = {} if self._affinities is None else self._affinities.arrays()
+        affinities = {} if self._affinities is None else vars(self._affinities)
         if most_bytes is None or sum(array.nbytes for array in affinities.values()) <= most_bytes:
             state |= affinities
         return state
@@ -227,8 +227,8 @@ class TsneRun:
         self._velocity, self._gains = np.array(state["velocity"]), np.array(state["gains"])
         if "picture" in state:
             self._picture = np.array(state["picture"])
-        self._affinities = Affinities.of(state)
-        if self._affinities is not None:
+        if "weights" in state:
+            self._affinities = Affinities(state["starts"], state["columns"], state["weights"])
             self._entropy = self._affinities.entropy
 
     def _chosen_repulsion(self) -> Repulsion:
@@ -247,8 +247,8 @@ class TsneRun:
         if self._affinities is not None:
             return
         if self._n < 2:
-            none = Rows(np.zeros(self._n + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32))
-            self._affinities = Affinities(none, none)
+            none = np.empty(0, np.float32)
+            self._affinities = Affinities(np.zeros(self._n + 1, np.int64), none.astype(np.int32), none)
             return
         self._phase = "neighbours"
         settings = self._settings
@@ -298,21 +298,11 @@ class TsneRun:
         # No two points are farther apart than the corners are: what is approximate is held to that.
         least = self._n * (self._n - 1) / (1 + settings.dimensions * span**2)
         z = max(self._repulsion(picture, self._forces), least)
-        self._attraction[:] = 0
-        for part in affinities.parts:
-            self._workers.over(
-                self._n, partial(attract, picture, part.starts, part.columns, part.weights, self._attraction)
-            )
+        sparse = (affinities.starts, affinities.columns, affinities.weights)
+        self._workers.over(self._n, partial(attract, picture, *sparse, self._attraction))
         self._iteration += 1
         if self._iteration % LOSS_EVERY == 0 or self._iteration == self._total:
-            logs = sum(
-                sum(
-                    self._workers.over(
-                        self._n, partial(weighted_logs, picture, part.starts, part.columns, part.weights)
-                    )
-                )
-                for part in affinities.parts
-            )
+            logs = sum(self._workers.over(self._n, partial(weighted_logs, picture, *sparse)))
             self._loss = self._entropy + logs + math.log(z)
         step(
             picture,

@@ -21,7 +21,7 @@ def attract_2d(
     begin: int,
     end: int,
 ) -> None:
-    """Adds the sums of p_ij q_ij (y_i - y_j)."""
+    """Sums of p_ij q_ij (y_i - y_j)."""
     xs, ys = picture[0], picture[1]
     one = np.float32(1)
     for i in range(begin, end):
@@ -32,8 +32,7 @@ def attract_2d(
             force = weights[k] / (one + dx * dx + dy * dy)
             fx += force * dx
             fy += force * dy
-        out[0, i] += fx
-        out[1, i] += fy
+        out[0, i], out[1, i] = fx, fy
 
 
 @numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
@@ -58,9 +57,7 @@ def attract_3d(
             fx += force * dx
             fy += force * dy
             fz += force * dz
-        out[0, i] += fx
-        out[1, i] += fy
-        out[2, i] += fz
+        out[0, i], out[1, i], out[2, i] = fx, fy, fz
 
 
 @numba.njit(nogil=True, cache=True)
