@@ -4,8 +4,10 @@ import contextlib
 import hashlib
 import logging
 import os
+import shutil
 import tempfile
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +15,15 @@ from typing import Final
 from uuid import uuid4
 
 import numpy as np
+import psutil
 
 from dashboard.projections.base import Points
 
 LEAST_SHARED: Final = 4 << 20
 """Bytes of points that are worth a file."""
+_PREFIX: Final = "stepscope-points-"
+_LEFT_SECONDS: Final = 86_400
+"""After which an unchanged folder is deleted whose process is gone; it may also run where its number is not known."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -36,6 +42,16 @@ def mapped(path: str) -> Points:
     points: Points = np.load(path, mmap_mode="c")
     # Without the subclass, whose every slice is slow to make.
     return np.asarray(points)
+
+
+def _delete_left_behind() -> None:
+    """Deletes what servers left that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        with contextlib.suppress(OSError):
+            old = time.time() - folder.stat().st_mtime > _LEFT_SECONDS
+            if old and process.isdecimal() and not psutil.pid_exists(int(process)):
+                shutil.rmtree(folder)
 
 
 class PointFiles:
@@ -60,7 +76,9 @@ class PointFiles:
         """
         with self._lock:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True)
+                _delete_left_behind()
+                prefix = f"{_PREFIX}{os.getpid()}-"
+                self._folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
             path = Path(self._folder.name) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.npy"
             self._holders.setdefault(str(path), set()).add(holder)
         if not path.exists():
