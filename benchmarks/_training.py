@@ -5,6 +5,7 @@ operator launches a kernel on one of four streams of a device; a flow leads from
 from an operator to its backward. Layers copy memory now and then and tell how much is allocated.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -166,4 +167,7 @@ def write_training(path: Path, least: int) -> int:
                 batch.clear()
         file.write((",\n" if count and batch else "") + ",\n".join(batch))
         file.write("\n]}\n")
+        # What reads it is not to be measured while the system still writes it.
+        file.flush()
+        os.fsync(file.fileno())
     return count + len(batch)
