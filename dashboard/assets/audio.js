@@ -40,6 +40,9 @@
   const linked = () => scope.view.values("audio.link")[0] === "on";
   /** Step and repeat that the hand is at, by tag, before it is in the URL; null for the end. @type {Map<string, [number, number] | null>} */
   const held = new Map();
+  const told = () => JSON.stringify([linked(), scope.view.values("audio.step")]);
+  /** What the URL said of steps when it was last looked at or written. */
+  let seen = "";
 
   function chosen(tag) {
     if (held.has(tag)) return held.get(tag);
@@ -65,6 +68,7 @@
       }
       set("audio.step", [...entries.values()]);
     });
+    seen = told();
   }
 
   const sample = (card) => Math.max(0, Math.floor(Number(entryOf("audio.sample", card.tag)) || 0));
@@ -233,7 +237,9 @@
   // --- toolbar -----------------------------------------------------------------------------------------------
 
   function adjust() {
-    held.clear();
+    // Another setting is no reason to let go of what the hand moves; steps that came from elsewhere are.
+    if (seen !== told()) held.clear();
+    seen = told();
     const { floor, ceiling } = audio.view.look();
     const shown = document.querySelector(".audio-levels");
     if (shown) {

@@ -66,7 +66,9 @@
 
   // --- threshold ---------------------------------------------------------------------------------------------
 
+  /** Where the hand is, or else what the URL says. */
   function threshold(card) {
+    if (card.moving !== null) return card.moving;
     for (const entry of scope.view.values("pr_curves.threshold")) {
       const colon = entry.lastIndexOf(":");
       const value = Number(entry.slice(colon + 1));
@@ -76,6 +78,7 @@
   }
 
   function setThreshold(card, value) {
+    card.moving = null;
     scope.steps.choose("pr_curves.threshold", card.key, value === 0.5 ? null : Number(value.toFixed(6)));
     follow(card, value);
   }
@@ -91,7 +94,8 @@
     const bar = make("div", { className: "pr-threshold" }, make("span", { className: "dim" }, "Threshold"), range, output);
     let writing = 0;
     slider.addEventListener("input", () => {
-      follow(card, Number(slider.value));
+      card.moving = Number(slider.value);
+      follow(card, card.moving);
       clearTimeout(writing);
       writing = setTimeout(() => setThreshold(card, Number(slider.value)), 120);
     });
@@ -277,7 +281,7 @@
         const article = scope.cards.find("pr_curves", key);
         if (!meta || !meta.view || !article) return;
         let card = cards.get(key);
-        if (!card) cards.set(key, (card = { key, meta, fill: null, parts: null, dots: [] }));
+        if (!card) cards.set(key, (card = { key, meta, fill: null, parts: null, dots: [], moving: null }));
         if (card.meta === meta && card.fill && card.fill.isConnected) return;
         card.meta = meta;
         refresh(card, article);

@@ -95,6 +95,28 @@ def test_a_slider_at_the_end_follows_and_linked_cards_move_together(serve: Serve
     expect(page).to_have_url(re.compile(r"audio\.step=:0"))
 
 
+def test_a_step_in_the_hand_stays_while_another_setting_changes(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        for step in range(3):
+            writer.add_audio("voice", sine(0.1 + step / 10), step, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    facts = page.locator(".clip .facts")
+    expect(facts).to_contain_text(["0.300 s"])
+    slider = page.locator(".track-slider")
+    slider.evaluate("input => { input.value = 0; input.dispatchEvent(new Event('input', { bubbles: true })); }")
+    expect(facts).to_contain_text(["0.100 s"])
+    page.locator("label", has_text="Loop").click()
+    expect(page).to_have_url(re.compile(r"audio\.loop=on"))
+    # What reads the settings has run when the next one is there, too.
+    page.evaluate("() => window.dash_clientside.stepscope.adjustAudio()")
+    expect(facts).to_contain_text(["0.100 s"])
+    slider.dispatch_event("change")
+    expect(page).to_have_url(re.compile(r"audio\.step=voice:0"))
+    page.evaluate("() => stepscope.view.update((_view, set) => set('audio.step', ['voice:1']))")
+    page.evaluate("() => window.dash_clientside.stepscope.adjustAudio()")
+    expect(facts).to_contain_text(["0.200 s"])
+
+
 def test_a_click_seeks_space_plays_and_one_clip_plays_at_a_time(serve: Serve, page: Page, logdir: Path) -> None:
     for run in ("a", "b"):
         with SummaryWriter(str(logdir / run)) as writer:

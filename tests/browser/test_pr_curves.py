@@ -194,6 +194,33 @@ def test_a_slider_that_was_moved_stays(serve: Serve, page: Page, logdir: Path) -
     expect(page.locator(".pr-table td.main")).to_have_text("0.6429")
 
 
+def test_a_threshold_in_the_hand_stays_while_new_steps_are_drawn(serve: Serve, page: Page, logdir: Path) -> None:
+    writer = SummaryWriter(str(logdir / "a"))
+    add(writer, POOR, 0)
+    writer.flush()
+    page.goto(serve(logdir).url)
+    expect(page.locator(".pr-table td.main")).to_have_text("0.6429")
+    # A hand that goes on moving: the address does not know where it is.
+    page.get_by_label("Threshold").evaluate(
+        """slider => {
+          const move = () => {
+            slider.value = 0.9;
+            slider.dispatchEvent(new Event("input", { bubbles: true }));
+          };
+          move();
+          window.said = [];
+          window.hand = setInterval(move, 20);
+          const output = slider.closest(".pr-threshold").querySelector("output");
+          new MutationObserver(() => window.said.push(output.textContent)).observe(output, { childList: true });
+        }"""
+    )
+    add(writer, GOOD, 1)
+    writer.close()
+    expect(page.locator(".pr-table td.main")).to_have_text("1.0000")
+    assert page.evaluate("() => { clearInterval(window.hand); return [...new Set(window.said)]; }") == ["0.9"]
+    expect(page).to_have_url(re.compile(r"pr_curves\.threshold=c:0\.9$"))
+
+
 def test_zoom_is_reset_to_axes_from_0_to_1(serve: Serve, page: Page, logdir: Path) -> None:
     two_runs(logdir)
     page.goto(serve(logdir).url)
