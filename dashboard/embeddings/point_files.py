@@ -58,7 +58,8 @@ class PointFiles:
     """A private temporary folder of ``.npy`` files, each there while somebody holds it; safe to use from threads."""
 
     def __init__(self) -> None:
-        self._lock: Final = threading.Lock()
+        # Points may go, and with them their file, at any moment, also in the midst of what is done here.
+        self._lock: Final = threading.RLock()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._holders: dict[str, set[str]] = {}
         """By path, who holds the file."""
@@ -98,8 +99,7 @@ class PointFiles:
         with self._lock:
             for path, holders in list(self._holders.items()):
                 holders.discard(holder)
-                if not holders:
-                    del self._holders[path]
+                if not holders and self._holders.pop(path, None) is not None:
                     # Where the file is mapped still and the system minds, it goes with the folder.
                     with contextlib.suppress(OSError):
                         os.unlink(path)

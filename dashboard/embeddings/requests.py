@@ -88,11 +88,11 @@ class EmbeddingRequests:
         self._live: Final = live
         points = live.shared(PointFiles)
 
-        def opened(source: EmbeddingSource, step: int | None) -> Dataset:
+        def open_shared(source: EmbeddingSource, step: int | None) -> Dataset:
             dataset = open_dataset(source, step)
             return replace(dataset, points=points.shared(points_name(dataset.digest), dataset.points))
 
-        self.cache: Final = live.shared(EmbeddingCache, lambda: EmbeddingCache(open_one=opened))
+        self.cache: Final = live.shared(EmbeddingCache, lambda: EmbeddingCache(open_one=open_shared))
         self.derived: Final = live.shared(DerivedColumns)
         self.row_sets: Final = live.shared(RowSets)
         self.uploads: Final = live.shared(Uploads)
