@@ -11,8 +11,10 @@
   const MOST_KEPT = 20e3; // texts, and pictures of texts a tenth of it
   const MOST_ASKED = 400; // rows in one question
   /** Labels that spread over the picture: how many, and pixels of picture that each has for itself. */
-  const SPREAD = { some: { most: 90, across: 150, down: 48 }, all: { most: 400, across: 0, down: 0 } };
+  const SPREAD = { some: { most: 90, across: 110, down: 40 }, all: { most: 400, across: 0, down: 0 } };
   const TRIES = 6; // candidates for each label that may be placed
+  const TRIES_EACH = 2; // of these, such as have the same part of the picture for themselves
+  const MOST_SEEN = 10e3; // points that are looked at for that
   const GOLDEN = 0.6180339887498949;
 
   /**
@@ -60,6 +62,11 @@
     while (gcd(step, count) !== 1) step += 1;
     return (k) => (k * step) % count;
   }
+
+  const inside = (/** @type {{x: number, y: number}} */ { x, y }, /** @type {number} */ width, /** @type {number} */ height) => x >= 0 && y >= 0 && x <= width && y <= height;
+
+  /** Which part of the picture a place is in. @param {{x: number, y: number}} at @param {{across: number, down: number}} spread */
+  const cellOf = ({ x, y }, { across, down }) => Math.floor(y / down) * 1000 + Math.floor(x / across);
 
   const shortened = (/** @type {unknown} */ text) => {
     const line = String(text ?? "").replace(/\s+/g, " ").trim();
@@ -135,7 +142,7 @@
       const spread = this.mode === "some" || this.mode === "all" ? SPREAD[this.mode] : null;
       if (spread) {
         for (const { row } of this.placed) wanted.add(row);
-        if (!moving) this.addSpread(wanted, spread, count, seen);
+        if (!moving) this.addSpread(wanted, spread, { count, width, height, seen });
       }
       this.ask([...wanted]);
       const cells = new Set();
@@ -144,9 +151,9 @@
       for (const row of wanted) {
         n += 1;
         const [known, at] = [this.texts.get(row), seen(row)];
-        if (!known || !known.text || !at || at.x < 0 || at.y < 0 || at.x > width || at.y > height) continue;
+        if (!known || !known.text || !at || !inside(at, width, height)) continue;
         if (n > before && spread && spread.across) {
-          const cell = Math.floor(at.y / spread.down) * 1000 + Math.floor(at.x / spread.across);
+          const cell = cellOf(at, spread);
           if (cells.has(cell) && !sides.has(row)) continue;
           cells.add(cell);
         }
@@ -156,13 +163,27 @@
       return this.placed;
     }
 
-    /** @param {Set<number>} wanted @param {{most: number}} spread @param {number} count @param {(row: number) => any} seen */
-    addSpread(wanted, spread, count, seen) {
+    /**
+     * Candidates from all parts of the picture: a few points on their own are named, too, beside many in a crowd.
+     * @param {Set<number>} wanted added to @param {{most: number, across: number, down: number}} spread
+     * @param {{count: number, width: number, height: number, seen: (row: number) => {x: number, y: number} | null}} scene
+     */
+    addSpread(wanted, spread, { count, width, height, seen }) {
       const kth = scattered(count);
       const most = wanted.size + spread.most * TRIES;
-      for (let k = 0; k < count && wanted.size < most; k += 1) {
+      /** @type {Map<number, number>} */
+      const tried = new Map();
+      for (let k = 0; k < Math.min(count, MOST_SEEN) && wanted.size < most; k += 1) {
         const row = kth(k);
-        if (!wanted.has(row) && seen(row)) wanted.add(row);
+        const at = wanted.has(row) ? null : seen(row);
+        if (!at || !inside(at, width, height)) continue;
+        if (spread.across) {
+          const cell = cellOf(at, spread);
+          const before = tried.get(cell) ?? 0;
+          if (before >= TRIES_EACH) continue;
+          tried.set(cell, before + 1);
+        }
+        wanted.add(row);
       }
     }
 

@@ -189,6 +189,19 @@ def test_a_label_stays_on_its_side_while_it_can(bare: Page) -> None:
     assert sides == [0, 1, 3, 1]
 
 
+def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
+    named = bare.evaluate("""() => {
+      const labels = new P.labels.Labels(() => {});
+      labels.font = "12px sans-serif";
+      labels.set({texts: (rows) => Array.from(rows, String), mode: "some"});
+      // All of 5,000 points lie together but one.
+      const seen = (row) => row === 4321 ? {x: 350, y: 250, radius: 3} : {x: 100 + row % 5, y: 100 + row % 3, radius: 3};
+      return labels.layOut({first: [], count: 5000, width: 400, height: 300, moving: false, seen}).map((one) => one.row);
+    }""")
+    assert len(named) == 2
+    assert 4321 in named
+
+
 def test_rows_are_scattered_each_once(bare: Page) -> None:
     orders = bare.evaluate("""() => [1, 2, 10, 97].map((count) => {
       const kth = P.labels.scattered(count);
