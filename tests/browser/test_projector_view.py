@@ -195,8 +195,10 @@ def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
       labels.font = "12px sans-serif";
       labels.set({texts: (rows) => Array.from(rows, String), mode: "some"});
       // All of 5,000 points lie together but one.
-      const seen = (row) => row === 4321 ? {x: 350, y: 250, radius: 3} : {x: 100 + row % 5, y: 100 + row % 3, radius: 3};
-      return labels.layOut({first: [], count: 5000, width: 400, height: 300, moving: false, seen}).map((one) => one.row);
+      const at = (row) => row === 4321 ? {x: 350, y: 250} : {x: 100 + row % 5, y: 100 + row % 3};
+      const seen = (row) => ({...at(row), radius: 3});
+      const scene = {first: [], count: 5000, width: 400, height: 300, moving: false, seen};
+      return labels.layOut(scene).map((one) => one.row);
     }""")
     assert len(named) == 2
     assert 4321 in named
