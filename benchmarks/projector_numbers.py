@@ -28,6 +28,7 @@ from benchmarks.traces import seconds
 from dashboard.projections import umap
 from dashboard.projections.pca import pca
 from dashboard.projections.quality import quality
+from dashboard.projections.umap_settings import UmapSettings
 
 POINTS: Final = 100_000
 WIDTH: Final = 256
@@ -54,7 +55,8 @@ def resident(what):
 from dashboard.projections.clusters import kmeans
 from dashboard.projections.pca import pca
 from dashboard.projections.quality import quality
-from dashboard.projections.umap import UmapSettings, start
+from dashboard.projections.umap import start
+from dashboard.projections.umap_settings import UmapSettings
 from sklearn.decomposition import PCA
 
 def laid_out(points):
@@ -138,7 +140,7 @@ def timed(
 
 def laid_out(points: NDArray[np.float32]) -> NDArray[np.float32]:
     """The picture at the end of a UMAP."""
-    run = umap.start(points, umap.UmapSettings())
+    run = umap.start(points, UmapSettings())
     while not (progress := run.advance(1.0)).done:
         pass
     assert progress.coordinates is not None

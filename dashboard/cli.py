@@ -3,44 +3,96 @@
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from pkgutil import resolve_name
 from typing import Final
 
 from rich.console import Console
 
-from dashboard.verbs.analyze import AnalyzeVerb
 from dashboard.verbs.base import Verb
-from dashboard.verbs.capture import CaptureVerb
-from dashboard.verbs.convert import ConvertVerb
-from dashboard.verbs.convert_graph import PbToTextVerb, TextToPbVerb
-from dashboard.verbs.export import ExportVerb
-from dashboard.verbs.graph import GraphVerb
-from dashboard.verbs.inspect_files import InspectVerb
-from dashboard.verbs.list_runs import ListRunsVerb
-from dashboard.verbs.project import ProjectVerb
-from dashboard.verbs.serve import ServeVerb
-from dashboard.verbs.timeline import TimelineVerb
 from summary.errors import UserError
 
-VERBS: Final[tuple[Verb, ...]] = (
-    ServeVerb(),
-    ListRunsVerb(),
-    InspectVerb(),
-    ExportVerb(),
-    CaptureVerb(),
-    TimelineVerb(),
-    ConvertVerb(),
-    AnalyzeVerb(),
-    GraphVerb(),
-    ProjectVerb(),
-    PbToTextVerb(),
-    TextToPbVerb(),
+
+@dataclass(frozen=True)
+class ListedVerb:
+    """A verb as ``stepscope --help`` lists it. Its module is imported once it is asked for: that of some takes long."""
+
+    name: str
+    help: str
+    """One line."""
+    path: str
+    """Its class, as `pkgutil.resolve_name` finds it."""
+
+    def load(self) -> Verb:
+        """The verb itself."""
+        verb: Verb = resolve_name(self.path)()
+        return verb
+
+
+VERBS: Final = (
+    ListedVerb(
+        "serve", "follow a log directory and serve the dashboard (the default)", "dashboard.verbs.serve:ServeVerb"
+    ),
+    ListedVerb(
+        "ls",
+        "list the runs of a log directory: tags, points, last step, times, size and damage",
+        "dashboard.verbs.list_runs:ListRunsVerb",
+    ),
+    ListedVerb(
+        "inspect",
+        "print what the event files hold, and what was skipped in them",
+        "dashboard.verbs.inspect_files:InspectVerb",
+    ),
+    ListedVerb(
+        "export",
+        "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files",
+        "dashboard.verbs.export:ExportVerb",
+    ),
+    ListedVerb(
+        "capture",
+        "record programs that run, through their profiler.server, into a log directory",
+        "dashboard.verbs.capture:CaptureVerb",
+    ),
+    ListedVerb(
+        "timeline",
+        "convert a StepStats or RunMetadata file into a Chrome trace",
+        "dashboard.verbs.timeline:TimelineVerb",
+    ),
+    ListedVerb(
+        "convert",
+        "convert a trace between Chrome JSON, StepStats and a compact cache",
+        "dashboard.verbs.convert:ConvertVerb",
+    ),
+    ListedVerb(
+        "analyze", "say where the time of a trace went, and check its figures", "dashboard.verbs.analyze:AnalyzeVerb"
+    ),
+    ListedVerb(
+        "graph",
+        "show the graph of a model file, or write it into a run of a log directory",
+        "dashboard.verbs.graph:GraphVerb",
+    ),
+    ListedVerb(
+        "project",
+        "show the points of a file of embeddings or weights in the Projector",
+        "dashboard.verbs.project:ProjectVerb",
+    ),
+    ListedVerb(
+        "pb2text",
+        "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf",
+        "dashboard.verbs.convert_graph:PbToTextVerb",
+    ),
+    ListedVerb(
+        "text2pb",
+        "convert a GraphDef, MetaGraphDef or SavedModel to binary protobuf",
+        "dashboard.verbs.convert_graph:TextToPbVerb",
+    ),
 )
 DEFAULT_VERB: Final = "serve"
 
 
-def make_parser() -> ArgumentParser:
-    """The parser of the whole command line."""
+def make_parser(asked: str) -> ArgumentParser:
+    """The parser of a command line that begins with a verb; the arguments of the others are not declared."""
     parser = ArgumentParser(
         prog="stepscope",
         description="Browse training runs: event files, live, in a browser.",
@@ -54,8 +106,12 @@ def make_parser() -> ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"stepscope {version('stepscope')}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb in VERBS:
-        verb.add_arguments(verbs.add_parser(verb.name, help=verb.help, description=verb.help))
+    for listed in VERBS:
+        of_verb = verbs.add_parser(listed.name, help=listed.help, description=listed.help)
+        if listed.name == asked:
+            verb = listed.load()
+            verb.add_arguments(of_verb)
+            of_verb.set_defaults(run=verb.run)
     return parser
 
 
@@ -67,10 +123,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         first.startswith("-") or not first
     ):
         arguments.insert(0, DEFAULT_VERB)
-    parsed = make_parser().parse_args(arguments)
-    verb = next(verb for verb in VERBS if verb.name == parsed.verb)
+    parsed = make_parser(arguments[0]).parse_args(arguments)
     try:
-        return verb.run(parsed)
+        exit_code: int = parsed.run(parsed)
+        return exit_code
     except UserError as error:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"stepscope: {error}", style="red", markup=False)
         return error.exit_code

@@ -6,19 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli import VERBS
+from dashboard.cli import VERBS, ListedVerb
 from dashboard.panels.base import Panel
 from dashboard.panels.registry import PANELS
-from dashboard.verbs.base import Verb
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GUIDE = "\n".join(path.read_text() for path in sorted((REPOSITORY / "docs").glob("*.md")))
 
 
 @pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
-def test_every_option_is_documented(verb: Verb) -> None:
+def test_every_option_is_documented(verb: ListedVerb) -> None:
     parser = ArgumentParser(add_help=False)
-    verb.add_arguments(parser)
+    verb.load().add_arguments(parser)
     options = [option for action in parser._actions for option in action.option_strings if option.startswith("--")]
     assert f"stepscope {verb.name}" in GUIDE
     assert [option for option in options if option not in GUIDE] == []

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points, Run
-from dashboard.projections.tsne import TsneSettings
-from dashboard.projections.umap import UmapSettings
+from dashboard.projections.tsne_settings import TsneSettings
+from dashboard.projections.umap_settings import UmapSettings
 
 Iterative = Literal["tsne", "umap"]
 Projection = Literal["pca", "tsne", "umap", "random", "custom"]

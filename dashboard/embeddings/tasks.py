@@ -158,19 +158,6 @@ def warm_tsne() -> None:
     _warm("tsne", {"iterations": 2, "exaggeration_iterations": 1, "approximate": True})
 
 
-def warm_umap() -> None:
-    """Loads what UMAP needs."""
-    _warm("umap", {"epochs": 2})
-
-
-def warm_quality() -> None:
-    """Loads what it takes to rate a picture, which a page asks for with each one."""
-    from dashboard.projections.quality import quality
-
-    points = np.random.default_rng(0).normal(size=(100, 8)).astype(np.float32)
-    quality(points, points[:, :2].copy())
-
-
 def _warm(method: Iterative, settings: dict[str, Any]) -> None:
     points = np.random.default_rng(0).normal(size=(_WARMED, 8)).astype(np.float32)
     run = begin(method, points, settings)
@@ -183,5 +170,5 @@ _TASKS: Final[dict[str, Callable[[Channel, dict[str, Any], Arrays], None]]] = {
     "quality": rate,
     "clusters": cluster,
 }
-WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne, warm_umap, warm_quality)
+WARMERS: Final[tuple[Callable[[], None], ...]] = (warm_tsne,)
 """Done while there is nothing else to do."""

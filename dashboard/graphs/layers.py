@@ -3,7 +3,7 @@
 The classic layered drawing (Sugiyama, Tagawa, Toda 1981): cycles are broken (feedback arcs by Eades, Lin, Smyth 1993),
 nodes get rows so that edges lead downwards, edges over several rows get a bend in each, and rows are ordered so that
 edges cross little. igraph finds the feedback arcs and orders the rows; what it found is improved where that makes fewer
-crossings.
+crossings. It is imported where it is needed: it brings Matplotlib with it where that is installed.
 
 Edges over several rows that begin, or end, at the same node share their bends: a variable that a hundred nodes read has
 one line that they branch off.
@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil
 from typing import Final, TypeAlias
-
-import igraph
 
 from dashboard.graphs.crossings import improve, in_order, links_of
 
@@ -81,6 +79,8 @@ def order(flat: Flat) -> Ordered:
 
 def _feedback(flat: Flat) -> set[int]:
     """Edges without which there is no cycle: those known to lead back, and others only if there are more cycles."""
+    import igraph
+
     graph = igraph.Graph(n=flat.count, edges=list(flat.pairs), directed=True)
     if graph.is_dag():
         return set()
@@ -237,6 +237,8 @@ def _ordered(layer: Sequence[int], count: int, links: Sequence[Pair]) -> list[li
         rows[row].append(vertex)
     if not links or len(layer) > MOST_ORDERED:
         return rows
+    import igraph
+
     graph = igraph.Graph(n=len(layer), edges=list(links), directed=True)
     found = graph.layout_sugiyama(layers=list(layer), maxiter=20)
     return improve(in_order(rows, [x for x, _ in found.coords]), links)

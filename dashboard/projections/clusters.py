@@ -1,13 +1,14 @@
-"""Clusters of points, with scikit-learn's methods, bounded for many and wide points."""
+"""Clusters of points, with scikit-learn's methods, bounded for many and wide points.
+
+scikit-learn is imported where it is needed: it is the slowest and largest of all imports, and the server, which only
+asks what is noted of a method, does without it.
+"""
 
 import warnings
 from typing import Final, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import HDBSCAN, KMeans, MiniBatchKMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 
 from dashboard.projections.base import Points
 from dashboard.projections.blocks import bounded
@@ -60,6 +61,9 @@ def kmeans(points: Points, count: int = 8, seed: int = 0) -> NDArray[np.int32]:
     Raises:
         ValueError: ``count`` is below 1.
     """
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
+
     if count < 1:
         raise ValueError(f"count is {count}; expected at least 1")
     if not len(points) or not points.shape[1]:
@@ -95,6 +99,8 @@ def hdbscan(
     Raises:
         ValueError: ``minimum_size`` is below 2, or ``minimum_samples`` below 1.
     """
+    from sklearn.neighbors import NearestNeighbors
+
     if minimum_size < 2:
         raise ValueError(f"minimum_size is {minimum_size}; expected at least 2")
     if minimum_samples is not None and minimum_samples < 1:
@@ -114,6 +120,8 @@ def hdbscan(
 
 
 def _dense(points: Points, minimum_size: int, minimum_samples: int | None) -> NDArray[np.int64]:
+    from sklearn.cluster import HDBSCAN
+
     samples = min(minimum_samples or minimum_size, len(points))
     found = HDBSCAN(min_cluster_size=minimum_size, min_samples=samples, copy=True).fit_predict(points)
     return np.asarray(found, np.int64)

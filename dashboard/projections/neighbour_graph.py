@@ -15,8 +15,8 @@ from dashboard.projections.parallel import Workers
 
 EXACT_POINTS: Final = 30_000
 """Above so many points the graph is approximate unless asked otherwise."""
-_QUERIES: Final = 1024
-_CANDIDATES: Final = 4096
+_QUERIES: Final = 512
+_CANDIDATES: Final = 2048
 _SAMPLE: Final = 256
 _TRAINING_ROUNDS: Final = 6
 _POINTS_PER_CENTRE: Final = 64

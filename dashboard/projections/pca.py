@@ -6,7 +6,6 @@ from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from dashboard.projections.base import Points
@@ -129,8 +128,8 @@ def _by_columns(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
     parts = _by_parts(n, multiply) if d <= _NARROW else [multiply(0, n)]
     products = np.asarray(sum(parts[1:], start=parts[0]))
     total = float(np.trace(products))
-    sums, vectors = eigh(products, subset_by_index=(d - k, d - 1), overwrite_a=True, check_finite=False)
-    return sums[::-1].copy(), vectors[:, ::-1].T.copy(), total
+    sums, vectors = _leading(products, k)
+    return sums, vectors.T.copy(), total
 
 
 def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
@@ -141,17 +140,26 @@ def _by_rows(points: Points, mean: NDArray[np.float64], k: int) -> _Found:
         block = points[:, columns] - mean[columns]
         products += block @ block.T
     total = float(np.trace(products))
-    sums, vectors = eigh(products, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False)
-    vectors = vectors[:, ::-1]
+    sums, vectors = _leading(products, k)
     axes = np.zeros((k, d))
     for columns in blocks:
         axes[:, columns] = vectors.T @ (points[:, columns] - mean[columns])
     lengths = np.linalg.norm(axes, axis=1, keepdims=True)
-    return sums[::-1].copy(), np.divide(axes, lengths, out=np.zeros_like(axes), where=lengths > 0), total
+    return sums, np.divide(axes, lengths, out=np.zeros_like(axes), where=lengths > 0), total
+
+
+def _leading(products: NDArray[np.float64], k: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The k largest eigenvalues, the largest first, and their vectors as columns; what is in ``products`` is lost."""
+    # A server that projects nothing starts sooner without.
+    from scipy.linalg import eigh
+
+    n = len(products)
+    sums, vectors = eigh(products, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False)
+    return sums[::-1].copy(), vectors[:, ::-1]
 
 
 def _approximated(points: Points, mean: NDArray[np.float64], k: int, seed: int) -> _Found:
-    # Seldom needed, and of the imports of server and workers the slowest and largest.
+    # Seldom needed, and of all imports the slowest and largest.
     from sklearn.utils.extmath import randomized_svd
 
     centred = np.empty(points.shape, np.float32)

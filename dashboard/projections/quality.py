@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, assert_never
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import NearestNeighbors
 
 from dashboard.projections.base import Points
 from dashboard.projections.blocks import bounded, row_blocks
@@ -61,9 +60,9 @@ def quality(
     ``T = 1 - 2 / (m k (2 n - 3 k - 1)) sum_i sum_j max(0, r(i, j) - k)`` over the k neighbours j of each rated point i
     in the picture, with the rank r of j by its distance from i in the data; m points are rated. Continuity is the same
     with data and picture exchanged. A point's own value is that of its sum alone, so that the whole is the mean.
-    Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; the trustworthiness is
-    that of ``sklearn.manifold.trustworthiness``, also in the order of points at equal distances; for continuity, the
-    nearest in the data are taken by their row where they are equally far. Neighbourhood hit: Paulovich et al. 2008,
+    Sources: Venna and Kaski 2001, "Neighborhood Preservation in Nonlinear Projection Methods"; trustworthiness and
+    continuity are those of ``sklearn.manifold.trustworthiness`` but for points at equal distances, which are in the
+    order of their rows, in data and picture. Neighbourhood hit: Paulovich et al. 2008,
     "Least Square Projection".
 
     Args:
@@ -89,19 +88,18 @@ def quality(
     if k == 0:
         return _whole(n, rated, labels)
     space, picture = _Space(bounded(points), metric), _Space(bounded(coordinates), "euclidean")
-    near = _picture_neighbours(picture.points, rated, k)
+    near = np.empty((len(rated), k), np.int64)
     trusted, continuous, kept = (np.empty(len(rated)) for _ in range(3))
     done = 0
     for rows in _blocks(len(rated), n):
         own = rated[rows]
-        distances = space.distances(own)
-        neighbours = _nearest(distances, own, k)
-        trusted[rows] = _share(_ranks(space.rounded(distances), own, near[rows]), n, k)
-        # Not both at once: they are the largest things here.
-        del distances
-        distances = picture.distances(own)
-        continuous[rows] = _share(_ranks(picture.rounded(distances), own, neighbours), n, k)
+        apart, seen_apart = space.distances(own), picture.distances(own)
+        neighbours, near[rows] = _nearest(apart, own, k), _nearest(seen_apart, own, k)
+        trusted[rows] = _share(_ranks(apart, own, near[rows]), n, k)
+        continuous[rows] = _share(_ranks(seen_apart, own, neighbours), n, k)
         kept[rows] = (near[rows][:, :, None] == neighbours[:, None, :]).sum(axis=(1, 2)) / k
+        # Before those of the next block are made: they are the largest things here.
+        del apart, seen_apart
         done += len(own)
         if told is not None:
             told(done, len(rated))
@@ -156,18 +154,6 @@ def _hits(labels: NDArray[np.int32], rated: NDArray[np.int64], near: NDArray[np.
     return np.where(own >= 0, shares, np.nan)
 
 
-def _picture_neighbours(picture: Points, rated: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-    """The nearest other points, found as scikit-learn's trustworthiness finds them."""
-    search = NearestNeighbors(n_neighbors=k).fit(picture)
-    if len(rated) == len(picture):
-        return np.asarray(search.kneighbors(return_distance=False), np.int64)
-    found = search.kneighbors(picture[rated], n_neighbors=k + 1, return_distance=False)
-    # The point itself is left out; among points in the same place it may not be the first, nor found at all.
-    others = found != rated[:, None]
-    others[others.all(axis=1), -1] = False
-    return np.asarray(found[others].reshape(len(rated), k), np.int64)
-
-
 @dataclass(frozen=True)
 class _Space:
     """Points and how their distances are measured."""
@@ -175,25 +161,29 @@ class _Space:
     points: Points
     metric: Metric
 
-    def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Of some points from all, float64[len(rows), n]; squared where they are Euclidean.
+    def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Of some points from all, float32[len(rows), n], as scikit-learn has them: what it takes for equal is equal.
 
         The others are taken in float64 a tile at a time, so that they are never copied as a whole.
         """
         own = self._taken(self.points[rows])
         squares = np.einsum("ij,ij->i", own, own)
-        out = np.empty((len(rows), len(self.points)))
+        out = np.empty((len(rows), len(self.points)), np.float32)
         for tile in row_blocks(*self.points.shape, values=0, fewest=_TILE):
             others = self._taken(self.points[tile])
-            products = own @ others.T
+            found = own @ others.T
             match self.metric:
                 case "euclidean":
-                    out[:, tile] = squares[:, None] - 2 * products + np.einsum("ij,ij->i", others, others)
+                    found *= -2
+                    found += squares[:, None]
+                    found += np.einsum("ij,ij->i", others, others)
+                    np.maximum(found, 0, out=found)
+                    out[:, tile] = np.sqrt(found, out=found)
                 case "cosine":
-                    out[:, tile] = 1 - products
+                    out[:, tile] = np.maximum(1 - found, 0)
                 case _:
                     assert_never(self.metric)
-        return np.maximum(out, 0, out=out)
+        return out
 
     def _taken(self, points: Points) -> NDArray[np.float64]:
         taken = points.astype(np.float64)
@@ -202,13 +192,8 @@ class _Space:
             taken /= np.where(lengths > 0, lengths, 1)
         return taken
 
-    def rounded(self, distances: NDArray[np.float64]) -> NDArray[np.float32]:
-        """As scikit-learn has the distances of float32 points: what it takes for equal is equal here."""
-        values = distances.astype(np.float32)
-        return np.sqrt(values, out=values) if self.metric == "euclidean" else values
 
-
-def _nearest(distances: NDArray[np.float64], own: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+def _nearest(distances: NDArray[np.float32], own: NDArray[np.int64], k: int) -> NDArray[np.int64]:
     found = np.empty((len(own), k), np.int64)
     _nearest_of(distances, own, found)
     return found
@@ -217,17 +202,11 @@ def _nearest(distances: NDArray[np.float64], own: NDArray[np.int64], k: int) -> 
 def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
     """Rank of the distance of each of ``others`` from its point, 1 for the nearest of all other points.
 
-    Ranks are counted, which is far quicker than sorting. Where a distance occurs twice, the order is that of
-    ``np.argsort``, which is scikit-learn's.
+    Ranks are counted, which is far quicker than sorting.
     """
     distances[np.arange(len(own)), own] = np.inf
     ranks = np.empty(others.shape, np.int64)
-    tied = np.zeros(len(own), np.bool_)
-    _count_nearer(distances, others, ranks, tied)
-    for row in np.flatnonzero(tied):
-        places = np.empty(distances.shape[1], np.int64)
-        places[np.argsort(distances[row])] = np.arange(1, distances.shape[1] + 1)
-        ranks[row] = places[others[row]]
+    _count_nearer(distances, others, ranks)
     return ranks
 
 
@@ -235,7 +214,7 @@ def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArr
 def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any]) -> None:
     """The k smallest of each row but its own, the smallest first; equal ones by column."""
     k = found.shape[1]
-    best = np.empty(k)
+    best = np.empty(k, distances.dtype)
     for row in range(len(own)):
         best[:] = np.inf
         found[row] = -1
@@ -251,15 +230,16 @@ def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any])
 
 
 @numba.njit(nogil=True, cache=True)
-def _count_nearer(distances: NDArray[Any], others: NDArray[Any], ranks: NDArray[Any], tied: NDArray[Any]) -> None:
-    """1 + how many distances are smaller, and whether any is met twice where that may matter."""
+def _count_nearer(distances: NDArray[Any], others: NDArray[Any], ranks: NDArray[Any]) -> None:
+    """1 + how many distances are smaller, or equal and of a column before."""
     for row in range(others.shape[0]):
         values = distances[row]
         for at in range(others.shape[1]):
-            limit = values[others[row, at]]
-            smaller, equal = np.int32(0), np.int32(0)
-            for column in range(len(values)):
-                smaller += np.int32(values[column] < limit)
-                equal += np.int32(values[column] == limit)
-            ranks[row, at] = 1 + smaller
-            tied[row] |= equal > 1 and smaller + equal > others.shape[1]
+            other = others[row, at]
+            limit = values[other]
+            nearer = np.int32(1)
+            for column in range(other):
+                nearer += np.int32(values[column] <= limit)
+            for column in range(other + 1, len(values)):
+                nearer += np.int32(values[column] < limit)
+            ranks[row, at] = nearer

@@ -11,7 +11,6 @@ from typing import Any, Final, Literal
 import numba
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import curve_fit
 from scipy.sparse import csr_array
 
 from dashboard.projections.base import Points
@@ -183,6 +182,9 @@ def _heads(graph: Any) -> NDArray[np.int32]:
 
 def _curve(wanted: Wanted) -> Curve:
     """The curve that is 1 up to the minimum distance and falls exponentially from there, as near as can be."""
+    # For this alone, and of what a worker imports among the largest.
+    from scipy.optimize import curve_fit
+
     # The fit does not converge for every spread. That of 1 is stretched instead, which is the same curve.
     least = wanted.minimum_distance / wanted.spread
     lengths = np.linspace(0, 3, _CURVE_POINTS)

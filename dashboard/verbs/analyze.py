@@ -28,9 +28,6 @@ CONDITION_HELD: Final = 1
 class AnalyzeVerb:
     """Prints analyses of traces, and fails if a condition on their figures holds."""
 
-    name = "analyze"
-    help = "say where the time of a trace went, and check its figures"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the traces, which tables to print, and the condition to fail on."""
         parser.add_argument(

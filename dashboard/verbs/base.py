@@ -7,10 +7,6 @@ from typing import Protocol
 class Verb(Protocol):
     """One verb: ``stepscope NAME ...``."""
 
-    name: str
-    help: str
-    """One line, shown by ``stepscope --help``."""
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the verb's arguments."""
         ...

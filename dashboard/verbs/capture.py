@@ -43,9 +43,6 @@ _UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000}
 class CaptureVerb:
     """Captures running programs."""
 
-    name = "capture"
-    help = "record programs that run, through their profiler.server, into a log directory"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the addresses, the log directory, how long and what to record."""
         parser.add_argument(

@@ -20,9 +20,6 @@ _GZIP_WINDOW = 31
 class ConvertVerb:
     """Converts a trace."""
 
-    name = "convert"
-    help = "convert a trace between Chrome JSON, StepStats and a compact cache"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the trace to read, the file to write and its format."""
         parser.add_argument(

@@ -14,9 +14,6 @@ STANDARD_OUTPUT = "-"
 class PbToTextVerb:
     """Writes a graph as text protobuf."""
 
-    name = "pb2text"
-    help = "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the file to read and the one to write."""
         _add_files(parser, ".pbtxt")
@@ -41,9 +38,6 @@ class PbToTextVerb:
 
 class TextToPbVerb:
     """Writes a graph as binary protobuf."""
-
-    name = "text2pb"
-    help = "convert a GraphDef, MetaGraphDef or SavedModel to binary protobuf"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the file to read and the one to write."""

@@ -61,9 +61,6 @@ _OPTIONS_OF: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 class ExportVerb:
     """Writes one kind of data of a log directory."""
 
-    name = "export"
-    help = "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares what to write, and where to."""
         add_logdir(parser)

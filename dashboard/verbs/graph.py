@@ -29,9 +29,6 @@ KERAS_TAG = "keras"
 class GraphVerb:
     """Shows a model's graph, or writes it to where runs are browsed."""
 
-    name = "graph"
-    help = "show the graph of a model file, or write it into a run of a log directory"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the model, and the run that gets its graph."""
         parser.add_argument(

@@ -15,9 +15,6 @@ from summary.source import Source
 class InspectVerb:
     """Prints a digest of the event files of log directories, or of one file."""
 
-    name = "inspect"
-    help = "print what the event files hold, and what was skipped in them"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the log directories or the file, and what to print of them."""
         place = parser.add_mutually_exclusive_group(required=True)

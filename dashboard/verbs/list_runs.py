@@ -29,9 +29,6 @@ _LOSSES: Final = ("superseded", "damages")
 class ListRunsVerb:
     """Lists the runs, or the tags of each."""
 
-    name = "ls"
-    help = "list the runs of a log directory: tags, points, last step, times, size and damage"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the log directory, and what to list of it in which order."""
         add_logdir(parser)

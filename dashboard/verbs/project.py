@@ -28,9 +28,6 @@ SECONDS_BETWEEN_LOOKS: Final = 2.0
 class ProjectVerb:
     """Shows the points of a file."""
 
-    name = "project"
-    help = "show the points of a file of embeddings or weights in the Projector"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the file, and what is beside it."""
         parser.add_argument("file", metavar="FILE", help=FILES)

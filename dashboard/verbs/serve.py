@@ -38,9 +38,6 @@ PORTS_TO_TRY: Final = 100
 class ServeVerb:
     """The default verb."""
 
-    name = "serve"
-    help = "follow a log directory and serve the dashboard (the default)"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_logdir(parser)
         parser.add_argument(

@@ -17,9 +17,6 @@ STANDARD_OUTPUT = "-"
 class TimelineVerb:
     """Converts a file with StepStats into a Chrome trace."""
 
-    name = "timeline"
-    help = "convert a StepStats or RunMetadata file into a Chrome trace"
-
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declares the file to convert, the file to write, and what the trace shows."""
         parser.add_argument(

@@ -123,12 +123,12 @@ def test_which_programs_may_be_asked(bound: str, allowed: tuple[Address, ...], a
 
 
 def test_the_option_says_which(capsys: pytest.CaptureFixture[str]) -> None:
-    parsed_arguments = make_parser().parse_args(
+    parsed_arguments = make_parser("serve").parse_args(
         ["serve", "--logdir", "x", "--capture", "node7:6009", "--capture", "[::1]:1"]
     )
     assert parsed_arguments.capture == [Address("node7", 6009), Address("::1", 1)]
     with pytest.raises(SystemExit, match=r"^2$"):
-        make_parser().parse_args(["serve", "--logdir", "x", "--capture", "node7"])
+        make_parser("serve").parse_args(["serve", "--logdir", "x", "--capture", "node7"])
     assert "'node7' is no address. Expected HOST:PORT, such as localhost:6009." in capsys.readouterr().err
 
 

@@ -9,9 +9,10 @@ from sklearn.neighbors import NearestNeighbors
 from dashboard.projections.base import Points, Progress
 from dashboard.projections.parallel import Workers
 from dashboard.projections.quality import quality
-from dashboard.projections.umap import UmapRun, UmapSettings, start
+from dashboard.projections.umap import UmapRun, start
 from dashboard.projections.umap_graph import Prepared, Wanted, preparation_steps
 from dashboard.projections.umap_layout import run_epoch
+from dashboard.projections.umap_settings import UmapSettings
 
 
 def digits(count: int = 500) -> tuple[Points, NDArray[np.int32]]:
