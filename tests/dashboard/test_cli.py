@@ -1,5 +1,8 @@
+import ast
 import os
 import socket
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -116,3 +119,20 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit, match=r"^2$"):
         main([])
     assert "--logdir" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("module", "slow"),
+    [
+        ("dashboard.cli", {"dash", "numba", "polars", "dashboard.app"}),
+        # What only a projection, clusters or the layout of a graph needs.
+        (
+            "dashboard.verbs.serve",
+            {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft"},
+        ),
+    ],
+)
+def test_what_takes_long_to_import_is_imported_once_it_is_needed(module: str, slow: set[str]) -> None:
+    code = f"import {module}, sys; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert slow & set(ast.literal_eval(done.stdout)) == set()
