@@ -67,6 +67,8 @@
       this.motion = new projector.Motion();
       this.pace = new projector.Pace();
       this.moving = false;
+      /** Whether what lies over the points is painted on their canvas. */
+      this.together = false;
       this.raster = new projector.Raster();
       this.picks = /** @type {any} */ (null);
       this.ratio = 1;

@@ -33,6 +33,7 @@
       if (!this.width || !this.height) return;
       if (go) this.advance(now);
       const { dirty } = this;
+      dirty.cloud ||= dirty.overlay && this.together;
       if (dirty.cloud) {
         const began = performance.now();
         this.paintCloud();
@@ -44,7 +45,7 @@
       if (!this.moving) this.lookUnder();
       if (dirty.overlay) {
         dirty.overlay = false;
-        this.paintOverlay(this.overContext, this.ratio, true);
+        this.paintOver();
       }
       if (this.motion.busy(this.dimensions)) this.moved();
     },
@@ -102,6 +103,17 @@
       for (const canvas of [this.base, this.over]) if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
       this.paintOn(this.raster, width, height, this.ratio, this.theme, { every: this.every, smooth: level === 0 });
       this.raster.put(this.baseContext);
+      this.together = false;
+    },
+
+    /** Paints what lies over the points: while they move on the same canvas, as to put two together takes longer than to paint them. @this {any} */
+    paintOver() {
+      this.together = this.moving;
+      this.over.style.opacity = this.together ? "0" : "";
+      const context = this.together ? this.baseContext : this.overContext;
+      context.setTransform(1, 0, 0, 1, 0, 0);
+      if (!this.together) context.clearRect(0, 0, this.over.width, this.over.height);
+      this.paintOverlay(context, this.ratio, true);
     },
 
     /** Paints the cloud into a raster of any size. @this {any} @param {any} raster @param {number} width @param {number} height @param {number} ratio @param {any} theme @param {{every: number, smooth: boolean}} how */
@@ -170,8 +182,6 @@
 
     /** @this {any} @param {CanvasRenderingContext2D} context @param {number} ratio @param {boolean} live with what belongs to the pointer */
     paintOverlay(context, ratio, live, raster = this.raster, theme = this.theme) {
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      if (live) context.clearRect(0, 0, context.canvas.width, context.canvas.height);
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       this.paintStrengths(context, theme);
       this.paintNames(context, theme);

@@ -486,6 +486,36 @@ def test_keys_turn_move_and_zoom(cloud: Page) -> None:
     assert cloud.evaluate("Math.round(view.look.zoom * 100)") == 125
 
 
+def test_labels_are_on_the_canvas_of_the_points_while_these_move(cloud: Page) -> None:
+    show(cloud, f"show({SQUARE}, 2); view.setLabels({{texts: () => ['a', 'b', 'c', 'd'], mode: 'all'}})")
+    still, moving, twice, after = cloud.evaluate("""async () => {
+      const frame = () => new Promise((done) => requestAnimationFrame(done));
+      const look = () => {
+        const {width, height} = view.base;
+        const {data} = view.baseContext.getImageData(0, 0, width, height);
+        const pixels = new Uint32Array(data.buffer);
+        const inked = pixels.filter((one) => one !== pixels[0]).length;
+        return [inked, getComputedStyle(view.over).opacity];
+      };
+      const found = [look()];
+      view.moved();
+      clearTimeout(view.resting);
+      await frame();
+      found.push(look());
+      // Something else over the points changes meanwhile.
+      view.redraw({overlay: true});
+      await frame();
+      found.push(look());
+      view.settle();
+      await frame();
+      found.push(look());
+      return found;
+    }""")
+    assert moving[0] > still[0]
+    assert (still, twice) == (after, moving)
+    assert (still[1], moving[1]) == ("1", "0")
+
+
 def test_fit_shows_rows_whole(cloud: Page) -> None:
     show(cloud, "show([0, 0, 1, 1, 100, 100], 2)")
     show(cloud, "view.fit([0, 1])")
