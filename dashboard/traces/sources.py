@@ -96,6 +96,8 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
     for run in snapshot.runs.values():
         for kind in RUN_METADATA_KINDS:
             for series in run.of_kind(kind):
+                # Numbers that are equal to themselves, whatever the times are.
+                written = np.ascontiguousarray(series.wall_times, np.float64).view(np.int64)
                 for index in range(len(series)):
                     step = int(series.steps[index])
                     yield TraceSource(
@@ -106,7 +108,8 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
                         step=step,
                         size=None,
                         modified=float(series.wall_times[index]),
-                        version=(series.version,),
+                        # Not that of the series: what is written once stays as it is when further steps come.
+                        version=(step, int(written[index])),
                         origin=series,
                     )
 

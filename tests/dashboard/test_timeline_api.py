@@ -70,6 +70,25 @@ def snapshot_of(*companions: Companion, series: Series | None = None) -> Snapsho
     return Snapshot(3, MappingProxyType(runs), companions)
 
 
+@pytest.mark.parametrize("time", [1.0, float("nan")])
+def test_a_trace_is_the_same_when_its_tag_has_another_step(time: float) -> None:
+    def listed(steps: list[int], times: list[float], version: int) -> list[TraceSource]:
+        columns = Columns(np.array(steps), np.array(times), np.array([]))
+        kept = metadata_of_one_node()
+        kind = "graph_run_metadata"
+        series = Series("a", "traced", kind, "", "", b"", version, 0, lambda: columns, lambda _index: kept)
+        return sorted(trace_sources(snapshot_of(series=series)), key=lambda source: source.step or 0)
+
+    (before,) = listed([4], [time], 1)
+    same, other = listed([4, 5], [time, 2.0], 2)
+    assert (same.id, same.version) == (before.id, before.version)
+    assert other.version != same.version
+    # After a restart another step is at its place.
+    (instead,) = listed([3], [3.0], 3)
+    assert instead.id == before.id
+    assert instead.version != before.version
+
+
 def client_of(snapshot: Snapshot) -> TestClient:
     live = Live("logs", lambda publish: NoFollower())
     live.publish(snapshot)
