@@ -9,7 +9,6 @@
   const CAMERA_MS = 350;
   const SLOW_MS = 300;
   const MOST_DEFAULT_COLOURS = 50;
-  const NEXT_COLUMNS = ["__next__", "__seq_next__"];
 
   class ProjectorPanel {
     /**
@@ -211,7 +210,7 @@
       const columns = this.dataset?.columnInfos ?? [];
       if (chosen === "-") return "";
       if (chosen && (chosen.startsWith("@") || this.dataset?.infoOf(chosen))) return chosen;
-      const usable = columns.filter((/** @type {any} */ column) => !NEXT_COLUMNS.includes(column.name));
+      const usable = columns.filter((/** @type {any} */ column) => !projector.sequences.NEXT_COLUMNS.includes(column.name));
       // Of a name that many points share, the one they are coloured by tells most.
       if (purpose === "label") return usable.find((/** @type {any} */ column) => column.kind === "text" && (column.categories === null || column.categories > MOST_DEFAULT_COLOURS))?.name ?? (this.columnFor("", "color") || (usable[0]?.name ?? ""));
       const grouped = usable.filter((/** @type {any} */ column) => column.categories !== null && column.categories > 1 && (column.kind === "text" || column.categories <= MOST_DEFAULT_COLOURS));
@@ -228,173 +227,6 @@
 
     get labelBy() {
       return this.dataset ? this.columnFor(this.state.label, "label") : "";
-    }
-
-    // ---- how points look
-
-    /** @param {string} name a column, "@..." for trust, "-" for one colour */
-    setColour(name) {
-      Object.assign(this.state, { color: name, off: [], categorical: "auto" });
-      this.tell({ color: name, off: [], categorical: "auto" });
-      return this.recolour();
-    }
-
-    /** @param {string} how "auto", "on" or "off" */
-    setCategorical(how) {
-      Object.assign(this.state, { categorical: how, off: [] });
-      this.tell({ categorical: how, off: [] });
-      return this.recolour();
-    }
-
-    /** @param {string[]} labels categories that are not shown */
-    setOff(labels) {
-      this.state.off = labels;
-      this.tell({ off: labels });
-      this.mask();
-      this.legend.show();
-    }
-
-    async recolour() {
-      const { dataset, state } = this;
-      if (!dataset) return;
-      const name = this.colourBy;
-      const { colours } = projector;
-      try {
-        if (!name) this.colouring = colours.nothing("");
-        else if (colours.TRUST[name]) this.colouring = this.trustColouring(name);
-        else {
-          const column = await dataset.column(name);
-          if (dataset !== this.dataset || name !== this.colourBy) return;
-          this.colouring = colours.ofColumn(column, state.categorical);
-        }
-      } catch (error) {
-        if (dataset !== this.dataset) return;
-        this.colouring = colours.nothing(name, error.message);
-      }
-      this.paint();
-    }
-
-    /** @param {string} name */
-    trustColouring(name) {
-      const { colours } = projector;
-      const [title, about] = colours.TRUST[name];
-      const values = this.quality?.points?.[name];
-      if (!values) return colours.nothing(title, this.quality?.state === "running" ? "Being measured…" : "Not measured yet: see Trust on the left.");
-      return { ...colours.byNumber(title, values, [colours.quantile(values, 0.02), 1]), note: about };
-    }
-
-    /** Colours, visibility and legend again. */
-    paint() {
-      if (!this.dataset) return;
-      this.view?.setColours(projector.colours.rgba(this.colouring, this.theme, this.dataset.count));
-      this.mask();
-      this.legend.show();
-      this.tools.show();
-      this.controls.show();
-      this.inspector.show();
-      void this.resequence();
-    }
-
-    async resize() {
-      const { dataset, state } = this;
-      if (!dataset) return;
-      const { size } = state;
-      if (!size || dataset.infoOf(size)?.kind !== "number") return void this.view?.setSizes(null);
-      try {
-        const { values } = await dataset.column(size);
-        if (dataset === this.dataset && size === this.state.size) this.view?.setSizes(values ? projector.colours.sizes(values) : null);
-      } catch (error) {
-        this.notify(error.message);
-      }
-    }
-
-    /** @param {string} name */
-    setSize(name) {
-      this.state.size = name;
-      this.tell({ size: name });
-      return this.resize();
-    }
-
-    relabel() {
-      const { dataset } = this;
-      const name = this.labelBy;
-      // As long as the picture is that of another embedding, its rows are none of this one.
-      const mode = name && this.picture ? this.state.labels : "none";
-      const texts = (/** @type {ArrayLike<number>} */ rows) => (dataset && dataset === this.dataset ? dataset.texts(name, rows) : Array.from(rows, () => ""));
-      this.view?.setLabels({ texts, mode });
-      this.inspector.show();
-      this.tools.show();
-    }
-
-    /** @param {string} name */
-    setLabel(name) {
-      this.state.label = name;
-      this.tell({ label: name });
-      this.relabel();
-      this.table.refresh();
-    }
-
-    /** @param {string} mode "none", "selected", "some" or "all" */
-    setLabels(mode) {
-      this.state.labels = mode;
-      this.tell({ labels: mode });
-      this.relabel();
-    }
-
-    /** @param {boolean} on */
-    setSprites(on) {
-      this.state.sprites = on;
-      this.tell({ sprites: on ? "on" : "off" });
-      this.tools.show();
-      return this.resprite();
-    }
-
-    get spriteAddress() {
-      const sprite = this.dataset?.info.sprite;
-      return sprite ? sprite.url || this.api.address("sprite", this.dataset.at) : "";
-    }
-
-    async resprite() {
-      const { dataset } = this;
-      const sprite = dataset?.info.sprite;
-      if (!sprite || !this.state.sprites) return void this.view?.setSprites(null, false);
-      try {
-        if (this.sprite?.address !== this.spriteAddress) this.sprite = { address: this.spriteAddress, image: projector.pictures.load(this.spriteAddress, sprite, dataset) };
-        const image = await this.sprite.image;
-        if (dataset === this.dataset && this.state.sprites) this.view?.setSprites({ image, width: sprite.width, height: sprite.height, across: sprite.across }, true);
-      } catch {
-        this.notify("The browser cannot show the pictures of this embedding.");
-        this.sprite = undefined;
-      }
-    }
-
-    /** The column that says which point comes next; as TensorBoard has it where none is chosen. */
-    get sequenceBy() {
-      const { state, dataset } = this;
-      if (!dataset || state.sequence === "-") return "";
-      if (state.sequence && dataset.infoOf(state.sequence)) return state.sequence;
-      return NEXT_COLUMNS.find((name) => dataset.infoOf(name)) ?? "";
-    }
-
-    /** @param {string} name a column, "-" for no lines */
-    setSequence(name) {
-      this.state.sequence = name;
-      this.tell({ sequence: name });
-      this.tools.show();
-      return this.resequence();
-    }
-
-    async resequence() {
-      const { dataset } = this;
-      const name = this.sequenceBy;
-      if (!dataset || !name) return void this.view?.setLines(new Uint32Array(0), null);
-      try {
-        const pairs = await projector.sequences.pairsOf(dataset, name, NEXT_COLUMNS.includes(name));
-        if (dataset !== this.dataset || name !== this.sequenceBy) return;
-        this.view?.setLines(pairs, projector.sequences.coloursOf(pairs, projector.colours.rgba(this.colouring, this.theme, dataset.count)));
-      } catch (error) {
-        this.notify(error.message);
-      }
     }
 
     // ---- the view

@@ -58,5 +58,8 @@
     return out;
   }
 
-  projector.sequences = { pairsOf, coloursOf };
+  /** Columns that say which point comes next, as TensorBoard has them. */
+  const NEXT_COLUMNS = ["__next__", "__seq_next__"];
+
+  projector.sequences = { NEXT_COLUMNS, pairsOf, coloursOf };
 })();
