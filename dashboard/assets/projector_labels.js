@@ -10,10 +10,11 @@
   const LONGEST = 32; // characters
   const MOST_KEPT = 20e3; // texts, and pictures of texts a tenth of it
   const MOST_ASKED = 400; // rows in one question
-  /** Labels that spread over the picture: how many, and pixels of picture that each has for itself. */
-  const SPREAD = { some: { most: 90, across: 110, down: 40 }, all: { most: 400, across: 0, down: 0 } };
+  /** Labels that spread over the picture: how many, and pixels from each to the next. */
+  const SPREAD = { some: { most: 90, across: 48, down: 34 }, all: { most: 400, across: 0, down: 0 } };
+  const KEPT = 0.6; // of that distance, which a label keeps that was there before
   const TRIES = 6; // candidates for each label that may be placed
-  const TRIES_EACH = 2; // of these, such as have the same part of the picture for themselves
+  const TRIES_EACH = 2; // of these, such as are in the same part of the picture
   const MOST_SEEN = 10e3; // points that are looked at for that
   const GOLDEN = 0.6180339887498949;
 
@@ -67,6 +68,9 @@
 
   /** Which part of the picture a place is in. @param {{x: number, y: number}} at @param {{across: number, down: number}} spread */
   const cellOf = ({ x, y }, { across, down }) => Math.floor(y / down) * 1000 + Math.floor(x / across);
+
+  /** Whether two labels would be too near to each other, wherever they are beside their points. @param {Item} one @param {Item} other @param {{across: number, down: number}} spread @param {number} share of the distance */
+  const near = (one, other, { across, down }, share) => Math.abs(one.y - other.y) < share * down && Math.abs(one.x - other.x) < share * across + (one.width + other.width) / 2;
 
   const shortened = (/** @type {unknown} */ text) => {
     const line = String(text ?? "").replace(/\s+/g, " ").trim();
@@ -145,19 +149,19 @@
         if (!moving) this.addSpread(wanted, spread, { count, width, height, seen });
       }
       this.ask([...wanted]);
-      const cells = new Set();
+      const apart = /** @type {Item[]} */ ([]);
       const items = /** @type {Item[]} */ ([]);
       let n = 0;
       for (const row of wanted) {
         n += 1;
         const [known, at] = [this.texts.get(row), seen(row)];
         if (!known || !known.text || !at || !inside(at, width, height)) continue;
+        const item = { row, x: at.x, y: at.y, radius: at.radius, width: known.width, side: sides.get(row) };
         if (n > before && spread && spread.across) {
-          const cell = cellOf(at, spread);
-          if (cells.has(cell) && !sides.has(row)) continue;
-          cells.add(cell);
+          if (apart.some((other) => near(item, other, spread, sides.has(row) ? KEPT : 1))) continue;
+          apart.push(item);
         }
-        items.push({ row, x: at.x, y: at.y, radius: at.radius, width: known.width, side: sides.get(row) });
+        items.push(item);
       }
       this.placed = place(items, width, height, spread ? spread.most + before : Infinity);
       return this.placed;

@@ -204,6 +204,23 @@ def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
     assert 4321 in named
 
 
+@pytest.mark.parametrize(("left", "right", "count"), [(30, 96, 2), (60, 126, 2), (30, 50, 1), (100, 120, 1)])
+def test_labels_keep_a_distance_wherever_in_the_picture_they_are(bare: Page, left: int, right: int, count: int) -> None:
+    named = bare.evaluate(
+        """(places) => {
+      const labels = new P.labels.Labels(() => {});
+      labels.font = "12px sans-serif";
+      labels.set({texts: (rows) => Array.from(rows, () => "1"), mode: "some"});
+      // Two crowds of points.
+      const seen = (row) => ({x: places[row % 2], y: 130, radius: 3});
+      const scene = {first: [], count: 300, width: 400, height: 300, moving: false, seen};
+      return labels.layOut(scene).map((one) => one.row % 2);
+    }""",
+        (left, right),
+    )
+    assert len(named) == len(set(named)) == count
+
+
 def test_rows_are_scattered_each_once(bare: Page) -> None:
     orders = bare.evaluate("""() => [1, 2, 10, 97].map((count) => {
       const kth = P.labels.scattered(count);
