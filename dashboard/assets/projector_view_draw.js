@@ -214,15 +214,17 @@
     paintNames(context, theme) {
       context.font = `11px ${theme.font}`;
       context.textBaseline = "middle";
-      context.lineJoin = "round";
-      context.lineWidth = 3;
       const at = this.projectionFor();
       for (const { text, x: wanted, y, align } of projector.axes.names(at, this)) {
-        const half = align === "center" ? context.measureText(text).width / 2 + 4 : 0;
-        const x = half ? Math.max(half, Math.min(at.width - half, wanted)) : wanted;
+        const width = context.measureText(text).width + 8;
+        const x = align === "center" ? Math.max(width / 2, Math.min(at.width - width / 2, wanted)) : wanted;
+        const left = align === "center" ? x - width / 2 : align === "right" ? x + 4 - width : x - 4;
         context.textAlign = align;
-        context.strokeStyle = theme.background;
-        context.strokeText(text, x, y);
+        // Points may be behind it.
+        context.globalAlpha = 0.85;
+        context.fillStyle = theme.background;
+        context.fillRect(left, y - 8, width, 16);
+        context.globalAlpha = 1;
         context.fillStyle = theme.dim;
         context.fillText(text, x, y);
       }
