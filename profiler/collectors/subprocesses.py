@@ -201,13 +201,15 @@ class SubprocessCollector:
             child.process = child.process or psutil.Process(child.pid)
             with child.process.oneshot():
                 if child.process.status() == psutil.STATUS_ZOMBIE:
-                    child.exit_code = _exit_code(child.pid)
-                    self._end(child, self._clock.now())
+                    self._end_unwaited(child)
                     return
                 # It may have been seen between a fork and an exec.
                 if child.looks < 2 or not child.command:
                     _read_names(child, child.process)
                 rss, cpu_seconds = child.process.memory_info().rss, _cpu_seconds(child.process)
+        except psutil.ZombieProcess:
+            # It ended in the midst of this look.
+            self._end_unwaited(child)
         except psutil.NoSuchProcess:
             self._end(child, self._clock.now())
         except psutil.AccessDenied:
@@ -227,6 +229,10 @@ class SubprocessCollector:
         self._children.append(child)
         self._latest[child.pid] = self._live[child.pid] = child
         return child
+
+    def _end_unwaited(self, child: _Child) -> None:
+        child.exit_code = _exit_code(child.pid)
+        self._end(child, self._clock.now())
 
     def _end(self, child: _Child, now: int) -> None:
         if child.end_ns is None:

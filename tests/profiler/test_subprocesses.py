@@ -391,3 +391,22 @@ def test_workers_of_pytorch_are_in_the_trace(tmp_path: Path) -> None:
         (0, 0),
         (0, 0),
     ]
+
+
+def test_the_exit_code_of_a_process_that_ends_in_the_midst_of_a_look(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: Callable[[psutil.Process], list[str]] = psutil.Process.cmdline
+
+    def end_then_read(process: psutil.Process) -> list[str]:
+        os.kill(process.pid, signal.SIGTERM)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return read(process)
+
+    with recorded:
+        pid = os.posix_spawn("/bin/sleep", ["sleep", "600"], os.environ)
+        recorded.look(until=lambda: pid in recorded.collector._live)
+        monkeypatch.setattr(psutil.Process, "cmdline", end_then_read)
+        recorded.look(until=lambda: pid not in recorded.collector._live)
+        os.waitpid(pid, 0)
+    assert recorded.processes[pid].args["exit_code"] == -signal.SIGTERM
