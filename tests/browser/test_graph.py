@@ -468,9 +468,10 @@ def test_costs_leave_the_card_where_it_is(open_page: Open) -> None:
 def test_what_was_ended_is_not_lit_up(open_page: Open) -> None:
     page = open_page("&graph.node=net")
     settled(page)
+    wait_for(page, "d.selected === 'net'")
     held = hold(page, "trace")
     with page.expect_request("**/api/graph/trace?*"):
-        page.keyboard.press("i")
+        page.locator(".graph-canvas").press("i")
     page.keyboard.press("Escape")
     release(page, held)
     state = wait_for(page, "true")
