@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
 from profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
+from profiler.analysis.parents import nearest, parents_of
 from profiler.trace import Arguments, Step, Trace
 
 if TYPE_CHECKING:
@@ -201,43 +202,11 @@ class Facts:
     @cached_property
     def parents(self) -> NDArray[np.int64]:
         """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
-        trace = self.trace
-        parent = np.full(len(trace), -1, np.int64)
-        if not len(trace):
-            return parent
-        depths = np.array([lane.depths for lane in trace.lanes], np.int64)
-        base = np.cumsum(depths) - depths
-        row = base[trace.lane] + trace.depth
-        first = np.searchsorted(row, np.arange(int(depths.sum()) + 1))
-        for lane in range(len(depths)):
-            for depth in range(1, int(depths[lane])):
-                here = slice(first[base[lane] + depth], first[base[lane] + depth + 1])
-                self._find_parents(parent, here, first, int(base[lane]), depth)
-        return parent
-
-    def _find_parents(
-        self, parent: NDArray[np.int64], here: slice, first: NDArray[np.intp], base: int, depth: int
-    ) -> None:
-        """Fill in the parents of one row: usually all in the row above, else further up."""
-        waiting = np.arange(here.start, here.stop)
-        for above in range(depth - 1, -1, -1):
-            low, high = first[base + above], first[base + above + 1]
-            place = np.searchsorted(self.trace.start_ns[low:high], self.trace.start_ns[waiting], side="right") - 1 + low
-            candidate = np.maximum(place, low)
-            encloses = (place >= low) & (self.end_ns[candidate] >= self.end_ns[waiting])
-            parent[waiting[encloses]] = candidate[encloses]
-            waiting = waiting[~encloses]
-            if not len(waiting):
-                return
+        return parents_of(self.trace)
 
     def nearest(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """For each slice the nearest enclosing slice that a mask chooses, or -1; a slice is not its own."""
-        found = self.parents.copy()
-        while True:
-            outside = (found >= 0) & ~mask[np.maximum(found, 0)]
-            if not outside.any():
-                return found
-            found[outside] = self.parents[found[outside]]
+        return nearest(self.parents, mask)
 
     def decoded(self, slices: NDArray[np.int64]) -> list[Mapping[str, Any]]:
         """The arguments of some slices."""

@@ -1,0 +1,139 @@
+"""Which threads of a process wait for one another: where one goes on because another has ended.
+
+Traces do not record that. It is taken to be so for a thread that works only while another one is idle, such as
+autograd's, which works while the thread that called ``backward`` waits; and for threads that arrows from forward to
+backward operators lead to.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.classify import KINDS
+from profiler.analysis.facts import Facts
+from profiler.analysis.latest import latest
+from profiler.analysis.stretches import Stretches, stretches_of
+
+Column = NDArray[np.int64]
+MOST_AT_ONCE: Final = 0.1
+"""Share of its busy time in which a thread may run beside the one that waits for it: it works for that one's own part."""
+_WORK: Final = [KINDS.index(kind) for kind in ("operator", "communication", "data_loading")]
+
+
+class Handovers(NamedTuple):
+    """Where threads go on because others have ended, as parallel columns."""
+
+    source: Column
+    """The slice with whose end the other thread fell silent."""
+    target: Column
+    """The slice that begins on the thread that goes on."""
+
+
+def handovers(facts: Facts, host: Column) -> Handovers:
+    """Where threads take over from one another, from when each was busy with the ``host`` slices."""
+    stretches = stretches_of(facts, host)
+    works = np.zeros(len(facts.trace.lanes), np.bool_)
+    works[facts.trace.lane[host[np.isin(facts.kinds[host], _WORK)]]] = True
+    stretches = stretches.where(works[stretches.lane])
+    partner = _partners(facts, stretches)
+    served = np.where(partner[stretches.lane] >= 0, partner[stretches.lane], -1)
+    # A thread goes on after those that work for it, and these after it.
+    helpers = np.flatnonzero(served >= 0)
+    after_helper = _resumed(stretches, served, stretches.lane)
+    after_waiting = _resumed(stretches, stretches.lane, served)
+    before = np.concatenate([after_helper, after_waiting[helpers]])
+    later = np.concatenate([np.arange(len(stretches.lane)), helpers])
+    found = before >= 0
+    return Handovers(stretches.last[before[found]], stretches.first[later[found]])
+
+
+def _resumed(stretches: Stretches, group: Column, waits_for: Column) -> Column:
+    """For each stretch the one of the group it waits for that ended last while its thread was idle; -1 for none.
+
+    None also where the thread of the other one was busy again by then: it went on without this one.
+    """
+    lane = stretches.lane
+    found = latest(group, stretches.end, waits_for, stretches.start)
+    same = np.concatenate([[False], lane[1:] == lane[:-1]])[: len(lane)]
+    idle_since = np.where(same, np.roll(stretches.end, 1), np.iinfo(np.int64).min)
+    place = np.maximum(found, 0)
+    follower = np.minimum(place + 1, len(lane) - 1)
+    busy_again = (follower > place) & (lane[follower] == lane[place]) & (stretches.start[follower] < stretches.start)
+    known = (found >= 0) & (stretches.end[place] >= idle_since) & (lane[place] != lane) & ~busy_again
+    return np.where(known, found, -1)
+
+
+def _partners(facts: Facts, stretches: Stretches) -> Column:
+    """For each lane the one whose thread waits for its own, or -1."""
+    lanes = facts.trace.lanes
+    result = np.full(len(lanes), -1, np.int64)
+    if not len(stretches.lane):
+        return result
+    worker, waiting = _alternating(facts, stretches)
+    result[worker] = waiting
+    worker, waiting = _linked(facts, stretches)
+    result[worker] = waiting
+    return result
+
+
+def _alternating(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
+    """Lanes that work while another one is idle, and that other one: the one in whose pauses little else goes on."""
+    lane = stretches.lane
+    processes: dict[object, int] = {}
+    process = np.array([processes.setdefault(each.pid, len(processes)) for each in facts.trace.lanes])[lane]
+    length = stretches.end - stretches.start
+    before = np.flatnonzero(np.concatenate([lane[1:] == lane[:-1], [False]]))
+    pause, until = stretches.end[before], stretches.start[before + 1]
+    ended = latest(process, stretches.end, process[before], until)
+    fits = (stretches.end[ended] > pause) & (lane[ended] != lane[before])
+    before, ended, pause, until = before[fits], ended[fits], pause[fits], until[fits]
+    own = _worked(lane, stretches.end, length, lane[ended], pause, until)
+    total = _worked(process, stretches.end, length, process[ended], pause, until)
+    # Of what went on in the pause, the other thread's part, weighted by how much that was.
+    weight = own.astype(np.float64) ** 2 / np.maximum(total, 1)
+    pairs, which = np.unique(np.stack([lane[ended], lane[before]]), axis=1, return_inverse=True)
+    sums = np.bincount(which.reshape(-1), weight, pairs.shape[1])
+    order = np.lexsort((-sums, pairs[0]))
+    best = order[np.unique(pairs[0][order], return_index=True)[1]]
+    worker, waiting = pairs[0][best].astype(np.int64), pairs[1][best].astype(np.int64)
+    chosen = np.full(len(facts.trace.lanes), -1, np.int64)
+    chosen[worker] = waiting
+    mine = np.flatnonzero(chosen[lane] >= 0)
+    both = stretches.busy(chosen[lane[mine]], stretches.start[mine], stretches.end[mine])
+    at_once = np.bincount(lane[mine], both, len(chosen))
+    busy = np.bincount(lane[mine], length[mine], len(chosen))
+    alternate = at_once[worker] <= MOST_AT_ONCE * busy[worker]
+    return worker[alternate], waiting[alternate]
+
+
+def _worked(group: Column, end: Column, length: Column, asked: Column, after: Column, until: Column) -> Column:
+    """The sum of the lengths of a group's stretches that end between two times."""
+    order = np.lexsort((end, group))
+    sums = np.concatenate([[0], np.cumsum(length[order])])
+
+    def before(time: Column) -> Column:
+        place = latest(group[order], end[order], asked, time)
+        first = np.searchsorted(group[order], asked)
+        return sums[np.where(place >= 0, place + 1, first)]
+
+    return before(until) - before(after)
+
+
+def _linked(facts: Facts, stretches: Stretches) -> tuple[Column, Column]:
+    """Lanes that arrows from forward to backward operators lead to, and where most of these come from."""
+    source, target = forward_backward(facts)
+    forward, backward = facts.trace.lane[source], facts.trace.lane[target]
+    known = np.isin(forward, stretches.lane) & np.isin(backward, stretches.lane)
+    pairs, count = np.unique(np.stack([backward[known], forward[known]]), axis=1, return_counts=True)
+    order = np.lexsort((-count, pairs[0]))
+    best = order[np.unique(pairs[0][order], return_index=True)[1]]
+    return pairs[0][best].astype(np.int64), pairs[1][best].astype(np.int64)
+
+
+def forward_backward(facts: Facts) -> tuple[Column, Column]:
+    """Kineto's arrows from forward operators to those backward operators that ran on another thread."""
+    flows, trace = facts.trace.flows, facts.trace
+    known = np.array([name.lower() == "fwdbwd" for name in trace.categories] or [False], np.bool_)
+    chosen = known[flows.category_id] & (trace.lane[flows.source] != trace.lane[flows.target])
+    return flows.source[chosen], flows.target[chosen]

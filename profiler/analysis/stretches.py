@@ -1,0 +1,61 @@
+"""When lanes were busy: stretches in which one slice or another of them ran without a pause."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.facts import Facts
+from profiler.analysis.latest import latest
+
+Column = NDArray[np.int64]
+
+
+class Stretches(NamedTuple):
+    """Busy stretches in order of lane and time, as parallel columns; those of a lane neither overlap nor touch."""
+
+    lane: Column
+    start: Column
+    end: Column
+    first: Column
+    """The slice that begins it, the outermost of several."""
+    last: Column
+    """The slice that ends it, the outermost of several."""
+
+    def where(self, chosen: NDArray[np.bool_]) -> "Stretches":
+        """Those that a mask chooses."""
+        return Stretches(*(column[chosen] for column in self))
+
+    def busy(self, lane: Column, start: Column, end: Column) -> Column:
+        """Nanoseconds in which a lane was busy between two times, int64 ``[k]``."""
+        return self._busy_before(lane, end) - self._busy_before(lane, start)
+
+    def _busy_before(self, lane: Column, time: Column) -> Column:
+        length = self.end - self.start
+        before = np.concatenate([[0], np.cumsum(length)])
+        place = latest(self.lane, self.start, lane, time)
+        known = place >= 0
+        place = place[known]
+        first = np.searchsorted(self.lane, self.lane[place])
+        result = np.zeros(len(time), np.int64)
+        result[known] = before[place] - before[first] + np.minimum(time[known] - self.start[place], length[place])
+        return result
+
+
+def stretches_of(facts: Facts, slices: Column) -> Stretches:
+    """When the lanes of some slices were busy with these; slices are indices in the trace's order."""
+    trace = facts.trace
+    order = slices[np.lexsort((trace.start_ns[slices], trace.lane[slices]))]
+    lane, start = trace.lane[order].astype(np.int64), trace.start_ns[order]
+    ends, rank = np.unique(facts.end_ns[order], return_inverse=True)
+    # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
+    pair = lane * len(ends) + rank
+    furthest = np.maximum.accumulate(pair)
+    places = np.arange(len(order))
+    further = np.concatenate([[True], pair[1:] > furthest[:-1]])[: len(order)]
+    latest_place = np.maximum.accumulate(np.where(further, places, 0))
+    runs_until = ends[furthest % max(1, len(ends))] if len(order) else ends
+    begins = np.concatenate([[True], (lane[1:] != lane[:-1]) | (start[1:] > runs_until[:-1])])[: len(order)]
+    first = np.flatnonzero(begins)
+    last = np.concatenate([first[1:], [len(order)]])[: len(first)] - 1
+    return Stretches(lane[first], start[first], runs_until[last], order[first], order[latest_place[last]])
