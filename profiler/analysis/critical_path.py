@@ -80,10 +80,16 @@ class Path(NamedTuple):
         return self.end - self.start
 
 
-def path_of(trace: Trace | Facts, *, step: int | None = None) -> Path:
+def path_of(trace: Trace | Facts, *, step: int | None = None, inferred: bool = True) -> Path:
     """The critical path of a step, or of the whole trace, as columns.
 
     A step is what the host did between its marks, with all that was launched there, until both have ended.
+
+    Args:
+        trace: the trace.
+        step: the number of a step.
+        inferred: follow waits that the trace does not record as such too. Without them the graph is that of
+            HolisticTraceAnalysis, with the backlog.
 
     Raises:
         ValueError: the trace has no such step.
@@ -93,7 +99,7 @@ def path_of(trace: Trace | Facts, *, step: int | None = None) -> Path:
     host = _host_slices(facts, begin, end)
     device = _device_part(facts, host)
     check_cancelled()
-    edges = edges_of(facts, host, device)
+    edges = edges_of(facts, host, device, inferred=inferred)
     check_cancelled()
     return _in_python(facts, _walk(facts, edges, begin, max(end, int(device.end.max(initial=end)))))
 

@@ -17,7 +17,7 @@ from profiler.analysis.stretches import Stretches, stretches_of
 
 Column = NDArray[np.int64]
 MOST_AT_ONCE: Final = 0.1
-"""Share of its busy time in which a thread may run beside the one that waits for it: it works for that one's own part."""
+"""Share of its busy time in which a thread may run beside the one that waits for it, which may have work of its own."""
 _WORK: Final = [KINDS.index(kind) for kind in ("operator", "communication", "data_loading")]
 
 

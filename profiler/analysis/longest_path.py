@@ -75,9 +75,7 @@ def _in_order(first: Column, by_source: Column, target: Column, times: Column, b
 
 
 @kernel
-def _lengths(
-    first: Column, by_source: Column, target: Column, weight: Column, order: Column
-) -> tuple[Column, Column]:
+def _lengths(first: Column, by_source: Column, target: Column, weight: Column, order: Column) -> tuple[Column, Column]:
     """Length of the longest path to each node, and the edge it comes by; -1 for none."""
     length = np.zeros(order.size, np.int64)
     edge = np.full(order.size, -1, np.int64)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from profiler.analysis.classify import KINDS
 from profiler.analysis.facts import Device, Facts
 from profiler.analysis.handovers import forward_backward, handovers
-from profiler.analysis.latest import earliest, latest
+from profiler.analysis.latest import latest
+from profiler.analysis.stream_waits import named, released_by
 from summary.cancellation import check_cancelled
 
 Column = NDArray[np.int64]
@@ -46,23 +47,26 @@ class _Graph:
         self.parts.append(Edges(source, target, bounds, slices))
 
 
-def edges_of(facts: Facts, host: Column, device: Device) -> Edges:
+def edges_of(facts: Facts, host: Column, device: Device, *, inferred: bool) -> Edges:
     """What leads from one moment to another, see `profiler.analysis.critical_path`.
 
     Args:
         facts: the trace.
         host: slices of host threads, in the trace's order.
         device: what ran on devices of what these launched.
+        inferred: whether to follow waits that are not recorded as such.
     """
     graph = _Graph()
     waiting = np.zeros(len(facts.trace), np.bool_)
-    _add_waits(graph, facts, host, device, waiting)
+    _add_synchronization(graph, facts, host, device, waiting)
+    if inferred:
+        _add_copies(graph, facts, device, waiting)
+        check_cancelled()
+        _add_handovers(graph, facts, host)
     check_cancelled()
     _add_threads(graph, facts, host, waiting)
     check_cancelled()
-    _add_handovers(graph, facts, host)
-    check_cancelled()
-    _add_streams(graph, facts, device)
+    _add_streams(graph, facts, device, inferred)
     return Edges(*(np.concatenate(columns) for columns in zip(*graph.parts, strict=True)))
 
 
@@ -74,49 +78,33 @@ def node_times(facts: Facts) -> Column:
     return times
 
 
-def _add_waits(graph: _Graph, facts: Facts, host: Column, device: Device, waiting: NDArray[np.bool_]) -> None:
-    """What was waited for leads to what waited; marks the calls that did."""
+def _add_synchronization(graph: _Graph, facts: Facts, host: Column, device: Device, waiting: NDArray[np.bool_]) -> None:
+    """What a call waited for leads to its end; marks the calls that wait."""
     trace = facts.trace
-    synchronizing = _named(facts, _WAITS)
-    calls = host[(facts.kinds[host] == KINDS.index("synchronisation")) & synchronizing[trace.name_id[host]]]
+    synchronizing = named(facts, _WAITS)[trace.name_id[host]]
+    calls = host[(facts.kinds[host] == KINDS.index("synchronisation")) & synchronizing]
+    waiting[calls] = True
     waits = facts.every_device_activity
     waits = waits.where(waits.of("synchronisation"))
     stream_of = np.full(len(trace) + 1, -1, np.int64)
     stream_of[waits.launch] = waits.stream
-    stream = np.where(_named(facts, _WHOLE_DEVICE)[trace.name_id[calls]], -1, stream_of[calls])
+    stream = np.where(named(facts, _WHOLE_DEVICE)[trace.name_id[calls]], -1, stream_of[calls])
     of_stream = latest(device.stream, device.end, stream, facts.end_ns[calls])
     of_all = latest(np.zeros_like(device.end), device.end, np.zeros_like(calls), facts.end_ns[calls])
     ended = np.where(stream >= 0, of_stream, of_all)
-    known = ended >= 0
-    known[known] = device.end[ended[known]] > trace.start_ns[calls[known]]
-    source, target = device.slice[ended[known]], calls[known]
-    # A copy from or to memory that is not pinned keeps its call until it is done.
+    known = np.flatnonzero(ended >= 0)
+    known = known[device.end[ended[known]] > trace.start_ns[calls[known]]]
+    graph.add(2 * device.slice[ended[known]] + 1, 2 * calls[known] + 1, "dependency", calls[known])
+
+
+def _add_copies(graph: _Graph, facts: Facts, device: Device, waiting: NDArray[np.bool_]) -> None:
+    """A copy from or to memory that is not pinned keeps its call until it is done."""
     launch = np.maximum(device.launch, 0)
-    copies = (device.launch >= 0) & device.of("memcpy", "memset") & (device.end <= facts.end_ns[launch])
-    copies &= _named(facts, _COPIES)[trace.name_id[launch]] & (device.start >= trace.start_ns[launch])
-    copied = device.launch[copies]
+    copies = (device.launch >= 0) & device.of("memcpy", "memset") & named(facts, _COPIES)[facts.trace.name_id[launch]]
+    copies &= (device.end <= facts.end_ns[launch]) & (device.start >= facts.trace.start_ns[launch])
+    calls = device.launch[copies]
     waiting[calls] = True
-    waiting[copied] = True
-    source, target = np.concatenate([source, device.slice[copies]]), np.concatenate([target, copied])
-    graph.add(2 * source + 1, 2 * target + 1, "dependency", target)
-    _add_stream_waits(graph, facts, waits, device)
-
-
-def _named(facts: Facts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
-    """Which names of the trace a pattern finds something in."""
-    return np.array([pattern.search(name) is not None for name in facts.trace.names] or [False], np.bool_)
-
-
-def _add_stream_waits(graph: _Graph, facts: Facts, waits: Device, device: Device) -> None:
-    """A stream's wait for an event: from the last activity of the other stream to the next one on this."""
-    others = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]
-    other = np.array([each if isinstance(each, int) and 0 <= each < 1 << 62 else -1 for each in others], np.int64)
-    behind = earliest(device.stream, device.start, waits.stream, waits.start)
-    chosen = (other >= 0) & (behind >= 0)
-    behind = behind[chosen]
-    before = latest(device.stream, device.end, other[chosen], device.start[behind])
-    source, target = device.slice[before[before >= 0]], device.slice[behind[before >= 0]]
-    graph.add(2 * source + 1, 2 * target, "dependency", target)
+    graph.add(2 * device.slice[copies] + 1, 2 * calls + 1, "dependency", calls)
 
 
 def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.bool_]) -> None:
@@ -153,27 +141,48 @@ def _add_handovers(graph: _Graph, facts: Facts, host: Column) -> None:
     graph.add(2 * source[both] + 1, 2 * target[both], "dependency", target[both])
 
 
-def _add_streams(graph: _Graph, facts: Facts, device: Device) -> None:
-    """Device activities themselves, and what each of them follows, be that outside of the stretch."""
+def _add_streams(graph: _Graph, facts: Facts, device: Device, inferred: bool) -> None:
+    """Device activities themselves, and what each of them comes after, be that launched outside of the stretch."""
+    every, previous = _by_stream(facts)
+    chosen = np.isin(every.slice, device.slice)
+    bound = np.full(len(chosen), BOUNDS.index("kernel"))
+    bound[every.of("memcpy", "memset")] = BOUNDS.index("memory")
+    bound[every.of("communication")] = BOUNDS.index("communication")
+    start, end = 2 * every.slice, 2 * every.slice + 1
+    graph.add(start[chosen], end[chosen], bound[chosen], every.slice[chosen])
+    has_launch = every.launch >= 0
+    launched = np.where(has_launch, facts.trace.start_ns[every.launch], np.iinfo(np.int64).min)
+    previous_end = np.where(previous >= 0, every.end[previous], np.iinfo(np.int64).min)
+    released = released_by(facts, every, previous, np.maximum(launched, previous_end), inferred)
+    free = has_launch & (launched >= previous_end)
+
+    def come(from_nodes: Column, places: Column, bound: Bound) -> None:
+        bounds = np.where(released[places] >= 0, BOUNDS.index("wait"), BOUNDS.index(bound))
+        graph.add(from_nodes, start[places], bounds, every.slice[places])
+
+    by_launch = np.flatnonzero(chosen & free)
+    come(2 * every.launch[by_launch], by_launch, "launch_delay")
+    follows = np.flatnonzero(chosen & ~free & (previous >= 0))
+    come(end[previous[follows]], follows, "kernel_gap")
+    behind = np.flatnonzero(chosen & (released >= 0))
+    graph.add(end[released[behind]], start[behind], "dependency", every.slice[behind])
+    # What was launched before the stretch and had to be done first: its own stream's, or another's that it waited for.
+    later, before = np.concatenate([follows, behind]), np.concatenate([previous[follows], released[behind]])
+    outside = ~chosen[before] & has_launch[later]
+    call, last = every.launch[later[outside]], before[outside]
+    graph.add(2 * call, end[last], "backlog", every.slice[last])
+
+
+def _by_stream(facts: Facts) -> tuple[Device, Column]:
+    """What ran on devices in order of device, stream and start, and what ended last before each on its stream, or -1.
+
+    That is the one before it, unless activities of a stream ran at once, such as branches of a graph.
+    """
     every = facts.every_device_activity
     every = every.where(every.of("kernel", "memcpy", "memset", "communication"))
-    ordered = every.where(np.lexsort((every.start, every.stream, every.device)))
-    chosen = np.isin(ordered.slice, device.slice)
-    bound = np.full(len(chosen), BOUNDS.index("kernel"))
-    bound[ordered.of("memcpy", "memset")] = BOUNDS.index("memory")
-    bound[ordered.of("communication")] = BOUNDS.index("communication")
-    start, end = 2 * ordered.slice, 2 * ordered.slice + 1
-    graph.add(start[chosen], end[chosen], bound[chosen], ordered.slice[chosen])
-    same = (ordered.device[1:] == ordered.device[:-1]) & (ordered.stream[1:] == ordered.stream[:-1])
-    previous = np.where(np.concatenate([[False], same])[: len(chosen)], np.arange(len(chosen)) - 1, -1)
-    launched = facts.trace.start_ns[np.maximum(ordered.launch, 0)]
-    free = (previous < 0) | (launched >= ordered.end[previous])
-    by_launch = np.flatnonzero(chosen & (ordered.launch >= 0) & free)
-    graph.add(2 * ordered.launch[by_launch], start[by_launch], "launch_delay", ordered.slice[by_launch])
-    follows = np.flatnonzero(chosen & (previous >= 0) & ~((ordered.launch >= 0) & free))
-    before = previous[follows]
-    graph.add(end[before], start[follows], "kernel_gap", ordered.slice[follows])
-    # What the stream was still busy with has been launched before the stretch.
-    outside = ~chosen[before] & (ordered.launch[follows] >= 0)
-    call, last = ordered.launch[follows[outside]], before[outside]
-    graph.add(2 * call, end[last], "backlog", ordered.slice[last])
+    every = every.where(np.lexsort((every.start, every.stream, every.device)))
+    begins = (every.device[1:] != every.device[:-1]) | (every.stream[1:] != every.stream[:-1])
+    stream = np.cumsum(np.concatenate([[False], begins])[: len(every.slice)])
+    before = np.arange(len(stream)) - 1
+    before[np.searchsorted(stream, np.unique(stream))] = -1
+    return every, np.where(every.duration > 0, latest(stream, every.end, stream, every.start), before)
