@@ -5,7 +5,7 @@
   const timeline = (root.timeline = root.timeline || {});
 
   const MIN_GAP_TEXT = 70;
-  const WAITING = /delay|dependency|gap/;
+  const WAITING = /delay|dependency|gap|backlog|wait|idle|python/;
 
   class Overlays {
     constructor() {
@@ -46,8 +46,13 @@
       const told = (/** @type {[string, number]} */ [name, ns]) => `${timeline.causeWords(name)} ${timeline.format.duration(ns, 3)}`;
       if (this.idle) for (const sum of sums("idle")) entries.push([theme.causes[timeline.causeKey(sum[0])], `idle: ${told(sum)}`]);
       if (this.critical) {
-        const bounds = sums("critical").slice(0, 3).map(told).join(", ");
-        if (bounds) entries.push([theme.critical, `critical path: ${bounds}`]);
+        const explained = new Set(sources.flatMap((source) => source.stretches.critical.answer?.explained || []));
+        const all = sums("critical");
+        const known = all.filter(([name]) => explained.has(name));
+        const time = (/** @type {[string, number][]} */ of) => of.reduce((sum, [, ns]) => sum + ns, 0);
+        const rest = all.filter(([name, ns]) => ns > 0 && !explained.has(name)).slice(0, 2).map(told).join(", ");
+        const share = `explains ${timeline.format.duration(time(known), 3)} of ${timeline.format.duration(time(all), 3)} (${Math.floor((100 * time(known)) / Math.max(1, time(all)))} %)`;
+        if (all.length) entries.push([theme.critical, `critical path ${share}: ${known.slice(0, 3).map(told).join(", ")}${rest ? `; not: ${rest}` : ""}`]);
       }
       return entries;
     }

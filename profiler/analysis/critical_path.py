@@ -13,10 +13,10 @@ and edges
 - from thread to thread, where one goes on as another has ended (`profiler.analysis.handovers`), and from forward
   operators to backward ones on another thread.
 
-The critical path is the one that explains most. Its parts cover the whole stretch: what it does not explain is a part
-too, by what was recorded of it. A synchronizing call is recognized by its name where the trace has no ``cuda_sync``
-events, and then waits for what ended last before it returned; edges that would go back in time are left out, and so are
-slices that reach out of the stretch.
+The critical path is the one that explains most; the time after its end counts against it. Its parts cover the whole
+stretch: what it does not explain is a part too, by what was recorded of it. A synchronizing call is recognized by its
+name where the trace has no ``cuda_sync`` events, and then waits for what ended last before it returned; edges that
+would go back in time are left out, and so are slices that reach out of the stretch.
 """
 
 from typing import TYPE_CHECKING, Final, NamedTuple

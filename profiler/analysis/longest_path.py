@@ -10,10 +10,11 @@ Column = NDArray[np.int64]
 
 
 def longest_path(source: Column, target: Column, weight: Column, times: Column) -> Column:
-    """The edges of the longest path in order, int64 ``[k]``; of equally long ones one that ends latest.
+    """The edges of the longest path in order, int64 ``[k]``, where the time after a path's end counts against it.
 
-    Edges lead from node to node, and each node has a time. Edges that lead back in time do not count; nor does one of
-    each circle of edges that take no time.
+    So a path that leads to the very end is not left for one that is a little longer and ends early. Edges lead from
+    node to node, and each node has a time. Edges that lead back in time do not count; nor does one of each circle of
+    edges that take no time.
     """
     if not len(source):
         return np.empty(0, np.int64)
@@ -23,7 +24,8 @@ def longest_path(source: Column, target: Column, weight: Column, times: Column) 
     order = _in_order(first, by_source, target, times, np.argsort(times, kind="stable"))
     check_cancelled()
     length, edge = _lengths(first, by_source, target, weight, order)
-    return _followed_back(source, edge, int(order[len(order) - 1 - int(np.argmax(length[order][::-1]))]))
+    balance = (length + times)[order]
+    return _followed_back(source, edge, int(order[len(order) - 1 - int(np.argmax(balance[::-1]))]))
 
 
 @kernel

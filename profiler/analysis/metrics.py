@@ -79,8 +79,9 @@ def _definitions() -> dict[str, _Definition]:
         "memory_peak": _Definition(
             "bytes", "highest peak of a device's memory; of the host's without devices", "memory"
         ),
-        "critical_path_host": _Definition("percent", "share of the critical path that is host work", "path"),
-        "critical_path_device": _Definition("percent", "share of the critical path that is device work", "path"),
+        "critical_path_explained": _Definition("percent", "share of the trace that the critical path explains", "path"),
+        "critical_path_host": _Definition("percent", "share of the trace in which host work is critical", "path"),
+        "critical_path_device": _Definition("percent", "share of the trace in which device work is critical", "path"),
         "losses": _Definition("count", "events of the file that were skipped, clipped or not joined", "losses"),
     }
     return found
@@ -227,10 +228,12 @@ def _memory(facts: Facts) -> dict[str, float | None]:
 
 
 def _path(facts: Facts) -> dict[str, float | None]:
-    share = {row["bound"]: row["percent"] for row in critical_path_summary(facts).to_dicts()}
+    explained = critical_path_summary(facts).filter("explained")
+    share = {row["bound"]: row["percent"] for row in explained.to_dicts()}
     if not any(share.values()):
-        return {"critical_path_host": None, "critical_path_device": None}
+        return dict.fromkeys(("critical_path_explained", "critical_path_host", "critical_path_device"))
     return {
+        "critical_path_explained": sum(share.values()),
         "critical_path_host": share.get("host", 0.0),
         "critical_path_device": sum(share.get(bound, 0.0) for bound in ("kernel", "memory", "communication")),
     }

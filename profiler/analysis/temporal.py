@@ -44,8 +44,9 @@ def temporal_breakdown(
     to the last one's end; busy is the union of all activities, computing the union of kernels other than
     communication; idle = span - busy; non-compute = busy - computing.
 
-    Device-side synchronisation is no work. HolisticTraceAnalysis counts it as busy, and "Stream Wait Event", which
-    it takes for a kernel, as computing: ``waits_are_work`` does so too.
+    Device-side synchronisation is no work. HolisticTraceAnalysis counts that on streams as busy, and "Stream Wait
+    Event", which it takes for a kernel, as computing: ``waits_are_work`` does so too. What is on no stream (-1), waits
+    for whole devices and of threads for events, counts for neither.
 
     Columns: device, span_ns, busy_ns, idle_ns, compute_ns, non_compute_ns (int64), idle_percent, compute_percent,
     non_compute_percent (float64, of the span).
@@ -58,6 +59,7 @@ def temporal_breakdown(
     if waits_are_work:
         event_waits = np.array([name == "Stream Wait Event" for name in facts.names_of(every.slice)], np.bool_)
         every = every._replace(kind=np.where(waits & event_waits, KINDS.index("kernel"), every.kind).astype(np.int8))
+        every = every.where(~waits | (every.stream >= 0))
     else:
         every = every.where(~waits)
     rows = []

@@ -83,14 +83,15 @@ def test_the_critical_path_of_a_step(tmp_path: Path) -> None:
     client = client_of(tmp_path, a=STEPS)
     assert ask(client, "critical_path", id=id_of("a"), start=5_000, end=40_000, width=1_000, step=1) == {
         "step": 1,
-        "bounds": ["host", "launch_delay", "kernel", "memory", "communication", "kernel_gap", "dependency"],
+        "bounds": list(BOUNDS),
+        "explained": ["host", "kernel", "memory", "communication", "launch_delay", "kernel_gap", "backlog"],
         "names": ["load", "cudaLaunchKernel", "gemm"],
         "slice": [5, 6, 0, 0],
         "lane": [1, 1, 0, 0],
         "depth": [1, 1, 0, 0],
         "start": [0, 10_000, 12_000, 20_000],
         "end": [10_000, 12_000, 20_000, 45_000],
-        "bound": [0, 6, 1, 2],
+        "bound": [BOUNDS.index(bound) for bound in ("host", "idle", "launch_delay", "kernel")],
         "name": [0, 1, 2, 2],
         "count": [1, 1, 1, 1],
         "origin": [5, 5, 6, 0],
@@ -100,12 +101,12 @@ def test_the_critical_path_of_a_step(tmp_path: Path) -> None:
             "host": {"ns": 5_000, "count": 1},
             "launch_delay": {"ns": 8_000, "count": 1},
             "kernel": {"ns": 20_000, "count": 1},
-            "dependency": {"ns": 0, "count": 1},
+            "idle": {"ns": 2_000, "count": 1},
         },
-        "parts": 4,
+        "parts": 5,
         "total": 43_000,
         "begin": 0,
-        "finish": 45_000,
+        "finish": 50_000,
     }
     # Outside of the step there is nothing, whatever comes there.
     outside = ask(client, "critical_path", id=id_of("a"), start=60_000, end=90_000, width=1_000, step=1)
@@ -124,12 +125,12 @@ def test_parts_finer_than_a_pixel_are_one_segment() -> None:
     path = path_of(trace)
     found = critical_path_window(path, trace, 0, 0, 1_000_000, 10)
     assert {key: found[key] for key in ("start", "end", "count", "name", "names", "totals")} == {
-        "start": [0, 100_000, 100_000],
-        "end": [100_000, 100_000, 1_000_000],
-        "count": [19, 1, 1],
-        "name": [0, 1, 1],
+        "start": [0, 100_000],
+        "end": [100_000, 1_000_000],
+        "count": [11, 1],
+        "name": [0, 1],
         "names": ["op 1", "long"],
-        "totals": {"host": {"ns": 999_000, "count": 11}, "dependency": {"ns": 0, "count": 10}},
+        "totals": {"host": {"ns": 999_000, "count": 11}, "idle": {"ns": 1_000, "count": 1}},
     }
 
 
@@ -367,10 +368,12 @@ def test_a_real_trace_adds_up(peer: Callable[[str], Path]) -> None:
         assert sum(found["count"]) == found["parts"]
         assert found["start"] == sorted(found["start"])
         assert len(found["start"]) < 2_400
+        assert (found["begin"] + origin, found["finish"] + origin) == (path.start[0], path.end[-1])
         # Windows side by side share out the path between them.
         halves = [critical_path_window(path, trace, origin, *part, 600) for part in ((0, span // 2), (span // 2, span))]
         shared = sum(total["ns"] for half in halves for total in half["totals"].values())
-        assert shared == found["total"]
+        assert shared == found["finish"] - found["begin"]
+        assert found["total"] == sum(row["duration_ns"] for row in bounds if row["explained"])
     gaps = by_lane(idle_gaps(facts), trace)
     idle = idle_window(gaps, trace, origin, 0, span, 1_200)
     table = idle_time(facts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from dashboard.panels.profile import slices
+from dashboard.panels.profile import slices, texts
 from dashboard.panels.profile.settings import KEYS, Asked
 from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from dashboard.traces.studies import Study
@@ -68,7 +68,7 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     "memory": ("Peaks", "The most that each device held."),
     "memory_at_peak": ("Alive at the peak", "What the trace saw allocated; the rest of the peak is older."),
     "memory_by_operator": ("By operator", "Bytes that operators allocated themselves."),
-    "critical_path": ("What bounds the time", "The longest chain of work and waiting, by what its parts are."),
+    "critical_path": ("What bounds the time", "The chain of work and waiting that decided how long the trace took."),
     "critical_path_parts": ("Part by part", "The critical path in order of time."),
     "steps": ("Steps", "Time of each step by category; an instant belongs to the first category that is active."),
     "input": ("Verdict", "Loading data counts where nothing else goes on."),
@@ -102,7 +102,7 @@ TOTALS: Final[Mapping[str, tuple[str, ...]]] = {
     "kernels": ("count", "total_ns", "percent"),
     "memory_at_peak": (),
     "memory_by_operator": ("allocations", "bytes", "kept_bytes"),
-    "critical_path": ("duration_ns", "parts"),
+    "critical_path": ("duration_ns", "parts", "percent"),
     "code": ("calls", "cpu_ns", "accelerator_ns", "self_ns"),
     "stragglers": ("last", "caused_waiting_ns", "own_waiting_ns"),
     "collectives": ("duration_ns", "transfer_ns", "waiting_ns"),
@@ -187,6 +187,8 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
     title, about = TABLE_TITLES[name]
     if name == "memory" and is_step_stats(study):
         about = f"{about} {OUTPUT_TENSORS}"
+    if name == "critical_path":
+        about = f"{about} {_explained(frame)}".rstrip()
     totals = TOTALS.get(name, ())
     if name == "steps":
         totals = tuple(column for column in frame.columns if column.endswith("_ns") and column != "start_ns")
@@ -204,6 +206,15 @@ def _plain(study: Study, name: str, *, step_stats_only: bool = False) -> Table:
         hidden=("value",) if name == "advice" else (),
         tree=name == "code",
     )
+
+
+def _explained(summary: "pl.DataFrame") -> str:
+    """How much of the time the critical path explains, as a sentence; empty where there is none."""
+    if summary.is_empty():
+        return ""
+    whole, known = int(summary["duration_ns"].sum()), int(summary.filter("explained")["duration_ns"].sum())
+    share = texts.percent(100 * known / max(1, whole))
+    return f"It explains {texts.duration(known)} of {texts.duration(whole)} ({share})."
 
 
 def _places(study: Study, name: str, frame: "pl.DataFrame") -> Places:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.critical_path import BOUNDS, Path
+from profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
 from profiler.analysis.idle import CAUSES, Gaps
 from profiler.analysis.windows import group_narrow, sum_within
 from profiler.trace import Trace
@@ -25,9 +25,10 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     """The parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of time.
 
     Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
-    parts and shows the one that counts most; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is
-    the slice at whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound,
-    the nanoseconds of the path within the window, and the parts.
+    parts and shows the longest; with more than `MAX_SEGMENTS` that is done for wider pixels. ``origin`` is the slice at
+    whose start or end a segment begins, so that a line can be drawn from there. ``totals`` has, by bound, the
+    nanoseconds of the path within the window, and the parts; ``explained`` says which bounds are explained. Of the
+    whole path, which begins at ``begin`` and ends at ``finish``, ``total`` nanoseconds are.
     """
     first = int(np.searchsorted(path.end, start + origin, side="right"))
     last = max(first, int(np.searchsorted(path.start, end + origin, side="left")))
@@ -35,15 +36,16 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     window = start + origin, end + origin
     nowhere = np.zeros(last - first, np.int64)
     while True:
-        groups = group_narrow(nowhere, part.start, part.end, part.weight, window[0], _pixel(start, end, width))
+        groups = group_narrow(nowhere, part.start, part.end, part.duration, window[0], _pixel(start, end, width))
         if len(groups.first) <= MAX_SEGMENTS or width == 1:
             break
         width //= 2
     slices, origins = part.slice[groups.largest], part.origin[groups.first]
     names, name = np.unique(trace.name_id[slices], return_inverse=True)
-    sums = sum_within(part.bound, part.start, part.end, part.weight > 0, window, len(BOUNDS))
+    sums = sum_within(part.bound, part.start, part.end, np.ones(last - first, np.bool_), window, len(BOUNDS))
     return {
         "bounds": list(BOUNDS),
+        "explained": list(EXPLAINED),
         "names": [trace.names[each][:MAX_NAME] for each in names.tolist()],
         "slice": slices.tolist(),
         "lane": trace.lane[slices].tolist(),
@@ -58,7 +60,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
         "origin_depth": trace.depth[origins].tolist(),
         "totals": _totals(BOUNDS, *sums),
         "parts": len(path.bound),
-        "total": int(path.weight.sum()),
+        "total": int(path.duration[path.explained].sum()),
         "begin": int(path.start[0]) - origin if len(path.start) else 0,
         "finish": int(path.end[-1]) - origin if len(path.end) else 0,
     }

@@ -2,7 +2,6 @@
 
 import pytest
 
-from profiler.analysis.critical_path import critical_path, critical_path_summary
 from profiler.analysis.facts import Facts
 from profiler.analysis.idle import idle_time
 from profiler.analysis.input_pipeline import input_pipeline, verdict_of
@@ -187,41 +186,6 @@ def test_operators(small: Trace) -> None:
     assert operators(small).select(columns).rows() == [
         ("aten::mm", 2, 70_000, 80_000, 60_000, 60_000),
         ("aten::add", 1, 8_000, 10_000, 7_000, 7_000),
-    ]
-
-
-def test_the_critical_path(small: Trace) -> None:
-    loading = "enumerate(DataLoader)#_Iter.__next__"
-    assert critical_path(small, step=1).select("bound", "name", "start_ns", "duration_ns").rows() == [
-        ("host", loading, 0, 20_000),
-        ("dependency", "aten::mm", 20_000, 0),
-        ("host", "aten::mm", 20_000, 10_000),
-        ("launch_delay", GEMM, 30_000, 10_000),
-        ("kernel", GEMM, 40_000, 30_000),
-        ("kernel_gap", "add_kernel", 70_000, 3_000),
-        ("kernel", "add_kernel", 73_000, 7_000),
-        ("memory", COPY, 80_000, 10_000),
-    ]
-    assert critical_path_summary(small, step=1)["duration_ns"].sum() == 90_000
-    with pytest.raises(ValueError, match=r"no step 7\. It has: 1, 2"):
-        critical_path(small, step=7)
-
-
-def test_a_synchronising_call_ends_the_path_on_the_device() -> None:
-    waits = trace(
-        operator("a", 0, 5),
-        launch(2, 1, 1),
-        activity("long", 10, 80, 1),
-        launch(6, 90, 2, "cudaDeviceSynchronize"),
-        operator("b", 100, 10),
-    )
-    assert critical_path(waits).select("bound", "name", "duration_ns").rows() == [
-        ("host", "a", 2_000),
-        ("launch_delay", "long", 8_000),
-        ("kernel", "long", 80_000),
-        ("dependency", "cudaDeviceSynchronize", 0),
-        ("dependency", "b", 0),
-        ("host", "b", 10_000),
     ]
 
 

@@ -202,17 +202,18 @@ def test_the_path_of_a_step_says_where_each_part_comes_from() -> None:
     )
     path = path_of(found, step=1)
     rows = [
-        (BOUNDS[bound], found.names[found.name_id[at]], found.names[found.name_id[origin]], start, end, weight)
-        for bound, at, origin, start, end, weight in zip(*(column.tolist() for column in path), strict=True)
+        (BOUNDS[bound], found.names[found.name_id[at]], found.names[found.name_id[origin]], start, end)
+        for bound, at, origin, start, end in zip(*(column.tolist() for column in path), strict=True)
     ]
     assert rows == [
-        ("host", "load", "load", 0, 10_000, 10_000),
-        ("dependency", "cudaLaunchKernel", "load", 10_000, 12_000, 0),
-        ("launch_delay", "gemm", "cudaLaunchKernel", 12_000, 20_000, 8_000),
-        ("kernel", "gemm", "gemm", 20_000, 45_000, 25_000),
+        ("host", "load", "load", 0, 10_000),
+        ("idle", "cudaLaunchKernel", "load", 10_000, 12_000),
+        ("launch_delay", "gemm", "cudaLaunchKernel", 12_000, 20_000),
+        ("kernel", "gemm", "gemm", 20_000, 45_000),
+        ("idle", "gemm", "gemm", 45_000, 50_000),
     ]
-    assert critical_path(found, step=1)["duration_ns"].to_list() == [10_000, 0, 8_000, 25_000]
-    assert [len(column) for column in path_of(trace())] == [0] * 6
+    assert critical_path(found, step=1)["duration_ns"].to_list() == [10_000, 2_000, 8_000, 25_000, 5_000]
+    assert [len(column) for column in path_of(trace())] == [0] * 5
 
 
 GAPS = trace(

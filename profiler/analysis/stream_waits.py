@@ -1,0 +1,74 @@
+"""Which activities of a device waited for another stream: as the trace says, or the calls before their launch."""
+
+import re
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from profiler.analysis.facts import Device, Facts
+from profiler.analysis.latest import earliest, latest
+
+Column = NDArray[np.int64]
+_WAIT_FOR_EVENT: Final = re.compile(r"^(cuda|cu|hip)\w*StreamWaitEvent", re.I)
+
+
+def released_by(facts: Facts, every: Device, previous: Column, ready: Column, inferred: bool) -> Column:
+    """The activity of another stream that each activity had to wait for, as a place among them, or -1; int64 ``[n]``.
+
+    Args:
+        facts: the trace.
+        every: what ran on devices, in order of device, stream and start.
+        previous: place of each one's predecessor on its stream, or -1.
+        ready: when each could have begun as far as its launch and its own stream go.
+        inferred: also where the trace records only that a stream was told to wait: then an activity has waited if that
+            was the last thing that its thread did before launching it, and for the one that ended last on the device,
+            if most of the delay passed before that one's end.
+    """
+    released = _recorded(facts, every)
+    if inferred:
+        released = np.where(released >= 0, released, _inferred(facts, every, ready))
+    known = released >= 0
+    known[known] = every.end[released[known]] > ready[known]
+    return np.where(known & (released != previous), released, -1)
+
+
+def named(facts: Facts, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+    """In which names of the trace a pattern is found."""
+    return np.array([pattern.search(name) is not None for name in facts.trace.names] or [False], np.bool_)
+
+
+def _recorded(facts: Facts, every: Device) -> Column:
+    """From the trace's own waits: the last activity of the stream that was waited for leads to the next one behind."""
+    waits = facts.every_device_activity
+    waits = waits.where(waits.of("synchronisation"))
+    streams = [arguments.get("wait_on_stream") for arguments in facts.decoded(waits.slice)]
+    other = np.array([each if isinstance(each, int) and 0 <= each < 1 << 62 else -1 for each in streams], np.int64)
+    behind = earliest(every.stream, every.start, waits.stream, waits.start)
+    chosen = (other >= 0) & (behind >= 0)
+    behind = behind[chosen]
+    result = np.full(len(every.slice), -1, np.int64)
+    result[behind] = latest(every.stream, every.end, other[chosen], every.start[behind])
+    return result
+
+
+def _inferred(facts: Facts, every: Device, ready: Column) -> Column:
+    """The last activity of the device that ended before each one whose stream had just been told to wait."""
+    trace = facts.trace
+    result = np.full(len(every.slice), -1, np.int64)
+    calls = facts.slices("synchronisation", on_device=False)
+    calls = calls[named(facts, _WAIT_FOR_EVENT)[trace.name_id[calls]]]
+    launched = np.flatnonzero(every.launch >= 0)
+    launch = every.launch[launched]
+    lane, start = trace.lane.astype(np.int64), trace.start_ns
+    told = latest(lane[calls], start[calls], lane[launch], start[launch])
+    before = latest(lane[launch], start[launch], lane[launch], start[launch] - 1)
+    since = np.where(before >= 0, start[launch[before]], np.iinfo(np.int64).min)
+    waits = np.flatnonzero(told >= 0)
+    waits = launched[waits[start[calls[told[waits]]] > since[waits]]]
+    ended = latest(every.device, every.end, every.device[waits], every.start[waits])
+    known = ended >= 0
+    waits, ended = waits[known], ended[known]
+    late = 2 * (every.start[waits] - every.end[ended]) <= every.start[waits] - ready[waits]
+    result[waits[late]] = ended[late]
+    return result
