@@ -12,6 +12,7 @@ from profiler.analysis.facts import Device, Facts
 from profiler.analysis.handovers import forward_backward, handovers
 from profiler.analysis.latest import latest
 from profiler.analysis.stream_waits import named, released_by
+from profiler.analysis.stretches import furthest
 from summary.cancellation import check_cancelled
 
 Column = NDArray[np.int64]
@@ -121,7 +122,10 @@ def _add_threads(graph: _Graph, facts: Facts, host: Column, waiting: NDArray[np.
     within = np.zeros(len(trace), np.bool_)
     within[host] = True
     outer = facts.nearest(within)
-    inside = np.where(node % 2 == 0, node // 2, outer[node // 2])[:-1]
+    inside = np.where(node % 2 == 0, node // 2, outer[node // 2])
+    # Where slices overlap in part, the one that runs longest goes on when another ends that is in none.
+    longest = node[furthest(lane.astype(np.int64), facts.end_ns[node // 2])] // 2
+    inside = np.where((inside < 0) & (facts.end_ns[longest] > times[node]), longest, inside)[:-1]
     same = lane[1:] == lane[:-1]
     bound = np.full(len(inside), BOUNDS.index("host"))
     bound[waiting[np.maximum(inside, 0)]] = BOUNDS.index("wait")

@@ -42,20 +42,22 @@ class Stretches(NamedTuple):
         return result
 
 
+def furthest(lane: Column, end: Column) -> Column:
+    """For each item, in order of lane, the place of the one of its lane so far that ends last; of several the first."""
+    ends, rank = np.unique(end, return_inverse=True)
+    # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
+    pair = lane * len(ends) + rank
+    further = np.concatenate([[True], pair[1:] > np.maximum.accumulate(pair)[:-1]])[: len(pair)]
+    return np.maximum.accumulate(np.where(further, np.arange(len(pair)), 0))
+
+
 def stretches_of(facts: Facts, slices: Column) -> Stretches:
     """When the lanes of some slices were busy with these; slices are indices in the trace's order."""
     trace = facts.trace
     order = slices[np.lexsort((trace.start_ns[slices], trace.lane[slices]))]
-    lane, start = trace.lane[order].astype(np.int64), trace.start_ns[order]
-    ends, rank = np.unique(facts.end_ns[order], return_inverse=True)
-    # Lanes come in order, so that the greatest pair of lane and rank so far is always one of the own lane.
-    pair = lane * len(ends) + rank
-    furthest = np.maximum.accumulate(pair)
-    places = np.arange(len(order))
-    further = np.concatenate([[True], pair[1:] > furthest[:-1]])[: len(order)]
-    latest_place = np.maximum.accumulate(np.where(further, places, 0))
-    runs_until = ends[furthest % max(1, len(ends))] if len(order) else ends
-    begins = np.concatenate([[True], (lane[1:] != lane[:-1]) | (start[1:] > runs_until[:-1])])[: len(order)]
-    first = np.flatnonzero(begins)
-    last = np.concatenate([first[1:], [len(order)]])[: len(first)] - 1
-    return Stretches(lane[first], start[first], runs_until[last], order[first], order[latest_place[last]])
+    lane, start, end = trace.lane[order].astype(np.int64), trace.start_ns[order], facts.end_ns[order]
+    ends_last = furthest(lane, end)
+    begins = (lane[1:] != lane[:-1]) | (start[1:] > end[ends_last[:-1]])
+    first = np.flatnonzero(np.concatenate([[True], begins])[: len(order)])
+    last = ends_last[np.concatenate([first[1:], [len(order)]])[: len(first)] - 1]
+    return Stretches(lane[first], start[first], end[last], order[first], order[last])

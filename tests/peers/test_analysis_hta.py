@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from profiler.analysis.critical_path import BOUNDS, path_of
 from profiler.analysis.facts import Facts
 from profiler.analysis.idle import idle_time
 from profiler.analysis.kernels import kernels
@@ -181,3 +182,22 @@ def test_every_kernel_of_the_file_is_classified(peer: Callable[[str], Path], ope
     assert facts.slices("runtime", "synchronisation", on_device=False).size == categories.count("cuda_runtime")
     operators = facts.slices("operator", "communication", "data_loading", "annotation", on_device=False).size
     assert operators == categories.count("cpu_op") + categories.count("user_annotation")
+
+
+@pytest.mark.parametrize(
+    ("name", "step", "total"),
+    [
+        # The sum of HTA 0.5's get_critical_path_breakdown of critical_path_analysis(annotation="ProfilerStep").
+        ("a100_rank0_108936_events", 550, 216_284),
+        ("a100_rank0_108936_events", 551, 215_565),
+        ("sampled_rank-0", 551, 267_581),
+    ],
+)
+def test_critical_path(peer: Callable[[str], Path], name: str, step: int, total: int) -> None:
+    facts, _ = opened_trace(peer(f"hta/{name}.json.gz"))
+    path = path_of(facts, step=step, inferred=False)
+    # It knows no backlog: its path begins at the first kernel behind that. And calls that copy take no time.
+    backlog = np.flatnonzero(path.bound == BOUNDS.index("backlog"))
+    chosen = path.explained & (np.arange(len(path.bound)) > (backlog[0] + 1 if len(backlog) else -1))
+    chosen &= np.array([call != "cudaMemcpyAsync" for call in facts.names_of(path.slice)])
+    assert microseconds(int(path.duration[chosen].sum())) == total

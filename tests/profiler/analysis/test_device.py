@@ -107,6 +107,24 @@ def test_time_of_the_device(small: Trace) -> None:
     assert (whole["span_ns"], whole["compute_ns"]) == (120_000, 67_000)
 
 
+def test_waits_count_only_on_streams_where_they_are_work() -> None:
+    def wait(name: str, start: float, duration: float, stream: int) -> Event:
+        return activity(name, start, duration, 0, stream=stream, category="cuda_sync")
+
+    found = trace(
+        activity("k", 10, 20, 1),
+        wait("Stream Wait Event", 40, 5, 7),
+        wait("Stream Sync", 50, 10, 7),
+        wait("Event Sync", 0, 90, -1),
+        wait("Context Sync", 70, 30, -1),
+    )
+    columns = ("span_ns", "busy_ns", "compute_ns")
+    assert temporal_breakdown(found, scope="all", waits_are_work=True).select(columns).rows() == [
+        (50_000, 35_000, 25_000)
+    ]
+    assert temporal_breakdown(found, scope="all").select(columns).rows() == [(20_000, 20_000, 20_000)]
+
+
 def test_utilisation(small: Trace) -> None:
     (row,) = gpu_utilisation(small).to_dicts()
     # In step 1: kernels from 40 to 70, 73 to 80 and 85 to 95; blocks per SM known of the first only.
