@@ -38,7 +38,7 @@ def staircase(size: int) -> Trace:
         categories=("cpu_op",),
         lanes=(lane,),
         arguments=[{}] * size,
-        flows=Flows(*(np.empty(0, kind) for kind in (np.int64, np.int64, np.int32))),
+        flows=Flows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)),
         counters=(),
         steps=(),
         losses=Losses(),
