@@ -50,6 +50,7 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
         "summary.patterns",
         "summary.storage",
         "summary.hooks",
+        "summary.cancellation",
     )
     for path in (REPOSITORY / "profiler").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -1,4 +1,6 @@
-"""Which slice encloses which, of slices that cross one another too, and of very many of these."""
+"""Which slice encloses which and when lanes are busy, where slices cross one another too, and very many of them."""
+
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
@@ -8,7 +10,6 @@ from numpy.typing import NDArray
 from profiler.analysis.critical_path import path_of
 from profiler.analysis.facts import Facts
 from profiler.analysis.latest import earliest, latest
-from profiler.analysis.parents import nearest, parents_of
 from profiler.analysis.stretches import stretches_of
 from profiler.trace import Flows, Lane, Losses, Trace
 from tests.profiler.analysis.kineto import operator, trace
@@ -59,13 +60,14 @@ def test_parents_are_in_the_deepest_row_that_still_runs(events: list[tuple[int, 
             if len(begun) and end[begun[-1]] >= end[index]:
                 parent = int(begun[-1])
         expected.append(parent)
-    assert parents_of(found).tolist() == expected
+    assert Facts(found).parents.tolist() == expected
 
 
 @given(tiny, st.sets(st.integers(0, 29)))
 def test_the_nearest_that_is_chosen(events: list[tuple[int, int, int]], chosen: set[int]) -> None:
     found = trace(*(operator(f"{index}", *event) for index, event in enumerate(events)))
-    parents = parents_of(found)
+    facts = Facts(found)
+    parents = facts.parents
     mask = np.isin(np.arange(len(found)), list(chosen))
     expected = []
     for index in range(len(found)):
@@ -73,7 +75,7 @@ def test_the_nearest_that_is_chosen(events: list[tuple[int, int, int]], chosen: 
         while parent >= 0 and not mask[parent]:
             parent = int(parents[parent])
         expected.append(parent)
-    assert nearest(parents, mask).tolist() == expected
+    assert facts.nearest(mask).tolist() == expected
 
 
 @given(tiny)
@@ -123,10 +125,9 @@ def test_parents_are_found_far_up_too() -> None:
     stairs = staircase(MANY)
     duration = stairs.duration_ns.copy()
     duration[0] = 3 * MANY
-    assert (parents_of(Trace(**{**vars(stairs), "duration_ns": duration}))[1:] == 0).all()
+    assert (Facts(replace(stairs, duration_ns=duration)).parents[1:] == 0).all()
 
 
 def test_many_calls_that_wait_are_no_burden() -> None:
-    stairs = staircase(MANY)
-    waits = Trace(**{**vars(stairs), "names": ("cudaDeviceSynchronize",), "categories": ("cuda_runtime",)})
+    waits = replace(staircase(MANY), names=("cudaDeviceSynchronize",), categories=("cuda_runtime",))
     assert not path_of(Facts(waits)).explained.any()
