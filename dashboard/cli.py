@@ -80,6 +80,11 @@ VERBS: Final = (
         "dashboard.verbs.project:ProjectVerb",
     ),
     ListedVerb(
+        "warm-up",
+        "compile all loops, so that the first start in a new image or environment need not",
+        "dashboard.verbs.warm_up:WarmUpVerb",
+    ),
+    ListedVerb(
         "pb2text",
         "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf",
         "dashboard.verbs.convert_graph:PbToTextVerb",

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from threading import Event
 
 
-class Cancelled(Exception):
+class Cancelled(Exception):  # noqa: N818 - not a fault
     """The work was ended before it was done; the message says why."""
 
 

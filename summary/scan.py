@@ -3,7 +3,8 @@
 The format is TFRecord (length as uint64, masked CRC-32C of the length, data, masked CRC-32C of the data, all little
 endian) around serialised ``Event`` messages. The kernel walks the protobuf wire format itself: a record whose summary
 holds numbers becomes rows without an object being made, and anything else is remembered by where it lies.
-It holds no lock and no Python object, so that files are scanned in parallel by threads.
+It holds no lock and no Python object, so that files are scanned in parallel by threads. While another process compiles
+the kernel, `summary.plain_scan` reads.
 """
 
 from dataclasses import dataclass, field
@@ -13,8 +14,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary import scan_kernel
+from summary import plain_scan, scan_kernel
+from summary.kernels import Group
 from summary.points import Rows
+
+KERNELS: Final = Group("event files", ["summary.scan_kernel"])
+"""The loops of the scan."""
 
 ROW: Final = np.dtype(
     [
@@ -113,6 +118,8 @@ class Scanner:
             Why it stopped, where in the buffer it stopped, and how many rows it wrote. ``TAGS_FULL`` never comes out:
             the tables grow as needed.
         """
+        if not KERNELS.ready:
+            return self._scan_plainly(buffer[begin:].tobytes(), base + begin, begin, rows)
         state = self._state
         state[scan_kernel.ROWS] = 0
         damages = np.empty((256, 3), np.int64)
@@ -152,8 +159,40 @@ class Scanner:
             self.tags.append(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
         return outcome, position, int(state[scan_kernel.ROWS])
 
+    def _scan_plainly(self, data: bytes, base: int, begin: int, rows: NDArray[np.void]) -> tuple[Outcome, int, int]:
+        """Reads records as `scan` does, of a copy of the buffer from ``begin`` on, without compiled loops."""
+        numbers = {tag: number for number, tag in enumerate(self.tags)}
+        found = plain_scan.scan(data, 0, base, len(rows), lambda tag: self._number_of(tag, numbers))
+        rows[: len(found.rows)] = np.array(found.rows, ROW)
+        self.records += found.records
+        self.damages += [RawDamage(offset, length, DamageReason(reason)) for offset, length, reason in found.damages]
+        self.needed = found.needed
+        return Outcome(found.outcome), begin + found.position, len(found.rows)
+
+    def _number_of(self, tag: bytes, numbers: dict[bytes, int]) -> int:
+        """The number of a tag, which is entered into the kernel's tables if it is new; ``numbers`` are those so far."""
+        number = numbers.get(tag)
+        if number is not None:
+            return number
+        number = numbers[tag] = len(self.tags)
+        while (
+            self._state[scan_kernel.ARENA] + len(tag) > len(self._arena)
+            or number + 2 > len(self._starts) - 1
+            or 2 * (number + 1) > len(self._slots)
+        ):
+            self._grow_tables()
+        begin = int(self._state[scan_kernel.ARENA])
+        self._arena[begin : begin + len(tag)] = np.frombuffer(tag, np.uint8)
+        self._state[scan_kernel.ARENA] = self._starts[number + 1] = begin + len(tag)
+        self._state[scan_kernel.TAGS] = number + 1
+        self._enter(number, tag)
+        self.tags.append(tag)
+        return number
+
     def split_by_tag(self, rows: NDArray[np.void]) -> "RowsByTag":
         """Brings the rows of each tag together, in file order, as columns; rows that belong to no tag are left out."""
+        if not KERNELS.ready:
+            return _split_plainly(rows, len(self.tags))
         count, tags = int(np.count_nonzero(rows["tag"] >= 0)), len(self.tags)
         steps = np.empty(count, np.int64)
         split = RowsByTag(
@@ -181,12 +220,16 @@ class Scanner:
         self._templates = np.concatenate([self._templates, np.zeros_like(self._templates)])
         self._layouts = np.concatenate([self._layouts, np.zeros_like(self._layouts)])
         self._slots = np.full(2 * len(self._slots), -1, np.int64)
-        mask = len(self._slots) - 1
         for tag in range(tags):
-            slot = _hash(self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes()) & mask
-            while self._slots[slot] >= 0:
-                slot = (slot + 1) & mask
-            self._slots[slot] = tag
+            self._enter(tag, self._arena[self._starts[tag] : self._starts[tag + 1]].tobytes())
+
+    def _enter(self, number: int, tag: bytes) -> None:
+        """Puts a tag into the table by which the kernel finds it."""
+        mask = len(self._slots) - 1
+        slot = _hash(tag) & mask
+        while self._slots[slot] >= 0:
+            slot = (slot + 1) & mask
+        self._slots[slot] = number
 
 
 class RowsByTag(NamedTuple):
@@ -219,6 +262,38 @@ class RowsByTag(NamedTuple):
             self.numbers[group],
             goes_back=bool(self.goes_back[tag]),
         )
+
+
+def _split_plainly(rows: NDArray[np.void], tags: int) -> RowsByTag:
+    """The rows of each tag as `Scanner.split_by_tag` brings them together, without compiled loops."""
+    of_tags = np.flatnonzero(rows["tag"] >= 0)
+    numbers = of_tags[np.argsort(rows["tag"][of_tags], kind="stable")].astype(np.int32)
+    ordered = rows[numbers]
+    steps = ordered["step"].astype(np.int64)
+    ends = np.cumsum(np.bincount(ordered["tag"], minlength=tags)).astype(np.int64)
+    begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)[:tags]
+    distinct: list[NDArray[np.int64]] = []
+    step_begins = np.zeros(tags, np.int64)
+    goes_back = np.zeros(tags, np.bool_)
+    packed = 0
+    for tag in range(tags):
+        own = steps[begins[tag] : ends[tag]]
+        goes_back[tag] = bool((own[1:] < own[:-1]).any())
+        if not distinct or not np.array_equal(own, distinct[-1]):
+            distinct.append(own)
+            packed += len(own)
+        step_begins[tag] = packed - len(distinct[-1])
+    return RowsByTag(
+        rows,
+        np.concatenate(distinct) if distinct else steps,
+        step_begins,
+        ordered["wall_time"].astype(np.float64),
+        ordered["value"].astype(np.float64),
+        numbers,
+        ordered["form"] != scan_kernel.NUMBER,
+        ends,
+        goes_back,
+    )
 
 
 def _hash(tag: bytes) -> int:

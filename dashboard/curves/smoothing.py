@@ -1,8 +1,13 @@
 """TensorBoard's smoothing."""
 
-import numba
+from typing import Any, Final, cast
+
 import numpy as np
 from numpy.typing import NDArray
+
+from summary.kernels import Group, kernel
+
+KERNELS: Final = Group("charts", [__name__])
 
 
 def smooth(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
@@ -22,11 +27,12 @@ def smooth(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """
     if weight <= 0 or len(values) < 2 or bool((values == values[0]).all()):
         return values
-    averaged: NDArray[np.float64] = _debiased_average(np.ascontiguousarray(values), weight)
+    average = _debiased_average if KERNELS.ready else cast(Any, _debiased_average).py_func
+    averaged: NDArray[np.float64] = average(np.ascontiguousarray(values), weight)
     return averaged
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel()
 def _debiased_average(values: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     out = np.empty_like(values)
     last = 0.0

@@ -12,6 +12,7 @@ from dashboard.embeddings.wire import Arrays
 from dashboard.embeddings.worker import SLICE_SECONDS, Channel, StoppedError
 from dashboard.projections.alignment import aligned
 from dashboard.projections.base import Progress, Run
+from dashboard.projections.repulsion import EXACT_POINTS
 
 LARGEST_STATE: Final = 32 << 20
 """Bytes; of a larger state only what cannot be worked out again is kept."""
@@ -158,8 +159,17 @@ def warm_tsne() -> None:
     _warm("tsne", {"iterations": 2, "exaggeration_iterations": 1, "approximate": True})
 
 
-def _warm(method: Iterative, settings: dict[str, Any]) -> None:
-    points = np.random.default_rng(0).normal(size=(_WARMED, 8)).astype(np.float32)
+def warm_every_method() -> None:
+    """Runs every way of projecting and of judging a picture once, so that all their loops are compiled."""
+    short = {"iterations": 2, "exaggeration_iterations": 1}
+    for dimensions in (2, 3):
+        for size in (_WARMED, EXACT_POINTS + 1):
+            _warm("tsne", {**short, "dimensions": dimensions, "approximate": size > _WARMED}, size)
+        _warm("umap", {"epochs": 2, "dimensions": dimensions}, _WARMED)
+
+
+def _warm(method: Iterative, settings: dict[str, Any], size: int = _WARMED) -> None:
+    points = np.random.default_rng(0).normal(size=(size, 8)).astype(np.float32)
     run = begin(method, points, settings)
     while not run.advance(1.0).done:
         pass

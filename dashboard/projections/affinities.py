@@ -9,12 +9,12 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.neighbour_graph import NeighbourGraph
 from dashboard.projections.parallel import Workers
+from summary.kernels import kernel
 
 _ROWS: Final = 8192
 _TOLERANCE: Final = 1e-5
@@ -117,7 +117,7 @@ def supervise(affinities: Affinities, labels: NDArray[np.int32], percent: float)
     return Affinities(affinities.starts, affinities.columns, weights)
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> None:
     """Turns squared distances into weights with the sum 1 and the wanted entropy, in nats, by halving."""
     count = squares.shape[1]
@@ -151,7 +151,7 @@ def _widths(squares: NDArray[np.float32], goal: float, begin: int, end: int) -> 
             squares[i, k] = np.exp(-exponents[k] * beta) / total
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _place(row: NDArray[np.int32], wanted: int) -> int:
     """Where a row has a number, or -1. All are looked at, which the compiler does many at once."""
     place = -1
@@ -160,7 +160,7 @@ def _place(row: NDArray[np.int32], wanted: int) -> int:
     return place
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: int) -> None:
     """Adds to ``sizes[1 + j]`` how many of these points have j as neighbour without being its own."""
     for i in range(begin, end):
@@ -170,7 +170,7 @@ def _count(rows: NDArray[np.int32], sizes: NDArray[np.int64], begin: int, end: i
                 sizes[j + 1] += 1
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _merge(
     rows: NDArray[np.int32],
     weights: NDArray[np.float32],
@@ -198,7 +198,7 @@ def _merge(
                 weights[j, place] = both
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _insert(values: NDArray[Any], others: NDArray[Any], starts: NDArray[np.int64], own: int) -> None:
     """Puts the others of each row, which begin at ``starts``, after its ``own`` values, of which the array is full."""
     for i in range(len(starts) - 2, -1, -1):
@@ -211,7 +211,7 @@ def _insert(values: NDArray[Any], others: NDArray[Any], starts: NDArray[np.int64
             values[at] = values[k]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _supervised(
     starts: NDArray[np.int64],
     columns: NDArray[np.int32],

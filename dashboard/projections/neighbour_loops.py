@@ -2,11 +2,11 @@
 
 from typing import Any, Final, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points
+from summary.kernels import kernel
 
 Metric = Literal["cosine", "euclidean", "inner"]
 """Cosine: 1 - cos, and 1 from a vector of zeros. Inner: the inner product, of which the largest are the nearest."""
@@ -14,7 +14,7 @@ METRICS: Final[dict[Metric, int]] = {"euclidean": 0, "cosine": 1, "inner": 2}
 """The numbers by which the loops know them."""
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _put(values: NDArray[Any], rows: NDArray[np.int32], value: np.floating[Any], row: np.int32) -> None:
     """Replaces the largest of a heap."""
     at, size = 0, len(values)
@@ -31,7 +31,7 @@ def _put(values: NDArray[Any], rows: NDArray[np.int32], value: np.floating[Any],
     values[at], rows[at] = value, row
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def keep(
     products: NDArray[Any],
     add: NDArray[Any],
@@ -53,7 +53,7 @@ def keep(
                 worst = values[i, 0]
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _squared(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     total = np.float32(0)
     for k in range(len(a)):
@@ -62,7 +62,7 @@ def _squared(a: NDArray[np.float32], b: NDArray[np.float32]) -> np.float32:
     return total
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> tuple[np.float32, np.float32, np.float32]:
     ab, aa, bb = np.float32(0), np.float32(0), np.float32(0)
     for k in range(len(a)):
@@ -72,7 +72,7 @@ def _products(a: NDArray[np.float32], b: NDArray[np.float32]) -> tuple[np.float3
     return ab, aa, bb
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def distance(a: NDArray[np.float32], b: NDArray[np.float32], metric: int) -> np.float32:
     """Of two vectors; metric as in `METRICS`."""
     if metric == 0:
@@ -88,7 +88,7 @@ def distance(a: NDArray[np.float32], b: NDArray[np.float32], metric: int) -> np.
     return max(np.float32(0), np.float32(1) - cosine)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def measure(
     points: Points,
     queries: NDArray[np.int32],
@@ -115,7 +115,7 @@ def measure(
             far[k] *= sign
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def add_rows(points: Points, labels: NDArray[np.int32], sums: NDArray[np.float32]) -> None:
     """Adds each row to the sum that its label names."""
     for i in range(len(points)):
@@ -123,7 +123,7 @@ def add_rows(points: Points, labels: NDArray[np.int32], sums: NDArray[np.float32
             sums[labels[i], k] += points[i, k]
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def distances_to(
     points: Points, vector: NDArray[np.float32], metric: int, out: NDArray[np.float32], begin: int, end: int
 ) -> None:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Literal, assert_never
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points
 from dashboard.projections.blocks import bounded, row_blocks
+from summary.kernels import kernel
 
 Metric = Literal["euclidean", "cosine"]
 EXACT_POINTS: Final = 20_000
@@ -210,7 +210,7 @@ def _ranks(distances: NDArray[np.float32], own: NDArray[np.int64], others: NDArr
     return ranks
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any]) -> None:
     """The k smallest of each row but its own, the smallest first; equal ones by column."""
     k = found.shape[1]
@@ -229,7 +229,7 @@ def _nearest_of(distances: NDArray[Any], own: NDArray[Any], found: NDArray[Any])
             best[at], found[row, at] = value, column
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _count_nearer(distances: NDArray[Any], others: NDArray[Any], ranks: NDArray[Any]) -> None:
     """1 + how many distances are smaller, or equal and of a column before."""
     for row in range(others.shape[0]):

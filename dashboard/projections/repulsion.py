@@ -5,11 +5,11 @@ With q_ij = 1 / (1 + |y_i - y_j|^2), the forces are sum_j q_ij^2 (y_i - y_j), an
 
 from typing import Final, Protocol
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.parallel import Workers
+from summary.kernels import kernel
 
 Picture = NDArray[np.float32]
 """``[2 or 3, n]``: a line per dimension, so that loops over points read memory in order."""
@@ -39,7 +39,7 @@ class AllPairs:
 
 
 # Divisions like NumPy's, without an error for 0, are what lets the compiler take many pairs at once.
-@numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def _pairs_2d(picture: Picture, forces: Picture, begin: int, end: int) -> float:
     xs, ys = picture[0], picture[1]
     one = np.float32(1)
@@ -59,7 +59,7 @@ def _pairs_2d(picture: Picture, forces: Picture, begin: int, end: int) -> float:
     return total
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def _pairs_3d(picture: Picture, forces: Picture, begin: int, end: int) -> float:
     xs, ys, zs = picture[0], picture[1], picture[2]
     one = np.float32(1)

@@ -11,13 +11,13 @@ inverse are enough.
 import math
 from typing import Final
 
-import numba
 import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
 from dashboard.projections.parallel import Workers
 from dashboard.projections.repulsion import Picture
+from summary.kernels import kernel
 
 _WIDEST: Final = 0.3
 """The distance of nodes at most. The kernel has the width 1. With 0.42 the divergence ends 3 % above the exact one."""
@@ -82,7 +82,7 @@ def transformed_kernel(size: int, step: float) -> NDArray[np.float32]:
     return kernel * ends[:, None] * ends[: kernel.shape[1]]
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
     """What the cubic B-splines of four nodes are at t between the second and the third."""
     a = np.float32(1) - t
@@ -90,7 +90,7 @@ def _weights(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.floa
     return a * a * a * sixth, most - t * t + half * t * t * t, most - a * a + half * a * a * a, t * t * t * sixth
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _slopes(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float32]:
     """The derivatives of `_weights`."""
     a = np.float32(1) - t
@@ -98,7 +98,7 @@ def _slopes(t: np.float32) -> tuple[np.float32, np.float32, np.float32, np.float
     return -half * a * a, -two * t + more * t * t, two * a - more * a * a, half * t * t
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _spread(picture: Picture, origin: NDArray[np.float32], inverse: np.float32, grid: NDArray[np.float32]) -> None:
     for i in range(picture.shape[1]):
         x, y = (picture[0, i] - origin[0]) * inverse, (picture[1, i] - origin[1]) * inverse
@@ -109,7 +109,7 @@ def _spread(picture: Picture, origin: NDArray[np.float32], inverse: np.float32, 
                 grid[a + k, b + m] += us[k] * vs[m]
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True)
+@kernel(fastmath=True)
 def _read(
     picture: Picture,
     origin: NDArray[np.float32],

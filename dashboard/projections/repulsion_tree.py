@@ -8,12 +8,12 @@ an order of the points that follow from their number alone.
 
 from typing import Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.parallel import Workers
 from dashboard.projections.repulsion import Picture
+from summary.kernels import kernel
 
 _LEAF: Final = 32
 """Points in a leaf at most."""
@@ -51,7 +51,7 @@ class Tree:
         return float(sum(parts))
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _split(picture: Picture, order: NDArray[np.int32], level: int, levels: int, begin: int, end: int) -> None:
     """Puts the nodes from ``begin`` to ``end`` of a level, and all below them, into the order of a k-d tree."""
     n = np.int64(picture.shape[1])
@@ -70,7 +70,7 @@ def _split(picture: Picture, order: NDArray[np.int32], level: int, levels: int, 
             _select(picture[line], order, low, high, middle)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _select(values: NDArray[np.float32], order: NDArray[np.int32], low: int, high: int, middle: int) -> None:
     """Orders a range so that no value before ``middle`` is above one from there on (Hoare's selection)."""
     last = high - 1
@@ -95,7 +95,7 @@ def _select(values: NDArray[np.float32], order: NDArray[np.int32], low: int, hig
             break
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _summaries(points: NDArray[np.float32], levels: int) -> NDArray[np.float32]:
     """Of every node, in the order of a heap whose root is 1: the middle of its points (3), the corners of its box (3
     low, 3 high), the square of the box's longest side, and the number of its points.
@@ -125,7 +125,7 @@ def _summaries(points: NDArray[np.float32], levels: int) -> NDArray[np.float32]:
     return nodes
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _listed(
     points: NDArray[np.float32],
     nodes: NDArray[np.float32],
@@ -168,7 +168,7 @@ def _listed(
     return count
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _push(
     points: NDArray[np.float32],
     order: NDArray[np.int32],
@@ -192,7 +192,7 @@ def _push(
 
 
 # Divisions like NumPy's, without an error for 0, are what lets the compiler take many entries at once.
-@numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def _sum(point: NDArray[np.float32], entries: NDArray[np.float32], force: NDArray[np.float32]) -> float:
     xs, ys, zs, counts = entries[0], entries[1], entries[2], entries[3]
     x, y, z = point[0], point[1], point[2]

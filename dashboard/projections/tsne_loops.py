@@ -2,16 +2,16 @@
 
 from typing import Final
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.repulsion import Picture
+from summary.kernels import kernel
 
 _LEAST_GAIN: Final = 0.01
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def attract_2d(
     picture: Picture,
     starts: NDArray[np.int64],
@@ -35,7 +35,7 @@ def attract_2d(
         out[0, i], out[1, i] = fx, fy
 
 
-@numba.njit(nogil=True, fastmath=True, cache=True, error_model="numpy")
+@kernel(fastmath=True, error_model="numpy")
 def attract_3d(
     picture: Picture,
     starts: NDArray[np.int64],
@@ -60,7 +60,7 @@ def attract_3d(
         out[0, i], out[1, i], out[2, i] = fx, fy, fz
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def weighted_logs(
     picture: Picture,
     starts: NDArray[np.int64],
@@ -81,7 +81,7 @@ def weighted_logs(
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def step(
     picture: Picture,
     attraction: Picture,

@@ -8,7 +8,6 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -18,6 +17,7 @@ from dashboard.projections.blocks import bounded
 from dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_steps
 from dashboard.projections.parallel import Workers
 from dashboard.projections.umap_layout import Curve, Edges
+from summary.kernels import kernel
 
 _LABEL_WEIGHT: Final = 2.5
 _APART: Final = 1e12
@@ -106,7 +106,7 @@ def preparation_steps(
     return Prepared(_edges(graph, wanted, epoch, random), _curve(wanted), notes)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _strengths(distances: NDArray[np.float32], overall: float, begin: int, end: int) -> None:
     """Turns the distances of each point's neighbours into strengths from 0 to 1.
 

@@ -7,9 +7,10 @@ tests compare.
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from summary.kernels import kernel
 
 
 @dataclass
@@ -117,7 +118,7 @@ def _raised(
     return np.asarray(curve.a * squares**curve.b)
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _random(state: NDArray[np.int64]) -> np.int32:
     """Tausworthe's generator, as ``umap.utils.tau_rand_int``."""
     state[0] = (((state[0] & 4294967294) << 12) & 0xFFFFFFFF) ^ ((((state[0] << 13) & 0xFFFFFFFF) ^ state[0]) >> 19)
@@ -126,12 +127,12 @@ def _random(state: NDArray[np.int64]) -> np.int32:
     return np.int32(state[0] ^ state[1] ^ state[2])
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _clipped(value: np.float32) -> np.float32:
     return min(max(value, np.float32(-4)), np.float32(4))
 
 
-@numba.njit(nogil=True, cache=True)
+@kernel()
 def _square(places: NDArray[np.float32], j: int, k: int) -> np.float32:
     total = np.float32(0)
     for d in range(places.shape[1]):
@@ -140,7 +141,7 @@ def _square(places: NDArray[np.float32], j: int, k: int) -> np.float32:
     return total
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "arcp"})
+@kernel(fastmath={"contract", "reassoc", "arcp"})
 def _epoch(
     places: NDArray[np.float32],
     heads: NDArray[np.int32],

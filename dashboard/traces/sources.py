@@ -14,7 +14,7 @@ import numpy as np
 from dashboard.opened_cache import OpenedCache
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace, trace_of_step_stats
+from profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
 from summary.kinds.base import PayloadError
 from summary.snapshot import Companion, Series, Snapshot
 from summary.source import readable
@@ -25,6 +25,9 @@ TRACE_SUFFIXES = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.p
 
 LATEST_NS = (1 << 62) - (1 << 20)
 """A time beyond 146 years is damage, and arithmetic with it would need more than 64 bits."""
+
+LONGEST_COMPILATION = 120.0
+"""Seconds."""
 
 SourceKind = Literal["run_metadata", "file"]
 
@@ -164,6 +167,8 @@ def read_source(source: TraceSource) -> Trace:
 
 def open_trace(source: TraceSource) -> OpenedTrace:
     """Reads a trace and prepares its level of detail; raises as `read_source` does."""
+    # Where another process compiles the loops, to compile them here too would take longer.
+    KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)
     start_ns, end_ns = _extent(trace)
     if max(-start_ns, end_ns, end_ns - start_ns) > LATEST_NS:

@@ -23,6 +23,7 @@ from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.verbs.reading import add_logdir, check_logdirs
+from dashboard.warm_up import compile_beside
 from profiler.client import Address, parse_address
 from summary.column_cache import ColumnCache, default_cache_folder
 from summary.errors import UserError
@@ -203,6 +204,11 @@ def serve(
     port = listener.getsockname()[1]
     url = page_url(host, port)
     console.print(f"[bold]Stepscope[/] follows {escape(live.path)}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
+    if compile_beside():
+        console.print(
+            "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at once, "
+            "traces after it; [bold]stepscope warm-up[/] does it in advance."
+        )
     live.start()
     threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
     if open_browser:

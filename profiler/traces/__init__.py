@@ -12,11 +12,29 @@ from profiler.traces.error import TraceError
 from profiler.traces.step_stats import trace_of_step_stats
 from profiler.traces.xplane import looks_like_xplane, read_xplane
 from summary.errors import UserError
+from summary.kernels import Group
 from summary.proto.step_stats_pb2 import StepStats
 from summary.storage import is_address, read_at
 
-__all__ = ["TraceError", "load_trace", "read_trace", "trace_of_step_stats"]
+__all__ = ["KERNELS", "TraceError", "load_trace", "read_trace", "trace_of_step_stats"]
 
+KERNELS: Final = Group(
+    "traces",
+    [
+        "profiler.traces.json_scan",
+        "profiler.traces.json_values",
+        "profiler.traces.chrome_events",
+        "profiler.traces.build",
+        "profiler.traces.flows",
+        "profiler.traces.wire",
+        "profiler.lod",
+        "profiler.analysis.arguments",
+        "profiler.analysis.critical_path",
+        "profiler.analysis.row_kernels",
+        "profiler.analysis.windows",
+    ],
+)
+"""The loops by which traces are read, shown and analyzed."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _EXPECTED: Final = (
     "Expected a Chrome trace (JSON), a RunMetadata or StepStats message (binary or text), an .xplane.pb, or a cache of "

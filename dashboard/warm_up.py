@@ -1,0 +1,156 @@
+"""Has all loops compiled before somebody waits for them: by a command, or by a process beside a server that starts."""
+
+import json
+import logging
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from dashboard.curves import smoothing
+from profiler import traces
+from summary import scan
+from summary.kernels import Group
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.proto.xplane_pb2 import XSpace
+from summary.records import frame
+
+GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
+"""What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
+_ROOT: Final = str(Path(__file__).resolve().parents[1])
+_CODE: Final = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dashboard.warm_up import compile_for_a_server; "
+    "compile_for_a_server(sys.argv[2:])"
+)
+_log: Final = logging.getLogger(__name__)
+
+
+def warm_event_files() -> None:
+    """Scan a small event file."""
+    event = Event(wall_time=1.0, step=1, summary=Summary(value=[Summary.Value(tag="loss", simple_value=0.5)]))
+    scanner, rows = scan.Scanner(), np.empty(4, scan.ROW)
+    _, _, count = scanner.scan(np.frombuffer(frame(event.SerializeToString()), np.uint8), 0, 0, rows)
+    scanner.split_by_tag(rows[:count])
+
+
+def warm_charts() -> None:
+    """Smooth a short curve."""
+    smoothing.smooth(np.array([1.0, 2.0, 3.0]), 0.6)
+
+
+def warm_traces() -> None:
+    """Read small traces and analyze one."""
+    from profiler.analysis.area import area, overlap
+    from profiler.analysis.facts import Facts
+    from profiler.analysis.report import TABLES, change
+    from profiler.lod import LevelOfDetail, coverage, span_ns
+
+    space = XSpace()
+    plane = space.planes.add(name="/device:GPU:0")
+    plane.event_metadata[1].name = "kernel"
+    plane.stat_metadata[1].name = "bytes"
+    line = plane.lines.add(id=1, name="Stream #1")
+    line.events.add(metadata_id=1, offset_ps=1_000, duration_ps=2_000).stats.add(metadata_id=1, uint64_value=3)
+    traces.read_trace(space.SerializeToString(), name="small.xplane.pb")
+    trace = traces.read_trace(_small_trace(), name="small.trace.json")
+    begin, end = span_ns(trace)
+    level = LevelOfDetail(trace)
+    level.window(begin, end, 8)
+    coverage(trace, 8)
+    area(trace, begin, end)
+    overlap(trace, begin, end)
+    facts = Facts(trace)
+    for _, table in TABLES.values():
+        table(facts)
+    change(facts, facts, "changed_operators")
+
+
+def _small_trace() -> bytes:
+    """A Chrome trace of a step with an operator that launches a kernel."""
+    events = [
+        {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "ts": 0.5, "dur": 99, "pid": 1, "tid": 1},
+        {"ph": "X", "name": "aten::mm", "cat": "cpu_op", "ts": 1, "dur": 50, "pid": 1, "tid": 1, "args": {"a": [1]}},
+        {"ph": "X", "name": "launch", "cat": "cuda_runtime", "ts": 2, "dur": 3, "pid": 1, "tid": 1, "args": {"correlation": 7}},
+        {"ph": "X", "name": "gemm", "cat": "kernel", "ts": 9, "dur": 30, "pid": 0, "tid": 7, "args": {"correlation": 7, "device": 0, "stream": 7}},
+        {"ph": "s", "name": "ac2g", "cat": "ac2g", "id": 7, "ts": 2, "pid": 1, "tid": 1},
+        {"ph": "f", "name": "ac2g", "cat": "ac2g", "id": 7, "ts": 9, "pid": 0, "tid": 7, "bp": "e"},
+        {"ph": "B", "name": "work", "ts": 60, "pid": 1, "tid": 1},
+        {"ph": "E", "ts": 70, "pid": 1, "tid": 1},
+        {"ph": "C", "name": "memory", "ts": 5, "pid": 1, "args": {"bytes": 3}},
+    ]  # fmt: skip
+    return json.dumps({"traceEvents": events}).encode()
+
+
+def warm_projections() -> None:
+    """Make small t-SNE and UMAP pictures in every way there is."""
+    from dashboard.embeddings.tasks import warm_every_method
+
+    warm_every_method()
+
+
+WARMERS: Final[Mapping[str, Callable[[], None]]] = {
+    scan.KERNELS.name: warm_event_files,
+    smoothing.KERNELS.name: warm_charts,
+    traces.KERNELS.name: warm_traces,
+    "projections": warm_projections,
+}
+
+
+def compile_for_a_server(names: list[str]) -> None:
+    """Compile groups in turn, and print the name of each that is done: the whole life of the process beside a server."""
+    from dashboard.embeddings.worker import lower_priority
+
+    lower_priority()
+    # The server's end of the pipe closes when it ends, however that comes.
+    threading.Thread(target=_end_with_input, daemon=True).start()
+    for name in names:
+        WARMERS[name]()
+        print(name, flush=True)
+
+
+def _end_with_input() -> None:
+    import os
+
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+def compile_beside() -> tuple[Group, ...]:
+    """Have another process compile what is not compiled yet, and go on without meanwhile; returns those groups."""
+    missing = tuple(group for group in GROUPS.values() if not group.compiled)
+    if not missing:
+        return ()
+    done = {group.name: threading.Event() for group in missing}
+    for group in missing:
+        group.compiled_elsewhere(done[group.name])
+    path = [place for place in sys.path if place]
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CODE, json.dumps([*path, *([] if _ROOT in path else [_ROOT])]), *done],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+    except OSError as error:
+        _log.warning("Loops are compiled while they are needed: no process could be started for it (%s).", error)
+        for event in done.values():
+            event.set()
+        return ()
+    threading.Thread(target=_listen, args=(process, done), name="compiler", daemon=True).start()
+    return missing
+
+
+def _listen(process: "subprocess.Popen[bytes]", done: Mapping[str, threading.Event]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = done.get(line.decode().strip())
+        if event is not None:
+            event.set()
+    process.wait()
+    # Also where it failed: then the loops are compiled here, and say what is wrong.
+    for event in done.values():
+        event.set()

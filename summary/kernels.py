@@ -1,0 +1,142 @@
+"""Loops that Numba compiles: the decorator, where their machine code is kept, and which are ready.
+
+Numba compiles a loop when it is first called, which takes seconds, and keeps the machine code beside the source or in
+the user's cache. A server has that done by another process (`Group.compiled_elsewhere`) and goes on without meanwhile.
+"""
+
+import atexit
+import logging
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, ParamSpec, TypeVar, cast
+
+import numba
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+_log: Final = logging.getLogger(__name__)
+_decorating: Final = threading.RLock()
+
+
+def kernel(**options: Any) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
+    """Have a function compiled when it is first called; the machine code is kept, and runs without the GIL.
+
+    A kernel may call only kernels of its own module, since Numba notices changes in one file at a time. To assign to a
+    slice of an array (``a[i, :] = b``) costs three seconds of compiling for a message about shapes; assign elements.
+
+    Args:
+        options: further ones of `numba.njit`, such as ``fastmath``.
+    """
+
+    def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+        with _decorating:
+            try:
+                made = numba.njit(cache=True, nogil=True, **options)(function)
+            except RuntimeError:
+                # Neither the folder of the source nor the user's cache can be written to.
+                with _cached_in(_temporary_folder()):
+                    made = numba.njit(cache=True, nogil=True, **options)(function)
+        return cast(Callable[Parameters, Result], made)
+
+    return compiled
+
+
+def is_compiled(function: Callable[..., object]) -> bool:
+    """Whether a kernel can be called without being compiled first; it may be wrong where the processor is another."""
+    dispatcher = cast(Any, function)
+    if not hasattr(dispatcher, "signatures") or dispatcher.signatures:
+        return True
+    code = dispatcher.py_func.__code__
+    pattern = (
+        f"*{dispatcher.py_func.__name__}-{code.co_firstlineno}.py{sys.version_info.major}{sys.version_info.minor}*"
+    )
+    try:
+        source = Path(code.co_filename).stat().st_mtime
+        kept = Path(dispatcher.stats.cache_path).glob(f"{Path(code.co_filename).stem}.{pattern}.nbi")
+        return any(index.stat().st_mtime >= source for index in kept)
+    except (OSError, TypeError):
+        return False
+
+
+class Group:
+    """Kernels that are needed together, and whether they can be called without waiting for the compiler."""
+
+    def __init__(self, name: str, modules: Sequence[str]) -> None:
+        """A group that nobody compiles yet: the kernels of some modules, which are imported when somebody asks."""
+        self.name = name
+        self.modules = tuple(modules)
+        self._done: threading.Event | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether to call the kernels: they are compiled, or nobody else is about to compile them."""
+        return self._done is None or self._done.is_set()
+
+    @property
+    def compiled(self) -> bool:
+        """Whether none of the kernels needs to be compiled any more."""
+        return all(map(is_compiled, self.kernels()))
+
+    def kernels(self) -> list[Callable[..., object]]:
+        """The kernels that the modules define."""
+        return [
+            value
+            for name in self.modules
+            for value in vars(import_module(name)).values()
+            if hasattr(value, "py_func") and value.__module__ == name
+        ]
+
+    def compiled_elsewhere(self, done: threading.Event) -> None:
+        """Take note that another process compiles them; ``done`` is set once it has, or has failed."""
+        self._done = done
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the group is ready, for ``seconds`` at most; return whether it is."""
+        return self._done is None or self._done.wait(seconds)
+
+
+@contextmanager
+def _cached_in(folder: str) -> Iterator[None]:
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = folder
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@cache
+def _temporary_folder() -> str:
+    """A private folder for machine code, the same for all processes of the user where that can be had.
+
+    What is in it is loaded as code, so a folder that others can write to is never used.
+    """
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    shared = Path(tempfile.gettempdir()) / f"stepscope-kernels-{user}"
+    try:
+        shared.mkdir(mode=0o700, exist_ok=True)
+        found = shared.lstat()
+        private = stat.S_ISDIR(found.st_mode) and found.st_uid == user and not found.st_mode & 0o077
+    except OSError:
+        private = False
+    if private:
+        folder = str(shared)
+    else:
+        folder = tempfile.mkdtemp(prefix="stepscope-kernels-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _log.warning(
+        "Compiled loops are kept in %s, as neither the installation nor a cache in the home folder can be written to. "
+        "Set NUMBA_CACHE_DIR to a folder that lasts, or run 'stepscope warm-up' when the image is built.",
+        folder,
+    )
+    return folder
