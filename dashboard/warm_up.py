@@ -72,11 +72,12 @@ def warm_traces() -> None:
 
 def _small_trace() -> bytes:
     """A Chrome trace of a step with an operator that launches a kernel."""
+    launched = {"correlation": 7, "device": 0, "stream": 7}
     events = [
         {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "ts": 0.5, "dur": 99, "pid": 1, "tid": 1},
         {"ph": "X", "name": "aten::mm", "cat": "cpu_op", "ts": 1, "dur": 50, "pid": 1, "tid": 1, "args": {"a": [1]}},
-        {"ph": "X", "name": "launch", "cat": "cuda_runtime", "ts": 2, "dur": 3, "pid": 1, "tid": 1, "args": {"correlation": 7}},
-        {"ph": "X", "name": "gemm", "cat": "kernel", "ts": 9, "dur": 30, "pid": 0, "tid": 7, "args": {"correlation": 7, "device": 0, "stream": 7}},
+        {"ph": "X", "name": "launch", "cat": "cuda_runtime", "ts": 2, "dur": 3, "pid": 1, "tid": 1, "args": launched},
+        {"ph": "X", "name": "gemm", "cat": "kernel", "ts": 9, "dur": 30, "pid": 0, "tid": 7, "args": launched},
         {"ph": "s", "name": "ac2g", "cat": "ac2g", "id": 7, "ts": 2, "pid": 1, "tid": 1},
         {"ph": "f", "name": "ac2g", "cat": "ac2g", "id": 7, "ts": 9, "pid": 0, "tid": 7, "bp": "e"},
         {"ph": "B", "name": "work", "ts": 60, "pid": 1, "tid": 1},
@@ -102,7 +103,7 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
 
 
 def compile_for_a_server(names: list[str]) -> None:
-    """Compile groups in turn, and print the name of each that is done: the whole life of the process beside a server."""
+    """Compile groups in turn and print the name of each that is done, which is all that the process does."""
     from dashboard.embeddings.worker import lower_priority
 
     lower_priority()

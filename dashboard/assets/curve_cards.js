@@ -267,6 +267,7 @@
     drawn: 0,
     panel: () => panel,
     params: () => params,
+    query: () => query,
     all: () => [...cards.values()],
     /** Cards on the screen. */
     visible: () => visible.map((key) => cards.get(key)).filter(Boolean),

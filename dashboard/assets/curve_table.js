@@ -30,13 +30,24 @@
     return when.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " " + time;
   }
 
+  /** How far a line's end may be from the pointer for its point to count as there, in pixels. */
+  const REACH = 2;
+
+  /** Whether the line has ended before x, or begins behind it. */
+  function isBeyond(card, near, x) {
+    const { x: places } = card.plot.model.lines.find((line) => line.id === near.id);
+    const outside = scope.curves.isSorted(places) && (x < places[0] || x > places[places.length - 1]);
+    return outside && Math.abs(card.plot.toClient(near.x, 0).clientX - card.plot.toClient(x, 0).clientX) > REACH;
+  }
+
   /**
-   * One row for each line of a card: its point nearest to x.
-   * @returns {{line: any, x: number, y: number, value: number, step: number, seconds: number, wall: number}[]}
+   * One row for each line of a card: its point nearest to x, among all its points once the server has told it.
+   * @returns {{line: any, x: number, y: number, value: number, step: number, seconds: number, wall: number, beyond: boolean}[]}
    */
   function rowsAt(card, x) {
     const byId = new Map(card.chart.lines.map((line) => [line.id, line]));
     const notFinite = new Map(card.chart.marks.map(([index, place, what]) => [index + " " + place, what]));
+    const exact = scope.curveExact.at(card, x);
     const rows = [];
     for (const near of card.plot.nearest(x)) {
       const line = byId.get(near.id);
@@ -56,23 +67,37 @@
         step: line.step ? line.step[near.index] : card.chart.x.kind === "step" ? near.x : NaN,
         seconds,
         wall: line.first === undefined || line.first === null ? NaN : line.first + seconds,
+        beyond: isBeyond(card, near, x),
       });
+      if (exact && exact[near.id]) Object.assign(rows[rows.length - 1], exactly(line, exact[near.id], card));
     }
     return rows;
+  }
+
+  /** What the server told of a point, in place of what is drawn. */
+  function exactly(line, point, card) {
+    const told = Object.fromEntries(Object.entries(point).map(([name, value]) => [name, Number(value)]));
+    // While the slider moves, the page alone knows the smoothing.
+    if (scope.curveCards.weight() !== card.chart.smoothing) delete told.y;
+    const wall = line.first === undefined || line.first === null || told.seconds === undefined ? NaN : line.first + told.seconds;
+    return { ...told, ...(Number.isNaN(wall) ? {} : { wall }) };
   }
 
   const columnsOf = (rows, several) => [
     ["", (row) => dot(row.line)],
     [rows.some((row) => row.line.kind === "group") ? "Group" : "Run", (row) => name(row.line.label)],
     ...(several ? [["Tag", (row) => name(row.line.tag)]] : []),
-    ...(rows.some((row) => row.y !== row.value && row.line.kind === "run") ? [["Smoothed", (row) => (row.y === row.value ? "" : show(row.y))]] : []),
+    ...(rows.some((row) => row.y !== row.value && Number.isFinite(row.value)) ? [["Smoothed", (row) => (Number.isFinite(row.value) ? show(row.y) : "")]] : []),
     ["Value", (row) => show(row.value)],
-    ...(rows.some((row) => Number.isFinite(row.low)) ? [["Band", (row) => (Number.isFinite(row.low) ? `${show(row.low)} – ${show(row.high)}` : "")]] : []),
+    ...(rows.some(hasBand) ? [["Band", (row) => (hasBand(row) ? `${show(row.low)} – ${show(row.high)}` : "")]] : []),
     ...(rows.some((row) => row.members) ? [["Runs", (row) => (row.members ? String(row.members) : "")]] : []),
     ...(rows.some((row) => Number.isFinite(row.step)) ? [["Step", (row) => (Number.isFinite(row.step) ? Math.round(row.step).toLocaleString("en-US") : "")]] : []),
     ...(rows.some((row) => Number.isFinite(row.seconds)) ? [["Relative", (row) => (Number.isFinite(row.seconds) ? duration(row.seconds) : "")]] : []),
     ...(rows.some((row) => Number.isFinite(row.wall)) ? [["Time", (row) => clock(row.wall)]] : []),
   ];
+
+  /** A group of which one run has a value here has no spread, and the band of one run is its own. */
+  const hasBand = (row) => Number.isFinite(row.low) && (row.line.kind !== "group" || row.members > 1);
 
   function dot(line) {
     const mark = scope.elements.make("i", {});
@@ -91,7 +116,7 @@
     const body = rows.map((row) =>
       make(
         "tr",
-        { className: row === near ? "nearest" : "" },
+        { className: row === near ? "nearest" : row.beyond ? "beyond" : "" },
         ...columns.map(([title, cell]) => make("td", { className: title.toLowerCase() }, cell(row))),
       ),
     );
@@ -125,8 +150,10 @@
     const rows = rowsAt(at.card, at.x);
     if (!rows.length) return void (box && (box.hidden = true));
     const distance = (row) => (Number.isFinite(row.y) ? Math.abs(row.y - at.y) : Infinity);
-    const near = rows.reduce((best, row) => (distance(row) < distance(best) ? row : best), rows[0]);
-    rows.sort((a, b) => (Number.isFinite(b.y) ? b.y : -Infinity) - (Number.isFinite(a.y) ? a.y : -Infinity));
+    const here = rows.filter((row) => !row.beyond);
+    const near = here.reduce((best, row) => (distance(row) < distance(best) ? row : best), here[0]);
+    const height = (row) => (Number.isFinite(row.y) ? row.y : -Infinity);
+    rows.sort((a, b) => Number(a.beyond) - Number(b.beyond) || height(b) - height(a));
     const start = Math.max(0, Math.min(rows.indexOf(near) - (MOST_ROWS >> 1), rows.length - MOST_ROWS));
     const shown = rows.slice(start, start + MOST_ROWS);
     if (!box) document.body.append((box = scope.elements.make("div", { id: "hover" })));

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from dashboard.colors import RunColor, assign_colors
 from dashboard.controls import fingerprint
 from dashboard.curves.axes import Axis, axis_of, places
 from dashboard.curves.bands import group_curve
-from dashboard.curves.lines import DrawnLine, Line, choose, packed
+from dashboard.curves.lines import DrawnLine, Line, choose, nearest_point, packed
 from dashboard.curves.settings import CurveSettings
+from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.numbers import count
+from dashboard.numbers import count, json_number
 from dashboard.runs.settings import BandStatistic
 from dashboard.runs.table import RunTable
 from summary.kinds.base import PayloadError
@@ -67,26 +68,66 @@ def chart(
         and "empty" (why there is nothing, else "").
     """
     most = min(max(most, LEAST_POINTS), MOST_POINTS)
-    lost: list[str] = []
-    found = [(line, _series_of(line.tag, table, lost)) for line in spec.lines]
-    axis = axis_of([s.columns for _, series in found for s in series], settings)
-    lines = [
-        line
-        for index, (spec_, series) in enumerate(found)
-        for line in _lines(spec_, index, series, table, settings, axis)
-    ]
-    lines = _told_apart(lines)
+    whole = _whole_chart(spec, table, settings)
+    axis, lines, every = whole.axis, _told_apart(whole.lines), whole.series
     drawn = [choose(line, window, most) for line in lines]
-    remarks = [note(drawn, settings, sum(s.superseded for _, series in found for s in series)), *spec.problems, *lost]
+    remarks = [note(drawn, settings, sum(s.superseded for s in every)), *spec.problems, *whole.lost]
     return {
         "x": axis.described(settings),
         "lines": [packed(line, settings.smoothing, pack) for line in drawn],
         "marks": _marks(drawn),
         "best": _best(lines, settings),
-        "rules": _rules([s for _, series in found for s in series], table, axis),
+        "rules": _rules(every, table, axis),
         "note": " · ".join(remark for remark in remarks if remark),
         "empty": " · ".join(spec.problems) if spec.problems and not lines else _why_empty(lines, settings),
     }
+
+
+def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: float) -> dict[str, dict[str, Any]]:
+    """The point of each line that is nearest to a place on the axis, among all points of the line; by the line's id.
+
+    "x", "value" (as stored), "y" (as drawn, smoothed), and what the line has of "low", "high", "seconds", "step" and
+    "members", as `json_number` writes them. On an axis of steps "step" is "x".
+    """
+    whole = _whole_chart(spec, table, settings)
+    found: dict[str, dict[str, Any]] = {}
+    for line in whole.lines:
+        at = nearest_point(line.x, x)
+        if at < 0:
+            continue
+        columns: dict[str, NDArray[Any]] = {"x": line.x, "value": line.y, "y": smooth(line.y, settings.smoothing)}
+        if whole.axis.kind == "step":
+            columns["step"] = line.x
+        for name, edge in (("low", line.low), ("high", line.high)):
+            if edge is not None:
+                columns[name] = smooth(edge, settings.smoothing)
+        found[line.about["id"]] = {
+            name: json_number(float(column[at])) for name, column in (columns | line.extra).items()
+        }
+    return found
+
+
+class _WholeChart(NamedTuple):
+    """All that a chart is made of, before points are chosen."""
+
+    axis: Axis
+    lines: list[Line]
+    series: list[Series]
+    lost: list[str]
+    """What cannot be read, in sentences."""
+
+
+def _whole_chart(spec: ChartSpec, table: RunTable, settings: CurveSettings) -> _WholeChart:
+    lost: list[str] = []
+    found = [(line, _series_of(line.tag, table, lost)) for line in spec.lines]
+    every = [s for _, series in found for s in series]
+    axis = axis_of([s.columns for s in every], settings)
+    lines = [
+        line
+        for index, (spec_, series) in enumerate(found)
+        for line in _lines(spec_, index, series, table, settings, axis)
+    ]
+    return _WholeChart(axis, lines, every, lost)
 
 
 def _series_of(tag: str, table: RunTable, lost: list[str]) -> list[Series]:
@@ -131,7 +172,9 @@ def _lines(
             "id": f"{index}:group:{group.label}", "kind": "group", "label": group.label,
             "runs": [member.about["run"] for member in members],
         }  # fmt: skip
-        lines.append(Line(about, joined.x, joined.y, joined.low, joined.high, {"members": joined.members}))
+        # One run has no spread.
+        low, high = (joined.low, joined.high) if len(members) > 1 else (None, None)
+        lines.append(Line(about, joined.x, joined.y, low, high, {"members": joined.members}))
     return lines
 
 

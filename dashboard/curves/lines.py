@@ -69,6 +69,12 @@ def choose(line: Line, window: tuple[float, float] | None, most: int) -> DrawnLi
     return DrawnLine(line, chosen, len(inside))
 
 
+def nearest_point(places: Floats, x: float) -> int:
+    """Index of the place nearest to ``x``, the first of equals; -1 where none is finite."""
+    distance = np.abs(places - x)
+    return int(np.nanargmin(distance)) if np.isfinite(distance).any() else -1
+
+
 def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> dict[str, Any]:
     """What is sent of a line: what it is, how many points it has, and where its columns are in the pack.
 

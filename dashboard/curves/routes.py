@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Response
 
 from dashboard.api.bodies import Body
 from dashboard.binary import ColumnPack
-from dashboard.curves.chart import MOST_POINTS, chart, chart_version
+from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
 from dashboard.curves.settings import CurveParameters
 from dashboard.curves.spec import ChartSpec
 from dashboard.live import Live
@@ -43,6 +43,14 @@ class ChartsRequest(msgspec.Struct, frozen=True):
     charts: list[ChartRequest]
 
 
+class ValuesRequest(msgspec.Struct, frozen=True):
+    """One place on the horizontal axis of a chart."""
+
+    view: str
+    key: str
+    x: float
+
+
 class FirstRequest(msgspec.Struct, frozen=True):
     """The charts that a page will show first."""
 
@@ -56,7 +64,7 @@ def curve_routes(
     spec_of: Callable[[str, Snapshot, View], ChartSpec],
     first_keys: Callable[[Snapshot, View], Sequence[str]],
 ) -> APIRouter:
-    """``POST /curves`` and ``POST /first`` of a panel.
+    """``POST /curves``, ``POST /first`` and ``POST /values`` of a panel.
 
     Args:
         live: the log directory.
@@ -88,6 +96,20 @@ def curve_routes(
         except msgspec.MsgspecError as error:
             raise HTTPException(400, f"Expected a list of charts: {error}.") from None
         return answer(asked.view, asked.charts)
+
+    @routes.post("/values")
+    def values(body: Body) -> dict[str, Any]:
+        """What each line of a chart has at one place of its axis, of all its points: "points" by the line's id, each as
+        `dashboard.curves.chart.values_at` gives it.
+        """
+        try:
+            asked = msgspec.json.decode(body, type=ValuesRequest)
+        except msgspec.MsgspecError as error:
+            raise HTTPException(400, f"Expected a place on a chart: {error}.") from None
+        snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
+        settings = parameters.of(view, utc_offset())
+        spec = spec_of(asked.key, snapshot, view)
+        return {"points": values_at(spec, RunTable(snapshot, view), settings, asked.x)}
 
     def answer(query: str, charts: Sequence[ChartRequest]) -> Response:
         if len(charts) > MOST_CHARTS or len(query) > MAX_QUERY:

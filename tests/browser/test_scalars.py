@@ -371,6 +371,65 @@ def test_seeds_are_one_line_with_a_band(serve: Serve, page: Page, logdir: Path) 
     assert rows.first.locator("td").all_inner_texts()[1:] == ["lr_2/seed_*", "2.5", "2 – 3", "2", "0"]
 
 
+def test_a_smoothed_group_tells_what_is_drawn_and_in_its_order(serve: Serve, page: Page, logdir: Path) -> None:
+    for seed in (0, 1):
+        write(logdir / "falls" / f"seed_{seed}", loss=[4.0 + seed, 0.0 + seed])
+    write(logdir / "alone" / "seed_0", loss=[1.0, 1.5])
+    page.goto(serve(logdir).url + "?runs.group=seeds&runs.band=minmax&scalars.smoothing=0.5")
+    wait_until_drawn(page, "loss", 2, 2)
+    page.mouse.move(*at(page, "loss", 0.9, 0.5))
+    expect(page.locator("#hover th")).to_have_text(["", "Group", "Smoothed", "Value", "Band", "Runs", "Step"])
+    cells = [row.locator("td").all_inner_texts()[1:] for row in page.locator("#hover tbody tr").all()]
+    # By what is drawn, although the other group's value is the greater one; one run has no band.
+    assert cells == [
+        ["falls/seed_*", "1.83333", "0.5", "1.33333 – 2.33333", "2", "1"],
+        ["alone/seed_*", "1.33333", "1.5", "", "1", "1"],
+    ]
+
+
+def test_runs_that_ended_before_the_pointer_stand_last(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "short", loss=[9.0, 9.0, 9.0])
+    write(logdir / "long", loss=[1.0] * 21)
+    page.goto(serve(logdir).url + "?scalars.smoothing=0")
+    page.wait_for_function("() => window.stepscope && stepscope.curveCards.find('loss')?.model?.lines.length === 2")
+    page.mouse.move(*at(page, "loss", 0.9, 0.1))
+    rows = page.locator("#hover tbody tr")
+    expect(rows).to_have_count(2)
+    assert [row.locator("td").all_inner_texts()[1] for row in rows.all()] == ["long", "short"]
+    expect(rows.first).to_have_class("nearest")
+    expect(rows.last).to_have_class("beyond")
+
+
+def test_thinned_runs_are_read_at_the_same_step(serve: Serve, page: Page, logdir: Path) -> None:
+    for run, factor in (("a", 0.7), ("b", 1.3)):
+        write(logdir / run, loss=[math.sin(step * factor) for step in range(20_000)])
+    page.goto(serve(logdir).url + "?scalars.smoothing=0")
+    page.wait_for_function(
+        "() => window.stepscope && stepscope.curveCards.find('loss')?.chart?.lines.every((line) => line.mean)"
+    )
+    # A place at which one run has a drawn point, and the other one has none.
+    step = page.evaluate(
+        """() => {
+          const [a, b] = stepscope.curveCards.find("loss").model.lines.map((line) => [...line.x]);
+          return a.find((x) => x > 5000 && !b.includes(x));
+        }"""
+    )
+    x, y = page.evaluate(
+        """(step) => { const place = stepscope.curveCards.find("loss").plot.toClient(step, 0);
+          return [place.clientX, place.clientY]; }""",
+        step,
+    )
+    page.mouse.move(x, y)
+    rows = page.locator("#hover tbody tr")
+    page.wait_for_function(
+        "() => new Set([...document.querySelectorAll('#hover td.step')].map((cell) => cell.textContent)).size === 1"
+    )
+    for run, factor in (("a", 0.7), ("b", 1.3)):
+        cells = rows.filter(has_text=re.compile(rf"^{run}")).locator("td").all_inner_texts()
+        read = int(cells[3].replace(",", ""))
+        assert float(cells[2].replace("−", "-")) == pytest.approx(math.sin(read * factor), rel=1e-4)
+
+
 def test_marks_measure_between_two_places(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[8.0, 4.0, 2.0], other=[1.0, 1.0, 1.0])
     write(logdir / "b", loss=[1.0, 1.0, 4.0])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dashboard.binary import ColumnPack, unpack
-from dashboard.curves.chart import chart, chart_version
+from dashboard.curves.chart import chart, chart_version, values_at
 from dashboard.curves.settings import CurveSettings, XAxis
 from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
@@ -192,6 +192,28 @@ def test_a_group_is_one_line_with_its_members_on_demand() -> None:
         ("member", "x/seed_0"), ("group", "x/seed_*"), ("member", "y/seed_0"), ("group", "y/seed_*"),
     ]  # fmt: skip
     assert members["lines"][0]["light"] == members["lines"][1]["light"]
+
+
+def test_a_group_of_one_run_has_no_band() -> None:
+    made = drawn(losses(**{"a/seed_0": [1.0, 3.0]}), view="runs.group=seeds")
+    assert made["lines"][0]["kind"] == "group"
+    assert sorted(columns(made)) == ["members", "x", "y"]
+
+
+def test_runs_of_equal_steps_are_read_at_one_step_whichever_points_are_drawn() -> None:
+    values = {name: [math.sin(step * factor) for step in range(5_000)] for name, factor in (("a", 0.7), ("b", 1.3))}
+    found = losses(**values)
+    drawn_steps = [line["columns"]["x"] for line in drawn(found, most=200)["lines"]]
+    place = next(step for step in drawn_steps[0] if step not in drawn_steps[1])
+    smoothing = replace(PLAIN, smoothing=0.5)
+    at = int(place)
+    assert values_at(LOSS, RunTable(found, decode("")), smoothing, place + 0.3) == {
+        f"0:run:{name}": {
+            "x": place, "step": place, "value": values[name][at], "seconds": 10.0 * at,
+            "y": pytest.approx(float(smooth(np.array(values[name]), 0.5)[at])),
+        }
+        for name in ("a", "b")
+    }  # fmt: skip
 
 
 def test_several_tags_have_their_sides_and_dashes() -> None:

@@ -1,0 +1,99 @@
+"""Compiled loops run where nothing can be kept, and nothing waits for them where another process compiles them."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from summary import kernels, scan
+from summary.kernels import Group, is_compiled, kernel
+
+ROOT = Path(kernels.__file__).parents[1]
+
+
+@kernel()
+def double(number: int) -> int:
+    return 2 * number
+
+
+def test_a_kernel_is_compiled_when_it_is_first_called_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", str(tmp_path))
+    fresh = kernel()(double.py_func)  # type: ignore[attr-defined]
+    assert not is_compiled(fresh)
+    assert fresh(4) == 8
+    assert is_compiled(fresh)
+    assert is_compiled(kernel()(double.py_func))  # type: ignore[attr-defined]
+
+
+def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> None:
+    group = Group("loops", [__name__])
+    assert (group.ready, [each.__name__ for each in group.kernels()]) == (True, ["double"])
+    done = threading.Event()
+    group.compiled_elsewhere(done)
+    assert (group.ready, group.wait(0)) == (False, False)
+    done.set()
+    assert (group.ready, group.wait(0)) == (True, True)
+
+
+def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
+    from dashboard.warm_up import GROUPS
+
+    marked = "@kernel"
+    found = {
+        str(path.relative_to(ROOT).with_suffix("")).replace(os.sep, ".")
+        for room in ("summary", "profiler", "dashboard")
+        for path in (ROOT / room).rglob("*.py")
+        if any(line.startswith(marked) for line in path.read_text("utf-8").splitlines())
+    }
+    known = {name for group in GROUPS.values() for name in group.modules}
+    assert {name for name in found if not name.startswith("dashboard.projections.")} == known
+
+
+@pytest.mark.parametrize("folder_of_all", [True, False])
+def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_of_all: bool) -> None:
+    """In a container without a writable home, every reading command ended with Numba's "no locator available"."""
+    shutil.copytree(ROOT / "summary", tmp_path / "summary", ignore=shutil.ignore_patterns("__pycache__"))
+    # Files where folders are to be made stop also those who may write everywhere.
+    for folder in [tmp_path / "summary", *(tmp_path / "summary").rglob("*")]:
+        if folder.is_dir():
+            (folder / "__pycache__").write_text("")
+    home, temporary = tmp_path / "home", tmp_path / "temporary"
+    home.write_text("")
+    temporary.mkdir()
+    if not folder_of_all:
+        (temporary / f"stepscope-kernels-{os.getuid()}").write_text("in the way")
+    code = (
+        "from summary.kernels import kernel; import summary.scan_kernel as k, numpy as np; "
+        "print(int(k._masked_crc(np.frombuffer(b'123456789', np.uint8), 0, 9)))"
+    )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": str(tmp_path)}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == f"{scan.scan_kernel._masked_crc(np.frombuffer(b'123456789', np.uint8), 0, 9)}\n"
+        assert done.stderr.count("Compiled loops are kept in") == 1
+    kept = list(temporary.rglob("*.nbi"))
+    assert bool(kept) == folder_of_all
+    if folder_of_all:
+        assert kept[0].parents[1].stat().st_mode & 0o077 == 0
+
+
+def test_code_is_not_loaded_from_a_folder_that_others_can_write_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(kernels.tempfile, "tempdir", str(tmp_path))
+    shared = tmp_path / f"stepscope-kernels-{os.getuid()}"
+    shared.mkdir()
+    shared.chmod(0o777)
+    kernels._temporary_folder.cache_clear()
+    try:
+        assert kernels._temporary_folder() != str(shared)
+    finally:
+        kernels._temporary_folder.cache_clear()
