@@ -2,10 +2,11 @@
 
 import json
 import logging
+import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -115,15 +116,13 @@ def compile_for_a_server(names: list[str]) -> None:
 
 
 def _end_with_input() -> None:
-    import os
-
     sys.stdin.buffer.read()
     os._exit(0)
 
 
-def compile_beside() -> tuple[Group, ...]:
+def compile_beside(groups: Iterable[Group] = tuple(GROUPS.values())) -> tuple[Group, ...]:
     """Have another process compile what is not compiled yet, and go on without meanwhile; returns those groups."""
-    missing = tuple(group for group in GROUPS.values() if not group.compiled)
+    missing = tuple(group for group in groups if not group.compiled)
     if not missing:
         return ()
     done = {group.name: threading.Event() for group in missing}

@@ -1,0 +1,25 @@
+"""Another process compiles the loops while a server starts."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CODE = """
+from dashboard import warm_up
+from dashboard.curves import smoothing
+import numpy as np
+values = np.array([4.0, 0.0, 2.0])
+before = warm_up.compile_beside([smoothing.KERNELS])
+plain = smoothing.smooth(values, 0.5)
+print([group.name for group in before], smoothing.KERNELS.ready, plain.tolist())
+print(smoothing.KERNELS.wait(200), smoothing.KERNELS.compiled, smoothing.smooth(values, 0.5).tolist())
+print(warm_up.compile_beside([smoothing.KERNELS]))
+"""
+
+
+def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
+    smooth = [4.0, 4 / 3, 12 / 7]
+    assert done.stdout == f"['charts'] False {smooth}\nTrue True {smooth}\n()\n"
