@@ -12,6 +12,9 @@ Kind: TypeAlias = Literal["op", "group", "series", "function"]
 
 LEAST_SERIES: Final = 5
 """Members from which alike siblings are folded into a series."""
+CROWD: Final = 10_000
+"""Siblings above which all are folded, alike or not: they could not be drawn, and no group could be closed."""
+CROWD_PART: Final = 500
 _DEEPEST: Final = 256
 """Scopes within scopes; deeper ones are part of the label."""
 _NUMBERED: Final = re.compile(r"(?P<prefix>.*?)(?P<number>\d{1,9})(?P<suffix>\]?)", re.DOTALL)
@@ -182,6 +185,26 @@ def fold_series(groups: Groups, classes: list[int], skipped: Sequence[bool]) -> 
             # Each stands where its first member stood.
             own = [series_of.get(entry, entry) for entry in children if groups.kinds[entry] != "series"]
             groups.children[group] = list(dict.fromkeys(own))
+
+
+def fold_crowds(groups: Groups, classes: list[int], most: int = CROWD, part: int = CROWD_PART) -> None:
+    """Puts the members of groups with more than ``most`` into entries of the kind "series", ``part`` in each.
+
+    They stay in their order, and there are as many levels as it takes. ``classes`` grows with the entries; those of
+    crowds are alike to nothing.
+    """
+    for group in range(len(groups.paths)):
+        scope = f"{groups.paths[group]}/" if group else ""
+        while len(children := groups.children[group]) > most:
+            parts = [children[begin : begin + part] for begin in range(0, len(children), part)]
+            groups.children[group] = []
+            for members in parts:
+                label = f"{groups.labels[members[0]]} … {groups.labels[members[-1]]}"
+                entry = groups.add(f"{scope}{label}", label, group, -1, "series")
+                groups.children[entry] = members
+                for member in members:
+                    groups.parents[member] = entry
+                classes.append(-entry)
 
 
 def _runs(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.graphs.bodies import MOST_NODES, OpenedGraph, open_calls
 from dashboard.graphs.element_types import shape_text, tensor_bytes
 from dashboard.graphs.folding import fold
-from dashboard.graphs.hierarchy import Groups, Kind, fold_series, grouped, sibling_edges, structure_classes
+from dashboard.graphs.hierarchy import Groups, Kind, fold_crowds, fold_series, grouped, sibling_edges, structure_classes
 from dashboard.graphs.records import GraphModel, Problem
 from dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of, products_of
 
@@ -99,10 +99,11 @@ class Tree:
         return int(self.end[entry]) > entry + 1
 
     def op(self, entry: int) -> str:
-        """The operation of a node or a call; of a series of operations, that of its members; else empty."""
+        """The operation of a node or a call; of a series of equal operations, that of its members; else empty."""
         node = int(self.node[entry])
         if node < 0 and self.kinds[entry] == "series":
-            node = int(self.node[entry + 1])
+            ops = {self.model.ops[n] if (n := int(self.node[m])) >= 0 else "" for m in self.children(entry)}
+            return ops.pop() if len(ops) == 1 else ""
         return self.model.ops[node] if node >= 0 else ""
 
     def nodes_in(self, entry: int) -> NDArray[np.int64]:
@@ -211,6 +212,7 @@ def tree_of(model: GraphModel, most_nodes: int = MOST_NODES) -> Tree:
             aux[entry] = all(aux[child] for child in groups.children[entry])
     classes = structure_classes(groups, full.ops, _crossings(groups, full, entries, hosts))
     fold_series(groups, classes, aux)
+    fold_crowds(groups, classes)
     crossings = _crossings(groups, full, entries, hosts)
     high = _high_degrees(groups, crossings, hosts, full)
     return _numbered(model, opened, groups, entries, classes, hosts, high)

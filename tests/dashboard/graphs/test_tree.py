@@ -40,6 +40,18 @@ def test_an_empty_graph_has_only_itself() -> None:
     assert (found.paths, found.count.tolist(), found.children(0)) == (("",), [0], [])
 
 
+def test_too_many_siblings_are_folded_whether_they_are_alike_or_not() -> None:
+    """Neither could a flat graph of 100,000 nodes be drawn, nor was there a group to close."""
+    ops = ("Neg", "Relu")
+    found = tree("\n".join(f"v{number}x {ops[number // 750 % 2]}:" for number in range(10_100)))
+    root = found.children(0)
+    assert [found.labels[entry] for entry in (root[0], root[-1])] == ["v0x … v499x", "v10000x … v10099x"]
+    assert (len(root), {found.kinds[entry] for entry in root}) == (21, {"series"})
+    assert [int(found.count[entry]) for entry in (0, root[0], root[-1])] == [10_100, 500, 100]
+    assert [found.op(entry) for entry in root[:3]] == ["Neg", "", "Relu"]
+    assert [found.labels[entry] for entry in found.children(root[1])[:2]] == ["v500x", "v501x"]
+
+
 def test_a_label_holds_what_lies_too_deep() -> None:
     found = tree("/".join(["s"] * 300) + " Neg:")
 
