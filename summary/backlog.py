@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
 from summary.records import length_of_record
 from summary.storage import AppendFile
 
 _SMALL_PIECE: Final = 1 << 16
+
+Piece: TypeAlias = bytes | bytearray | memoryview
+"""Whole records, one after another."""
 
 
 @dataclass
@@ -16,13 +19,15 @@ class Backlog:
 
     size: int = 0
     """Bytes."""
+    count: int = 0
+    """Records."""
     _pieces: list[bytes | memoryview] = field(default_factory=list)
     _taken: int = 0
     """How many bytes the file has taken."""
 
-    def extend(self, pieces: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Adds whole records; small pieces are joined, so that few calls write them."""
-        small: list[bytes | bytearray | memoryview] = []
+    def extend(self, pieces: Iterable[Piece], count: int) -> None:
+        """Adds ``count`` whole records; small pieces are joined, so that few calls write them."""
+        small: list[Piece] = []
         for piece in pieces:
             if len(piece) < _SMALL_PIECE:
                 small.append(piece)
@@ -31,9 +36,10 @@ class Backlog:
             small.clear()
             self._add(piece if isinstance(piece, memoryview) else memoryview(piece))
         self._add(b"".join(small))
+        self.count += count
 
     def write_to(self, file: AppendFile, *, to_disk: bool) -> None:
-        """Returns when readers, or a disk, have it all, and forgets it; raises OSError, and then keeps it."""
+        """Returns when readers, or a disk, have it all; raises OSError, and then the next call goes on."""
         begin = 0
         for piece in self._pieces:
             view = memoryview(piece)
@@ -41,8 +47,15 @@ class Backlog:
                 self._taken += file.write(view[self._taken - begin :])
             begin += len(view)
         file.flush(to_disk=to_disk)
+
+    def rewind(self) -> None:
+        """What a file has taken belongs into another one."""
+        self._taken = 0
+
+    def clear(self) -> None:
+        """Forgets it all, as it is in the file."""
         self._pieces.clear()
-        self.size = self._taken = 0
+        self.size = self.count = self._taken = 0
 
     def unseen(self, file: AppendFile | None) -> str:
         """How much of it readers cannot see, for people."""

@@ -1,14 +1,19 @@
-"""Locks that a fork does not leave locked."""
+"""Locks that neither a fork nor an interruption leaves locked."""
 
 import os
 import sys
 import threading
 import weakref
-from types import TracebackType
+from collections.abc import Callable
+from typing import Any
 
 
 class ForkSafeLock:
-    """A lock that is free in a forked child, whichever thread of the parent held it; a thread may take it again."""
+    """A lock that is free in a forked child, whichever thread of the parent held it; a thread may take it again.
+
+    The ``with`` statement calls the built-in lock itself: in a Python function between the two, a signal handler might
+    raise when the lock is taken and nobody is there yet to free it.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -16,16 +21,13 @@ class ForkSafeLock:
             itself = weakref.ref(self)
             os.register_at_fork(after_in_child=lambda: _free(itself))
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
+    @property
+    def __enter__(self) -> Callable[[], Any]:
+        return self._lock.__enter__
 
-    def __exit__(
-        self,
-        exception_type: type[BaseException] | None,
-        exception: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._lock.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        return self._lock.__exit__
 
 
 def _free(lock: weakref.ref[ForkSafeLock]) -> None:

@@ -51,6 +51,10 @@ class AppendFile(Protocol):
         """Whether what comes next belongs into another file."""
         ...
 
+    def gone(self) -> bool:
+        """Whether somebody removed it, so that what it took is not to be found any more; raises OSError."""
+        ...
+
     def close(self) -> None:
         """Releases the file; what is not flushed is lost."""
         ...
@@ -184,6 +188,11 @@ class LocalFile:
         self._entry_on_disk = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._fd: Final = os.open(path, flags, 0o666)
+        # Some file systems count no links.
+        self._counts_links: Final = os.fstat(self._fd).st_nlink > 0
+
+    def gone(self) -> bool:
+        return self._counts_links and os.fstat(self._fd).st_nlink == 0
 
     def write(self, data: memoryview) -> int:
         return os.write(self._fd, data)
@@ -236,6 +245,9 @@ class NoFile:
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def gone(self) -> bool:
+        return False
 
     def write(self, data: memoryview) -> int:
         return len(data)
@@ -313,22 +325,22 @@ class GrowingRemoteFile:
         self._folder: Final = folder
         self._file_name: Final = name
         self._size = 0
-        self._size_known = True
         folder.replace(name, b"")
 
+    def gone(self) -> bool:
+        return self._found_size() < self._size
+
     def write(self, data: memoryview) -> int:
-        file_system, folder = self._folder.file_system_and_path()
-        path = f"{folder}/{self._file_name}"
-        if not self._size_known:
-            before, self._size = self._size, int(_as_os_error(file_system.size, path))
-            self._size_known = True
-            if self._size > before:
-                return self._size - before
-        self._size_known = False
-        _as_os_error(_append, file_system, path, bytes(data))
-        self._size_known = True
-        self._size += len(data)
-        return len(data)
+        # It may hold more than is known, where an answer was lost, or have been removed: to append would begin it anew.
+        size = self._found_size()
+        if size < self._size:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), self.name)
+        if size == self._size:
+            file_system, folder = self._folder.file_system_and_path()
+            _as_os_error(_append, file_system, f"{folder}/{self._file_name}", bytes(data))
+            size += len(data)
+        taken, self._size = size - self._size, size
+        return taken
 
     def flush(self, *, to_disk: bool) -> None:
         pass
@@ -338,6 +350,14 @@ class GrowingRemoteFile:
 
     def remove(self) -> None:
         self._folder.remove(self._file_name)
+
+    def _found_size(self) -> int:
+        """Bytes that are there, or -1 where no file is."""
+        file_system, folder = self._folder.file_system_and_path()
+        try:
+            return int(_as_os_error(file_system.size, f"{folder}/{self._file_name}"))
+        except FileNotFoundError:
+            return -1
 
 
 class ReplacedRemoteFile:
@@ -357,6 +377,9 @@ class ReplacedRemoteFile:
     @property
     def full(self) -> bool:
         return self._flushed >= _LARGEST_REPLACED
+
+    def gone(self) -> bool:
+        return False  # the next flush brings it back, with all that it had
 
     def write(self, data: memoryview) -> int:
         self._content += data

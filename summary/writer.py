@@ -22,11 +22,12 @@ from summary.arguments import (
     checked_tag,
     checked_wall_time,
 )
-from summary.event_file_writer import FILE_VERSION, EventFileWriter
+from summary.event_file_writer import EventFileWriter
 from summary.kinds.base import Prepared
 from summary.kinds.scalar import ScalarForm, scalar
 from summary.locks import ForkSafeLock
 from summary.messages import own_message
+from summary.output import FILE_VERSION
 from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary

@@ -1,0 +1,156 @@
+"""The event file that a writer appends to, and the next one where that cannot go on."""
+
+import contextlib
+import errno
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterable
+from pathlib import PurePath
+from typing import Final
+
+from summary.backlog import Backlog, Piece
+from summary.proto.event_pb2 import Event, SourceMetadata
+from summary.records import frame
+from summary.storage import AppendFile, Folder
+
+FILE_VERSION: Final = "brain.Event:2"
+WRITER: Final = "stepscope.summary"
+
+_MOST_REMOVALS: Final = 8
+"""Files that are removed under one write before it gives up."""
+
+
+class Output:
+    """Appends records to a file of its own in a folder; used by one thread at a time.
+
+    Records that the file refuses wait, and each `write` tries again. A file that somebody removed is followed by
+    another one, which gets all that was not in it yet; what was in it is told of in ``notices``.
+
+    Args:
+        folder: where; made if absent.
+        suffix: end of the name ``events.out.tfevents.<seconds>.<host>.<process>.<n><suffix>``.
+        clock: gives the wall time of a file's first event.
+    """
+
+    def __init__(self, folder: Folder, suffix: str, clock: Callable[[], float]) -> None:
+        self._folder: Final = folder
+        self._suffix: Final = suffix
+        self._clock: Final = clock
+        self._backlog: Final = Backlog()
+        self._file: AppendFile | None = None
+        self._count = 0
+        """Records in the file, without its version."""
+        self.file_names: Final[list[str]] = []
+        """All files so far that are still there."""
+        self.notices: Final[deque[str]] = deque()
+        """What a person must hear of."""
+
+    @property
+    def name(self) -> str | None:
+        """The open file's path or address."""
+        return None if self._file is None else self._file.name
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that are not in the file."""
+        return self._backlog.size
+
+    def add(self, pieces: Iterable[Piece], count: int) -> None:
+        """Takes ``count`` whole records for the next `write`."""
+        self._backlog.extend(pieces, count)
+
+    def open(self) -> None:
+        """Opens a file, if none is open; its version is in it at once, so that readers see the run.
+
+        Raises:
+            OSError: it cannot be made.
+        """
+        if self._file is not None:
+            return
+        now = self._clock()
+        file = _create_file(self._folder, self._suffix, now)
+        version = Event(wall_time=now, file_version=FILE_VERSION, source_metadata=SourceMetadata(writer=WRITER))
+        record = memoryview(frame(version.SerializeToString()))
+        try:
+            while record:
+                record = record[file.write(record) :]
+            file.flush(to_disk=False)
+        except OSError:
+            file.close()
+            file.remove()
+            raise
+        self._file, self._count = file, 0
+        self.file_names.append(PurePath(file.name).name)
+
+    def write(self, *, to_disk: bool) -> None:
+        """Returns when readers, or a disk, have all that was added.
+
+        Raises:
+            OSError: the file refuses; what is not in it is kept.
+        """
+        for _ in range(_MOST_REMOVALS):
+            if self._file is not None and self._file.full and self._backlog.size:
+                self.close()
+            if self._backlog.size:
+                self.open()
+            if self._file is None:
+                return
+            try:
+                self._backlog.write_to(self._file, to_disk=to_disk)
+                gone = self._file.gone()
+            except OSError as error:
+                if error.errno != errno.ESTALE:
+                    raise
+                gone = True
+            if not gone:
+                self._count += self._backlog.count
+                self._backlog.clear()
+                return
+            self._leave_removed()
+        raise OSError(errno.ENOENT, "each new file is removed at once", self._folder.address)
+
+    def close(self) -> None:
+        """Closes the file; what it refused is kept."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+
+    def explained(self, error: Exception) -> Exception:
+        """An OSError that says how much waits, if anything does; any other error as it is."""
+        if not isinstance(error, OSError) or not self._backlog.size:
+            return error
+        reason = error.strerror or str(error)
+        told = OSError(
+            error.errno or errno.EIO,
+            f"{reason}; {self._backlog.unseen(self._file)} are not in the file and are kept for another try",
+            self.name,
+        )
+        told.__cause__ = error
+        return told
+
+    def _leave_removed(self) -> None:
+        assert self._file is not None
+        removed = self._file.name
+        with contextlib.suppress(OSError):
+            self._file.close()
+        self._file = None
+        self._backlog.rewind()
+        self.file_names.remove(PurePath(removed).name)
+        if self._count:
+            self.notices.append(
+                f"{removed} was removed while it was written to, and the {self._count:,} events in it are gone; "
+                "what comes after goes to a new file"
+            )
+
+
+def _create_file(folder: Folder, suffix: str, now: float) -> AppendFile:
+    """An empty file that no other writer has."""
+    folder.make()
+    stem = f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}.{os.getpid()}"
+    number = 0
+    while True:
+        try:
+            return folder.create(f"{stem}.{number}{suffix}")
+        except FileExistsError:
+            number += 1
