@@ -276,7 +276,7 @@ class EventFileWriter(Handover):
         if failure is not None:
             raise failure
 
-    def _work(self, items: list[Any], requests: list[Request]) -> None:
+    def _work(self, items: list[Any], requests: list[Request]) -> bool:
         output, purposes = self._output, {request.purpose for request in requests}
         self._waiting_event_bytes = 0
         failure = None
@@ -296,6 +296,7 @@ class EventFileWriter(Handover):
             request.failure = failure
         self._full = output.waiting > _MOST_EVENT_BYTES
         self._unready = self._failure is not None or self._full or output.name is None or bool(output.notices)
+        return output.name is None or "close" in purposes
 
     def _encode(self, items: list[Any]) -> Exception | None:
         """Gives the records of all items that can be encoded to the file, and returns why one could not."""

@@ -23,7 +23,7 @@ _WORK: Final = False
 _HURRY: Final = True
 
 Purpose: TypeAlias = Literal["open", "flush", "close"]
-"""What else is to be done; after "close" the thread ends."""
+"""What else is to be done."""
 
 
 class Request:
@@ -49,7 +49,7 @@ class Request:
 
 
 class Handover(ABC):
-    """A queue and the one thread that works on it, which starts when it is needed and ends when it is closed."""
+    """A queue and the one thread that works on it, which starts and ends when it is needed."""
 
     _pending: deque[Any]
     """What was handed over, `Request`s among it, in the order of the calls."""
@@ -72,10 +72,10 @@ class Handover(ABC):
         self._thread_serves = False
 
     @abstractmethod
-    def _work(self, items: list[Any], requests: list[Request]) -> None:
+    def _work(self, items: list[Any], requests: list[Request]) -> bool:
         """Deals with what was handed over, and says in the requests what it ran into.
 
-        It raises nothing of its own; where a caller works, an interruption may.
+        Returns whether no thread is needed until something is handed over. It raises nothing of its own; where a caller works, an interruption may.
         """
 
     def _wake(self) -> None:
@@ -112,7 +112,7 @@ class Handover(ABC):
             self._worker = get_ident()
             try:
                 while self._pending:
-                    _grant(self._work_off())
+                    _grant(self._work_off()[0])
             finally:
                 self._worker = 0
 
@@ -120,20 +120,20 @@ class Handover(ABC):
         # A caller that saw the thread at its end started none, so that it looks once more when it has let go.
         while self._working.acquire(blocking=False):
             self._worker, self._thread_serves = get_ident(), True
-            closing: list[Request] = []
+            granted: list[Request] = []
             try:
                 # Another one may have done it all meanwhile; then nobody would end this one.
                 if self._pending:
-                    closing = self._serve()
+                    granted = self._serve()
             finally:
                 self._worker, self._thread_serves, self._idle = 0, False, True
                 self._working.release()
-                _grant(closing)
+                _grant(granted)
             if not self._pending:
                 return
 
     def _serve(self) -> list[Request]:
-        """Works until something is to be closed; returns what is to be granted then."""
+        """Works until the thread is not needed; returns what is to be granted then."""
         while True:
             self._idle = True
             hurried = _WORK if self._pending else self._signals.get()
@@ -147,20 +147,20 @@ class Handover(ABC):
             # All that was signalled until now is in the queue.
             while not self._signals.empty():
                 self._signals.get_nowait()
-            granted = self._work_off()
-            if any(request.purpose == "close" for request in granted):
+            granted, is_over = self._work_off()
+            if is_over:
                 return granted
             _grant(granted)
 
-    def _work_off(self) -> list[Request]:
+    def _work_off(self) -> tuple[list[Request], bool]:
+        """What to grant, and whether no thread is needed until something is handed over."""
         items = [self._pending.popleft() for _ in range(len(self._pending))]
         requests = [item for item in items if type(item) is Request]
         try:
-            self._work(items, requests)
+            return requests, self._work(items, requests)
         except BaseException:
             _grant(requests)
             raise
-        return requests
 
 
 def _grant(requests: list[Request]) -> None:
