@@ -75,7 +75,7 @@ def pack(recording: Recording, folder: Path, process: dict[str, str | int], arch
     }
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr(SUMMARY_NAME, json.dumps(about))
-        packed.write(recording.trace_path, recording.trace_path.name)
+        packed.write(recording.trace_path, Path(recording.trace_path).name)
         for path in sorted(folder.glob(f"*{EVENTS_MARK}*")):
             packed.write(path, path.name)
 
@@ -116,7 +116,7 @@ def _unpack(packed: zipfile.ZipFile, logdir: Path, begin_ns: int, tag_suffix: st
         raise AnswerError(f"it has {len(traces)} traces; expected one file that ends in {TRACE_SUFFIX}")
     host = safe_name(about.get("host"))
     with packed.open(traces[0]) as stored:
-        trace_path = write_trace(logdir, begin_ns, host, _unzipped(stored))
+        trace_path = Path(write_trace(logdir, begin_ns, host, _unzipped(stored)))
     notes = list(_notes(about))
     step_stats = 0
     for entry in entries:

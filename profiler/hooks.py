@@ -17,7 +17,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -28,7 +27,7 @@ from profiler.process import Profile
 from profiler.schedules import schedule
 from profiler.session import Recording
 from profiler.timeline import chrome_trace
-from profiler.trace_files import write_new
+from profiler.trace_files import writable_folder, write_new
 from summary.errors import UserError
 from summary.hooks import Hook, every
 
@@ -142,8 +141,8 @@ class ProfilerHook(Hook):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._interval: Final = every(save_steps, save_secs, clock=clock)
-        self._output_dir: Final = _made(Path(output_dir))
-        self._logdir: Final = self._output_dir if logdir is None else _made(Path(logdir))
+        self._output_dir: Final = writable_folder(output_dir or ".", "no timelines can be written")
+        self._logdir: Final = self._output_dir.address if logdir is None else _made(logdir)
         self._show_dataflow: Final = show_dataflow
         self._show_memory: Final = show_memory
         self._recorder: Final = StepRecorder(collectors)
@@ -191,13 +190,5 @@ class ProfilerHook(Hook):
             _logger.info("the timeline of step %d is in %s", step, path)
 
 
-def _made(folder: Path) -> Path:
-    """The folder itself, which exists then."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"no timelines can be written into {folder}: {error.strerror}. Expected a directory, or a place where one "
-            "can be made."
-        ) from error
-    return folder
+def _made(logdir: str | os.PathLike[str]) -> str:
+    return writable_folder(logdir, "no timelines can be written").address

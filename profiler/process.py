@@ -84,7 +84,8 @@ def start(
     """Starts recording this process: steps, scopes of all threads, garbage collections, and what collectors record.
 
     Args:
-        logdir: the run's log directory; give the one that the run's summaries go to, to see both together.
+        logdir: the run's log directory, or its address, such as ``s3://bucket/run``; give the one that the run's
+            summaries go to, to see both together.
         options: as ``tf.profiler.experimental.start`` takes them; they choose collectors where none are given.
         first_step: number of the training step that begins now.
         collectors: what else to record: objects, or names of `profiler.collectors.registry.COLLECTORS`.

@@ -18,7 +18,6 @@ import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args
@@ -29,6 +28,7 @@ from profiler.hooks import StepRecorder
 from profiler.options import ProfilerOptions
 from profiler.step_profiler import Command, Profiler, checked_options
 from profiler.trace_files import write_new
+from summary.storage import folder_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,7 +94,7 @@ class ProfileContext:
     ) -> None:
         self._enabled: Final = enabled
         self._debug: Final = debug
-        self._profile_dir: Final = Path(profile_dir)
+        self._profile_dir: Final = folder_at(profile_dir)
         self._chooses: Final = trace_steps is None
         self._trace_steps: Final = _checked_steps(trace_steps or ())
         self._dump_steps: Final = {DUMP_STEP} if dump_steps is None else _checked_steps(dump_steps)
@@ -251,10 +251,9 @@ class ProfileContext:
         self._profiler.add_step(self._step, run_metadata)
         if self._debug:
             try:
-                self._profile_dir.mkdir(parents=True, exist_ok=True)
                 write_new(self._profile_dir, f"run_meta_{self._step}", "", [str(run_metadata).encode()])
             except OSError as error:
-                _logger.warning("step %d cannot be written into %s: %s", self._step, self._profile_dir, error)
+                _logger.warning("step %d cannot be written into %s: %s", self._step, self._profile_dir.address, error)
 
     def _profile(self, auto: _AutoProfile) -> None:
         try:
@@ -268,7 +267,7 @@ class ProfileContext:
         try:
             path = self._profiler.write_profile(self._profile_dir, self._step)
         except OSError as error:
-            _logger.warning("no profile can be written into %s: %s", self._profile_dir, error)
+            _logger.warning("no profile can be written into %s: %s", self._profile_dir.address, error)
         else:
             self._log("wrote %d traced steps into %s", len(self._profiler.steps), path)
 

@@ -14,7 +14,7 @@ from profiler.collectors.base import Clock, Collected, Collector, CounterSeries,
 from profiler.collectors.devices import origins_of_launches
 from profiler.collectors.host import HostCollector, checked_step_number
 from profiler.step_stats import split_steps, step_stats_from_records
-from profiler.trace_files import write_trace
+from profiler.trace_files import writable_folder, write_trace
 from summary.errors import UserError
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.writer import SummaryWriter
@@ -24,8 +24,8 @@ from summary.writer import SummaryWriter
 class Recording:
     """What a finished recording holds and where it is."""
 
-    trace_path: Path
-    """The Chrome trace; the event file with the steps' StepStats is in the log directory."""
+    trace_path: Path | str
+    """The Chrome trace, an address if the log directory is one; the event file with the steps' StepStats is there too."""
     steps: tuple[int, ...]
     records: int
     unfinished: int
@@ -54,7 +54,7 @@ class Session:
     """One recording, from `start` to `stop`; `profiler.start` runs one for the whole process.
 
     Args:
-        logdir: the run's log directory, made if absent.
+        logdir: the run's log directory, made if absent, or its address, such as ``s3://bucket/run``.
         first_step: number of the step that begins with the recording.
         collectors: what to record beside the host's scopes, steps and garbage collections.
         optional_collectors: the same, but left out, with a note, where they cannot record.
@@ -80,7 +80,7 @@ class Session:
         host_name: str | None = None,
     ) -> None:
         self.host: Final = HostCollector(clock.perf_counter_ns)
-        self._logdir: Final = Path(logdir)
+        self._logdir: Final = logdir
         self._first_step: Final = checked_step_number(first_step)
         self._collectors: Final = (self.host, *collectors)
         self._optional_collectors: Final = tuple(optional_collectors)
@@ -98,13 +98,7 @@ class Session:
         Raises:
             UserError: the log directory cannot be made, or a collector cannot record here.
         """
-        try:
-            self._logdir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UserError(
-                f"nothing can be recorded into {self._logdir}: {error.strerror}. Expected a directory, or a "
-                "place where one can be made."
-            ) from error
+        self._folder = writable_folder(self._logdir, "nothing can be recorded")
         clock = RecordingClock(self._clock)
         self._wall_offset_ns = clock.wall_offset_ns
         try:
@@ -162,7 +156,7 @@ class Session:
             host_pid=os.getpid(),
             metadata={key: value for each in collected for key, value in each.metadata.items()},
         )
-        trace_path = write_trace(self._logdir, parts[0][0].start_ns, self._host_name, pieces)
+        trace_path = write_trace(self._folder, parts[0][0].start_ns, self._host_name, pieces)
         return Recording(
             trace_path=trace_path,
             steps=tuple(int(step.args["step"]) for step, _ in parts),  # type: ignore[arg-type]
@@ -194,7 +188,7 @@ class Session:
         written: dict[int, RunMetadata] = {}
         # Of all steps: a kernel may run in a later one than its launch.
         origins = origins_of_launches(record for _, records in parts for record in records)
-        writer = self._make_writer(str(self._logdir))
+        writer = self._make_writer(os.fspath(self._logdir))
         try:
             for step, records in parts:
                 number = int(step.args["step"])  # type: ignore[arg-type]

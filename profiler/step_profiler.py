@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 from profiler.trace_files import write_new
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.run_metadata_pb2 import RunMetadata
+from summary.storage import Folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,13 +87,12 @@ class Profiler:
 
         return advice(self._trace(None), graph)
 
-    def write_profile(self, folder: Path, step: int) -> Path:
+    def write_profile(self, folder: Path | Folder, step: int) -> Path | str:
         """Writes all traced steps as ``profile_<step>``, a RunMetadata; a file that is there already stays.
 
         Raises:
             OSError: the file cannot be written.
         """
-        folder.mkdir(parents=True, exist_ok=True)
         return write_new(folder, f"profile_{step}", "", [self.run_metadata().SerializeToString()])
 
     def profile(self, command: Command, options: Mapping[str, Any] | None = None) -> "pl.DataFrame":

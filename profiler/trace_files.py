@@ -1,16 +1,41 @@
 """Where the traces of a recording lie in the log directory, and how they are written."""
 
 import gzip
+import io
 import os
 import threading
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from typing import IO
+
+from summary.errors import UserError
+from summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
 
 TRACE_SUFFIX = ".trace.json.gz"
 
 
-def write_trace(logdir: Path, begin_ns: int, host_name: str, pieces: Iterable[bytes]) -> Path:
+def writable_folder(place: str | os.PathLike[str], purpose: str) -> Folder:
+    """The folder at a path, made if absent, or at an address for `fsspec`; ``purpose`` begins the error.
+
+    Raises:
+        UserError: it cannot be made, or nobody knows such an address.
+    """
+    try:
+        folder = folder_at(place)
+        folder.make()
+    except OSError as error:
+        raise UserError(
+            f"{purpose} into {place}: {error.strerror}. Expected a directory, or a place where one can be made."
+        ) from error
+    except (ValueError, ImportError) as error:
+        raise UserError(
+            f"{purpose} into {place}: {error}. Expected a directory, or an address such as s3://bucket/run."
+        ) from error
+    return folder
+
+
+def write_trace(logdir: Path | Folder, begin_ns: int, host_name: str, pieces: Iterable[bytes]) -> Path | str:
     """Writes ``plugins/profile/<date>/<host>.trace.json.gz``, as TensorFlow and JAX do; returns where.
 
     Args:
@@ -23,25 +48,51 @@ def write_trace(logdir: Path, begin_ns: int, host_name: str, pieces: Iterable[by
         OSError: the file cannot be written.
     """
     date = datetime.fromtimestamp(begin_ns / 1e9).strftime("%Y_%m_%d_%H_%M_%S")
-    folder = logdir / "plugins" / "profile" / date
-    folder.mkdir(parents=True, exist_ok=True)
-    return write_new(folder, host_name, TRACE_SUFFIX, pieces)
+    folder = LocalFolder(logdir) if isinstance(logdir, Path) else logdir
+    return write_new(folder.child(f"plugins/profile/{date}"), host_name, TRACE_SUFFIX, pieces)
 
 
-def write_new(folder: Path, stem: str, suffix: str, pieces: Iterable[bytes]) -> Path:
+def write_new(folder: Path | Folder, stem: str, suffix: str, pieces: Iterable[bytes]) -> Path | str:
     """Writes a file that is never half written and replaces none, under the stem or the stem and a number.
 
-    It is compressed if the suffix ends in ``.gz``.
+    It is compressed if the suffix ends in ``.gz``. Returns its path; its address, if the folder is remote, where the
+    number of the process always follows the stem, as nobody can reserve a name there.
+
+    Raises:
+        OSError: it cannot be written.
     """
+    if isinstance(folder, RemoteFolder):
+        return _write_remote(folder, f"{stem}.{os.getpid()}", suffix, pieces)
+    path = Path(folder.address) if not isinstance(folder, Path) else folder
+    path.mkdir(parents=True, exist_ok=True)
     # Several processes, and threads of one, write files of one name at the same time.
-    hidden = folder / f".{stem}.{os.getpid()}.{threading.get_native_id()}.tmp"
+    hidden = path / f".{stem}.{os.getpid()}.{threading.get_native_id()}.tmp"
     try:
-        with gzip.open(hidden, "wb", compresslevel=6) if suffix.endswith(".gz") else hidden.open("wb") as stream:
-            for piece in pieces:
-                stream.write(piece)
-        return hidden.replace(_reserve_name(folder, stem, suffix))
+        with hidden.open("wb") as stream:
+            _write_pieces(stream, suffix, pieces)
+        return hidden.replace(_reserve_name(path, stem, suffix))
     finally:
         hidden.unlink(missing_ok=True)
+
+
+def _write_remote(folder: RemoteFolder, stem: str, suffix: str, pieces: Iterable[bytes]) -> str:
+    content = io.BytesIO()
+    _write_pieces(content, suffix, pieces)
+    number, name = 1, f"{stem}{suffix}"
+    while folder.has(name):
+        number += 1
+        name = f"{stem}.{number}{suffix}"
+    folder.replace(name, content.getvalue())
+    return f"{folder.address}/{name}"
+
+
+def _write_pieces(stream: IO[bytes], suffix: str, pieces: Iterable[bytes]) -> None:
+    if not suffix.endswith(".gz"):
+        stream.writelines(pieces)
+        return
+    with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6) as packed:
+        for piece in pieces:
+            packed.write(piece)
 
 
 def _reserve_name(folder: Path, stem: str, suffix: str) -> Path:

@@ -75,7 +75,8 @@ class Handover(ABC):
     def _work(self, items: list[Any], requests: list[Request]) -> bool:
         """Deals with what was handed over, and says in the requests what it ran into.
 
-        Returns whether no thread is needed until something is handed over. It raises nothing of its own; where a caller works, an interruption may.
+        Returns whether no thread is needed until more is handed over. It raises nothing of its own; where a caller
+        works, an interruption may.
         """
 
     def _wake(self) -> None:

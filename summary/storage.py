@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, Final, Protocol
 
 if sys.platform != "win32":
@@ -16,6 +16,7 @@ if sys.platform != "win32":
 
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(::|://)")
 """``s3://bucket/run``, ``memory://run`` or a chain such as ``simplecache::s3://...``; but no drive of Windows."""
+_ADDRESS_AS_PATH: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:[\\/]")
 _APPENDING: Final = frozenset({"arrow_hdfs", "hdfs", "memory", "sftp", "smb", "ssh"})
 """Protocols whose files can grow in place. Elsewhere, as in object stores, a file can only be replaced whole."""
 _LARGEST_REPLACED: Final = 8 << 20
@@ -101,11 +102,13 @@ def folder_at(log_dir: str | os.PathLike[str]) -> Folder:
     """The folder that ``log_dir`` names: a path, or an address such as ``s3://bucket/run``.
 
     Raises:
-        ValueError: nobody knows the address's protocol.
+        ValueError: nobody knows the address's protocol, or it is a `Path`, which spoils addresses.
         ImportError: the protocol needs a package that is not installed; the message names it.
     """
     address = os.fspath(log_dir)
     if not _ADDRESS.match(address):
+        if isinstance(log_dir, PurePath) and _ADDRESS_AS_PATH.match(address):
+            raise ValueError(f"an address must be given as a string, as a Path drops a slash of it: {address!r}")
         return LocalFolder(Path(log_dir))
     from fsspec.implementations.local import LocalFileSystem
 
@@ -283,12 +286,17 @@ class RemoteFolder:
         pass
 
     def create(self, name: str) -> "GrowingRemoteFile | ReplacedRemoteFile":
-        file_system, path = self.file_system_and_path()
-        if _as_os_error(file_system.exists, f"{path}/{name}"):
+        file_system, _ = self.file_system_and_path()
+        if self.has(name):
             raise FileExistsError(f"{self.address}/{name} exists")
         protocols = {file_system.protocol} if isinstance(file_system.protocol, str) else set(file_system.protocol)
         kind = GrowingRemoteFile if protocols & _APPENDING else ReplacedRemoteFile
         return kind(self, name)
+
+    def has(self, relative: str) -> bool:
+        """Whether a file is there; raises OSError."""
+        file_system, path = self.file_system_and_path()
+        return bool(_as_os_error(file_system.exists, f"{path}/{relative}"))
 
     def read(self, relative: str) -> bytes:
         file_system, path = self.file_system_and_path()

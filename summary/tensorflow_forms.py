@@ -14,7 +14,7 @@ from summary.kinds.tensors import numbers_tensor, strings_tensor
 from summary.messages import is_message, own_message, type_name
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.tensor_pb2 import TensorProto
-from summary.storage import is_address
+from summary.storage import folder_at, is_address
 
 _FULL_SCALE: Final = 1 << 15
 
@@ -142,6 +142,8 @@ def checked_log_dir(logdir: str | bytes | os.PathLike[str] | None) -> str:
     if not isinstance(logdir, str | bytes | os.PathLike):
         raise TypeError(f"logdir must be the path of a folder, got {type_name(logdir)}")
     path: str = os.fsdecode(logdir)
+    if isinstance(logdir, os.PathLike):
+        folder_at(logdir)  # refuses what was an address
     if not path:
         raise ValueError("logdir must be the path of a folder, got an empty string")
     return path

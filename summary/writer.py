@@ -106,7 +106,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
             raise ValueError(f"nothing is sent to Comet; comet_config must be {{'disabled': True}}, got {comet_config}")
         purge = None if purge_step is None else checked_step(purge_step)
         self.log_dir = str(log_dir) if log_dir else default_log_dir(comment)
-        self._folder = folder_at(self.log_dir) if write_to_disk else Nowhere(self.log_dir)
+        self._folder = folder_at(log_dir or self.log_dir) if write_to_disk else Nowhere(self.log_dir)
         self._layout = Layout()
         self._merge_lock = ForkSafeLock()
         self._linger: Final = float(flush_secs)

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from profiler.process import annotate, start, step, stop
 from summary.errors import UserError
 from summary.proto.projector_pb2 import ProjectorConfig
+from summary.storage import Folder, folder_at
 from summary.writer import SummaryWriter
 
 try:
@@ -247,17 +249,20 @@ class StepscopeCallback(keras.callbacks.Callback):  # type: ignore[misc]
         config = ProjectorConfig()
         for layer in layers:
             config.embeddings.add(tensor_name=_CHECKPOINT_TENSOR, metadata_path=self._metadata_path(layer))
-        folder = Path(self.log_dir)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "projector_config.pbtxt").write_text(text_format.MessageToString(config), encoding="utf-8")
+        content = text_format.MessageToString(config).encode()
+        folder_at(self.log_dir).replace("projector_config.pbtxt", content)
 
     def _add_embeddings(self, epoch: int) -> None:
         writer = self._writer("train")
-        self.model.save_weights(Path(self.log_dir) / "train" / f"keras_embedding.ckpt-{epoch}.weights.h5")
+        folder = folder_at(self.log_dir)
+        with TemporaryDirectory() as place:
+            name = f"keras_embedding.ckpt-{epoch}.weights.h5"
+            self.model.save_weights(Path(place, name))
+            folder.replace(f"train/{name}", Path(place, name).read_bytes())
         for layer in self._embedding_layers():
             rows = keras.ops.convert_to_numpy(layer.embeddings)
             path = self._metadata_path(layer)
-            header, labels = (None, None) if path is None else _labels(Path(self.log_dir) / path, len(rows))
+            header, labels = (None, None) if path is None else _labels(folder, path, len(rows))
             tensor_format: Literal["tsv", "float32"] = "tsv" if rows.size <= _MOST_NUMBERS_AS_TEXT else "float32"
             writer.add_embedding(
                 rows, labels, global_step=epoch, tag=layer.name, metadata_header=header, tensor_format=tensor_format
@@ -358,10 +363,10 @@ def _learning_rates(optimizer: Any) -> dict[str, Any]:
     return {"learning_rate": inner.learning_rate} if isinstance(inner, keras.optimizers.Optimizer) else {}
 
 
-def _labels(path: Path, rows: int) -> tuple[list[str] | None, list[Any] | None]:
+def _labels(folder: Folder, path: str, rows: int) -> tuple[list[str] | None, list[Any] | None]:
     """The header and the labels of a file: one line per row, or a line more, the names of columns apart by tabs."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = folder.read(path).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         warnings.warn(f"the labels of the embedding are left out: {path} cannot be read: {error}", stacklevel=2)
         return None, None

@@ -56,7 +56,7 @@ def content(recording: Recording) -> dict[int, list[str]]:
         step: [node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats]
         for step, metadata in recording.run_metadata.items()
     }
-    trace = json.loads(gzip.decompress(recording.trace_path.read_bytes()))["traceEvents"]
+    trace = json.loads(gzip.decompress(Path(recording.trace_path).read_bytes()))["traceEvents"]
     in_trace = sorted(event["name"] for event in trace if event["ph"] == "X")
     assert sorted(name for some in names.values() for name in some) == in_trace
     assert tuple(names) == recording.steps
@@ -245,7 +245,7 @@ def test_each_recording_is_told_once_it_is_written(tmp_path: Path) -> None:
     told = []
 
     def tell(recording: Recording) -> None:
-        assert recording.trace_path.exists()
+        assert Path(recording.trace_path).exists()
         told.append((recording.steps, running.session is None))
 
     profile = Profile(tmp_path, schedule=planned("S.rSr"), collectors=[], on_recording=tell)

@@ -81,7 +81,7 @@ class Recorded:
     def stop(self) -> tuple[Recording, dict[str, Any]]:
         running.session = running.host = None
         recording = self.session.stop()
-        return recording, json.loads(gzip.decompress(recording.trace_path.read_bytes()))
+        return recording, json.loads(gzip.decompress(Path(recording.trace_path).read_bytes()))
 
 
 @pytest.fixture(autouse=True)
@@ -323,7 +323,7 @@ def test_no_trace_replaces_another(tmp_path: Path, in_utc: None) -> None:
     for _ in range(3):
         recorded = Recorded(tmp_path)
         recorded.start()
-        names.append(recorded.stop()[0].trace_path.name)
+        names.append(Path(recorded.stop()[0].trace_path).name)
     assert names == ["box.trace.json.gz", "box.2.trace.json.gz", "box.3.trace.json.gz"]
     assert sorted(p.name for p in (tmp_path / "plugins/profile/2023_11_14_22_13_20").iterdir()) == sorted(names)
 
@@ -331,7 +331,7 @@ def test_no_trace_replaces_another(tmp_path: Path, in_utc: None) -> None:
 def test_a_name_that_another_process_takes_meanwhile_is_left_to_it(tmp_path: Path, monkeypatch: Any) -> None:
     # Ranks of one host stop in the same second. Each saw that a name was free, and the last took it from the others.
     monkeypatch.setattr(Path, "exists", lambda _: False)
-    paths = [write_new(tmp_path, "box", ".json", [content]) for content in (b"a", b"b")]
+    paths = [Path(write_new(tmp_path, "box", ".json", [content])) for content in (b"a", b"b")]
     assert [(path.name, path.read_bytes()) for path in paths] == [("box.json", b"a"), ("box.2.json", b"b")]
 
 
@@ -345,7 +345,7 @@ def test_threads_write_files_of_one_name_at_once(tmp_path: Path) -> None:
         both.wait()
 
     with ThreadPoolExecutor(2) as pool:
-        paths = list(pool.map(lambda content: write_new(tmp_path, "box", ".json", pieces(content)), (b"a", b"b")))
+        paths = list(pool.map(lambda content: Path(write_new(tmp_path, "box", ".json", pieces(content))), (b"a", b"b")))
     assert sorted(path.read_bytes() for path in paths) == [b"a", b"b"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["box.2.json", "box.json"]
 

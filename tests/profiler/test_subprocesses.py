@@ -269,7 +269,7 @@ def test_a_forked_child_does_not_end_the_recording_of_its_parent(tmp_path: Path)
         _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     assert [path.name for path in tmp_path.glob("plugins/profile/*/*")] == [
-        profile.recordings[0].trace_path.name,
+        Path(profile.recordings[0].trace_path).name,
     ]
 
 

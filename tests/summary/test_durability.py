@@ -1,8 +1,10 @@
 """What a writer does when the disk refuses, the process is killed, or the machine may lose power."""
 
+import contextlib
 import errno
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,3 +198,59 @@ def test_a_disk_that_fails_to_sync_is_tried_again(tmp_path: Path, monkeypatch: p
             writer.flush()
     writer.close()
     assert steps(tmp_path) == [1]
+
+
+def test_a_call_that_raised_for_a_full_disk_has_taken_nothing(small_disk: Path) -> None:
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(bytes(40_960))
+    writer = SummaryWriter(small_disk / "run", flush_secs=0)
+    refusals: list[str] = []
+    for step in range(1000):
+        while True:
+            try:
+                writer.add_scalar("t", step, step)
+            except OSError as error:
+                refusals.append(error.strerror)
+                if len(refusals) == 3:
+                    ballast.unlink()
+            else:
+                break
+        if len(refusals) < 3:
+            with contextlib.suppress(OSError):
+                writer._main._ask("flush")
+    writer.close()
+    assert [reason.partition(";")[0] for reason in refusals] == ["not taken: No space left on device"] * 3
+    assert steps(small_disk / "run") == list(range(1000))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be removed here")
+def test_a_folder_that_is_removed_while_it_is_written_to(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path / "run")
+    for step in range(3):
+        writer.add_scalar("t", step, step)
+    writer.flush()
+    shutil.rmtree(tmp_path / "run")
+    writer.add_scalar("t", 3.0, 3)
+    with pytest.warns(RuntimeWarning, match=r"run/events.* was removed .* and the 3 events in it are gone"):
+        writer.flush()
+    assert steps(tmp_path / "run") == [3]
+    # With nothing that waits no new file is begun, until something comes.
+    shutil.rmtree(tmp_path / "run")
+    with pytest.warns(RuntimeWarning, match="the 1 events in it are gone"):
+        writer.flush()
+    assert os.listdir(tmp_path) == []
+    writer.add_scalar("t", 4.0, 4)
+    writer.close()
+    assert steps(tmp_path / "run") == [4]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be renamed here")
+def test_a_folder_that_is_renamed_while_it_is_written_to(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path / "run")
+    writer.add_scalar("t", 0.0, 0)
+    writer.flush()
+    (tmp_path / "run").rename(tmp_path / "other")
+    writer.add_scalar("t", 1.0, 1)
+    writer.close()
+    assert steps(tmp_path / "other") == [0, 1]
+    assert os.listdir(tmp_path) == ["other"]

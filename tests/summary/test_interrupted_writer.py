@@ -1,4 +1,4 @@
-"""Exceptions of signal handlers, raised in a writer's callers at any line: no call hangs after them, nothing is lost."""
+"""Exceptions of signal handlers, raised in a writer's callers anywhere: no call hangs after them, nothing is lost."""
 
 import itertools
 import signal
@@ -25,7 +25,7 @@ class Interruption(BaseException):
 
 
 def interrupted(call: Callable[[], object], count: int, module: str = "") -> bool:
-    """Makes the call and raises before the ``count``-th instruction of its code in the module; whether it has so many."""
+    """Raises before the ``count``-th instruction of a call's code in the module; returns whether it has so many."""
     left = count
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:

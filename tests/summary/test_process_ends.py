@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from summary import SummaryWriter, open_logdir, v1, v2
+from summary.logdir import Logdir
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -139,6 +140,32 @@ def test_what_a_process_of_multiprocessing_does_not_close(tmp_path: Path, method
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert steps(tmp_path / "run") == {"t": list(range(100))}
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_workers_that_their_pool_terminates(tmp_path: Path, method: str) -> None:
+    # A pool ends its workers by SIGTERM, which leaves no time to write what is queued.
+    if os.name == "nt" and method != "spawn":
+        pytest.skip("this system cannot fork")
+    module = tmp_path / "work.py"
+    module.write_text(
+        "import multiprocessing, sys\nfrom summary import SummaryWriter, v2\n"
+        "inherited = SummaryWriter(sys.argv[1]) if sys.argv[2] == 'fork' else None\n"
+        "def work(step):\n"
+        "    writer = inherited or SummaryWriter(sys.argv[1])\n"
+        "    writer.add_scalar('t', step, step); writer.add_text('text', str(step), step)\n"
+        "    globals().setdefault('kept', []).append(writer)\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context(sys.argv[2]).Pool(2) as pool:\n"
+        "        pool.map(work, range(40), chunksize=1)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, str(module), str(tmp_path / "run"), method]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    logdir = Logdir(tmp_path / "run", keep_superseded=True)
+    found = {tag: sorted(series.steps.tolist()) for tag, series in logdir.update().runs["."].series.items()}
+    assert found == {"t": list(range(40)), "text/text_summary": list(range(40))}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Writing to addresses: a real S3 server on this machine, and a file system in memory whose files grow."""
 
+import gzip
+import json
 import os
 import socket
 import subprocess
@@ -12,7 +14,10 @@ import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
 
+import profiler
+from profiler.hooks import ProfilerHook
 from summary import SummaryWriter, open_logdir, storage
+from summary.errors import UserError
 from summary.logdir import Logdir
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -105,6 +110,47 @@ def test_everything_is_where_it_would_be_locally(place: str, request: pytest.Fix
     assert there.runs["."].series["loss"].values.tolist() == [0, 0.5, 1]
 
 
+@pytest.mark.parametrize("place", ["s3", "memory"])
+def test_a_recording_lies_beside_the_summaries(
+    place: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It went into a local folder "s3:".
+    monkeypatch.chdir(tmp_path)
+    if place == "s3":
+        request.getfixturevalue("server")
+        address = "s3://logs/recorded"
+    else:
+        address = request.getfixturevalue("memory") + "/recorded"
+    for _ in range(2):
+        with profiler.Profile(address) as profile, profiler.annotate("forward"):
+            profiler.step()
+        assert profile.recording is not None
+        assert str(profile.recording.trace_path).startswith(f"{address}/plugins/profile/")
+    hook = ProfilerHook(save_steps=1, output_dir=f"{address}/timelines")
+    for step in range(2):
+        hook.before_step(step)
+        hook.after_step(step)
+    assert os.listdir(tmp_path) == []
+    found = fetched(address, tmp_path / "found")
+    traces = list(found.glob("plugins/profile/*/*.trace.json.gz"))
+    assert len(traces) == 2
+    for trace in traces:
+        assert "forward" in {event["name"] for event in json.loads(gzip.decompress(trace.read_bytes()))["traceEvents"]}
+    assert "step_0" in open_logdir(found).runs["."].series
+    assert len(list(found.glob("timelines/timeline-1.*.json"))) == 1
+
+
+def test_an_address_that_became_a_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="an address must be given as a string"):
+        SummaryWriter(Path("s3://logs/run"))
+    with pytest.raises(UserError, match="an address must be given as a string"):
+        profiler.start(Path("s3://logs/run"))
+    with pytest.raises(UserError, match="Protocol not known: nowhere"):
+        profiler.start("nowhere://logs/run")
+    assert os.listdir(tmp_path) == []
+
+
 def test_each_flush_is_visible(server: ThreadedMotoServer, tmp_path: Path) -> None:
     writer = SummaryWriter("s3://logs/flushed")
     for step in range(3):
@@ -158,6 +204,20 @@ def test_a_server_that_goes_away_and_comes_back(server: ThreadedMotoServer, port
     writer.close()
     points = open_logdir(fetched("s3://logs/lost", tmp_path)).runs["."].series["t"]
     assert points.steps.tolist() == list(range(50))
+
+
+def test_a_growing_file_that_is_removed(memory: str, tmp_path: Path) -> None:
+    writer = SummaryWriter(f"{memory}/run")
+    writer.add_scalar("t", 0.0, 0)
+    writer.flush()
+    fsspec.filesystem("memory").rm("/logs/run", recursive=True)
+    writer.add_scalar("t", 1.0, 1)
+    with pytest.warns(RuntimeWarning, match="was removed while it was written to, and the 1 events in it are gone"):
+        writer.flush()
+    writer.close()
+    snapshot = open_logdir(fetched(f"{memory}/run", tmp_path))
+    assert snapshot.runs["."].series["t"].steps.tolist() == [1]
+    assert snapshot.damage_count == 0
 
 
 def test_what_is_not_closed_is_written_at_exit(server: ThreadedMotoServer, tmp_path: Path) -> None:
