@@ -25,7 +25,7 @@ class Recording:
     """What a finished recording holds and where it is."""
 
     trace_path: Path | str
-    """The Chrome trace, an address if the log directory is one; the event file with the steps' StepStats is there too."""
+    """The Chrome trace, an address if the log directory is one; the event file with the StepStats is there too."""
     steps: tuple[int, ...]
     records: int
     unfinished: int

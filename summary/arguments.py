@@ -137,6 +137,11 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
     # Not by the class, which NumPy imports when it is asked for.
     if type(values).__module__.startswith("numpy.ma") and values.mask.any():
         values = values.astype(np.result_type(values.dtype, np.float32)).filled(np.nan)
+    if type(values).__module__.startswith("tensorflow") and not hasattr(values, "numpy"):
+        raise TypeError(
+            f"{name} is a symbolic tensor, which has no value while a tf.function is traced; call this outside of "
+            "tf.function, in eager mode, or by tf.py_function"
+        )
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -24,6 +24,7 @@ from summary.arguments import (
 )
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.base import Prepared
+from summary.kinds.histogram import tensorflow_table
 from summary.kinds.scalar import ScalarForm, scalar
 from summary.locks import ForkSafeLock
 from summary.messages import own_message
@@ -69,6 +70,9 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         write_to_disk: False checks all arguments and writes nothing, as in tensorboardX.
         logdir: ``log_dir`` as tensorboardX calls it.
         fsync: `flush` and `close` return when the disk has the bytes, not only the operating system.
+        legacy: histograms, images and audio are stored as PyTorch stores them, in fields of their own, which
+            ``EventAccumulator.Histograms``, ``Images`` and ``Audio`` of TensorBoard and tbparse look for, instead of
+            in TensorFlow 2's form. Several images of a step become one grid.
         comet_config: tensorboardX's copy to Comet, which must be disabled.
 
     Raises:
@@ -88,6 +92,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         *,
         logdir: str | os.PathLike[str] | None = None,
         fsync: bool = False,
+        legacy: bool = False,
         comet_config: Mapping[str, Any] | None = MappingProxyType({"disabled": True}),
     ) -> None:
         for folder in (log_dir, logdir):
@@ -112,6 +117,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self._linger: Final = float(flush_secs)
         self._filename_suffix: Final = filename_suffix
         self._fsync: Final = fsync
+        self._legacy = legacy
         self._defaults: _Defaults | None = None
         self._main: Final = self._file_writer(self._folder)
         self._scalars_writers: Final[dict[str, EventFileWriter]] = {}
@@ -131,9 +137,22 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         return self.log_dir
 
     @property
-    def file_writer(self) -> Self:
-        """What programs reach through to PyTorch's inner writer for, such as its ``add_summary``."""
-        return self
+    def file_writer(self) -> Any:
+        """What programs reach through to PyTorch's inner writer for, such as its ``add_summary``; None when closed."""
+        return None if self._main.path is None else self
+
+    @property
+    def all_writers(self) -> dict[str, Any] | None:
+        """The writer and those of `add_scalars` by folder, as in PyTorch; None when closed."""
+        if self._main.path is None:
+            return None
+        return {writer.folder.address: writer for writer in self._scalars_writers.values()} | {self.log_dir: self}
+
+    @property
+    def default_bins(self) -> list[float]:
+        """The finite edges of histograms where none are given, as in PyTorch."""
+        edges: list[float] = tensorflow_table().edges[1:-1].tolist()
+        return edges
 
     def _get_file_writer(self) -> Self:
         return self
@@ -261,6 +280,11 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
                 checked_tag(value.tag)
         self._add_event(Event(summary=own), global_step, walltime)
 
+    def add_event(self, event: Message | bytes, step: Any = None, walltime: float | None = None) -> None:
+        """Adds an ``Event`` message: ours, TensorFlow's or TensorBoard's, or its bytes, at ``step`` or its own."""
+        own = own_message(Event, event, "an event")
+        self._add_event(own, own.step if step is None else step, walltime)
+
     @contextlib.contextmanager
     def use_metadata(self, *, global_step: Any = None, walltime: float | None = None) -> Iterator[Self]:
         """Gives calls in the ``with`` block this step and this time where they bring none, as in tensorboardX.
@@ -322,7 +346,20 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         event.step, wall_time = self._checked(global_step, walltime)
         self._main.add_event(event, wall_time)
 
+    def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
+        written = self._in_form(value)
+        self._add_event(Event(summary=Summary(value=[written])), global_step, walltime)
+
+    def _in_form(self, value: Summary.Value) -> Summary.Value:
+        if not self._legacy:
+            return value
+        from summary.kinds.legacy import legacy_form
+
+        return legacy_form(value)
+
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
+        if self._legacy:
+            prepared = Prepared(lambda encode=prepared.encode: self._in_form(encode()), prepared.held_bytes)
         self._main.add_prepared(prepared, *self._checked(global_step, walltime))
 
     def _checked(self, global_step: Any, walltime: float | None) -> tuple[int, float | None]:

@@ -25,6 +25,8 @@ class ValueWriter(ABC):
     """The run's folder, as it was given."""
     _folder: Folder
     """The run's folder, to write into."""
+    _legacy: bool
+    """Whether histograms, images and audio are stored as PyTorch does."""
     _merge_lock: ForkSafeLock
     """Held while what several calls add to is read, changed and written."""
 
@@ -44,8 +46,9 @@ class ValueWriter(ABC):
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
         """Adds a value that is encoded later."""
 
+    @abstractmethod
     def _add_value(self, value: Summary.Value, global_step: Any, walltime: float | None) -> None:
-        self._add_event(Event(summary=Summary(value=[value])), global_step, walltime)
+        """Adds an event of one value."""
 
 
 def optional_wall_time(walltime: float | None) -> float | None:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import checked_step, checked_tag
+from summary.arguments import as_array, checked_step, checked_tag
 from summary.embedding import TensorFormat, embedding, write_embedding
 from summary.kinds.audio import audio
 from summary.kinds.figure import figures
@@ -40,7 +41,11 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NCHW",
     ) -> None:
-        """Adds several pictures of one size, each kept by itself."""
+        """Adds several pictures of one size, each kept by itself; a list of them has the ``dataformats`` of one."""
+        if isinstance(img_tensor, list) and isinstance(dataformats, str) and "N" not in dataformats.upper():
+            name = f"the images {tag!r}"
+            img_tensor = np.stack([as_array(each, name) for each in img_tensor])
+            dataformats = f"N{dataformats}"
         self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_image_with_boxes(

@@ -46,7 +46,8 @@ class StatisticsMethods(ValueWriter):
         max_bins: int | None = None,
     ) -> None:
         """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
-        self._add_prepared(prepared_histogram(checked_tag(tag), values, bins, max_bins), global_step, walltime)
+        prepared = prepared_histogram(checked_tag(tag), values, bins, max_bins, legacy=self._legacy)
+        self._add_prepared(prepared, global_step, walltime)
 
     def add_histogram_raw(
         self,

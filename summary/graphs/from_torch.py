@@ -4,11 +4,18 @@ import inspect
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 from summary.graphs.torch_export import graph_of_exported
 from summary.graphs.torch_jit import graph_of_script
 from summary.proto.graph_pb2 import GraphDef
+
+_LONGEST_REASON: Final = 400
+"""Characters of another library's message, which may show whole tensors."""
+
+
+class TracingError(ValueError, RuntimeError):
+    """A module cannot be traced; PyTorch's and tensorboardX's writers raise RuntimeError."""
 
 
 def graph_from_torch(
@@ -90,15 +97,25 @@ def _export(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], t
     try:
         model(*positional, **keywords)
     except Exception as error:
-        raise ValueError(f"{name} cannot be called with the given input_to_model: {error}") from error
+        raise TracingError(f"{name} cannot be called with the given input_to_model: {_short(error)}") from error
     try:
         return torch.export.export(model, positional, keywords, strict=False)
     except Exception as error:
-        raise ValueError(
-            f"{name} can be called, but not traced: torch.jit.trace says: {trace_error}\n"
-            f"torch.export says: {error}\n"
+        if getattr(getattr(model, "config", None), "use_cache", False) is True:
+            raise TracingError(
+                f"{name} returns a cache beside its output, which cannot be traced. Set "
+                "model.config.use_cache = False, and call add_graph again."
+            ) from trace_error
+        raise TracingError(
+            f"{name} can be called, but not traced: torch.jit.trace says: {_short(trace_error)}\n"
+            f"torch.export says: {_short(error)}\n"
             "A module that returns lists or dicts may be traced with use_strict_trace=False."
         ) from trace_error
+
+
+def _short(error: Exception) -> str:
+    shown = str(error)
+    return shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}..."
 
 
 def _exported(program: Any, verbose: bool) -> GraphDef:

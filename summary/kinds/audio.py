@@ -2,6 +2,7 @@
 
 import warnings
 import wave
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, Final
@@ -60,7 +61,12 @@ def audio(tag: str, samples: Any, sample_rate: Any) -> Summary.Value:
     name = f"the audio {tag!r}"
     rate = _checked_rate(sample_rate, name)
     clips = _to_int16(_clips(as_array(samples, name), name), name)
-    parts = [part for clip in clips for part in (_to_wav(clip, rate), b"")]
+    return encoded_audio(tag, [_to_wav(clip, rate) for clip in clips])
+
+
+def encoded_audio(tag: str, clips: Sequence[bytes]) -> Summary.Value:
+    """A value with clips that are WAV already; there may be none."""
+    parts = [part for clip in clips for part in (clip, b"")]
     content = AudioPluginData(encoding=AudioPluginData.WAV).SerializeToString()
     # With a data class, TensorBoard's Python reader would take the labels for clips.
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_UNKNOWN, content)

@@ -71,11 +71,17 @@ def histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | 
     return _histogram(tag, *_checked_histogram(tag, values, bins, max_bins))
 
 
-def prepared_histogram(tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None) -> Prepared:
-    """As `histogram`, but the values are counted later; edges that depend on the values are computed at once."""
+def prepared_histogram(
+    tag: str, values: Any, bins: Bins = "tensorflow", max_bins: int | None = None, *, legacy: bool = False
+) -> Prepared:
+    """As `histogram`, but the values are counted later; edges that depend on the values are computed at once.
+
+    With ``legacy``, it is of the older form, which PyTorch writes: without a count of what no bucket holds, and with
+    the sum and the sum of squares of the finite values.
+    """
     floats, table, most = _checked_histogram(tag, values, bins, max_bins)
     held = _held(floats, values)
-    return Prepared(partial(_histogram, tag, held, table, most), held.nbytes)
+    return Prepared(partial(_legacy_histogram if legacy else _histogram, tag, held, table, most), held.nbytes)
 
 
 def histogram_of_equal_buckets(tag: str, values: Any, buckets: int = EQUAL_BUCKETS) -> Summary.Value:
@@ -254,6 +260,19 @@ def _histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int | None)
     counts = table.count(finite)
     content.below, content.above = counts.below, counts.above
     return _value(tag, _occupied(finite, table.edges, counts, max_bins), content)
+
+
+def _legacy_histogram(tag: str, floats: Floats, table: EdgeTable, max_bins: int | None) -> Summary.Value:
+    finite, _ = _split(floats)
+    buckets = _occupied(finite, table.edges, table.count(finite), max_bins)
+    doubles = finite.astype(np.float64)
+    proto = HistogramProto(num=len(doubles), sum=doubles.sum(), sum_squares=np.square(doubles).sum())
+    if len(buckets):
+        proto.min, proto.max = float(doubles.min()), float(doubles.max())
+        # As in PyTorch, an empty bucket comes first, whose limit is where the first one begins.
+        proto.bucket_limit.extend([buckets[0, 0], *buckets[:, 1]])
+        proto.bucket.extend([0.0, *buckets[:, 2]])
+    return Summary.Value(tag=tag, histo=proto)
 
 
 def _histogram_of_equal_buckets(tag: str, floats: Floats, count: int) -> Summary.Value:

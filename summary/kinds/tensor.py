@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import as_array
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import numbers_tensor, plugin_metadata, real_or_complex_numbers
+from summary.kinds.tensors import bfloat16_tensor, numbers_tensor, plugin_metadata, real_or_complex_numbers
 from summary.proto import summary_pb2
 from summary.proto.summary_pb2 import Summary
 
@@ -27,7 +27,7 @@ class Tensor:
 
 
 def tensor(tag: str, values: Any) -> Summary.Value:
-    """A value with the numbers as they are; bfloat16 and float8, which NumPy lacks, become float32.
+    """A value with the numbers as they are, bfloat16 too; float8, which NumPy and files lack, becomes float32.
 
     Raises:
         TypeError: ``values`` are no numbers.
@@ -38,7 +38,9 @@ def tensor(tag: str, values: Any) -> Summary.Value:
     if array.nbytes > _LARGEST:
         raise ValueError(f"{name} must be smaller than 2 GiB, got {array.nbytes} bytes (shape {array.shape})")
     metadata = plugin_metadata(PLUGIN_NAME, summary_pb2.DATA_CLASS_TENSOR)
-    return Summary.Value(tag=tag, metadata=metadata, tensor=numbers_tensor(array))
+    is_bfloat16 = "bfloat16" in str(getattr(values, "dtype", ""))
+    encoded = bfloat16_tensor(array) if is_bfloat16 else numbers_tensor(array)
+    return Summary.Value(tag=tag, metadata=metadata, tensor=encoded)
 
 
 def decode_tensor(value: Summary.Value) -> Tensor:

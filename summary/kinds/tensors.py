@@ -122,6 +122,12 @@ def numbers_tensor(array: NDArray[Any]) -> TensorProto:
     )
 
 
+def bfloat16_tensor(array: NDArray[np.float32]) -> TensorProto:
+    """A tensor of bfloat16, whose numbers NumPy holds as float32: their upper halves."""
+    halves = (np.ascontiguousarray(array, np.float32).view(np.uint32) >> np.uint32(16)).astype("<u2")
+    return TensorProto(dtype=_BFLOAT16, tensor_shape=_shape_proto(array.shape), tensor_content=halves.tobytes())
+
+
 def _shape_proto(shape: tuple[int, ...]) -> TensorShapeProto:
     return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in shape])
 

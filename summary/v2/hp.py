@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,11 +46,19 @@ class IntInterval(_Interval):
 
     dtype = int
 
+    def sample_uniform(self, rng: Any = random) -> int:
+        """One of them at random; ``rng`` has the methods of the module `random`."""
+        return int(rng.randint(self.min_value, self.max_value))
+
 
 class RealInterval(_Interval):
     """All numbers from ``min_value`` to ``max_value``, both included."""
 
     dtype = float
+
+    def sample_uniform(self, rng: Any = random) -> float:
+        """One of them at random; ``rng`` has the methods of the module `random`."""
+        return float(rng.uniform(self.min_value, self.max_value))
 
 
 class Discrete:
@@ -75,6 +84,14 @@ class Discrete:
             if not isinstance(value, self.dtype):
                 raise TypeError(f"a discrete domain of {self.dtype.__name__} must hold only such, got {value!r}")
         self.values: Final[list[Any]] = sorted(given)
+
+    def sample_uniform(self, rng: Any = random) -> Any:
+        """One of them at random; ``rng`` has the methods of the module `random`.
+
+        Raises:
+            IndexError: there are none.
+        """
+        return rng.choice(self.values)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import checked_number
 from summary.kinds.audio import audio as audio_value
+from summary.kinds.audio import encoded_audio
 from summary.kinds.base import Prepared
 from summary.kinds.histogram import prepared_histogram_of_equal_buckets
 from summary.kinds.image import encoded_images
@@ -106,7 +107,10 @@ def audio(
 
     def value(tag: str) -> Summary.Value:
         what = f"the audio {tag!r}"
-        most = whole_number(max_outputs, f"max_outputs of {what}", least=1)
+        most = whole_number(max_outputs, f"max_outputs of {what}", least=0)
+        clips = array_of(data, what)
+        if clips.ndim == 3 and (most == 0 or len(clips) == 0):
+            return encoded_audio(tag, [])
         return audio_value(tag, pcm16(data, (3,), what, stacklevel=5)[:most], sample_rate)
 
     return write_value(name, value, step, description)

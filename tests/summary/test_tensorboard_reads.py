@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 from google.protobuf import json_format, text_format
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator as FieldAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from tensorboard.backend.event_processing.plugin_event_accumulator import EventAccumulator
 from tensorboard.compat.proto import config_pb2, event_pb2
@@ -15,7 +16,7 @@ from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from tensorboard.util.tensor_util import make_ndarray
 
-from summary import SummaryWriter
+from summary import SummaryWriter, open_logdir
 from summary.kinds.audio import audio
 from summary.kinds.boxes import image_with_boxes
 from summary.kinds.histogram import histogram
@@ -249,3 +250,34 @@ def test_summaries_of_tensorboards_own_class(tmp_path: Path) -> None:
         (10.0, 3, "loss", "scalars", 0.5),
         (11.0, 4, "h", "histograms", [[2.0, 2.0, 1.0]]),
     ]
+
+
+def test_the_form_of_pytorch_is_found_by_the_event_accumulator(tmp_path: Path) -> None:
+    grey = np.array([[0, 255, 7]], np.uint8)
+    with SummaryWriter(tmp_path, legacy=True) as writer:
+        writer.add_scalar("loss", 0.5, 1)
+        writer.add_histogram("weights", [1.0, 1.0, 3.0, np.nan], 2, [0, 2, 4])
+        writer.add_image("digit", grey, 3, dataformats="HW")
+        writer.add_images("digits", np.stack([grey] * 9), 4, dataformats="NHW")
+        writer.add_audio("tone", [0.5, -0.5], 5, 8000)
+        writer.add_video("film", np.zeros((1, 2, 3, 2, 2), np.uint8), 6)
+    read = FieldAccumulator(str(tmp_path), size_guidance={"images": 0})
+    read.Reload()
+    tags = read.Tags()
+    assert (tags["scalars"], tags["histograms"], tags["images"], tags["audio"]) == (
+        ["loss"],
+        ["weights"],
+        ["digit", "digits", "film"],
+        ["tone"],
+    )
+    (histogram,) = read.Histograms("weights")
+    found = histogram.histogram_value
+    assert (found.min, found.max, found.num, found.sum, found.sum_squares) == (1, 3, 3, 5, 11)
+    assert (list(found.bucket_limit), list(found.bucket)) == ([1, 2, 3], [0, 2, 1])
+    (picture,), (grid,) = read.Images("digit"), read.Images("digits")
+    assert (picture.width, picture.height, grid.width, grid.height) == (3, 1, 24, 2)
+    (sound,) = read.Audio("tone")
+    assert (sound.sample_rate, sound.length_frames, sound.content_type) == (8000, 2, "audio/wav")
+    series = open_logdir(tmp_path).runs["."].series
+    assert series["weights"].read(0).buckets.tolist() == [[1, 2, 2], [2, 3, 1]]
+    assert [tag for tag, found in series.items() if found.kind == "images"] == ["digit", "digits", "film"]

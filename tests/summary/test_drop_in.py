@@ -1,0 +1,152 @@
+"""What programs of PyTorch's, tensorboardX's and TensorFlow's writers also do with them."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorboardX
+import torch
+
+from summary import GlobalSummaryWriter, SummaryWriter, open_logdir, v2
+from summary.event_file_writer import EventFileWriter
+from summary.proto.event_pb2 import Event
+from summary.proto.summary_pb2 import Summary
+from summary.proto.types_pb2 import DT_BFLOAT16
+from summary.snapshot import Series
+from summary.v2 import hp
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def series_of(folder: Path) -> dict[str, Series]:
+    return dict(open_logdir(folder).runs["."].series)
+
+
+def test_attributes_of_pytorchs_writer(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    theirs = tensorboardX.SummaryWriter(str(tmp_path / "theirs"))
+    np.testing.assert_allclose(writer.default_bins, theirs.default_bins, rtol=1e-12)
+    theirs.close()
+    writer.add_scalars("main", {"key": 1.0})
+    assert writer.all_writers is not None
+    assert {folder: type(each) for folder, each in writer.all_writers.items()} == {
+        str(tmp_path): SummaryWriter,
+        str(tmp_path / "main_key"): EventFileWriter,
+    }
+    event = Event(step=7, summary=Summary(value=[Summary.Value(tag="t", simple_value=1)]))
+    writer.file_writer.add_event(event)
+    writer.file_writer.add_event(event, 8)
+    writer.close()
+    assert (writer.file_writer, writer.all_writers) == (None, None)
+    assert series_of(tmp_path)["t"].steps.tolist() == [7, 8]
+
+
+def test_a_list_of_images(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_images("i", [torch.zeros(3, 4, 5), np.ones((3, 4, 5))], 1, dataformats="CHW")
+    images = series_of(tmp_path)["i"].read(0)
+    assert (images.width, images.height, len(images.encoded)) == (5, 4, 2)
+
+
+def test_bfloat16_keeps_its_type(tmp_path: Path) -> None:
+    values = torch.tensor([[1.0, -2.5], [3.140625, float("inf")]], dtype=torch.bfloat16)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_tensor("t", values)
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    (path,) = tmp_path.iterdir()
+    ((stored,),) = [event.summary.value for event in EventFileLoader(str(path)).Load() if event.summary.value]
+    assert stored.tensor.dtype == DT_BFLOAT16
+    assert len(stored.tensor.tensor_content) == 8
+    assert series_of(tmp_path)["t"].read(0).array.tolist() == values.float().tolist()
+
+
+@pytest.mark.parametrize(("clips", "most"), [(0, 3), (2, 0)])
+def test_audio_without_clips(tmp_path: Path, clips: int, most: int) -> None:
+    with v2.create_file_writer(str(tmp_path)).as_default():
+        assert v2.audio("a", np.zeros((clips, 10, 1), np.float32), 8000, step=1, max_outputs=most)
+    assert series_of(tmp_path)["a"].read(0).clips == ()
+
+
+def test_samples_of_domains() -> None:
+    ours: list[Any] = [hp.IntInterval(2, 9), hp.RealInterval(0.5, 1.5), hp.Discrete(["b", "a", "c"])]
+    from tensorboard.plugins.hparams import summary_v2 as api
+
+    theirs = [api.IntInterval(2, 9), api.RealInterval(0.5, 1.5), api.Discrete(["b", "a", "c"])]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.sample_uniform(random.Random(3)) == other.sample_uniform(random.Random(3))
+        one.sample_uniform()
+
+
+def test_the_global_writer_counts_the_steps_of_all_processes(tmp_path: Path) -> None:
+    script = (
+        "import multiprocessing, sys; from summary import GlobalSummaryWriter\n"
+        "writer = GlobalSummaryWriter(sys.argv[1])\n"
+        "def work(number): writer.add_scalar('t', number); writer.add_text('note', 'x')\n"
+        "with multiprocessing.get_context('fork').Pool(2) as pool: pool.map(work, range(20), chunksize=1)\n"
+        "writer.add_scalar('t', 20.0); writer.close()\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    from summary.logdir import Logdir
+
+    series = Logdir(tmp_path, keep_superseded=True).update().runs["."].series
+    assert sorted(series["t"].steps.tolist()) == list(range(21))
+    assert sorted(series["note/text_summary"].steps.tolist()) == list(range(20))
+
+
+def test_the_global_writer_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    writer = GlobalSummaryWriter.getSummaryWriter()
+    assert GlobalSummaryWriter.getSummaryWriter() is writer
+    writer.close()
+    with pytest.raises(ValueError, match="the global writer is closed"):
+        writer.add_scalar("t", 1.0)
+    another = GlobalSummaryWriter.getSummaryWriter()
+    assert another is not writer
+    another.close()
+
+
+class Cached(torch.nn.Module):
+    """Returns what no tracer knows, as language models with a cache do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = type("Config", (), {"use_cache": True})()
+
+    def forward(self, x: Any) -> Any:
+        return x, object()
+
+
+def test_a_model_with_a_cache_says_what_to_do(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError) as refused:
+        writer.add_graph(Cached(), torch.zeros(1))
+    assert isinstance(refused.value, ValueError)
+    assert str(refused.value) == (
+        "Cached returns a cache beside its output, which cannot be traced. Set model.config.use_cache = False, "
+        "and call add_graph again."
+    )
+
+
+def test_a_wrong_input_is_a_runtime_error_as_with_pytorch(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError, match="cannot be called with the given input"):
+        writer.add_graph(torch.nn.Linear(2, 3), torch.zeros(1, 5))
+
+
+class Symbolic:
+    """A tensor without a value, as inside a `tf.function`."""
+
+    __module__ = "tensorflow.python.framework.ops"
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise NotImplementedError("Cannot convert a symbolic tf.Tensor (x:0) to a numpy array.")
+
+
+def test_a_call_inside_a_tf_function_says_what_to_do(tmp_path: Path) -> None:
+    with v2.create_file_writer(str(tmp_path)).as_default(), pytest.raises(TypeError, match=r"outside of tf\.function"):
+        v2.scalar("t", Symbolic(), step=1)
