@@ -359,7 +359,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
     def _add_prepared(self, prepared: Prepared, global_step: Any, walltime: float | None) -> None:
         if self._legacy:
-            prepared = Prepared(lambda encode=prepared.encode: self._in_form(encode()), prepared.held_bytes)
+            encode = prepared.encode
+            prepared = Prepared(lambda: self._in_form(encode()), prepared.held_bytes)
         self._main.add_prepared(prepared, *self._checked(global_step, walltime))
 
     def _checked(self, global_step: Any, walltime: float | None) -> tuple[int, float | None]:

@@ -41,7 +41,7 @@ def test_attributes_of_pytorchs_writer(tmp_path: Path) -> None:
     writer.file_writer.add_event(event)
     writer.file_writer.add_event(event, 8)
     writer.close()
-    assert (writer.file_writer, writer.all_writers) == (None, None)
+    assert [writer.file_writer, writer.all_writers] == [None, None]
     assert series_of(tmp_path)["t"].steps.tolist() == [7, 8]
 
 
@@ -112,7 +112,7 @@ def test_the_global_writer_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     another.close()
 
 
-class Cached(torch.nn.Module):
+class Cached(torch.nn.Module):  # type: ignore[misc]
     """Returns what no tracer knows, as language models with a cache do."""
 
     def __init__(self) -> None:

@@ -210,7 +210,7 @@ def test_a_call_that_raised_for_a_full_disk_has_taken_nothing(small_disk: Path) 
             try:
                 writer.add_scalar("t", step, step)
             except OSError as error:
-                refusals.append(error.strerror)
+                refusals.append(error.strerror or "")
                 if len(refusals) == 3:
                     ballast.unlink()
             else:
