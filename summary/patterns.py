@@ -1,5 +1,7 @@
-"""Search patterns that users type: regular expressions that cannot hold a program up."""
+"""Search patterns that users type: regular expressions that neither hold a program up nor take its memory."""
 
+import math
+import re
 from collections.abc import Iterable
 from time import monotonic
 from typing import Final
@@ -11,6 +13,11 @@ from summary.errors import UserError
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5
 _TOO_SLOW: Final = "it takes too long to search with; repeated repetitions such as (a+)+ do"
+_MOST_REPEATED: Final = 500_000
+"""Parts that an expression may have once its repetitions are written out, as the library does: some 300 bytes each."""
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_RECURSION: Final = re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")
+_COUNT: Final = re.compile(r"\{\s*(\d+)")
 
 
 class PatternError(UserError):
@@ -32,6 +39,8 @@ class Pattern:
         if len(text) > LONGEST_PATTERN:
             raise PatternError(f"longer than {LONGEST_PATTERN} characters")
         self.text: Final = text
+        if not literal:
+            _check_cost(text)
         try:
             self._compiled = regex.compile(regex.escape(text) if literal else text, regex.IGNORECASE)
         except (regex.error, RecursionError, OverflowError) as error:
@@ -51,7 +60,7 @@ class Pattern:
                 # Without "concurrent" other threads would wait for the search.
                 left = max(deadline - monotonic(), 1e-3)
                 found.append(self._compiled.search(candidate, timeout=left, concurrent=True) is not None)
-            except TimeoutError:
+            except (TimeoutError, MemoryError):
                 raise PatternError(_TOO_SLOW) from None
         return found
 
@@ -66,6 +75,21 @@ class Pattern:
         """
         try:
             found = self._compiled.search(text, timeout=seconds, concurrent=True)
-        except TimeoutError:
+        except (TimeoutError, MemoryError):
             raise PatternError(_TOO_SLOW) from None
         return None if found is None else tuple(group or "" for group in found.groups()) or (found[0],)
+
+
+def _check_cost(text: str) -> None:
+    """Refuse what takes gigabytes before the time is over: recursion, and repetitions of repetitions.
+
+    Raises:
+        PatternError: the expression has one of them.
+    """
+    bare = _ESCAPED.sub("", text)
+    if _RECURSION.search(bare):
+        raise PatternError("it is recursive, such as (?R) and (?1) are, which can take any amount of memory")
+    # Whatever is nested in whatever, this is the most that it comes to.
+    repeated = len(text) * math.prod(max(int(count), 1) for count in _COUNT.findall(bare))
+    if repeated > _MOST_REPEATED:
+        raise PatternError("it repeats too much; numbers in braces such as {1000} are multiplied with each other")

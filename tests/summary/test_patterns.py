@@ -30,3 +30,44 @@ def test_an_expression_of_exponential_time_is_given_up() -> None:
     # Such a search once kept the whole server from answering, as Python's own engine neither ends nor lets others run.
     with pytest.raises(PatternError, match="takes too long"):
         Pattern(r"(\w+\s?)+$").matches(["a " * 2000 + "!"] * 100, seconds=0.01)
+
+
+@pytest.mark.parametrize("text", ["(?R)?a", "(?0)?a", "(a(?1)?b)", "(?P<x>a(?&x)?)", "(?P<x>a(?P>x)?)", "(b)(?+1)?(a)"])
+def test_recursion_is_refused(text: str) -> None:
+    # A search with one once took 0.8 GB before it ended as a MemoryError.
+    with pytest.raises(PatternError, match="it is recursive"):
+        Pattern(text)
+    assert Pattern(text, literal=True).matches([f"x{text}", "a"]) == [True, False]
+
+
+@pytest.mark.parametrize("text", ["a{10000000}", "(?:(?:a{1000}){1000}){1000}", "(?x)[)]#(\n(?:[)]b{1000,}){ 1000}"])
+def test_repetitions_of_repetitions_are_refused(text: str) -> None:
+    # The library writes them out: 11 GB for one of these, when it was only compiled.
+    with pytest.raises(PatternError, match="it repeats too much"):
+        Pattern(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"f\(?R2", "f(R2"),
+        (r"\{1000000\}", "{1000000}"),
+        (r"(a)(?(1)b|c)", "ab"),
+        (r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$", "a5d6f0e1-0123-4567-89ab-0123456789ab"),
+    ],
+)
+def test_what_only_looks_dear_is_searched_for(text: str, found: str) -> None:
+    assert Pattern(text).matches([found, "other"]) == [True, False]
+
+
+def test_a_search_that_takes_too_much_memory_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Greedy:
+        def search(self, *arguments: object, **options: object) -> None:
+            raise MemoryError
+
+    pattern = Pattern("a")
+    monkeypatch.setattr(pattern, "_compiled", Greedy())
+    with pytest.raises(PatternError, match="takes too long"):
+        pattern.matches(["a"])
+    with pytest.raises(PatternError, match="takes too long"):
+        pattern.captured("a")
