@@ -24,11 +24,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks._report import Figure, print_figures
 from benchmarks.traces import seconds
-from dashboard.projections.affinities import Affinities, affinity_steps, neighbours_for
+from dashboard.projections.affinities import Affinities, affinity_steps
 from dashboard.projections.neighbours import neighbour_graph, neighbours_of
 from dashboard.projections.parallel import Workers
 from dashboard.projections.tsne import start
-from dashboard.projections.tsne_settings import TsneSettings
+from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
 
 POINTS: Final = 10_000
 QUICK_POINTS: Final = 2_000

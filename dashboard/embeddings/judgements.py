@@ -12,7 +12,7 @@ from dashboard.embeddings.dataset import Dataset
 from dashboard.embeddings.derived import column_of_clusters
 from dashboard.embeddings.job import JobError, Plan, Prepared
 from dashboard.embeddings.jobs import Picture
-from dashboard.embeddings.methods import SettingsError, read_settings
+from dashboard.embeddings.methods import MOST_PAIRS, SettingsError, read_settings
 from dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
 from dashboard.embeddings.point_files import PointFiles, points_name
 from dashboard.embeddings.requests import LONGEST, EmbeddingRequests
@@ -20,6 +20,7 @@ from dashboard.embeddings.results import key_of
 from dashboard.embeddings.row_sets import Rows, key_of_rows
 from dashboard.embeddings.wire import Arrays
 from dashboard.projections.base import Points
+from dashboard.projections.clusters import DENSITY_POINTS
 from dashboard.projections.clusters import notes as cluster_notes
 from dashboard.projections.preparation import sphered
 
@@ -187,6 +188,15 @@ def plan_clusters(asked: EmbeddingRequests, order: ClusterOrder) -> Plan:
         raise HTTPException(
             422, f"{clustered:,} points cannot be clustered this way; expected 1 to {MOST_CLUSTERED:,}."
         )
+    if isinstance(settings, HdbscanSettings):
+        dense = min(clustered, DENSITY_POINTS)
+        pairs = dense * min(settings.minimum_samples or settings.minimum_size, dense)
+        if pairs > MOST_PAIRS:
+            raise HTTPException(
+                422,
+                f"{dense:,} points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are "
+                f"held. Set minimum_samples to {MOST_PAIRS // dense:,} or less.",
+            )
     told = {"do": "clusters", "method": order.method, "settings": asdict(settings)}
     arrays: Arrays = {} if coordinates is None else {"coordinates": np.ascontiguousarray(coordinates)}
     of_picture = {} if coordinates is None else {"rows": None if rows is None else key_of_rows(rows)}

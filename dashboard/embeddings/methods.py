@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.projections.base import Points, Run
-from dashboard.projections.tsne_settings import TsneSettings
+from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
 from dashboard.projections.umap_settings import UmapSettings
 
 Iterative = Literal["tsne", "umap"]
@@ -18,6 +18,8 @@ ITERATIVE: Final[tuple[Iterative, ...]] = ("tsne", "umap")
 
 MOST_POINTS: Final[Mapping[Iterative, int]] = {"tsne": 500_000, "umap": 1_000_000}
 """Beyond which a method would take hours, or more memory than there is."""
+MOST_PAIRS: Final = 100_000_000
+"""Of points and their neighbors that a worker holds: some tens of bytes each."""
 NEXT_SHARE: Final = 0.25
 """Of the iterations, those that a step needs which begins from the picture of its neighbour."""
 FEWEST_ITERATIONS: Final = 50
@@ -60,7 +62,7 @@ class CustomSettings:
 
 Settings: TypeAlias = TsneSettings | UmapSettings | PcaSettings | RandomSettings | CustomSettings
 
-_SETTINGS: Final[Mapping[Projection, type[Any]]] = {
+SETTINGS: Final[Mapping[Projection, type[Any]]] = {
     "pca": PcaSettings,
     "tsne": TsneSettings,
     "umap": UmapSettings,
@@ -75,7 +77,7 @@ def settings_of(projection: Projection, values: Mapping[str, Any]) -> Settings:
     Raises:
         SettingsError: one is unknown, of another type, or out of its range.
     """
-    found: Settings = read_settings(_SETTINGS[projection], values)
+    found: Settings = read_settings(SETTINGS[projection], values)
     return found
 
 
@@ -89,6 +91,17 @@ def read_settings(kind: type[Any], values: Mapping[str, Any]) -> Any:
         return msgspec.convert(dict(values), kind)
     except (msgspec.ValidationError, OverflowError) as error:
         raise SettingsError(f"Settings: {str(error).rstrip('.')}.") from None
+
+
+def pairs_of(settings: Settings, count: int) -> int:
+    """How many pairs of ``count`` points and their neighbors a projection holds."""
+    match settings:
+        case TsneSettings():
+            return count * neighbours_for(settings.perplexity, count)
+        case UmapSettings():
+            return count * min(settings.neighbours, count)
+        case _:
+            return 0
 
 
 def begin(

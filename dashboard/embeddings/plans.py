@@ -16,6 +16,7 @@ from dashboard.embeddings.dataset import Dataset
 from dashboard.embeddings.job import FramePlan, JobError, Plan, Prepared
 from dashboard.embeddings.methods import (
     ITERATIVE,
+    MOST_PAIRS,
     MOST_POINTS,
     CustomSettings,
     PcaSettings,
@@ -23,6 +24,7 @@ from dashboard.embeddings.methods import (
     RandomSettings,
     Settings,
     SettingsError,
+    pairs_of,
     settings_of,
 )
 from dashboard.embeddings.point_files import PointFiles, mapped, points_name
@@ -98,7 +100,7 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
     source = asked.source(order.id)
     base = asked.opened(source, order.step if order.steps is None else max(order.steps, default=None))
     frames, notes = _frames(asked, source, base, order)
-    _check(order, frames)
+    _check(order, settings, frames)
     axes = _axes(asked, base, order)
     opened = [_opener(asked, source, frame, sphere=order.sphere) for frame in frames]
     values = asdict(settings)
@@ -216,7 +218,7 @@ def _frame(
     return FramePoints(step, name, len(file_rows), dimensions, rows, file_rows, labels)
 
 
-def _check(order: ProjectOrder, frames: Sequence[FramePoints]) -> None:
+def _check(order: ProjectOrder, settings: Settings, frames: Sequence[FramePoints]) -> None:
     empty = next((frame for frame in frames if not frame.count), None)
     if empty is not None:
         where = "" if empty.step is None else f" at step {empty.step}"
@@ -229,6 +231,13 @@ def _check(order: ProjectOrder, frames: Sequence[FramePoints]) -> None:
                 f"There are {most:,} points; this projection takes at most {MOST_POINTS[method]:,}. "
                 "Choose some of them, or use PCA.",
             )
+    pairs = max(pairs_of(settings, frame.count) for frame in frames)
+    if pairs > MOST_PAIRS:
+        raise HTTPException(
+            422,
+            f"These points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are held. "
+            f"Choose fewer points, or a smaller {'perplexity' if order.projection == 'tsne' else 'number of neighbours'}.",
+        )
     widths = sorted({frame.dimensions for frame in frames})
     if len(widths) > 1 and order.projection not in ITERATIVE:
         raise HTTPException(

@@ -44,11 +44,6 @@ class Affinities:
 Steps = Generator[tuple[int, int], None, Affinities]
 
 
-def neighbours_for(perplexity: float, n: int) -> int:
-    """How many neighbours have a weight, as in scikit-learn."""
-    return min(n - 1, int(3 * perplexity + 1))
-
-
 def affinity_steps(graph: NeighbourGraph, perplexity: float, workers: Workers, *, cosine: bool = False) -> Steps:
     """Affinities of a graph, in pieces: after each, how many rows are done and how many there are.
 

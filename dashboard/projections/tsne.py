@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.affinities import Affinities, affinity_steps, neighbours_for, supervise
+from dashboard.projections.affinities import Affinities, affinity_steps, supervise
 from dashboard.projections.base import Points, Progress
 from dashboard.projections.blocks import bounded, largest_of
 from dashboard.projections.neighbour_graph import neighbour_steps
@@ -23,7 +23,7 @@ from dashboard.projections.repulsion import EXACT_POINTS, AllPairs, Picture, Rep
 from dashboard.projections.repulsion_grid import Grid
 from dashboard.projections.repulsion_tree import Tree
 from dashboard.projections.tsne_loops import attract_2d, attract_3d, step, weighted_logs
-from dashboard.projections.tsne_settings import TsneSettings
+from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
 
 LOSS_EVERY: Final = 50
 """Iterations from one KL divergence to the next."""

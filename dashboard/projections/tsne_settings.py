@@ -42,7 +42,12 @@ class TsneSettings:
         )
         _check(self.metric in ("euclidean", "cosine"), "metric", self.metric, "euclidean or cosine")
         _check(0 <= self.supervision <= 100, "supervision", self.supervision, "from 0 to 100")
-        _check(self.seed >= 0, "seed", self.seed, "0 or more")
+        _check(0 <= self.seed < 1 << 32, "seed", self.seed, f"from 0 to {(1 << 32) - 1}")
+
+
+def neighbours_for(perplexity: float, n: int) -> int:
+    """How many neighbours of each of ``n`` points have a weight, as in scikit-learn."""
+    return min(n - 1, int(3 * perplexity + 1))
 
 
 def _check(fits: bool, name: str, value: object, wanted: str) -> None:

@@ -5,6 +5,7 @@ import io
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from fastapi.testclient import TestClient
 
 from dashboard.app import build_app
 from dashboard.binary import unpack
+from dashboard.embeddings import judgements, plans
 from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
+from dashboard.embeddings.methods import SETTINGS as KINDS
 from dashboard.embeddings.uploads import Uploads
 from dashboard.live import Live
 from dashboard.panels.projector.panel import ProjectorPanel
@@ -477,6 +481,39 @@ def test_what_a_caller_got_wrong(
 def test_what_a_page_got_wrong(client: TestClient, path: str, body: Any, status: int, detail: str) -> None:
     answer = client.post(f"/api/projector/{path}", json=body)
     assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (status, detail)
+
+
+SETTINGS = [("project", "projection", name, kind) for name, kind in KINDS.items()]
+SETTINGS += [("clusters", "method", "kmeans", KmeansSettings), ("clusters", "method", "hdbscan", HdbscanSettings)]
+
+
+@pytest.mark.parametrize(
+    ("path", "choice", "name", "setting"),
+    [(*where, field.name) for *where, kind in SETTINGS for field in fields(kind) if field.name != "metric"],
+)
+@pytest.mark.parametrize("value", [2**70, -(2**70), 1e300])
+def test_every_number_of_the_settings_is_bounded(
+    client: TestClient, path: str, choice: str, name: str, setting: str, value: float
+) -> None:
+    answer = client.post(f"/api/projector/{path}", json={"id": ID, choice: name, "settings": {setting: value}})
+    assert (answer.status_code, answer.json()["detail"][:10]) == (422, "Settings: ")
+
+
+def test_more_neighbours_than_memory_holds_are_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Of 25,000 points, and as many neighbours of each, HDBSCAN would hold ten gigabytes.
+    for module in (plans, judgements):
+        monkeypatch.setattr(module, "MOST_PAIRS", 20)
+    told = "neighbours in all with these settings; at most 20 are held."
+    orders: list[tuple[str, dict[str, Any], str]] = [
+        ("project", {"projection": "tsne"}, f"These points have 30 {told} Choose fewer points, or a smaller perplex"),
+        ("project", {"projection": "umap"}, f"These points have 36 {told} Choose fewer points, or a smaller number"),
+        ("clusters", {"method": "hdbscan"}, f"6 points have 36 {told} Set minimum_samples to 3 or less."),
+    ]
+    for path, order, detail in orders:
+        answer = client.post(f"/api/projector/{path}", json={"id": ID, **order})
+        assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (422, detail)
+    allowed = {"id": ID, "method": "hdbscan", "settings": {"minimum_samples": 3}}
+    assert client.post("/api/projector/clusters", json=allowed).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["project", "clusters", "job", "rows", "labels"])

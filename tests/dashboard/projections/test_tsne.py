@@ -266,7 +266,7 @@ def test_any_points_have_finite_places(points: np.ndarray, perplexity: float, ra
         ({"iterations": -1}, "The iterations of t-SNE must be from 0 to 1000000, not -1."),
         ({"supervision": 101}, "The supervision of t-SNE must be from 0 to 100, not 101."),
         ({"metric": "inner"}, "The metric of t-SNE must be euclidean or cosine, not inner."),
-        ({"seed": -1}, "The seed of t-SNE must be 0 or more, not -1."),
+        ({"seed": -1}, "The seed of t-SNE must be from 0 to 4294967295, not -1."),
     ],
 )
 def test_settings_out_of_range(options: dict[str, Any], message: str) -> None:
