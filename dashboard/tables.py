@@ -2,6 +2,7 @@
 
 import base64
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
@@ -15,19 +16,48 @@ if TYPE_CHECKING:
 TableFormat: TypeAlias = Literal["csv", "json", "parquet"]
 
 _ROWS_AT_A_TIME: Final = 1 << 16
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What texts begin with that spreadsheets take for formulas and run."""
 
 
-def csv_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
-    """A table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64."""
+def csv_cell(value: Any) -> Any:
+    """A value for a file that a spreadsheet may open: a text that it would run as a formula gets a quote before it.
+
+    Numbers stay what they are, also those that are texts, such as "-1.5". Texts come from whoever wrote the logs
+    (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = False) -> Iterator[bytes]:
+    """A table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64.
+
+    Args:
+        frame: the table.
+        separator: what is between the cells.
+        exact: leave texts and names as they are, for programs, rather than as `csv_cell` gives them.
+    """
     import polars as pl
 
+    if not exact:
+        frame = frame.with_columns(
+            pl.Series(column.name, [csv_cell(value) for value in column.to_list()], dtype=pl.String())
+            for column in frame
+            if column.dtype == pl.String and column.str.contains(f"^[{re.escape(''.join(_FORMULA))}]").any()
+        ).rename(csv_cell)
     flat = frame.with_columns(
         pl.Series(column.name, [_cell(value) for value in column.to_list()], dtype=pl.String())
         for column in frame
         if column.dtype.is_nested() or column.dtype == pl.Binary
     )
     for begin in range(0, max(1, len(flat)), _ROWS_AT_A_TIME):
-        yield flat.slice(begin, _ROWS_AT_A_TIME).write_csv(include_header=begin == 0).encode()
+        yield flat.slice(begin, _ROWS_AT_A_TIME).write_csv(include_header=begin == 0, separator=separator).encode()
 
 
 def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
@@ -45,11 +75,11 @@ def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
 
 
 def write_table(frame: "pl.DataFrame", table_format: TableFormat, stream: BinaryIO) -> None:
-    """Writes a table in one of the formats; raises OSError."""
+    """Writes a table in one of the formats, exactly, for programs; raises OSError."""
     if table_format == "parquet":
         frame.write_parquet(stream)
         return
-    for piece in csv_pieces(frame) if table_format == "csv" else json_pieces(frame):
+    for piece in csv_pieces(frame, exact=True) if table_format == "csv" else json_pieces(frame):
         stream.write(piece)
 
 

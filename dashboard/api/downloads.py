@@ -5,14 +5,16 @@ import io
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from dashboard.tables import csv_cell
 
-def csv_lines(header: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
-    """CSV with CRLF line ends, a few thousand rows at a time."""
+
+def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """CSV with CRLF line ends, a few thousand rows at a time; texts as `csv_cell` gives them."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    writer.writerow(header)
+    writer.writerow(map(csv_cell, header))
     for number, row in enumerate(rows):
-        writer.writerow(row)
+        writer.writerow(map(csv_cell, row))
         if number % 4096 == 4095:
             yield buffer.getvalue()
             buffer.seek(0)

@@ -233,10 +233,11 @@ def _check(order: ProjectOrder, settings: Settings, frames: Sequence[FramePoints
             )
     pairs = max(pairs_of(settings, frame.count) for frame in frames)
     if pairs > MOST_PAIRS:
+        smaller = "perplexity" if order.projection == "tsne" else "number of neighbours"
         raise HTTPException(
             422,
             f"These points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are held. "
-            f"Choose fewer points, or a smaller {'perplexity' if order.projection == 'tsne' else 'number of neighbours'}.",
+            f"Choose fewer points, or a smaller {smaller}.",
         )
     widths = sorted({frame.dimensions for frame in frames})
     if len(widths) > 1 and order.projection not in ITERATIVE:

@@ -4,26 +4,19 @@ import contextlib
 import hashlib
 import logging
 import os
-import shutil
-import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 import numpy as np
-import psutil
 
 from dashboard.projections.base import Points
+from dashboard.temporary_folders import OwnedFolder
 
 LEAST_SHARED: Final = 4 << 20
 """Bytes of points that are worth a file."""
-_PREFIX: Final = "stepscope-points-"
-_LEFT_SECONDS: Final = 86_400
-"""After which an unchanged folder is deleted whose process is gone; it may also run where its number is not known."""
 _log: Final = logging.getLogger(__name__)
 
 
@@ -44,23 +37,13 @@ def mapped(path: str) -> Points:
     return np.asarray(points)
 
 
-def _delete_left_behind() -> None:
-    """Deletes what servers left that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
-        process = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        with contextlib.suppress(OSError):
-            old = time.time() - folder.stat().st_mtime > _LEFT_SECONDS
-            if old and process.isdecimal() and not psutil.pid_exists(int(process)):
-                shutil.rmtree(folder)
-
-
 class PointFiles:
     """A private temporary folder of ``.npy`` files, each there while somebody holds it; safe to use from threads."""
 
     def __init__(self) -> None:
         # Points may go, and with them their file, at any moment, also in the midst of what is done here.
         self._lock: Final = threading.RLock()
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: OwnedFolder | None = None
         self._holders: dict[str, set[str]] = {}
         """By path, who holds the file."""
 
@@ -77,10 +60,8 @@ class PointFiles:
         """
         with self._lock:
             if self._folder is None:
-                _delete_left_behind()
-                prefix = f"{_PREFIX}{os.getpid()}-"
-                self._folder = tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
-            path = Path(self._folder.name) / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.npy"
+                self._folder = OwnedFolder("points")
+            path = self._folder.path / f"{hashlib.sha256(name.encode()).hexdigest()[:32]}.npy"
             self._holders.setdefault(str(path), set()).add(holder)
         if not path.exists():
             part = path.with_suffix(f".{threading.get_ident()}")
@@ -126,5 +107,5 @@ class PointFiles:
         with self._lock:
             self._holders.clear()
             if self._folder is not None:
-                self._folder.cleanup()
+                self._folder.close()
                 self._folder = None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dashboard.embeddings.dataset import Column
 from dashboard.embeddings.row_sets import Rows
 from dashboard.embeddings.search import texts_of
+from dashboard.tables import csv_pieces
 
 ROW: Final = "#"
 """The column of the points' places."""
@@ -122,9 +123,9 @@ def export_table(
     frame = pl.DataFrame(list(data.values()))
     match format:
         case "csv":
-            return frame.write_csv().encode()
+            return b"".join(csv_pieces(frame))
         case "tsv":
-            return frame.write_csv(separator="\t").encode()
+            return b"".join(csv_pieces(frame, separator="\t"))
         case "parquet":
             import io
 

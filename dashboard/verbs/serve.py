@@ -22,6 +22,7 @@ from dashboard.embeddings.results import ResultFiles, result_folder
 from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.temporary_folders import sweep
 from dashboard.verbs.reading import add_logdir, check_logdirs
 from dashboard.warm_up import compile_beside
 from profiler.client import Address, parse_address
@@ -211,6 +212,7 @@ def serve(
         )
     live.start()
     threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
+    threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
     if open_browser:
         webbrowser.open(url)
     with contextlib.suppress(KeyboardInterrupt):

@@ -369,6 +369,22 @@ def test_an_export_of_texts(client: TestClient) -> None:
     assert answer.headers["content-disposition"] == 'attachment; filename="words.csv"'
 
 
+def test_an_export_has_no_formulas(client: TestClient) -> None:
+    texts = ["=cmd()", "+1 of 2", "-1.5", "@x", "a=b"]
+    content = "=name\tnumber\n" + "".join(f"{text}\t{-row}\n" for row, text in enumerate(texts))
+    id = client.post("/api/projector/drop?name=p.npy", content=npy(5), headers=FILE).json()["id"]
+    where = {"id": id, "name": "m.tsv"}
+    assert client.post("/api/projector/drop_metadata", params=where, content=content, headers=FILE).status_code == 200
+    written = {
+        form: client.get("/api/projector/export", params={"id": id, "format": form})
+        for form in ("csv", "tsv", "parquet")
+    }
+    rows = ["row,'=name,number", "0,'=cmd(),0.0", "1,'+1 of 2,-1.0", "2,-1.5,-2.0", "3,'@x,-3.0", "4,a=b,-4.0"]
+    assert written["csv"].text.splitlines() == rows
+    assert written["tsv"].text.splitlines() == [row.replace(",", "\t") for row in rows]
+    assert pl.read_parquet(io.BytesIO(written["parquet"].content))["=name"].to_list() == texts
+
+
 def test_jobs_are_acted_on(client: TestClient) -> None:
     job = tsne(client, ENDLESS)
     assert post(client, "job", job=job, action="pause") == {"state": "paused"}

@@ -1,14 +1,13 @@
 """The table of session groups as a file: JSON, CSV or LaTeX."""
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Sequence
 from itertools import compress
-from typing import Any, Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 import orjson
 
+from dashboard.api.downloads import csv_lines
 from dashboard.api.hparams.sessions import python_value
 from dashboard.numbers import json_number
 from summary.proto.hparams_pb2 import Experiment, SessionGroup
@@ -52,11 +51,7 @@ def encoded(header: Sequence[str], rows: Iterable[Sequence[Cell]], file_format: 
             cells = [[json_number(cell) if isinstance(cell, float) else cell for cell in row] for row in rows]
             return orjson.dumps({"header": header, "rows": cells})
         case "csv":
-            buffer = io.StringIO()
-            writer: Any = csv.writer(buffer)
-            writer.writerow(header)
-            writer.writerows(rows)
-            return buffer.getvalue().encode()
+            return "".join(csv_lines(header, rows)).encode()
         case "latex":
             return _latex(header, rows).encode()
         case _:

@@ -20,7 +20,7 @@ from dashboard.embeddings.requests import (
     media_type,
 )
 from dashboard.embeddings.tables import Format, export_table
-from dashboard.embeddings.uploads import Upload, UploadError
+from dashboard.embeddings.uploads import NoRoomError, Upload, UploadError
 from dashboard.live import Live
 from dashboard.traces.requests import SentenceRoute
 
@@ -78,7 +78,8 @@ async def taken(request: Request, begin: Callable[[], Upload]) -> dict[str, Any]
 
     Raises:
         HTTPException: 415 where it is of another type: a page of another origin cannot send this one without asking
-            first, which is refused. 422 where it is too large, or no file that can be shown.
+            first, which is refused. 422 where it is too large, or no file that can be shown. 503
+            where too many are on their way.
     """
     if media_type(request) != FILE:
         raise HTTPException(415, f"Expected the file as {FILE}.")
@@ -96,6 +97,8 @@ async def taken(request: Request, begin: Callable[[], Upload]) -> dict[str, Any]
             upload.abort()
             raise
         sources = await asyncio.to_thread(upload.finish)
+    except NoRoomError as error:
+        raise HTTPException(503, str(error)) from error
     except UploadError as error:
         raise HTTPException(422, str(error)) from error
     return {"id": sources[0].id, "ids": [source.id for source in sources]}

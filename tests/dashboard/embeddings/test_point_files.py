@@ -1,6 +1,5 @@
 import gc
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,22 +78,6 @@ def test_points_stay_in_memory_where_no_file_can_be_written(
     monkeypatch.undo()
     # Nothing half written is in the way of the next one.
     np.testing.assert_array_equal(mapped(files.hold("job", "points", lambda: LARGE)), LARGE)
-
-
-def test_what_a_killed_server_left_is_deleted_after_a_day(
-    files: PointFiles, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    gone = 1 << 22  # Beyond the numbers that processes have.
-    names = [f"stepscope-points-{process}-{rest}" for process in (gone, os.getpid(), "x") for rest in ("old", "new")]
-    for name in names:
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "points.npy").write_bytes(b"")
-        if name.endswith("old"):
-            os.utime(tmp_path / name, (0, 0))
-    files.hold("one", "points", lambda: LARGE)
-    left = [name for name in names if (tmp_path / name).exists()]
-    assert left == [name for name in names if name != f"stepscope-points-{gone}-old"]
 
 
 def test_points_are_named_by_what_was_done_to_them() -> None:

@@ -1,14 +1,17 @@
 import io
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.source import FileOrigin
 from dashboard.embeddings.sources import EmbeddingCache, EmbeddingSource, open_dataset
-from dashboard.embeddings.uploads import UploadError, Uploads
+from dashboard.embeddings.uploads import NoRoomError, UploadError, Uploads
 from summary.snapshot import EMPTY_SNAPSHOT
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -79,7 +82,9 @@ def test_metadata_and_a_sprite_are_added() -> None:
     dataset = open_dataset(source)
     assert [(c.name, c.texts) for c in dataset.columns] == [("name", ("a", "b"))]
     assert "sprite" in [problem.kind for problem in dataset.problems]
-    assert len([path for path in path_of(source).parent.parent.rglob("*") if path.is_file()]) == 3
+    assert (
+        len([path for path in path_of(source).parent.parent.rglob("*") if path.is_file() and path.name != ".lock"]) == 3
+    )
     with pytest.raises(UploadError, match="There is no dropped file"):
         uploads.begin_metadata("|dropped|gone", "m.csv")
     uploads.close()
@@ -96,16 +101,81 @@ def test_what_cannot_be_taken_is_said_and_gone() -> None:
     upload.abort()
     assert uploads.sources() == ()
     (source,) = dropped(uploads, "p.npy", npy())
-    assert [path for path in path_of(source).parent.parent.rglob("*") if path.is_file()] == [path_of(source)]
+    assert [path for path in files_of(uploads) if path.is_file()] == [path_of(source)]
     uploads.close()
+
+
+def files_of(uploads: Uploads) -> list[Path]:
+    """What is on the disk, folders included."""
+    assert uploads._folder is not None
+    return [path for path in uploads._folder.path.rglob("*") if not path.name.startswith(".")]
 
 
 def test_the_oldest_files_make_room() -> None:
     uploads = Uploads(most_files=2, most_bytes=3 * len(npy()))
     sources = [dropped(uploads, f"{name}.npy", npy())[0] for name in "abc"]
     assert uploads.sources() == (sources[2], sources[1])
-    (large,) = dropped(uploads, "large.npy", npy(np.zeros((100, 9), np.float32)))
+    (large,) = dropped(uploads, "large.npy", npy(np.zeros((9, 9), np.float32)))
     assert uploads.sources() == (large,)
+    assert files_of(uploads) == [path_of(large).parent, path_of(large)]
+    uploads.close()
+
+
+def test_files_on_their_way_count_and_are_not_too_many() -> None:
+    uploads = Uploads(most_bytes=1000, most_arriving=3)
+    (kept,) = dropped(uploads, "kept.npy", npy())
+    first, second, third = (uploads.begin(f"{name}.npy") for name in "abc")
+    with pytest.raises(NoRoomError, match=r"3 files are on their way already; drop this one when they are there\."):
+        uploads.begin("d.npy")
+    first.write(bytes(500))
+    assert uploads.sources() == (kept,)
+    second.write(bytes(400))
+    # All together there is no room for what was there before.
+    assert uploads.sources() == ()
+    assert sum(path.stat().st_size for path in files_of(uploads) if path.is_file()) == 900
+    with pytest.raises(NoRoomError, match=r"The files on their way have 900 B, and all together may have 1 kB; drop"):
+        third.write(bytes(101))
+    # It is gone, and so are those that their senders leave; then there is room again.
+    first.abort()
+    first.abort()
+    second.abort()
+    assert files_of(uploads) == []
+    sources = [dropped(uploads, f"{name}.npy", npy())[0] for name in "ab"]
+    assert uploads.sources() == tuple(reversed(sources))
+    uploads.close()
+
+
+def test_what_comes_in_place_of_another_counts_once() -> None:
+    uploads = Uploads(most_bytes=1000)
+    (source,) = dropped(uploads, "p.tsv", b"1\t2\n3\t4\n")
+    for _ in range(5):
+        upload = uploads.begin_metadata(source.id, "m.tsv")
+        upload.write(b"a\n" + b"b" * 400)
+        (source,) = upload.finish()
+    assert uploads.sources() == (source,)
+    uploads.close()
+
+
+def test_of_two_changes_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads = Uploads()
+    (source,) = dropped(uploads, "p.tsv", b"1\t2\n3\t4\n")
+    first, second = (uploads.begin_metadata(source.id, f"{name}.tsv") for name in "ab")
+    for upload in (first, second):
+        upload.write(b"x\ny\n")
+
+    def listed(*arguments: Any) -> Iterator[EmbeddingSource]:
+        # The other comes to its end while this one is looked at.
+        monkeypatch.undo()
+        first.finish()
+        return sources_of_file(*arguments)
+
+    monkeypatch.setattr("dashboard.embeddings.uploads.sources_of_file", listed)
+    with pytest.raises(UploadError, match="The file was changed meanwhile; try again"):
+        second.finish()
+    (kept,) = uploads.sources()
+    assert isinstance(kept.origin, FileOrigin)
+    assert kept.origin.about.metadata_name == "a.tsv"
+    assert {path.name for path in files_of(uploads) if path.is_file()} == {"p.tsv", "a.tsv"}
     uploads.close()
 
 
