@@ -3,8 +3,13 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
+
+from summary.cancellation import check_cancelled
+
+_LOOK_SECONDS: Final = 0.2
 
 
 class Listed(Protocol):
@@ -33,8 +38,9 @@ O = TypeVar("O", bound=Opened)  # noqa: E741 - of "opened"
 class OpenedCache(Generic[S, O]):
     """What was opened last, bounded by number and by estimated bytes; safe to use from many threads.
 
-    When several threads ask for the same thing at once, one opens it and the others wait for it. A failure is kept
-    like any other, so that a broken file is read once per version of it.
+    When several threads ask for the same thing at once, one opens it and the others wait for it. That it is unavailable
+    is kept like anything else, so that a broken file is read once per version of it. Whatever else went wrong, such as
+    that nobody waited for it any more, is told to the one who opened it, and the others try on their own.
     """
 
     def __init__(
@@ -58,19 +64,30 @@ class OpenedCache(Generic[S, O]):
     def get(self, source: S) -> O:
         """The opened thing, opened now if need be; raises as the opener does."""
         key = (source.id, source.version)
-        with self._lock:
-            future = self._opened.get(key)
-            mine = future is None
-            if future is None:
-                future = self._opened[key] = Future()
-            self._opened.move_to_end(key)
-        if mine:
-            self._open(source, future)
-        error = future.exception()
-        if isinstance(error, self._unavailable):
-            # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who asks.
-            raise self._unavailable(str(error))
-        return future.result()
+        while True:
+            with self._lock:
+                future = self._opened.get(key)
+                mine = future is None
+                if future is None:
+                    future = self._opened[key] = Future()
+                self._opened.move_to_end(key)
+            if mine:
+                self._open(source, future)
+            error = self._error_of(future)
+            if isinstance(error, self._unavailable):
+                # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who
+                # asks.
+                raise self._unavailable(str(error))
+            if error is None or mine:
+                return future.result()
+
+    @staticmethod
+    def _error_of(future: "Future[O]") -> BaseException | None:
+        """What went wrong with what somebody opens, who is waited for."""
+        while True:
+            check_cancelled()
+            with suppress(TimeoutError):
+                return future.exception(_LOOK_SECONDS)
 
     def peek(self, source: S) -> O | None:
         """The opened thing if it is kept."""
@@ -85,6 +102,8 @@ class OpenedCache(Generic[S, O]):
             # Without its traceback, which would keep the whole file in memory.
             future.set_exception(self._unavailable(str(error)))
         except BaseException as error:
+            with self._lock:
+                self._opened.pop((source.id, source.version), None)
             future.set_exception(error)
         with self._lock:
             self._evict()

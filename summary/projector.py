@@ -27,7 +27,9 @@ from numpy.typing import NDArray
 from summary.checkpoint_files import file_series, step_of
 from summary.checkpoints.base import Checkpoint, CheckpointError, TensorInfo
 from summary.checkpoints.dispatch import open_checkpoint
+from summary.checkpoints.elements import read_floats
 from summary.embedding import CONFIG_NAME
+from summary.memory_budget import TooLargeError, claim
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
 from summary.snapshot import Companion, Snapshot
 from summary.source import read_up_to, readable
@@ -42,6 +44,10 @@ LARGEST_ASSET: Final = 1 << 30
 
 _BUNDLES_AND_KERAS: Final = (".index", ".h5", ".keras")
 """Endings of the checkpoints that a configuration without any may mean."""
+_HEAD: Final = 4096
+"""Bytes that tell text from numbers."""
+_TEXT: Final = b"0123456789+-.eEnaifNAIF \t\r\n"
+"""What lines of numbers consist of."""
 _KERAS_FOLDER: Final = "train"
 """Below the configuration, where Keras writes its checkpoints."""
 _KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
@@ -155,7 +161,7 @@ def read_asset(run: ProjectorRun, path: str) -> bytes:
         ProjectorError: as `open_asset` does.
     """
     with open_asset(run, path) as stream, _told(path):
-        return stream.read()
+        return _whole(stream)
 
 
 def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> bytes:
@@ -173,7 +179,7 @@ def read_metadata(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = Non
         raise ProjectorError(f"The embedding {info.tensor_name!r} has no metadata.")
     with open_asset(run, info.metadata_path) as stream, _told(info.metadata_path):
         if rows is None:
-            return stream.read(LARGEST_ASSET)
+            return _whole(stream)
         first = stream.readline()
         return first + b"".join(islice(stream, rows if b"\t" in first else rows - 1))
 
@@ -194,23 +200,48 @@ def read_tensor(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None)
     """
     if not info.tensor_path:
         return read_from_checkpoint(run, info, None, rows)
+    raw = raw_points(run, info, rows)
+    if raw is not None:
+        return raw
     with _told(info.tensor_path):
         try:
             with open_asset(run, info.tensor_path) as stream:
                 return _read_text(stream, rows)
-        except ProjectorError:
+        except (ProjectorError, TooLargeError):
             raise
         except ValueError as error:
-            shape = tuple(info.tensor_shape)
-            with open_asset(run, info.tensor_path) as stream:
-                if len(shape) == 2 and shape[0] * shape[1] * 4 == stream.seek(0, os.SEEK_END):
-                    stream.seek(0)
-                    count = shape[0] if rows is None else min(rows, shape[0])
-                    return np.frombuffer(read_up_to(stream, 4 * count * shape[1]), "<f4").reshape(-1, shape[1])
             raise ProjectorError(
                 f"The file {info.tensor_path!r} holds neither lines of numbers ({error})"
-                f" nor the raw float32 of the shape {list(shape)}."
+                f" nor the raw float32 of the shape {list(info.tensor_shape)}."
             ) from error
+
+
+def raw_points(run: ProjectorRun, info: EmbeddingInfo, rows: int | None = None) -> NDArray[np.float32] | None:
+    """Points of a file whose size is that of so many float32, read piece by piece; None where it is of text.
+
+    Args:
+        run: whose embedding it is.
+        info: the embedding, with the shape.
+        rows: how many points to read; None for all.
+
+    Raises:
+        ProjectorError: the file cannot be read, or is too large.
+    """
+    shape = tuple(info.tensor_shape)
+    if len(shape) != 2 or min(shape) <= 0:
+        return None
+    with _told(info.tensor_path), open_asset(run, info.tensor_path) as stream:
+        if shape[0] * shape[1] * 4 != stream.seek(0, os.SEEK_END):
+            return None
+        stream.seek(0)
+        if not read_up_to(stream, _HEAD).translate(None, _TEXT):
+            return None
+        stream.seek(0)
+        count = shape[0] if rows is None else min(rows, shape[0])
+        try:
+            return read_floats(stream, count * shape[1], "float32").reshape(count, shape[1])
+        except CheckpointError as error:
+            raise ProjectorError(f"The file {info.tensor_path!r} cannot be read: {error}") from error
 
 
 def read_from_checkpoint(
@@ -273,11 +304,20 @@ def open_checkpoint_of(run: ProjectorRun, file: CheckpointFile) -> Checkpoint:
 def _told(path: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
-        raise ProjectorError(f"The file {path!r} cannot be read: {error}.") from error
+    except (OSError, TooLargeError) as error:
+        raise ProjectorError(f"The file {path!r} cannot be read: {str(error).rstrip('.')}.") from error
+
+
+def _whole(stream: BinaryIO) -> bytes:
+    claim(stream.seek(0, os.SEEK_END))
+    stream.seek(0)
+    return stream.read(LARGEST_ASSET)
 
 
 def _read_text(stream: BinaryIO, rows: int | None) -> NDArray[np.float32]:
+    # Numbers of one digit with a tab behind each, while NumPy's array of them grows.
+    claim(4 * stream.seek(0, os.SEEK_END))
+    stream.seek(0)
     text = TextIOWrapper(stream, encoding="utf-8")
     if not any(line.strip() for line in text):
         return np.zeros((0, 0), np.float32)

@@ -6,6 +6,7 @@ other columns say something about the points.
 """
 
 import io
+import os
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +17,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from summary.cancellation import check_cancelled
+from summary.memory_budget import TooLargeError, claim
 from summary.source import read_up_to
+from summary.table_sizes import declared_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +31,10 @@ MOST_VALUES: Final = 1 << 28
 """Numbers of all points together."""
 TABLE_SUFFIXES: Final = (".tsv", ".csv", ".txt", ".vec", ".jsonl", ".ndjson", ".parquet", ".arrow", ".feather")
 
+_LINE_BYTES: Final = 40
+_OBJECT_BYTES: Final = 60
+_TEXT_BYTES: Final = 60
+"""Memory of a line, of a value of JSON and of a text, beside their own bytes."""
 _NAMES_OF_VECTORS: Final = ("embedding", "embeddings", "vector", "vectors", "emb", "values", "features")
 _NO_DIMENSION: Final = frozenset(
     {"id", "idx", "index", "row", "label", "labels", "target", "class", "cluster", "y", "split", "fold", "step", ""}
@@ -82,9 +90,19 @@ def read_vector_table(stream: BinaryIO, name: str) -> VectorTable:
         VectorTableError: it holds no vectors, is damaged or too large.
         OSError: it cannot be read.
     """
-    content = read_up_to(stream, LARGEST_TABLE + 1)
-    if len(content) > LARGEST_TABLE:
+    try:
+        return _read(stream, name)
+    except TooLargeError as error:
+        raise VectorTableError(f"{name} cannot be read. {error}") from error
+
+
+def _read(stream: BinaryIO, name: str) -> VectorTable:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    if size > LARGEST_TABLE:
         raise VectorTableError(f"{name} has more than {LARGEST_TABLE:,} bytes, which is too much for a table.")
+    claim(size)
+    content = read_up_to(stream, LARGEST_TABLE)
     match PurePosixPath(name).suffix.lower():
         case ".parquet" | ".arrow" | ".feather":
             return vectors_of_frame(_frame(content, name), name)
@@ -123,6 +141,7 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
     """
     from summary.delimited import read_text
 
+    claim(2 * len(content) + _LINE_BYTES * content.count(b"\n"))
     frame, rows, row_count, remarks = read_text(content, name, delimiters, quoted)
     table = vectors_of_frame(frame, name, named=not frame.columns or not frame.columns[0].startswith("\0"))
     return VectorTable(table.points, rows[table.rows], row_count, table.columns, (*remarks, *table.remarks))
@@ -153,10 +172,13 @@ def _records(content: bytes, name: str) -> tuple[list[dict[str, Any]], list[int]
     """The lines that are JSON, which of the lines they are, and how many there are."""
     import orjson
 
+    claim(_OBJECT_BYTES * (content.count(b",") + content.count(b"\n")) + 2 * len(content))
     lines = [line for line in content.split(b"\n") if line.strip()]
     records: list[dict[str, Any]] = []
     rows: list[int] = []
     for row, line in enumerate(lines):
+        if row % 1000 == 0:
+            check_cancelled()
         try:
             value = orjson.loads(line)
         except orjson.JSONDecodeError:
@@ -291,6 +313,9 @@ def _columns(frame: "pl.DataFrame", named: bool) -> tuple[TableColumn, ...]:
 def _texts(series: "pl.Series") -> list[str]:
     import polars as pl
 
+    # One text may stand for any number of rows in the file.
+    is_text = series.dtype == pl.String
+    claim(_TEXT_BYTES * len(series) + (int(series.str.len_bytes().sum() or 0) if is_text else 0))
     if not series.dtype.is_nested() and series.dtype not in (pl.Binary, pl.Object):
         return series.cast(pl.String, strict=False).fill_null("").to_list()
     return ["" if value is None else str(value) for value in series.to_list()]
@@ -342,6 +367,7 @@ def _frame(content: bytes, name: str) -> "pl.DataFrame":
     import polars as pl
 
     try:
+        claim(declared_bytes(content))
         if content.startswith(b"PAR1"):
             return pl.read_parquet(io.BytesIO(content))
         if content.startswith(b"ARROW1"):

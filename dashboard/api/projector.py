@@ -12,6 +12,7 @@ from dashboard.live import Live
 from dashboard.panels.images.pictures import sniff
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
 from summary.kinds.base import PayloadError
+from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.projector import (
     ProjectorError,
     ProjectorRun,
@@ -44,16 +45,20 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
     return found
 
 
-def reading(read: Callable[[], T]) -> T:
-    """What ``read`` gives.
+def reading(budget: MemoryBudget, read: Callable[[], T]) -> T:
+    """What ``read`` gives, within the memory that may be taken for reading.
 
     Raises:
-        HTTPException: 404 where an embedding or its file is not there, or cannot be read.
+        HTTPException: 404 where an embedding or its file is not there, or cannot be read; 503 where others take the
+            memory.
     """
     try:
-        return read()
+        with budget.reading():
+            return read()
     except ProjectorError as error:
         raise HTTPException(404, str(error)) from error
+    except NoMemoryError as error:
+        raise HTTPException(503, str(error)) from error
 
 
 def with_shapes(found: ProjectorRun) -> ProjectorConfig:
@@ -72,10 +77,11 @@ def with_shapes(found: ProjectorRun) -> ProjectorConfig:
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
     routes = APIRouter(tags=["projector"])
+    budget = live.shared(MemoryBudget)
 
     def find(run: str, name: str) -> tuple[ProjectorRun, EmbeddingInfo]:
         found = find_run(live.snapshot(), run)
-        return found, reading(lambda: find_embedding(found, name))
+        return found, reading(budget, lambda: find_embedding(found, name))
 
     @routes.get("/data/plugin/projector/runs")
     def runs() -> list[str]:
@@ -85,21 +91,22 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/plugin/projector/info")
     def info(run: RunName) -> Response:
         """The projector configuration of a run as JSON, with the shapes of the embeddings."""
-        config = with_shapes(find_run(live.snapshot(), run))
+        found = find_run(live.snapshot(), run)
+        config = reading(budget, lambda: with_shapes(found))
         return Response(json_format.MessageToJson(config), media_type="application/json")
 
     @routes.get("/data/plugin/projector/tensor", response_class=Response)
     def tensor(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
         """The points of an embedding as raw little-endian float32, row by row."""
         found, embedding = find(run, name)
-        points = reading(lambda: read_tensor(found, embedding, num_rows))
+        points = reading(budget, lambda: read_tensor(found, embedding, num_rows))
         return Response(points.astype("<f4", copy=False).tobytes(), media_type="application/octet-stream")
 
     @routes.get("/data/plugin/projector/metadata", response_class=Response)
     def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
         """The labels of an embedding's points, as its TSV file has them."""
         found, embedding = find(run, name)
-        return Response(reading(lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
+        return Response(reading(budget, lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
 
     @routes.get("/data/plugin/projector/bookmarks", response_class=Response)
     def bookmarks(run: RunName, name: EmbeddingName) -> Response:
@@ -107,7 +114,7 @@ def router(live: Live) -> APIRouter:
         found, embedding = find(run, name)
         if not embedding.bookmarks_path:
             raise HTTPException(404, f"The embedding {name!r} has no bookmarks.")
-        content = reading(lambda: read_asset(found, embedding.bookmarks_path))
+        content = reading(budget, lambda: read_asset(found, embedding.bookmarks_path))
         return Response(content, media_type="application/json", headers=SAFE_HEADERS)
 
     @routes.get("/data/plugin/projector/sprite_image", response_class=Response)
@@ -116,7 +123,7 @@ def router(live: Live) -> APIRouter:
         found, embedding = find(run, name)
         if not embedding.sprite.image_path:
             raise HTTPException(404, f"The embedding {name!r} has no sprite image.")
-        content = reading(lambda: read_asset(found, embedding.sprite.image_path))
+        content = reading(budget, lambda: read_asset(found, embedding.sprite.image_path))
         try:
             media_type = sniff(content)
         except PayloadError as error:

@@ -10,10 +10,13 @@ from typing import Any, Final
 import orjson
 
 from dashboard.embeddings.dataset import Problem
+from summary.memory_budget import TooLargeError, claim
 
 LARGEST: Final = 64 << 20
 """Bytes of a file."""
 MOST: Final = 200
+_MEMORY: Final = 16
+"""Bytes of memory for each byte of JSON, at most about."""
 
 
 def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Problem]]:
@@ -21,7 +24,10 @@ def read_bookmarks(content: bytes) -> tuple[tuple[dict[str, Any], ...], list[Pro
     if len(content) > LARGEST:
         return (), [Problem("bookmarks", f"The bookmarks have {len(content):,} bytes, which is too much.", 1)]
     try:
+        claim(_MEMORY * len(content))
         found = orjson.loads(content)
+    except TooLargeError as error:
+        return (), [Problem("bookmarks", f"The bookmarks cannot be read. {error}", 1)]
     except (orjson.JSONDecodeError, RecursionError) as error:
         return (), [Problem("bookmarks", f"The bookmarks are no JSON: {error}.", 1)]
     if isinstance(found, dict):

@@ -1,10 +1,6 @@
 """An embedding that a projector configuration names, with its metadata, its sprite and its bookmarks."""
 
-import os
-from typing import Final
-
 import numpy as np
-from numpy.typing import NDArray
 
 from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows
 from dashboard.embeddings.bookmarks import read_bookmarks
@@ -12,15 +8,9 @@ from dashboard.embeddings.columns import columns_of_table
 from dashboard.embeddings.dataset import Problem
 from dashboard.embeddings.metadata import read_metadata_file
 from dashboard.embeddings.sprites import read_sprite
-from summary.checkpoints.base import MOST_VALUES
-from summary.checkpoints.elements import read_floats
-from summary.projector import ProjectorError, ProjectorRun, open_asset, read_asset, read_from_checkpoint
+from summary.projector import ProjectorError, ProjectorRun, raw_points, read_asset, read_from_checkpoint
 from summary.proto.projector_pb2 import EmbeddingInfo
-from summary.source import read_up_to
 from summary.vector_tables import VectorTableError, vectors_of_text
-
-_HEAD: Final = 4096
-"""Bytes that tell text from numbers."""
 
 
 def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | None, place: int) -> ReadPoints:
@@ -49,7 +39,7 @@ def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
     """Points of a file of text; what is no text, of raw float32 of the shape that the configuration says."""
     path = info.tensor_path
     shape = tuple(info.tensor_shape)
-    raw = _raw_points(run, path, shape)
+    raw = raw_points(run, info)
     if raw is not None:
         return all_rows(raw)
     content = read_asset(run, path)
@@ -65,27 +55,6 @@ def _of_file(run: ProjectorRun, info: EmbeddingInfo) -> ReadPoints:
         problems.append(Problem("shape", message, 1))
     columns = tuple(columns_of_table(table.columns))
     return ReadPoints(table.points, table.rows, table.row_count, columns, tuple(problems))
-
-
-def _raw_points(run: ProjectorRun, path: str, shape: tuple[int, ...]) -> NDArray[np.float32] | None:
-    """Points of a file whose size is that of so many numbers, read piece by piece; None where it is of text."""
-    if len(shape) != 2 or min(shape) <= 0:
-        return None
-    with open_asset(run, path) as stream:
-        if shape[0] * shape[1] * 4 != stream.seek(0, os.SEEK_END):
-            return None
-        stream.seek(0)
-        if not _is_raw(read_up_to(stream, _HEAD)):
-            return None
-        if shape[0] * shape[1] > MOST_VALUES:
-            raise ProjectorError(f"The file {path!r} has more than {MOST_VALUES:,} numbers, which is too many.")
-        stream.seek(0)
-        return read_floats(stream, shape[0] * shape[1], "float32").reshape(shape)
-
-
-def _is_raw(head: bytes) -> bool:
-    """Whether the beginning has bytes that no line of numbers has."""
-    return bool(head.translate(None, b"0123456789+-.eEnaifNAIF \t\r\n"))
 
 
 def _with_files(run: ProjectorRun, info: EmbeddingInfo, read: ReadPoints) -> ReadPoints:

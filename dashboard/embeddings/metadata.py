@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
 from dashboard.embeddings.dataset import Column, Problem
 from dashboard.numbers import count, counted
+from summary.memory_budget import TooLargeError, claim
 from summary.vector_tables import TableColumn, VectorTableError, read_table
 
 MOST_COLUMNS: Final = 1_000
+_TEXT_BYTES: Final = 60
+"""Memory of a text beside its own letters."""
 ONE_COLUMN: Final = "label"
 """The name of the only column of a file, which then has no header."""
 
@@ -37,6 +40,7 @@ def read_metadata_file(
         The columns, one value per point, and what was wrong.
     """
     try:
+        claim(2 * len(content) + _TEXT_BYTES * sum(map(content.count, (b"\n", b"\t", b","))))
         match PurePosixPath(name).suffix.lower():
             case ".parquet" | ".arrow" | ".feather" | ".jsonl" | ".ndjson":
                 return _of_table(read_table(content, name), name, row_count, rows)
@@ -44,7 +48,7 @@ def read_metadata_file(
                 lines = _csv_lines(content)
             case _:
                 lines = [line.split("\t") for line in _lines(content)]
-    except (VectorTableError, csv.Error) as error:
+    except (VectorTableError, TooLargeError, csv.Error) as error:
         return [], [Problem("metadata", f"The metadata cannot be read: {error}", 1)]
     return _of_lines(lines, name, row_count, rows)
 

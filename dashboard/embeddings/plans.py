@@ -34,6 +34,7 @@ from dashboard.embeddings.row_sets import Rows, key_of_rows
 from dashboard.embeddings.sources import EmbeddingSource, EmbeddingUnavailableError
 from dashboard.projections.base import Points
 from dashboard.projections.preparation import sphered
+from summary.memory_budget import NoMemoryError
 
 FORMAT: Final = 2
 """Raised when equal settings give other pictures than before."""
@@ -276,7 +277,7 @@ def dataset_for_job(asked: EmbeddingRequests, source: EmbeddingSource, step: int
     """The points and columns of a source at a step; JobError where they cannot be shown any more."""
     try:
         return asked.cache.get(source, step)
-    except EmbeddingUnavailableError as error:
+    except (EmbeddingUnavailableError, NoMemoryError) as error:
         raise JobError(str(error)) from error
 
 

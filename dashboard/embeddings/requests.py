@@ -24,6 +24,7 @@ from dashboard.embeddings.sources import (
 )
 from dashboard.embeddings.uploads import Uploads
 from dashboard.live import Live
+from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.patterns import LONGEST_PATTERN, PatternError
 
 T = TypeVar("T")
@@ -92,10 +93,11 @@ class EmbeddingRequests:
             dataset = open_dataset(source, step)
             return replace(dataset, points=points.shared(points_name(dataset.digest), dataset.points))
 
-        self.cache: Final = live.shared(EmbeddingCache, lambda: EmbeddingCache(open_one=open_shared))
+        budget = live.shared(MemoryBudget)
+        self.cache: Final = live.shared(EmbeddingCache, lambda: EmbeddingCache(open_one=open_shared, budget=budget))
         self.derived: Final = live.shared(DerivedColumns)
         self.row_sets: Final = live.shared(RowSets)
-        self.uploads: Final = live.shared(Uploads)
+        self.uploads: Final = live.shared(Uploads, lambda: Uploads(budget=budget))
         files = live.shared(ResultFiles)
         self.jobs: Final = live.shared(Jobs, lambda: Jobs(files, points, is_over=lambda: live.closed))
 
@@ -115,7 +117,11 @@ class EmbeddingRequests:
             raise HTTPException(404, str(error)) from error
 
     def dataset(self, embedding_id: str, step: int | None = None) -> Dataset:
-        """Its points and columns, read now if need be; `HTTPException` 404 or 422 where they cannot be shown."""
+        """Its points and columns, read now if need be.
+
+        Raises:
+            HTTPException: 404 or 422 where they cannot be shown, 503 where others take the memory that they need.
+        """
         return self.opened(self.source(embedding_id), step)
 
     def opened(self, source: EmbeddingSource, step: int | None) -> Dataset:
@@ -126,6 +132,8 @@ class EmbeddingRequests:
             return self.cache.get(source, step)
         except EmbeddingUnavailableError as error:
             raise HTTPException(422, str(error)) from error
+        except NoMemoryError as error:
+            raise HTTPException(503, f"{source.label} cannot be opened now. {error}") from error
 
     def column(self, dataset: Dataset, name: str) -> Column:
         """One of its columns, those that were worked out included; `HTTPException` 404 where it has none."""

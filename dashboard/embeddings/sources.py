@@ -33,6 +33,7 @@ from dashboard.embeddings.source import (
 from dashboard.opened_cache import OpenedCache
 from summary.kinds.base import PayloadError
 from summary.kinds.tensor import PLUGIN_NAME as TENSORS
+from summary.memory_budget import MemoryBudget, TooLargeError
 from summary.projector import CONFIG_PATTERN
 from summary.snapshot import Series, Snapshot
 
@@ -135,6 +136,7 @@ def open_dataset(source: EmbeddingSource, step: int | None = None) -> Dataset:
 
     Raises:
         EmbeddingUnavailableError: it vanished, is damaged, or has no points; or it has no such step.
+        NoMemoryError: others take the memory that it needs; see `summary.memory_budget`.
     """
     if step is not None and step not in source.steps:
         raise EmbeddingUnavailableError(f"The embedding {source.label!r} has no step {step}.")
@@ -142,14 +144,17 @@ def open_dataset(source: EmbeddingSource, step: int | None = None) -> Dataset:
         raise EmbeddingUnavailableError(source.problem)
     if step is None and source.steps:
         step = source.steps[-1]
-    match source.origin:
-        case ConfigOrigin(run, _, place) as origin:
-            read = read_config_embedding(run, entry_at(origin, step), step, place)
-        case FileOrigin(files, tensor, about):
-            companion = next(c for s, c in reversed(files) if s == step)
-            read = read_file_points(opener(companion), companion.relative_path.name, tensor, about)
-        case Series() as series:
-            read = _tensor_points(series, step)
+    try:
+        match source.origin:
+            case ConfigOrigin(run, _, place) as origin:
+                read = read_config_embedding(run, entry_at(origin, step), step, place)
+            case FileOrigin(files, tensor, about):
+                companion = next(c for s, c in reversed(files) if s == step)
+                read = read_file_points(opener(companion), companion.relative_path.name, tensor, about)
+            case Series() as series:
+                read = _tensor_points(series, step)
+    except TooLargeError as error:
+        raise EmbeddingUnavailableError(f"{source.label} cannot be opened. {error}") from error
     return dataset_of(read, source_id=source.id, run=source.run, label=source.label, step=step)
 
 
@@ -200,13 +205,20 @@ class EmbeddingCache:
         max_datasets: int = 16,
         max_bytes: int = 2 << 30,
         open_one: Callable[[EmbeddingSource, int | None], Dataset] = open_dataset,
+        budget: MemoryBudget | None = None,
     ) -> None:
+        self._budget: Final = budget or MemoryBudget()
+        self._open_one: Final = open_one
         self._opened: OpenedCache[_AtStep, Dataset] = OpenedCache(
-            lambda at: open_one(at.source, at.step), EmbeddingUnavailableError, most=max_datasets, max_bytes=max_bytes
+            self._open, EmbeddingUnavailableError, most=max_datasets, max_bytes=max_bytes
         )
         self._learned: Final = Learned()
         self._lock = Lock()
         self._listed: tuple[Snapshot, tuple[EmbeddingSource, ...]] | None = None
+
+    def _open(self, at: _AtStep) -> Dataset:
+        with self._budget.reading():
+            return self._open_one(at.source, at.step)
 
     def sources(self, snapshot: Snapshot, dropped: Iterable[EmbeddingSource] = ()) -> tuple[EmbeddingSource, ...]:
         """As `embedding_sources`, after what was dropped on the page; no file is opened again that did not change."""
@@ -223,7 +235,7 @@ class EmbeddingCache:
         return _found(self.sources(snapshot, dropped), embedding_id)
 
     def get(self, source: EmbeddingSource, step: int | None = None) -> Dataset:
-        """The opened dataset, read now if need be; raises as `open_dataset` does."""
+        """The opened dataset, read now if need be; raises as `open_dataset`."""
         return self._opened.get(_at_step(source, step))
 
     def peek(self, source: EmbeddingSource, step: int | None = None) -> Dataset | None:

@@ -16,6 +16,7 @@ from dashboard.embeddings.file_source import FILES, FileAbout
 from dashboard.embeddings.source import EmbeddingSource, Learned
 from dashboard.numbers import counted, file_size
 from dashboard.temporary_folders import OwnedFolder
+from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.snapshot import Companion
 
 LARGEST_UPLOAD: Final = 1 << 30
@@ -130,6 +131,7 @@ class Uploads:
         most_bytes: of all files, those on their way included; never more are on the disk.
         most_files: that are kept.
         most_arriving: that are on their way at once.
+        budget: of the memory that looking at them takes.
     """
 
     def __init__(
@@ -139,7 +141,9 @@ class Uploads:
         most_bytes: int = MOST_BYTES,
         most_files: int = MOST_FILES,
         most_arriving: int = MOST_ARRIVING,
+        budget: MemoryBudget | None = None,
     ) -> None:
+        self._budget: Final = budget or MemoryBudget()
         self._largest = largest
         self._most_bytes = most_bytes
         self._most_files = most_files
@@ -290,8 +294,12 @@ class Uploads:
     ) -> tuple[EmbeddingSource, ...]:
         """Lists a file, or in the place of ``old`` what it is with the uploaded one; raises UploadError."""
         try:
-            sources = tuple(sources_of_file(new.companion, "dropped", new.about, Learned()))
+            with self._budget.reading():
+                sources = tuple(sources_of_file(new.companion, "dropped", new.about, Learned()))
             problem = next((source.problem for source in sources if source.problem), "")
+        except NoMemoryError as error:
+            _discard(path)
+            raise NoRoomError(f"The file cannot be looked at now. {error}") from error
         except EmbeddingUnavailableError as error:
             problem = str(error)
         with self._lock:

@@ -6,7 +6,9 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from summary.cancellation import check_cancelled
 from summary.checkpoints.base import MOST_VALUES, CheckpointError
+from summary.memory_budget import claim
 from summary.source import read_up_to
 
 _PIECE: Final = 4 << 20
@@ -72,9 +74,11 @@ def read_floats(
     if not 0 <= count <= MOST_VALUES:
         raise CheckpointError(f"The tensor has {count:,} numbers; at most {MOST_VALUES:,} are read.")
     stored = np.dtype(_STORED[dtype]).newbyteorder(">" if big_endian else "<")
+    claim(count * np.dtype(np.float32).itemsize)
     floats = np.empty(count, np.float32)
     step = _PIECE // size
     for begin in range(0, count, step):
+        check_cancelled()
         wanted = min(step, count - begin)
         piece = read_up_to(stream, wanted * size)
         if len(piece) < wanted * size:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from summary.cancellation import check_cancelled
 from summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
@@ -26,6 +27,7 @@ from summary.checkpoints.base import (
 )
 from summary.checkpoints.elements import as_floats, is_number
 from summary.checkpoints.zip_members import seekable_member
+from summary.memory_budget import claim
 
 MAGIC: Final = b"\x89HDF\r\n\x1a\n"
 KERAS_WEIGHTS: Final = "model.weights.h5"
@@ -33,6 +35,10 @@ KERAS_WEIGHTS: Final = "model.weights.h5"
 _DEEPEST: Final = 100
 _PIECE: Final = 1 << 20
 """Elements that are converted at a time."""
+_UNSUSPICIOUS: Final = 64 << 20
+"""Bytes of a dataset that are read whatever the file stores of them."""
+_DENSEST: Final = 1100
+"""How much shorter deflate makes anything, at most, and a little more."""
 
 
 class Hdf5File:
@@ -62,11 +68,19 @@ class Hdf5File:
             dataset = _follow(file, name)
             if dataset.shape != info.shape:
                 raise CheckpointError("The file has changed since it was listed.")
+            _check_stored(dataset)
             if not shape:
                 return np.asarray(as_floats(np.asarray(dataset[()]), info.dtype), np.float32).reshape(())
-            floats = np.empty(shape, np.float32)
             step = max(1, _PIECE // max(1, math.prod(shape[1:])))
+            chunk = dataset.chunks
+            if chunk is not None:
+                # A chunk that two pieces share is unpacked for each of them.
+                step = min(max(step, chunk[0]), shape[0])
+                claim(math.prod(chunk) * dataset.dtype.itemsize)
+            claim(math.prod(shape) * 4 + step * math.prod(shape[1:]) * dataset.dtype.itemsize)
+            floats = np.empty(shape, np.float32)
             for begin in range(0, shape[0], step):
+                check_cancelled()
                 end = min(begin + step, shape[0])
                 floats[begin:end] = as_floats(np.asarray(dataset[begin:end]), info.dtype)
             return floats
@@ -139,6 +153,15 @@ def _follow(file: Any, name: str) -> Any:
     if not isinstance(item, h5py.Dataset) or not _is_own(item):
         raise CheckpointError("The file has changed since it was listed.")
     return item
+
+
+def _check_stored(dataset: Any) -> None:
+    """Raises CheckpointError where a dataset is hardly more than one value, repeated for whatever size it says."""
+    declared, stored = dataset.size * dataset.dtype.itemsize, dataset.id.get_storage_size()
+    if declared > _UNSUSPICIOUS and declared > _DENSEST * stored:
+        raise CheckpointError(
+            f"it would have {declared:,} bytes, of which the file stores {stored:,}: most of it was never written"
+        )
 
 
 def looks_like_hdf5(head: bytes) -> bool:

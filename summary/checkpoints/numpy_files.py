@@ -26,6 +26,7 @@ from summary.checkpoints.base import (
 )
 from summary.checkpoints.elements import is_number, read_floats
 from summary.checkpoints.zip_members import open_member
+from summary.memory_budget import claim
 from summary.source import read_up_to
 
 _MOST_TEXT: Final = 256 << 20
@@ -98,6 +99,8 @@ class NumpyArchive:
             size = math.prod(shape) * dtype.itemsize
             if size > _MOST_TEXT:
                 raise CheckpointError(f"The texts {name!r} have {size:,} bytes; at most {_MOST_TEXT:,} are read.")
+            # As bytes, and as texts.
+            claim(2 * size + 100 * math.prod(shape))
             data = read_up_to(content, size)
             if dtype.kind == "S":
                 return [text.decode(errors="replace") for text in np.frombuffer(data, dtype).tolist()]
@@ -142,6 +145,7 @@ def _read(stream: BinaryIO, rows: int | None) -> NDArray[np.float32]:
     big_endian = dtype.str.startswith(">")
     if columns_first:
         whole = read_floats(stream, math.prod(rows_of(shape, None)), dtype.name, big_endian=big_endian)
+        claim(whole.nbytes)
         return np.ascontiguousarray(whole.reshape(shape, order="F")[: rows if shape else None])
     wanted = rows_of(shape, rows)
     return read_floats(stream, math.prod(wanted), dtype.name, big_endian=big_endian).reshape(wanted)

@@ -24,6 +24,7 @@ from summary.checkpoints.base import (
 from summary.checkpoints.elements import element_bytes, is_number, read_floats
 from summary.checkpoints.ordered_code import WHOLE, slice_key
 from summary.checkpoints.table import table_entries
+from summary.memory_budget import claim
 from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, TensorSliceProto
 from summary.proto.tensor_pb2 import TensorShapeProto
 from summary.proto.types_pb2 import DataType
@@ -109,7 +110,7 @@ class TensorBundle:
 
     def _joined(self, name: str, entry: BundleEntryProto, info: TensorInfo) -> NDArray[np.float32]:
         """A tensor of its pieces; where they leave a hole, NaN."""
-        rows_of(info.shape, None)
+        claim(math.prod(rows_of(info.shape, None)) * 4)
         whole = np.full(info.shape, np.nan, np.float32)
         for piece in entry.slices:
             extents = _extents(piece, info.shape)

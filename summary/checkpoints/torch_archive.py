@@ -28,6 +28,7 @@ from summary.checkpoints.base import (
 from summary.checkpoints.elements import element_bytes, is_number, read_floats
 from summary.checkpoints.pickle_machine import Described, Name, Stored, described
 from summary.checkpoints.zip_members import seekable_member
+from summary.memory_budget import claim
 from summary.source import read_up_to
 
 _LARGEST_PICKLE: Final = 256 << 20
@@ -119,6 +120,7 @@ def _read(content: Any, tensor: _Tensor, shape: tuple[int, ...], big_endian: boo
     floats = read_floats(content, reach, tensor.dtype, big_endian=big_endian)
     if reach == math.prod(shape) and _is_plain(tensor, shape):
         return floats.reshape(shape)
+    claim(math.prod(shape) * floats.itemsize)
     strides = tuple(stride * floats.itemsize for stride in tensor.strides)
     return np.ascontiguousarray(as_strided(floats, shape, strides, writeable=False))
 

@@ -6,7 +6,9 @@ import tempfile
 import zipfile
 from typing import IO, BinaryIO, Final, cast
 
+from summary.cancellation import check_cancelled
 from summary.checkpoints.base import CheckpointError
+from summary.memory_budget import claim
 from summary.source import read_up_to
 
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
@@ -32,10 +34,13 @@ def seekable_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
         return cast(IO[bytes], io.BufferedReader(Window(cast(BinaryIO, stream), _begin(stream, info), info.file_size)))
     if info.file_size > _LARGEST_UNPACKED:
         raise CheckpointError(f"{name} has {info.file_size:,} bytes; at most {_LARGEST_UNPACKED:,} are unpacked.")
+    # The temporary folder is often memory.
+    claim(info.file_size)
     # Closed by whoever asked for it, and never longer than it says.
     unpacked = tempfile.TemporaryFile()  # noqa: SIM115
     with archive.open(name) as content:
         while piece := content.read(1 << 20):
+            check_cancelled()
             unpacked.write(piece)
     unpacked.seek(0)
     return unpacked
