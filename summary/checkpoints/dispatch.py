@@ -13,6 +13,7 @@ from summary.checkpoints.numpy_files import NumpyArchive, NumpyFile
 from summary.checkpoints.safetensors import SafetensorsFile
 from summary.checkpoints.table import FOOTER_BYTES, is_table
 from summary.checkpoints.tensor_bundle import INDEX_SUFFIX, TensorBundle
+from summary.checkpoints.tensor_slices import TensorSlices
 from summary.checkpoints.torch_archive import TorchArchive, pickle_member, refuse_old_file
 from summary.source import read_up_to
 
@@ -60,7 +61,7 @@ def open_checkpoint(open_file: OpenFile, name: str) -> Checkpoint:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - FOOTER_BYTES))
         if is_table(read_up_to(stream, FOOTER_BYTES)):
-            return TensorBundle(open_file, name)
+            return TensorBundle(open_file, name) if name.endswith(INDEX_SUFFIX) else TensorSlices(open_file, name)
         stream.seek(0)
         refuse_old_file(stream, name)
     raise OtherFileError(f"{name} is no file of weights that can be read. Expected {EXPECTED}.")

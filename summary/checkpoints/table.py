@@ -4,15 +4,23 @@ leveldb/doc/table_format.md, and tensorflow/core/lib/io/{format,block,table}.cc:
 name the block whose values name, in turn, the blocks with the entries.
 """
 
+import os
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
-from typing import Final
+from typing import BinaryIO, Final
 
+from summary.cancellation import check_cancelled
 from summary.checkpoints.base import CheckpointError
+from summary.memory_budget import claim
 from summary.records import masked_crc
+from summary.source import read_up_to
 
 FOOTER_BYTES: Final = 48
 MAGIC: Final = (0xDB4775248B80FB57).to_bytes(8, "little")
+
+LARGEST_BLOCK: Final = (1 << 31) - 1
+"""Bytes; a value is a message of protobuf at most, which has no more."""
 
 _TRAILER: Final = struct.Struct("<BI")
 """Behind each block: how it is compressed, and the masked CRC-32C of the block and of that byte."""
@@ -23,32 +31,57 @@ def is_table(end: bytes) -> bool:
     return len(end) >= FOOTER_BYTES and end.endswith(MAGIC)
 
 
-def table_entries(content: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Key and value of every entry, in the order of the keys.
+class Table:
+    """The entries of a table, read a block at a time.
+
+    Args:
+        stream: of the file, seekable; to be open as long as something is read.
 
     Raises:
-        CheckpointError: the table is damaged, or its blocks are compressed with Snappy; TensorFlow's never are.
+        CheckpointError: it is damaged, or its blocks are compressed with Snappy, as TensorFlow's never are; so does
+            every method.
     """
-    if not is_table(content):
-        raise CheckpointError("The file is no table: it does not end with the number that tables end with.")
-    footer = memoryview(content)[-FOOTER_BYTES:]
-    at = _handle(footer, 0)[2]
-    offset, size, _ = _handle(footer, at)
-    for _, handle in _block_entries(_block(content, offset, size)):
-        offset, size, _ = _handle(memoryview(handle), 0)
-        yield from _block_entries(_block(content, offset, size))
 
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._end = max(0, stream.seek(0, os.SEEK_END) - FOOTER_BYTES)
+        stream.seek(self._end)
+        footer = read_up_to(stream, FOOTER_BYTES)
+        if not is_table(footer):
+            raise CheckpointError("The file is no table: it does not end with the number that tables end with.")
+        at = _handle(memoryview(footer), 0)[2]
+        self._blocks: list[tuple[bytes, bytes]] = list(self._block(*_handle(memoryview(footer), at)[:2]))
+        """The last key of each block, or a later one, and where the block is."""
 
-def _block(content: bytes, offset: int, size: int) -> memoryview:
-    end = offset + size
-    if end + _TRAILER.size > len(content) - FOOTER_BYTES:
-        raise CheckpointError(f"The file names a block of {size:,} bytes at {offset:,}, where it has none.")
-    compression, crc = _TRAILER.unpack_from(content, end)
-    if masked_crc(content[offset : end + 1]) != crc:
-        raise CheckpointError(f"The block at {offset:,} is damaged: its checksum is another.")
-    if compression:
-        raise CheckpointError("The file is compressed with Snappy, which is not read; TensorFlow writes it without.")
-    return memoryview(content)[offset:end]
+    def entries(self) -> Iterator[tuple[bytes, bytes]]:
+        """Key and value of every entry, in the order of the keys."""
+        for _, handle in self._blocks:
+            check_cancelled()
+            yield from self._block(*_handle(memoryview(handle), 0)[:2])
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of a key; None where the table has none."""
+        place = bisect_left(self._blocks, key, key=lambda entry: entry[0])
+        if place == len(self._blocks):
+            return None
+        block = self._block(*_handle(memoryview(self._blocks[place][1]), 0)[:2])
+        return next((value for found, value in block if found == key), None)
+
+    def _block(self, offset: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+        if offset + size + _TRAILER.size > self._end or size > LARGEST_BLOCK:
+            raise CheckpointError(f"The file names a block of {size:,} bytes at {offset:,}, where it has none.")
+        # As it is read, and as its entries.
+        claim(2 * size)
+        self._stream.seek(offset)
+        content = read_up_to(self._stream, size + _TRAILER.size)
+        compression, crc = _TRAILER.unpack_from(content, size)
+        if masked_crc(content[: size + 1]) != crc:
+            raise CheckpointError(f"The block at {offset:,} is damaged: its checksum is another.")
+        if compression:
+            raise CheckpointError(
+                "The file is compressed with Snappy, which is not read; TensorFlow writes it without."
+            )
+        yield from _block_entries(memoryview(content)[:size])
 
 
 def _block_entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:

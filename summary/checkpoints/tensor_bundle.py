@@ -5,6 +5,7 @@ own (`ordered_code`); they are put together here.
 """
 
 import math
+import os
 from collections.abc import Mapping
 from typing import Final
 
@@ -23,13 +24,12 @@ from summary.checkpoints.base import (
 )
 from summary.checkpoints.elements import element_bytes, is_number, read_floats
 from summary.checkpoints.ordered_code import WHOLE, slice_key
-from summary.checkpoints.table import table_entries
+from summary.checkpoints.table import Table
 from summary.memory_budget import claim
 from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, TensorSliceProto
 from summary.proto.tensor_pb2 import TensorShapeProto
 from summary.proto.types_pb2 import DataType
 from summary.records import masked_crcs
-from summary.source import read_up_to
 
 INDEX_SUFFIX: Final = ".index"
 LARGEST_INDEX: Final = 256 << 20
@@ -67,10 +67,9 @@ class TensorBundle:
         self._entries: dict[bytes, BundleEntryProto] = {}
         header = BundleHeaderProto()
         with told(name), open_file(name) as stream:
-            content = read_up_to(stream, LARGEST_INDEX + 1)
-            if len(content) > LARGEST_INDEX:
+            if stream.seek(0, os.SEEK_END) > LARGEST_INDEX:
                 raise CheckpointError(f"{name} has more than {LARGEST_INDEX:,} bytes, which no index has.")
-            for key, value in table_entries(content):
+            for key, value in Table(stream).entries():
                 if key == _HEADER_KEY:
                     header.ParseFromString(value)
                 elif len(self._entries) < MOST_TENSORS:
@@ -89,7 +88,7 @@ class TensorBundle:
             return self._whole(entry, info.shape, shape)
 
     def _whole(self, entry: BundleEntryProto, shape: tuple[int, ...], wanted: tuple[int, ...]) -> NDArray[np.float32]:
-        dtype = _dtype(entry)
+        dtype = dtype_name(entry.dtype)
         size = math.prod(shape) * element_bytes(dtype)
         if entry.size != size or entry.offset < 0 or not 0 <= entry.shard_id < max(self._shards, 1):
             raise CheckpointError(f"it would have {entry.size:,} bytes, but its shape needs {size:,}")
@@ -113,13 +112,13 @@ class TensorBundle:
         claim(math.prod(rows_of(info.shape, None)) * 4)
         whole = np.full(info.shape, np.nan, np.float32)
         for piece in entry.slices:
-            extents = _extents(piece, info.shape)
+            extents = extents_of(piece, info.shape)
             found = self._entries.get(slice_key(name, [extent for extent, _ in extents]))
             if found is None:
                 raise CheckpointError("one of its pieces is missing")
             place = tuple(section for _, section in extents)
             shape = whole[place].shape
-            if _shape(found.shape) != shape:
+            if shape_of(found.shape) != shape:
                 raise CheckpointError("one of its pieces is of another shape than it should be")
             whole[place] = self._whole(found, shape, shape)
         return whole
@@ -133,12 +132,12 @@ def _infos(entries: Mapping[bytes, BundleEntryProto]) -> list[TensorInfo]:
     """The tensors, without their pieces, texts and what has a shape that none can have."""
     infos: list[TensorInfo] = []
     for key, entry in entries.items():
-        dtype = _dtype(entry)
+        dtype = dtype_name(entry.dtype)
         if key.startswith(b"\0") or not is_number(dtype):
             continue
         try:
             name = key.decode(errors="surrogateescape")
-            infos.append(TensorInfo(name, _shape(entry.shape), dtype, name.removesuffix(_ATTRIBUTE)))
+            infos.append(TensorInfo(name, shape_of(entry.shape), dtype, name.removesuffix(_ATTRIBUTE)))
         except CheckpointError:
             continue
     return infos
@@ -148,17 +147,23 @@ def _key(name: str) -> bytes:
     return name.encode(errors="surrogateescape")
 
 
-def _dtype(entry: BundleEntryProto) -> str:
-    known = DataType.DESCRIPTOR.values_by_number.get(entry.dtype)
-    return _DTYPES.get(known.name, known.name) if known is not None else f"number {entry.dtype}"
+def dtype_name(number: int) -> str:
+    """The name of one of TensorFlow's types, as `is_number` takes it."""
+    known = DataType.DESCRIPTOR.values_by_number.get(number)
+    return _DTYPES.get(known.name, known.name) if known is not None else f"number {number}"
 
 
-def _shape(shape: TensorShapeProto) -> tuple[int, ...]:
+def shape_of(shape: TensorShapeProto) -> tuple[int, ...]:
+    """A shape as `checked_shape` takes it; raises CheckpointError."""
     return checked_shape(dim.size for dim in shape.dim)
 
 
-def _extents(piece: TensorSliceProto, shape: tuple[int, ...]) -> list[tuple[tuple[int, int], slice]]:
-    """Along each dimension, start and length as the key has them, and the place in the whole."""
+def extents_of(piece: TensorSliceProto, shape: tuple[int, ...]) -> list[tuple[tuple[int, int], slice]]:
+    """Along each dimension, start and length as the key has them, and the place in the whole.
+
+    Raises:
+        CheckpointError: the piece does not fit the whole.
+    """
     if len(piece.extent) != len(shape):
         raise CheckpointError("one of its pieces has another number of dimensions")
     extents: list[tuple[tuple[int, int], slice]] = []

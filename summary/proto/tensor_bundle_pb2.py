@@ -27,7 +27,7 @@ from summary.proto import types_pb2 as summary_dot_proto_dot_types__pb2
 from summary.proto import versions_pb2 as summary_dot_proto_dot_versions__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!summary/proto/tensor_bundle.proto\x12\tstepscope\x1a\x1asummary/proto/tensor.proto\x1a\x19summary/proto/types.proto\x1a\x1csummary/proto/versions.proto\"\x7f\n\x10TensorSliceProto\x12\x32\n\x06\x65xtent\x18\x01 \x03(\x0b\x32\".stepscope.TensorSliceProto.Extent\x1a\x37\n\x06\x45xtent\x12\r\n\x05start\x18\x01 \x01(\x03\x12\x10\n\x06length\x18\x02 \x01(\x03H\x00\x42\x0c\n\nhas_length\"c\n\x11\x42undleHeaderProto\x12\x12\n\nnum_shards\x18\x01 \x01(\x05\x12\x12\n\nendianness\x18\x02 \x01(\x05\x12&\n\x07version\x18\x03 \x01(\x0b\x32\x15.stepscope.VersionDef\"\xcf\x01\n\x10\x42undleEntryProto\x12\"\n\x05\x64type\x18\x01 \x01(\x0e\x32\x13.stepscope.DataType\x12*\n\x05shape\x18\x02 \x01(\x0b\x32\x1b.stepscope.TensorShapeProto\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x0e\n\x06offset\x18\x04 \x01(\x03\x12\x0c\n\x04size\x18\x05 \x01(\x03\x12\x0e\n\x06\x63rc32c\x18\x06 \x01(\x07\x12+\n\x06slices\x18\x07 \x03(\x0b\x32\x1b.stepscope.TensorSliceProtob\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!summary/proto/tensor_bundle.proto\x12\tstepscope\x1a\x1asummary/proto/tensor.proto\x1a\x19summary/proto/types.proto\x1a\x1csummary/proto/versions.proto\"\x7f\n\x10TensorSliceProto\x12\x32\n\x06\x65xtent\x18\x01 \x03(\x0b\x32\".stepscope.TensorSliceProto.Extent\x1a\x37\n\x06\x45xtent\x12\r\n\x05start\x18\x01 \x01(\x03\x12\x10\n\x06length\x18\x02 \x01(\x03H\x00\x42\x0c\n\nhas_length\"c\n\x11\x42undleHeaderProto\x12\x12\n\nnum_shards\x18\x01 \x01(\x05\x12\x12\n\nendianness\x18\x02 \x01(\x05\x12&\n\x07version\x18\x03 \x01(\x0b\x32\x15.stepscope.VersionDef\"\xcf\x01\n\x10\x42undleEntryProto\x12\"\n\x05\x64type\x18\x01 \x01(\x0e\x32\x13.stepscope.DataType\x12*\n\x05shape\x18\x02 \x01(\x0b\x32\x1b.stepscope.TensorShapeProto\x12\x10\n\x08shard_id\x18\x03 \x01(\x05\x12\x0e\n\x06offset\x18\x04 \x01(\x03\x12\x0c\n\x04size\x18\x05 \x01(\x03\x12\x0e\n\x06\x63rc32c\x18\x06 \x01(\x07\x12+\n\x06slices\x18\x07 \x03(\x0b\x32\x1b.stepscope.TensorSliceProto\"\x99\x01\n\x0eSavedSliceMeta\x12\x0c\n\x04name\x18\x01 \x01(\t\x12*\n\x05shape\x18\x02 \x01(\x0b\x32\x1b.stepscope.TensorShapeProto\x12!\n\x04type\x18\x03 \x01(\x0e\x32\x13.stepscope.DataType\x12*\n\x05slice\x18\x04 \x03(\x0b\x32\x1b.stepscope.TensorSliceProto\"j\n\x14SavedTensorSliceMeta\x12)\n\x06tensor\x18\x01 \x03(\x0b\x32\x19.stepscope.SavedSliceMeta\x12\'\n\x08versions\x18\x02 \x01(\x0b\x32\x15.stepscope.VersionDef\"l\n\nSavedSlice\x12\x0c\n\x04name\x18\x01 \x01(\t\x12*\n\x05slice\x18\x02 \x01(\x0b\x32\x1b.stepscope.TensorSliceProto\x12$\n\x04\x64\x61ta\x18\x03 \x01(\x0b\x32\x16.stepscope.TensorProto\"g\n\x11SavedTensorSlices\x12-\n\x04meta\x18\x01 \x01(\x0b\x32\x1f.stepscope.SavedTensorSliceMeta\x12#\n\x04\x64\x61ta\x18\x02 \x01(\x0b\x32\x15.stepscope.SavedSliceb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,4 +42,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BUNDLEHEADERPROTO']._serialized_end=361
   _globals['_BUNDLEENTRYPROTO']._serialized_start=364
   _globals['_BUNDLEENTRYPROTO']._serialized_end=571
+  _globals['_SAVEDSLICEMETA']._serialized_start=574
+  _globals['_SAVEDSLICEMETA']._serialized_end=727
+  _globals['_SAVEDTENSORSLICEMETA']._serialized_start=729
+  _globals['_SAVEDTENSORSLICEMETA']._serialized_end=835
+  _globals['_SAVEDSLICE']._serialized_start=837
+  _globals['_SAVEDSLICE']._serialized_end=945
+  _globals['_SAVEDTENSORSLICES']._serialized_start=947
+  _globals['_SAVEDTENSORSLICES']._serialized_end=1050
 # @@protoc_insertion_point(module_scope)

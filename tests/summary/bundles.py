@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from summary.checkpoints.ordered_code import slice_key
 from summary.checkpoints.table import MAGIC
-from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto
+from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
 from summary.records import masked_crc
 
 DTYPES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF", "int64": "DT_INT64", "bool": "DT_BOOL"}
@@ -110,3 +110,42 @@ def of_arrays(**arrays: NDArray[Any]) -> Bundle:
     for name, array in arrays.items():
         bundle.add(name.encode(), np.asarray(array))
     return bundle
+
+
+VALUES = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "float16": "half_val",
+    "int64": "int64_val",
+    "bool": "bool_val",
+}
+
+
+def slices_file(arrays: dict[str, NDArray[Any]], ends: dict[str, list[int]] | None = None) -> bytes:
+    """A checkpoint of the first version: one file.
+
+    Args:
+        arrays: the tensors.
+        ends: of those in pieces, the row behind the last of each piece.
+    """
+    listed = SavedTensorSlices()
+    entries: dict[bytes, bytes] = {}
+    for name, array in arrays.items():
+        meta = listed.meta.tensor.add(name=name, type=DTYPES[array.dtype.name])
+        for size in array.shape:
+            meta.shape.dim.add(size=size)
+        begin = 0
+        for end in (ends or {}).get(name, [None]):
+            saved = SavedTensorSlices()
+            saved.data.name = name
+            for piece in (meta.slice.add(), saved.data.slice):
+                for dimension in range(array.ndim):
+                    piece.extent.add(**({} if end is None or dimension else {"start": begin, "length": end - begin}))
+            rows = array if end is None else array[begin:end]
+            bits = rows.view(np.uint16) if array.dtype == np.float16 else rows
+            # Neither the type nor the shape, as TensorFlow has it.
+            getattr(saved.data.data, VALUES[array.dtype.name]).extend(bits.reshape(-1).tolist())
+            extents = [(e.start, e.length if e.HasField("length") else -1) for e in saved.data.slice.extent]
+            entries[slice_key(name, extents)] = saved.SerializeToString()
+            begin = end or 0
+    return table([(b"", listed.SerializeToString()), *sorted(entries.items())])

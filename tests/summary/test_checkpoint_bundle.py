@@ -6,7 +6,7 @@ import pytest
 from summary.checkpoints.base import CheckpointError
 from summary.checkpoints.dispatch import open_checkpoint_at
 from summary.checkpoints.ordered_code import slice_key
-from tests.summary.bundles import Bundle, of_arrays, table
+from tests.summary.bundles import Bundle, of_arrays, slices_file, table
 
 MATRIX = np.arange(21, dtype=np.float32).reshape(7, 3) / 8
 
@@ -108,3 +108,32 @@ def test_a_missing_piece_is_said(tmp_path: Path) -> None:
     bundle.write(tmp_path / "ckpt")
     with pytest.raises(CheckpointError, match="one of its pieces is missing"):
         open_checkpoint_at(tmp_path / "ckpt.index").read("w")
+
+
+def test_a_checkpoint_of_the_first_version_is_one_file(tmp_path: Path) -> None:
+    arrays = {name: MATRIX.astype(name) for name in ("float16", "float32", "float64", "int64")}
+    arrays |= {"bool": MATRIX > 1, "scalar": np.float32(3.5).reshape(()), "parts": MATRIX * 2}
+    path = tmp_path / "model.ckpt-7"
+    path.write_bytes(slices_file(arrays, {"parts": [2, 6, 7]}))
+    checkpoint = open_checkpoint_at(path)
+    assert [(t.name, t.shape, t.dtype) for t in checkpoint.tensors] == sorted(
+        (name, array.shape, array.dtype.name) for name, array in arrays.items()
+    )
+    for name, array in arrays.items():
+        assert checkpoint.read(name).tolist() == array.astype(np.float32).tolist(), name
+    assert checkpoint.read("parts", rows=3).tolist() == (MATRIX[:3] * 2).tolist()
+
+
+def test_damage_of_a_checkpoint_of_the_first_version_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "model.ckpt"
+    path.write_bytes(table([(b"a", b"b")]))
+    with pytest.raises(CheckpointError, match=r"is a table without a list of tensors, so no checkpoint of TensorFlow"):
+        open_checkpoint_at(path)
+    content = slices_file({"a": MATRIX, "b": MATRIX})
+    # The piece of "b" has another name in the table than in the list.
+    path.write_bytes(slices_file({"a": MATRIX})[:-48] + content[-48:])
+    with pytest.raises(CheckpointError):
+        open_checkpoint_at(path).read("a")
+    path.write_bytes(table([(b"", b"\x0a\x0f\x0a\x0d\x0a\x01a\x12\x04\x12\x02\x08\x02\x18\x01\x22\x00")]))
+    with pytest.raises(CheckpointError, match="one of its pieces has another number of dimensions"):
+        open_checkpoint_at(path).read("a")

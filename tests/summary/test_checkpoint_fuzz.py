@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from summary.checkpoints.base import CheckpointError
 from summary.checkpoints.dispatch import open_checkpoint
 from summary.checkpoints.pickle_machine import described
-from summary.checkpoints.table import table_entries
+from summary.checkpoints.table import Table
 from tests.summary.bundles import Bundle, block
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -169,4 +169,4 @@ def test_what_a_block_holds_is_read_back(entries: list[tuple[bytes, bytes]], res
 @given(st.binary(max_size=300))
 def test_any_table_is_read_or_refused(content: bytes) -> None:
     with suppress(CheckpointError):
-        list(table_entries(content + (0xDB4775248B80FB57).to_bytes(8, "little")))
+        list(Table(io.BytesIO(content + (0xDB4775248B80FB57).to_bytes(8, "little"))).entries())

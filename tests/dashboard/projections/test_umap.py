@@ -87,9 +87,13 @@ def test_is_as_good_as_umap_learn(metric: Any) -> None:
 def test_the_graph_is_umap_learns() -> None:
     library = pytest.importorskip("umap.umap_")
     points, labels = digits(200)
+    # Of whole numbers many are equally far from a point, and any of them may be its tenth neighbor.
+    points += np.random.default_rng(37).uniform(0, 1, points.shape).astype(np.float32)
+    distances, rows = NearestNeighbors(n_neighbors=11).fit(points).kneighbors(points.astype(np.float64))
+    assert (np.diff(distances, axis=1) > 1e-3).all()
+    distances, rows = distances[:, :10], rows[:, :10]
     wanted = Wanted(10, "euclidean", 0.1, 1.0, 100_000, 50.0, 5, 0)
     found = prepared(points, wanted, labels)
-    distances, rows = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(points)
     graph, _, _ = library.fuzzy_simplicial_set(
         points, 10, None, "euclidean", knn_indices=rows, knn_dists=distances.astype(np.float32)
     )
