@@ -54,6 +54,7 @@ _KERAS_NAME: Final = "keras_embedding.ckpt-*.weights.h5"
 _KERAS_TENSOR: Final = re.compile(r"layer_with_weights-\d+/embeddings/\.ATTRIBUTES/VARIABLE_VALUE")
 """What Keras' configuration calls every embedding, whatever the file calls it."""
 _KERAS_EMBEDDING: Final = re.compile(r"(.*/)?embedding(_\d+)?/vars/0")
+_OPTIMIZER: Final = re.compile(r"\.OPTIMIZER_SLOT|^optimizer/")
 _PLUGIN_FOLDER: Final = ("plugins", "org_tensorflow_tensorboard_projector")
 
 
@@ -401,18 +402,40 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
     config.embeddings.extend(kept)
     version = (companion.modified_ns, companion.size)
     found = ProjectorRun(run, config, folder, companion.root, "", checkpoints, version)
-    if not kept and checkpoints and (config.model_checkpoint_path or config.model_checkpoint_dir):
-        config.embeddings.extend(_all_matrices(found))
-    return found
+    return found if kept or not checkpoints else with_other_matrices(found)
 
 
-def _all_matrices(run: ProjectorRun) -> list[EmbeddingInfo]:
-    """What a configuration means that names a checkpoint and none of its tensors, as in TensorBoard."""
+def with_other_matrices(run: ProjectorRun) -> ProjectorRun:
+    """A run with all matrices of the checkpoint that its configuration names, as in TensorBoard.
+
+    Those that it has entries for come first, and what optimizers keep is left out. Where the checkpoint cannot be read, the run as it is.
+    """
+    if not run.config.model_checkpoint_path and not run.config.model_checkpoint_dir:
+        return run
     try:
-        tensors = open_checkpoint_of(run, run.checkpoints[-1]).tensors
-    except CheckpointError:
-        return []
-    return [EmbeddingInfo(tensor_name=t.name, tensor_shape=t.shape) for t in tensors if t.is_matrix]
+        checkpoint = open_checkpoint_of(run, run.checkpoints[-1])
+    except (CheckpointError, ProjectorError, IndexError):
+        return run
+    named = {info.tensor_name for info in run.config.embeddings}
+    for info in run.config.embeddings:
+        with contextlib.suppress(ProjectorError):
+            named.add(tensor_of_checkpoint(info, checkpoint).name)
+    config = ProjectorConfig()
+    config.CopyFrom(run.config)
+    for tensor in checkpoint.tensors:
+        if tensor.is_matrix and tensor.name not in named and not _OPTIMIZER.search(tensor.name):
+            config.embeddings.add(tensor_name=tensor.name, tensor_shape=tensor.shape)
+    return replace(run, config=config)
+
+
+def has_points(run: ProjectorRun) -> bool:
+    """Whether an embedding of the run has a file of its own, or a checkpoint that can be read."""
+    if any(info.tensor_path for info in run.config.embeddings):
+        return True
+    try:
+        return bool(run.checkpoints and open_checkpoint_of(run, run.checkpoints[-1]).tensors)
+    except (CheckpointError, ProjectorError):
+        return False
 
 
 def _checkpoints(

@@ -17,10 +17,12 @@ from summary.projector import (
     ProjectorError,
     ProjectorRun,
     find_embedding,
+    has_points,
     projector_runs,
     read_asset,
     read_metadata,
     read_tensor,
+    with_other_matrices,
 )
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
 from summary.snapshot import Snapshot
@@ -42,7 +44,7 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
         raise HTTPException(404, f"No embeddings in run {run!r}. See /data/plugin/projector/runs.")
     if found.problem:
         raise HTTPException(422, found.problem)
-    return found
+    return with_other_matrices(found)
 
 
 def reading(budget: MemoryBudget, read: Callable[[], T]) -> T:
@@ -61,15 +63,16 @@ def reading(budget: MemoryBudget, read: Callable[[], T]) -> T:
         raise HTTPException(503, str(error)) from error
 
 
-def with_shapes(found: ProjectorRun) -> ProjectorConfig:
+def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
     """The configuration, in which every embedding that can be read has a shape."""
     config = ProjectorConfig()
     config.CopyFrom(found.config)
     for info in config.embeddings:
         if not info.tensor_shape:
             try:
-                info.tensor_shape.extend(read_tensor(found, info).shape)
-            except ProjectorError:
+                with budget.reading():
+                    info.tensor_shape.extend(read_tensor(found, info).shape)
+            except (ProjectorError, NoMemoryError):
                 continue
     return config
 
@@ -85,14 +88,14 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/plugin/projector/runs")
     def runs() -> list[str]:
-        """The runs that have embeddings with files."""
-        return [name for name, found in projector_runs(live.snapshot()).items() if found.config.embeddings]
+        """The runs that have embeddings, of which the files are there."""
+        return [name for name, found in projector_runs(live.snapshot()).items() if has_points(found)]
 
     @routes.get("/data/plugin/projector/info")
     def info(run: RunName) -> Response:
         """The projector configuration of a run as JSON, with the shapes of the embeddings."""
         found = find_run(live.snapshot(), run)
-        config = reading(budget, lambda: with_shapes(found))
+        config = with_shapes(found, budget)
         return Response(json_format.MessageToJson(config), media_type="application/json")
 
     @routes.get("/data/plugin/projector/tensor", response_class=Response)

@@ -1,8 +1,10 @@
 """The embeddings that projector configurations name."""
 
 import os
+import posixpath
 import re
 from collections.abc import Hashable, Iterator
+from functools import partial
 from typing import Final
 
 from dashboard.embeddings.source import ConfigOrigin, EmbeddingSource, Learned
@@ -15,6 +17,7 @@ from summary.projector import (
     open_checkpoint_of,
     projector_runs,
     tensor_of_checkpoint,
+    with_other_matrices,
 )
 from summary.proto.projector_pb2 import EmbeddingInfo
 from summary.snapshot import Snapshot
@@ -33,8 +36,16 @@ def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSo
                 run.problem,
             )  # fmt: skip
             continue
+        if not _is_listed(run, snapshot):
+            run = learned.get(("matrices", run.folder, run.version, run.checkpoints), partial(with_other_matrices, run))
         for label, origin in _entries(run):
             yield _of_entries(run, label, origin, learned)
+
+
+def _is_listed(run: ProjectorRun, snapshot: Snapshot) -> bool:
+    """Whether the matrices of the run's checkpoint are listed as those of a file, by its name."""
+    places = {posixpath.normpath(posixpath.join(run.folder, file.path)) for file in run.checkpoints}
+    return any(c.path in places or c.path.removesuffix(".index") in places for c in snapshot.companions)
 
 
 def _entries(run: ProjectorRun) -> Iterator[tuple[str, ConfigOrigin]]:

@@ -54,8 +54,9 @@ __all__ = [
 
 def has_embeddings(snapshot: Snapshot) -> bool:
     """Whether the snapshot may have an embedding, told without reading."""
+    # Keras writes an empty configuration where it was told of no embedding.
     return TENSORS in snapshot.kinds or any(
-        isinstance(c, ProjectFile) or c.relative_path.name == CONFIG_PATTERN or is_checkpoint(c)
+        isinstance(c, ProjectFile) or (c.relative_path.name == CONFIG_PATTERN and c.size) or is_checkpoint(c)
         for c in snapshot.companions
     )
 

@@ -16,7 +16,7 @@ from dashboard.live import Live
 from summary.logdir import Logdir
 from summary.projector import CONFIG_PATTERN
 from tests.dashboard.media import NoFollower
-from tests.summary.bundles import of_arrays
+from tests.summary.bundles import of_arrays, slices_file
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
 KERAS_NAME = "layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"
@@ -87,3 +87,25 @@ def test_checkpoints_are_listed_and_read(logdir: str) -> None:
         expected = POINTS * 2 if name.startswith("k") else POINTS
         assert open_dataset(source).points.tolist() == expected.tolist(), name
     assert open_dataset(sources[f"k|config|{KERAS_NAME}"], 1).points.tolist() == POINTS.tolist()
+
+
+def test_tensorboards_routes_have_all_matrices_and_no_checkpoint_that_is_not_there(tmp_path: Path) -> None:
+    for run, checkpoint in {"new": "ckpt-7", "old": "model.ckpt-7", "gone": "nothing-7"}.items():
+        (tmp_path / run).mkdir()
+        named = f'model_checkpoint_path: "{checkpoint}" embeddings {{ tensor_name: "b" }}'
+        (tmp_path / run / CONFIG_PATTERN).write_text(named)
+    arrays = {"a": POINTS + 1, "b": POINTS, "flat": POINTS[0]}
+    of_arrays(**arrays).write(tmp_path / "new" / "ckpt-7")
+    (tmp_path / "old" / "model.ckpt-7").write_bytes(slices_file(arrays))
+    browser = client(str(tmp_path))
+    assert browser.get("/data/plugin/projector/runs").json() == ["new", "old"]
+    for run in ("new", "old"):
+        info = browser.get(f"/data/plugin/projector/info?run={run}").json()
+        assert info["embeddings"] == [{"tensorName": name, "tensorShape": [4, 3]} for name in ("b", "a")]
+        other = browser.get(f"/data/plugin/projector/tensor?run={run}&name=a").content
+        assert np.frombuffer(other, "<f4").tolist() == (POINTS + 1).reshape(-1).tolist()
+    # The page has the run that lacks its checkpoint, and says why.
+    rows = browser.get("/api/projector/embeddings").json()["embeddings"]
+    assert [row["problem"] for row in rows if row["run"] == "gone"] == [
+        "nothing-7 cannot be read: There is no file 'nothing-7' in the log directory."
+    ]

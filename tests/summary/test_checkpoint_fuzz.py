@@ -20,7 +20,7 @@ from summary.checkpoints.base import CheckpointError
 from summary.checkpoints.dispatch import open_checkpoint
 from summary.checkpoints.pickle_machine import described
 from summary.checkpoints.table import Table
-from tests.summary.bundles import Bundle, block
+from tests.summary.bundles import Bundle, block, slices_file
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -77,6 +77,8 @@ def whole(kind: str) -> dict[str, bytes]:
             return {"x": saved(hdf5)}
         case "keras":
             return {"x": saved(keras_archive)}
+        case "slices":
+            return {"x": slices_file({"a": MATRIX, "w": MATRIX}, {"w": [1, 4]})}
         case _:
             return bundle()
 
@@ -102,7 +104,7 @@ def read_all(files: dict[str, bytes], name: str) -> None:
             assert (array.shape, array.dtype.name, array.flags.c_contiguous) == (shape, "float32", True)
 
 
-KINDS = ["torch", "npy", "npz", "safetensors", "hdf5", "keras", "bundle"]
+KINDS = ["torch", "npy", "npz", "safetensors", "hdf5", "keras", "slices", "bundle"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

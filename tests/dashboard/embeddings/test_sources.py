@@ -24,7 +24,7 @@ from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.projector import CONFIG_PATTERN
 from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
-from tests.summary.bundles import of_arrays
+from tests.summary.bundles import of_arrays, slices_file
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
 KERAS_NAME = "layer_with_weights-0/embeddings/.ATTRIBUTES/VARIABLE_VALUE"
@@ -226,6 +226,22 @@ def test_bad_files_beside_points_are_said_and_the_points_are_shown(tmp_path: Pat
     (tmp_path / "p.tsv").unlink()
     with pytest.raises(EmbeddingUnavailableError, match=r"There is no file 'p\.tsv'"):
         read(tmp_path, ".|config|e")
+
+
+def test_an_empty_configuration_is_no_embedding(tmp_path: Path) -> None:
+    # Keras writes one wherever it was told of no embedding.
+    (tmp_path / CONFIG_PATTERN).touch()
+    assert not has_embeddings(snapshot_of(tmp_path))
+    (tmp_path / CONFIG_PATTERN).write_text("embeddings {")
+    assert has_embeddings(snapshot_of(tmp_path))
+
+
+def test_a_checkpoint_of_the_first_version_is_shown_with_all_its_matrices(tmp_path: Path) -> None:
+    arrays = {"emb": POINTS, "other": POINTS * 2, "w/.OPTIMIZER_SLOT/m": POINTS, "flat": POINTS[0]}
+    (tmp_path / "model.ckpt-7").write_bytes(slices_file(arrays))
+    write_config(tmp_path, 'tensor_name: "emb:0"', beside='model_checkpoint_path: "model.ckpt-7"')
+    assert [entry[0] for entry in listed(tmp_path)] == [".|config|emb", ".|config|other"]
+    assert read(tmp_path, ".|config|other").points.tolist() == (POINTS * 2).tolist()
 
 
 def test_a_configuration_that_cannot_be_read_is_listed_and_says_why(tmp_path: Path) -> None:
