@@ -408,7 +408,8 @@ def _read_config(companion: Companion, companions: Sequence[Companion]) -> Proje
 def with_other_matrices(run: ProjectorRun) -> ProjectorRun:
     """A run with all matrices of the checkpoint that its configuration names, as in TensorBoard.
 
-    Those that it has entries for come first, and what optimizers keep is left out. Where the checkpoint cannot be read, the run as it is.
+    Those that it has entries for come first, and what optimizers keep is left out. Where the checkpoint cannot be
+    read, the run as it is.
     """
     if not run.config.model_checkpoint_path and not run.config.model_checkpoint_dir:
         return run
