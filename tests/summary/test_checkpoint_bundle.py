@@ -112,7 +112,7 @@ def test_a_missing_piece_is_said(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_the_first_version_is_one_file(tmp_path: Path) -> None:
     arrays = {name: MATRIX.astype(name) for name in ("float16", "float32", "float64", "int64")}
-    arrays |= {"bool": MATRIX > 1, "scalar": np.float32(3.5).reshape(()), "parts": MATRIX * 2}
+    arrays |= {"bool": MATRIX > 1, "scalar": np.full((), 3.5, np.float32), "parts": MATRIX * 2}
     path = tmp_path / "model.ckpt-7"
     path.write_bytes(slices_file(arrays, {"parts": [2, 6, 7]}))
     checkpoint = open_checkpoint_at(path)
