@@ -3,9 +3,11 @@
 Rules, first match wins:
 
 1. Kineto's categories (`ActivityType.h` of today, "Operator", "Runtime", "Kernel" of 2021) say it outright; names then
-   single out data loading, communication and synchronisation.
+   single out data loading, communication and synchronisation. What repeats the host's annotations on a device
+   ("gpu_user_annotation") is none of these, whatever it is called: what it encloses counts.
 2. Where the category is an op type (StepStats, TensorFlow's Timeline) or is missing (xprof), the lane decides: what
-   lies on a stream or copy lane ran on the device, what lies on a host lane is an operator.
+   lies on a stream or copy lane ran on the device, what lies on a host lane is an operator, or where JAX's tracer
+   called it "$...", a Python function.
 3. The rest (overhead, counters' marks, allocator lanes, instants) is "other".
 """
 
@@ -74,7 +76,11 @@ _HOST_COMMUNICATION: Final = re.compile(
 _DEVICE_COMMUNICATION: Final = re.compile(r"nccl|rccl|oneccl|void\s+(nccl|rccl)|.*ncclDev(Kernel|Func)")
 _SYNCHRONISATION: Final = re.compile(r"(cuda|cu|hip)\w*(Synchronize|StreamWaitEvent|EventQuery|StreamQuery)", re.I)
 _MEMSET: Final = re.compile(r"memset", re.I)
-_MEMCPY: Final = re.compile(r"memcpy|^dma", re.I)
+_MEMCPY: Final = re.compile(r"memcpy", re.I)
+_DMA: Final = re.compile(r"dma", re.I)
+"""MTIA's copies, which Kineto files under "kernel" or "mtia_ccp_events": the name decides, as HolisticTraceAnalysis."""
+_PYTHON_FRAME: Final = "$"
+"""What begins with it is a function that JAX's Python tracer saw, such as "$builtins isinstance"."""
 _STEP_NAME: Final = re.compile(r"ProfilerStep#[0-9]+")
 _DERIVED_LANE: Final = re.compile(
     r"Steps?$|XLA Modules|XLA TraceMe|.*Name Scope|Launch Stats|Source code|Framework .*", re.I
@@ -122,12 +128,16 @@ def _by_lane(category: str, name: str, lane: LaneKind) -> Kind:
         text = f"{category} {name}"
         if _MEMSET.search(text):
             return "memset"
-        return "memcpy" if lane == "memcpy" or _MEMCPY.search(text) else "kernel"
+        return "memcpy" if lane == "memcpy" or _MEMCPY.search(text) or _DMA.match(category) else "kernel"
+    if lane == "host" and not category and name.startswith(_PYTHON_FRAME):
+        return "python"
     return "other" if lane == "other" else "operator"
 
 
 def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
     if kind == "kernel":
+        if _DMA.match(name):
+            return "memcpy"
         return "communication" if _DEVICE_COMMUNICATION.match(name) else kind
     if kind == "runtime":
         return "synchronisation" if _SYNCHRONISATION.match(name) else kind
@@ -136,7 +146,8 @@ def _by_name(kind: Kind, name: str, lane: LaneKind) -> Kind:
             return "annotation"
         if lane == "host" and _DATA_LOADING.fullmatch(name):
             return "data_loading"
-        if _HOST_COMMUNICATION.match(name):
+        on_device = kind == "annotation" and lane != "host"
+        if not on_device and _HOST_COMMUNICATION.match(name):
             return "communication"
     return kind
 

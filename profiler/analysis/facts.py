@@ -98,10 +98,23 @@ class Facts:
 
     @cached_property
     def kinds(self) -> NDArray[np.int8]:
-        """Kind of each slice: indices into `KINDS`. Slices that repeat another one are "other"."""
+        """Kind of each slice: indices into `KINDS`. Slices that repeat another one are "other", marks of steps are
+        annotations, whatever the format says of them: JAX's and TensorFlow's look like operators."""
         kinds = classify(self.trace)
+        kinds[self._marks_of_steps()] = KINDS.index("annotation")
         kinds[repeated(self.trace, kinds)] = KINDS.index("other")
         return kinds
+
+    def _marks_of_steps(self) -> NDArray[np.int64]:
+        """The slices on the host that steps were read from."""
+        trace = self.trace
+        marks = {(step.start_ns, step.duration_ns, step.name) for step in trace.steps}
+        starts = np.array([start for start, _, _ in marks], np.int64)
+        host = np.array([lane.kind == "host" for lane in trace.lanes] or [False], np.bool_)
+        near = np.flatnonzero(np.isin(trace.start_ns, starts) & host[trace.lane])
+        rows = zip(near.tolist(), trace.start_ns[near].tolist(), trace.duration_ns[near].tolist(), strict=True)
+        chosen = [index for index, start, took in rows if (start, took, trace.names[trace.name_id[index]]) in marks]
+        return np.array(chosen, np.int64)
 
     @cached_property
     def end_ns(self) -> NDArray[np.int64]:

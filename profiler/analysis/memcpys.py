@@ -2,18 +2,24 @@
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from profiler.analysis.facts import Device, Facts, Scope, facts_of
+from profiler.analysis.facts import Device, Facts, Scope, facts_of, text
 from profiler.analysis.queue import statistics
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
 
+UNKNOWN: Final = "unknown"
 _DIRECTION: Final = re.compile(r"([HDAP])(?:ost|evice|eer)?\s*(?:to|To|2)\s*([HDAP])", re.I)
+_PLACE: Final = r"(h|host|d|device|a|array|p|peer)"
+_STATED: Final = re.compile(rf"{_PLACE}[\s_-]*(?:to|2)[\s_-]*{_PLACE}", re.I)
+_MOST_STATED: Final = 40
+"""Characters of a direction that an argument states in words of its own."""
 _PAGEABLE: Final = re.compile(r"pageable", re.I)
 _PINNED: Final = re.compile(r"pinned", re.I)
 
@@ -24,7 +30,13 @@ def direction_of(name: str) -> str:
     if "memset" in name.lower():
         return "memset"
     found = _DIRECTION.search(name)
-    return f"{found[1].upper()}to{found[2].upper()}" if found else "unknown"
+    return f"{found[1].upper()}to{found[2].upper()}" if found else UNKNOWN
+
+
+def _stated_direction(stated: str) -> str:
+    """What an argument "direction" says, as `direction_of` writes it where it is of that sort."""
+    found = _STATED.fullmatch(stated.strip())
+    return f"{found[1][0].upper()}to{found[2][0].upper()}" if found else stated[:_MOST_STATED] or UNKNOWN
 
 
 @lru_cache(maxsize=1024)
@@ -35,19 +47,45 @@ def memory_of(name: str) -> str:
     return "pinned" if _PINNED.search(name) else ""
 
 
-def _copies(facts: Facts, scope: Scope) -> tuple[Device, list[str]]:
+class _Copies(NamedTuple):
+    """Copies and memsets in order of start, with what analyses group them by, as parallel columns."""
+
+    device: Device
+    bytes: NDArray[np.float64]
+    """NaN where the trace does not tell."""
+    direction: "pl.Series"
+    memory: "pl.Series"
+
+
+def _copies(facts: Facts, scope: Scope) -> _Copies:
+    """Names say what is copied to what, or categories; of MTIA's ``dma_request`` the arguments, sizes too."""
+    import polars as pl
+
     every = facts.device(scope)
     copies = every.where(every.of("memcpy", "memset"))
     trace = facts.trace
     pair = trace.name_id[copies.slice].astype(np.int64) * max(1, len(trace.categories))
     distinct, inverse = np.unique(pair + trace.category_id[copies.slice], return_inverse=True)
-    texts = []
+    directions, memories = [], []
     for packed in distinct.tolist():
         number, category = divmod(packed, max(1, len(trace.categories)))
         name = trace.names[number]
-        texts.append(f"{name} {trace.categories[category]}" if direction_of(name) == "unknown" else name)
-    names = [texts[index] for index in inverse.tolist()]
-    return copies, names
+        found = direction_of(name)
+        directions.append(direction_of(trace.categories[category]) if found == UNKNOWN else found)
+        memories.append(memory_of(name))
+    direction = [directions[index] for index in inverse.tolist()]
+    size = copies.number("bytes")
+    untold = np.flatnonzero(np.array([each == UNKNOWN for each in direction], np.bool_))
+    for place, arguments in zip(untold.tolist(), facts.decoded(copies.slice[untold]), strict=True):
+        direction[place] = _stated_direction(text(arguments.get("direction")))
+    unsized = np.flatnonzero(np.isnan(size))
+    size[unsized] = copies.where(unsized).number("size")
+    return _Copies(
+        copies,
+        size,
+        pl.Series("direction", direction, dtype=pl.String),
+        pl.Series("memory", [memories[index] for index in inverse.tolist()], dtype=pl.String),
+    )
 
 
 def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
@@ -58,15 +96,13 @@ def each_copy(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
     """
     import polars as pl
 
-    facts = facts_of(trace)
-    copies, names = _copies(facts, scope)
-    size = copies.number("bytes")
+    copies, size, direction, memory = _copies(facts_of(trace), scope)
     moved, took = pl.col("bytes"), pl.col("duration_ns")
     return pl.DataFrame(
         {
             "slice": copies.slice,
-            "direction": pl.Series([direction_of(name) for name in names], dtype=pl.String),
-            "memory": pl.Series([memory_of(name) for name in names], dtype=pl.String),
+            "direction": direction,
+            "memory": memory,
             "bytes": pl.Series(np.where(size >= 0, size, 0).astype(np.int64)).set(pl.Series(~(size >= 0)), None),
             "start_ns": copies.start,
             "duration_ns": copies.duration,
@@ -84,13 +120,11 @@ def memcpys(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFrame":
     """
     import polars as pl
 
-    facts = facts_of(trace)
-    copies, names = _copies(facts, scope)
-    size = copies.number("bytes")
+    copies, size, direction, memory = _copies(facts_of(trace), scope)
     frame = pl.DataFrame(
         {
-            "direction": pl.Series([direction_of(name) for name in names], dtype=pl.String),
-            "memory": pl.Series([memory_of(name) for name in names], dtype=pl.String),
+            "direction": direction,
+            "memory": memory,
             "bytes": np.where(size >= 0, size, 0).astype(np.int64),
             "ns": copies.duration,
         }
@@ -118,17 +152,14 @@ def size_histogram(trace: Trace | Facts, *, scope: Scope = "all") -> "pl.DataFra
     """
     import polars as pl
 
-    facts = facts_of(trace)
-    copies, names = _copies(facts, scope)
-    size = copies.number("bytes")
+    copies, size, direction, _ = _copies(facts_of(trace), scope)
     known = size >= 0
     power = np.where(size[known] >= 1, np.floor(np.log2(np.maximum(size[known], 1))), -1).astype(np.int64)
     lower = np.where(power >= 0, np.int64(1) << np.clip(power, 0, 61), 0)
     upper = np.where(power >= 0, lower * 2, 1)
-    directions = [direction_of(name) for name, use in zip(names, known.tolist(), strict=True) if use]
     frame = pl.DataFrame(
         {
-            "direction": pl.Series(directions, dtype=pl.String),
+            "direction": direction.filter(pl.Series(known, dtype=pl.Boolean)),
             "at_least_bytes": lower,
             "below_bytes": upper,
             "ns": copies.duration[known],
@@ -150,14 +181,12 @@ def bandwidth_over_time(trace: Trace | Facts, *, scope: Scope = "complete") -> "
     """
     import polars as pl
 
-    facts = facts_of(trace)
-    copies, names = _copies(facts, scope)
+    copies, _, direction_of_each, _ = _copies(facts_of(trace), scope)
     bandwidth = np.nan_to_num(copies.number("memory bandwidth (GB/s)"))
     end = np.where(copies.duration == 0, copies.start + 1000, copies.end)
-    directions = np.array([direction_of(name) for name in names], np.object_)
     parts = []
-    for direction in sorted(set(directions.tolist())):
-        here = directions == direction
+    for direction in sorted(direction_of_each.unique().to_list()):
+        here = (direction_of_each == direction).to_numpy()
         # Ends come first, so that a copy that follows another at once does not add to it.
         times = np.concatenate([end[here], copies.start[here]])
         change = np.concatenate([-bandwidth[here], bandwidth[here]])

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.steps import step_windows
+from profiler.analysis.intervals import Intervals
+from profiler.analysis.steps import category_intervals, step_windows
 from profiler.analysis.temporal import work_intervals
 from profiler.trace import Trace
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 _KERNEL_OF: Final = re.compile(
     r"(all_?reduce|all_?gather|reduce_?scatter|broadcast|all_?to_?all|send_?recv|reduce)", re.I
 )
+_BACKEND: Final = re.compile(r"(nccl|gloo|mpi|ucc):")
+_RECORD: Final = re.compile(r"record_param_comms")
 
 
 def rank_of(trace: Trace | Facts) -> int | None:
@@ -27,49 +31,50 @@ def rank_of(trace: Trace | Facts) -> int | None:
 
 
 def rank_summary(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
-    """The mean step of each rank.
+    """The mean step of each rank: all times are means over the rank's complete steps.
 
     As torch-tb-profiler's distributed view: computation is the union of kernels, communication that of communication
-    kernels, both within the steps; other = step + overlap - computation - communication.
+    kernels, both within the steps; other = step + overlap - computation - communication. Where a trace has no
+    communication on a device, communication is what `step_breakdown` counts as such (gloo, MPI and the like); where
+    it has no kernels either, computation is the union of the host's operators.
 
-    Columns: rank (int64), steps (int64), step_ns, computation_ns, communication_ns, overlap_ns, other_ns (float64,
-    means per step), waiting_ns, transfer_ns (float64: of the rank's communication kernels, see `collectives`).
+    Columns: rank (int64), steps (int64), step_ns, computation_ns, communication_ns, overlap_ns, other_ns, waiting_ns,
+    transfer_ns (float64, means per step; the last two of the rank's collectives in these steps, see `collectives`).
     """
     import polars as pl
 
-    waits = collectives(traces).group_by("rank").agg(pl.col("waiting_ns").sum(), pl.col("transfer_ns").sum())
-    by_rank = {row["rank"]: row for row in waits.to_dicts()}
+    waits = collectives(traces)
     rows: list[dict[str, Any]] = []
     for rank, trace in sorted(traces.items()):
         facts = facts_of(trace)
         windows = step_windows(facts)
-        count = len(windows.start)
-        device = facts.every_device_activity
-        computing, communicating = work_intervals(device, "computation"), work_intervals(device, "communication")
-        sums = {
-            name: float(each.lengths_within(windows.start, windows.end).sum()) / max(1, count)
+        count = max(1, len(windows.start))
+        computing, communicating = _work(facts)
+        row = {
+            name: float(each.lengths_within(windows.start, windows.end).sum()) / count
             for name, each in (
                 ("computation_ns", computing),
                 ("communication_ns", communicating),
                 ("overlap_ns", computing & communicating),
             )
         }
-        step = float((windows.end - windows.start).sum()) / max(1, count)
-        other = step + sums["overlap_ns"] - sums["computation_ns"] - sums["communication_ns"]
-        found = by_rank.get(rank, {"waiting_ns": 0, "transfer_ns": 0})
-        rows.append(
-            {
-                "rank": rank,
-                "steps": count,
-                "step_ns": step,
-                **sums,
-                "other_ns": other,
-                "waiting_ns": float(found["waiting_ns"]),
-                "transfer_ns": float(found["transfer_ns"]),
-            }
-        )
+        step = float((windows.end - windows.start).sum()) / count
+        other = step + row["overlap_ns"] - row["computation_ns"] - row["communication_ns"]
+        here = waits.filter((pl.col("rank") == rank) & pl.col("step").is_in(windows.number))
+        row |= {"step_ns": step, "other_ns": other}
+        row |= {name: float(here[name].sum()) / count for name in ("waiting_ns", "transfer_ns")}
+        rows.append({"rank": rank, "steps": len(windows.start), **row})
     floats = ("step_ns", "computation_ns", "communication_ns", "overlap_ns", "other_ns", "waiting_ns", "transfer_ns")
     return pl.DataFrame(rows, schema={"rank": pl.Int64, "steps": pl.Int64, **dict.fromkeys(floats, pl.Float64)})
+
+
+def _work(facts: Facts) -> tuple[Intervals, Intervals]:
+    """When the rank computed and when it communicated: on its devices, or on the host if no device communicates."""
+    device = facts.every_device_activity
+    if device.of("communication").any():
+        return work_intervals(device, "computation"), work_intervals(device, "communication")
+    active = category_intervals(facts)
+    return active["kernel" if device.of("kernel").any() else "cpu_exec"], active["communication"]
 
 
 def collectives(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
@@ -119,7 +124,11 @@ def match_collectives(parts: Sequence["pl.DataFrame"], *, least: int = 2) -> "pl
 
 
 def communication(trace: Trace | Facts) -> "pl.DataFrame":
-    """Communication kernels of a trace, in order of start.
+    """Communication kernels of a trace, in order of start; those of the host where no device communicates.
+
+    On a host one collective has several slices, within each other or on another thread: c10d's operator
+    ("c10d::allreduce_"), its record of the parameters, and the backend's work ("gloo:all_reduce"). The backend's count
+    where there are any, else the records, else the operators, so that each collective counts once.
 
     Columns: step, number (int64, within the step, the sort and the sequence number), collective (text), sequence
     (int64, -1 where none is stated), slice, start_ns, duration_ns (int64).
@@ -129,20 +138,25 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
     facts = facts_of(trace)
     device = facts.every_device_activity
     device = device.where(device.of("communication"))
+    slices, launch = device.slice, device.launch
+    if not len(slices):
+        slices = _host_collectives(facts)
+        launch = np.full(len(slices), -1, np.int64)
+    begin, duration = facts.trace.start_ns[slices], facts.trace.duration_ns[slices]
     starts = np.array([step.start_ns for step in facts.steps], np.int64)
     # A collective belongs to the step that launched it, where that is known.
-    when = np.where(device.launch >= 0, facts.trace.start_ns[np.maximum(device.launch, 0)], device.start)
+    when = np.where(launch >= 0, facts.trace.start_ns[np.maximum(launch, 0)], begin)
     place = np.searchsorted(starts, when, side="right") - 1
     schema = _no_communication().schema
     rows: list[tuple[int, int, str, int, int, int, int]] = []
     seen: dict[tuple[int, str, int], int] = {}
     for index, arguments, name, *times in zip(
         place.tolist(),
-        facts.decoded(device.slice),
-        facts.names_of(device.slice),
-        device.slice.tolist(),
-        device.start.tolist(),
-        device.duration.tolist(),
+        facts.decoded(slices),
+        facts.names_of(slices),
+        slices.tolist(),
+        begin.tolist(),
+        duration.tolist(),
         strict=True,
     ):
         if index < 0:
@@ -154,6 +168,22 @@ def communication(trace: Trace | Facts) -> "pl.DataFrame":
         number = seen[step, sort, sequence] = seen.get((step, sort, sequence), -1) + 1
         rows.append((step, number, sort, sequence, *times))
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _host_collectives(facts: Facts) -> NDArray[np.int64]:
+    """One slice of the host for each collective, in order of start."""
+    found = facts.slices("communication", on_device=False)
+    names = facts.names_of(found)
+    for level in (_BACKEND, _RECORD):
+        chosen = np.array([level.match(name) is not None for name in names], np.bool_)
+        if chosen.any():
+            found = found[chosen]
+            break
+    mask = np.zeros(len(facts.trace), np.bool_)
+    mask[found] = True
+    outermost = found[facts.nearest(mask)[found] < 0]
+    result: NDArray[np.int64] = outermost[np.argsort(facts.trace.start_ns[outermost], kind="stable")]
+    return result
 
 
 def _no_communication() -> "pl.DataFrame":
@@ -183,6 +213,8 @@ def _sort_of(name: str, arguments: Mapping[str, Any]) -> str:
 
 def stragglers(traces: Mapping[int, Trace | Facts]) -> "pl.DataFrame":
     """Which ranks make the others wait: how often each came last to a collective, and what that cost the others.
+
+    All are sums over all steps of the traces.
 
     The last to come waits least, so the rank with the least waiting in a collective is its straggler; the cost is
     what the others waited there.
