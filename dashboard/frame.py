@@ -257,7 +257,7 @@ def empty(path: str, missing: bool = False) -> html.Div:
         html.Div(
             [
                 icon("logo", 44),
-                html.H1("Waiting for the first event file"),
+                html.H1("Waiting for the first event file or trace"),
                 html.P(["Watching ", html.Code(path), f"{where} as soon as something is written there."]),
                 html.Div(
                     [
@@ -272,6 +272,15 @@ def empty(path: str, missing: bool = False) -> html.Div:
                     [
                         html.Li("Event files of TensorBoard, PyTorch, TensorFlow, Keras and Lightning work unchanged."),
                         html.Li(["Their names contain ", html.Code("tfevents"), "; each directory with one is a run."]),
+                        html.Li(
+                            [
+                                "Traces are found by names such as ",
+                                html.Code("*.pt.trace.json"),
+                                " and ",
+                                html.Code("*.xplane.pb"),
+                                ".",
+                            ]
+                        ),
                         html.Li(["Another place? Start again with ", html.Code("stepscope --logdir DIR"), "."]),
                     ]
                 ),

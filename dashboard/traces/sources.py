@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dashboard.opened_cache import OpenedCache
+from dashboard.traces.folders import is_trace_name, same_recording
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
@@ -20,9 +21,6 @@ from summary.snapshot import Companion, Series, Snapshot
 from summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
-TRACE_SUFFIXES = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
-"""Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
-
 LATEST_NS = (1 << 62) - (1 << 20)
 """A time beyond 146 years is damage, and arithmetic with it would need more than 64 bits."""
 
@@ -53,16 +51,13 @@ class TraceSource:
     version: tuple[int, ...]
     """Equal for equal content: a cached trace with another version is read anew."""
     origin: Series | Companion
+    left_out: tuple[str, ...] = ()
+    """Names of files of the same recording that are not listed, as they have less."""
 
     @property
     def file_name(self) -> str | None:
         """Name of the file, for one that is a file."""
         return readable(PurePosixPath(self.origin.relative_path.name)) if isinstance(self.origin, Companion) else None
-
-
-def is_trace_name(name: str) -> bool:
-    """Whether a file of this name is listed as a trace."""
-    return name.lower().endswith(TRACE_SUFFIXES)
 
 
 def has_traces(snapshot: Snapshot) -> bool:
@@ -118,8 +113,13 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
 
 
 def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
-    for companion in snapshot.companions:
-        if is_trace_name(companion.relative_path.name):
+    traces = [each for each in snapshot.companions if is_trace_name(each.relative_path.name)]
+    richer = same_recording(each.relative_path for each in traces)
+    left_out: dict[PurePosixPath, list[str]] = {}
+    for path, better in richer.items():
+        left_out.setdefault(better, []).append(readable(PurePosixPath(path.name)))
+    for companion in traces:
+        if companion.relative_path not in richer:
             yield TraceSource(
                 id=f"{companion.run}|file|{readable(companion.relative_path)}",
                 run=companion.run,
@@ -130,6 +130,7 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
                 modified=companion.modified_ns / 1e9,
                 version=(companion.modified_ns, companion.size),
                 origin=companion,
+                left_out=tuple(left_out.get(companion.relative_path, ())),
             )
 
 
@@ -170,7 +171,7 @@ def open_trace(source: TraceSource) -> OpenedTrace:
     # Where another process compiles the loops, to compile them here too would take longer.
     KERNELS.wait(LONGEST_COMPILATION)
     trace = read_source(source)
-    start_ns, end_ns = _extent(trace)
+    start_ns, end_ns = extent(trace)
     if max(-start_ns, end_ns, end_ns - start_ns) > LATEST_NS:
         raise TraceUnavailableError(
             f"{source.label} of run {source.run!r} reaches from {start_ns:,} to {end_ns:,} ns; "
@@ -181,7 +182,8 @@ def open_trace(source: TraceSource) -> OpenedTrace:
     return OpenedTrace(source, trace, LevelOfDetail(trace), start_ns, end_ns, held)
 
 
-def _extent(trace: Trace) -> tuple[int, int]:
+def extent(trace: Trace) -> tuple[int, int]:
+    """When the first of a trace's slices and counters begins, and the last ends; the Timeline counts from there."""
     spans = [span_ns(trace)] if len(trace) else []
     spans += [(int(np.min(c.times_ns)), int(np.max(c.times_ns))) for c in trace.counters if len(c.times_ns)]
     return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else (0, 0)

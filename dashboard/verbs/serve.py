@@ -23,6 +23,7 @@ from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.temporary_folders import sweep
+from dashboard.traces.sources import has_traces, trace_sources
 from dashboard.verbs.reading import add_logdir, check_logdirs
 from dashboard.warm_up import compile_beside
 from profiler.client import Address, parse_address
@@ -240,9 +241,14 @@ def show_first_pass(live: Live, console: Console) -> None:
 def found(snapshot: Snapshot) -> str:
     """One line on what the first pass read."""
     tags = len({tag for run in snapshot.runs.values() for tag in run.series})
-    text = (
-        f"{counted(len(snapshot.runs), 'run')}, {counted(tags, 'tag')}, {counted(len(snapshot.health), 'event file')}"
-    )
+    traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
+    parts = [
+        *([counted(traces, "trace")] if traces else []),
+        counted(len(snapshot.runs), "run"),
+        counted(tags, "tag"),
+        counted(len(snapshot.health), "event file"),
+    ]
+    text = parts[0] if traces and not snapshot.runs and not snapshot.health else ", ".join(parts)
     if snapshot.damage_count:
         text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
     if snapshot.superseded:

@@ -1,37 +1,78 @@
 """What changed between two traces."""
 
-from typing import TYPE_CHECKING, Literal, assert_never
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
 
 from profiler.analysis.facts import Facts, facts_of
 from profiler.analysis.kernels import kernels
 from profiler.analysis.operators import operators
-from profiler.analysis.steps import CATEGORIES, mean_step
+from profiler.analysis.steps import CATEGORIES, mean_step, step_windows
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
 
 What = Literal["steps", "operators", "kernels"]
+Per = Literal["step", "call", "total"]
+"""What counts and times are of: a mean complete step, a mean call, or the whole trace."""
+NAMES: Final[dict[Per, str]] = {"step": "per step", "call": "per call", "total": "total"}
 
 
-def compare(before: Trace | Facts, after: Trace | Facts, *, what: What = "kernels") -> "pl.DataFrame":
+class Basis(NamedTuple):
+    """What the figures of two traces are of, so that they can be compared."""
+
+    per: Per
+    steps_before: int
+    """Complete steps of the earlier trace; 0 where it marks none."""
+    steps_after: int
+    wanted: Per
+    """What was asked for: traces that mark no steps are compared by totals all the same."""
+
+    @property
+    def words(self) -> str:
+        """The basis for people, such as "per step, of 3 steps before and 5 steps after"."""
+        before, after = (
+            f"{count} step{'' if count == 1 else 's'}" if count else "no marked steps"
+            for count in (self.steps_before, self.steps_after)
+        )
+        name = NAMES[self.per] if self.per == self.wanted else "totals, as a mean step needs steps in both"
+        return f"{name}, of {before} before and {after} after"
+
+
+def basis_of(before: Trace | Facts, after: Trace | Facts, per: Per = "step") -> Basis:
+    """What two traces can be compared by: what is asked for, or totals where one of them has no steps."""
+    counts = [len(step_windows(each).start) if each.trace.steps else 0 for each in map(facts_of, (before, after))]
+    return Basis("total" if per == "step" and not all(counts) else per, counts[0], counts[1], per)
+
+
+def compare(
+    before: Trace | Facts, after: Trace | Facts, *, what: What = "kernels", per: Per = "step"
+) -> "pl.DataFrame":
     """Counts and times in two traces side by side, largest change first.
 
-    Of steps the mean time by category; of operators the host total by name; of kernels the total by name. As
-    HolisticTraceAnalysis' ``TraceDiff``, names in one trace only count 0 in the other.
+    Of steps the time by category; of operators the host total by name; of kernels the total by name. As
+    HolisticTraceAnalysis' ``TraceDiff``, names in one trace only count 0 in the other. What is compared is a mean step:
+    of operators those that begin in a complete step, of kernels those launched in one. ``per`` may ask for means of a
+    call, where counts are of the whole trace, or for totals of the whole trace; where a trace marks no steps, totals
+    are compared (`basis_of`).
 
-    Columns: name (text), count_before, count_after, ns_before, ns_after, change_ns (float64), change_percent (float64,
-    null for what is new), state ("added", "removed", "longer", "shorter", "same").
+    Columns: name (text), count_before, count_after, before_ns, after_ns, change_ns (float64), change_percent (float64,
+    null for what is new), state ("added", "removed", "longer", "shorter", "same"), basis ("per step", "per call",
+    "total").
     """
     import polars as pl
 
-    tables = [_table(facts_of(trace), what) for trace in (before, after)]
+    # A step is what is called here.
+    basis = basis_of(before, after, "step" if what == "steps" and per == "call" else per)
+    tables = [_table(facts_of(trace), what, basis.per) for trace in (before, after)]
     joined = (
         tables[0]
         .join(tables[1], on="name", how="full", coalesce=True, suffix="_after")
-        .rename({"count": "count_before", "ns": "ns_before"})
+        .rename({"count": "count_before", "ns": "before_ns", "ns_after": "after_ns"})
     )
-    change = pl.col("ns_after") - pl.col("ns_before")
+    change = pl.col("after_ns") - pl.col("before_ns")
     state = (
         pl.when((pl.col("count_before") == 0) & (pl.col("count_after") > 0))
         .then(pl.lit("added"))
@@ -47,32 +88,65 @@ def compare(before: Trace | Facts, after: Trace | Facts, *, what: What = "kernel
         joined.with_columns(pl.exclude("name").fill_null(0))
         .with_columns(
             change.alias("change_ns"),
-            pl.when(pl.col("ns_before") > 0).then(100 * change / pl.col("ns_before")).alias("change_percent"),
+            pl.when(pl.col("before_ns") > 0).then(100 * change / pl.col("before_ns")).alias("change_percent"),
             state.alias("state"),
+            pl.lit(NAMES[basis.per]).alias("basis"),
         )
-        .select("name", "count_before", "count_after", "ns_before", "ns_after", "change_ns", "change_percent", "state")
+        .select(
+            "name",
+            "count_before",
+            "count_after",
+            "before_ns",
+            "after_ns",
+            "change_ns",
+            "change_percent",
+            "state",
+            "basis",
+        )
         .sort(pl.col("change_ns").abs(), "name", descending=[True, False])
     )
 
 
-def _table(facts: Facts, what: What) -> "pl.DataFrame":
+def _table(facts: Facts, what: What, per: Per) -> "pl.DataFrame":
+    """Of each name a count and a time."""
     import polars as pl
 
+    steps = len(step_windows(facts).start)
     match what:
         case "steps":
-            steps = len(facts.steps)
-            means = mean_step(facts)
-            return pl.DataFrame(
-                {"name": list(CATEGORIES), "count": [float(steps)] * len(CATEGORIES), "ns": means["mean_ns"]}
-            )
+            whole = steps if per == "total" else 1
+            mean = mean_step(facts)
+            counts = [float(steps)] * len(CATEGORIES)
+            return pl.DataFrame({"name": list(CATEGORIES), "count": counts, "ns": mean["mean_ns"] * whole})
         case "operators":
-            table = operators(facts).select("name", count="calls", ns="host_total_ns")
+            chosen = _in_steps(facts) if per == "step" else None
+            table = operators(facts, chosen=chosen).select("name", count="calls", ns="host_total_ns")
         case "kernels":
-            table = (
-                kernels(facts, scope="all")
-                .group_by("name")
-                .agg(pl.col("count").sum(), pl.col("total_ns").sum().alias("ns"))
-            )
+            chosen = _in_steps(facts) if per == "step" else None
+            table = kernels(facts, scope="all", chosen=chosen).select("name", "count", ns="total_ns")
         case _:
             assert_never(what)
-    return table.cast({"count": pl.Float64, "ns": pl.Float64})
+    table = table.cast({"count": pl.Float64, "ns": pl.Float64})
+    match per:
+        case "step":
+            return table.with_columns(pl.col("count", "ns") / max(1, steps))
+        case "call":
+            return table.with_columns(pl.col("ns") / pl.col("count"))
+        case "total":
+            return table
+        case _:
+            assert_never(per)
+
+
+def _in_steps(facts: Facts) -> NDArray[np.bool_]:
+    """Which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one launched."""
+    steps = facts.steps[: len(step_windows(facts).start)]
+    starts = np.array([step.start_ns for step in steps], np.int64)
+    ends = starts + np.array([step.duration_ns for step in steps], np.int64)
+    begin = facts.trace.start_ns.copy()
+    every = facts.every_device_activity
+    launched = every.launch >= 0
+    begin[every.slice[launched]] = facts.trace.start_ns[every.launch[launched]]
+    place = np.searchsorted(starts, begin, side="right") - 1
+    inside: NDArray[np.bool_] = (place >= 0) & (begin <= ends[np.maximum(place, 0)])
+    return inside

@@ -99,7 +99,8 @@ class Facts:
     @cached_property
     def kinds(self) -> NDArray[np.int8]:
         """Kind of each slice: indices into `KINDS`. Slices that repeat another one are "other", marks of steps are
-        annotations, whatever the format says of them: JAX's and TensorFlow's look like operators."""
+        annotations, whatever the format says of them: JAX's and TensorFlow's look like operators.
+        """
         kinds = classify(self.trace)
         kinds[self._marks_of_steps()] = KINDS.index("annotation")
         kinds[repeated(self.trace, kinds)] = KINDS.index("other")

@@ -4,21 +4,30 @@ Limits marked "torch-tb-profiler" are those of its recommendations, "xprof" thos
 others are judgements, stated in each finding.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
 
 from profiler.analysis.facts import Facts, facts_of
 from profiler.analysis.input_pipeline import HIGH_PERCENT, MODERATE_PERCENT
+from profiler.analysis.intervals import union
 from profiler.analysis.memory import memory_peaks
 from profiler.analysis.metrics import Metric, metrics
 from profiler.analysis.operators import operator_calls
+from profiler.analysis.steps import step_windows
 from profiler.trace import Trace
+from profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
 
 Severity = Literal["problem", "notice"]
-_TENSOR_CORES_SINCE: Final = 7
+_TENSOR_CORES_SINCE: Final = (7, 0)
+_BFLOAT16_SINCE: Final = (8, 0)
+"""Compute capabilities (CUDA C++ programming guide, "Features and technical specifications"): float16 on tensor cores
+from 7.0, bfloat16 and TF32 from 8.0."""
 
 
 class Finding(NamedTuple):
@@ -43,7 +52,9 @@ def findings(trace: Trace | Facts) -> "pl.DataFrame":
 
     facts = facts_of(trace)
     known = metrics(facts)
-    found = [*_by_limit(known), *_tensor_cores(facts, known), *_memory(facts), *_losses(facts)]
+    memory, initialization = list(_memory(facts)), list(_initialization(facts))
+    left_out = _cannot(facts, memory_full=bool(memory)) | set(_INITIALIZING if initialization else ())
+    found = [*_by_limit(known, left_out), *initialization, *_tensor_cores(facts, known), *memory, *_losses(facts)]
     found.sort(key=lambda finding: finding.severity != "problem")
     texts = ("severity", "title", "evidence", "advice", "metric")
     schema = {**dict.fromkeys(texts, pl.String), "value": pl.Float64, "limit": pl.Float64}
@@ -57,8 +68,18 @@ class _Rule(NamedTuple):
     severity: Severity
     title: str
     evidence: str
-    advice: str
+    advice: tuple[str, ...]
+    """What to do, each on its own: what the device cannot do is left out."""
 
+
+_LARGER: Final = "use larger batches"
+_GRAPH: Final = "capture a CUDA graph"
+_COMPILE: Final = "compile the model"
+_INITIALIZING: Final = ("gpu_utilisation", "host_wait", "short_kernels")
+"""Metrics that say nothing of a trace that is mostly the device's initialization."""
+_LONG_CALL_NS: Final = 100_000_000
+"""Calls of the runtime that neither copy nor wait take microseconds; those that initialize the device take longer."""
+_COPIES_OR_WAITS: Final = re.compile(r"memcpy|memset|synchroni|wait", re.I)
 
 _RULES: Final = (
     _Rule(
@@ -68,7 +89,7 @@ _RULES: Final = (
         "problem",
         "Steps wait for input",
         "{value:.1f}% of the mean step is data loading with nothing else going on",
-        "Load data in more workers (num_workers), prefetch, or make loading cheaper.",
+        ("load data in more workers (PyTorch: num_workers)", "prefetch", "make loading cheaper"),
     ),
     _Rule(
         "dataloader",
@@ -77,7 +98,7 @@ _RULES: Final = (
         "notice",
         "Loading data takes time",
         "{value:.1f}% of the mean step is data loading with nothing else going on",
-        "Load data in more workers (num_workers) or prefetch.",
+        ("load data in more workers (PyTorch: num_workers)", "prefetch"),
     ),
     _Rule(
         "gpu_utilisation",
@@ -86,7 +107,7 @@ _RULES: Final = (
         "problem",
         "The GPU is little used",
         "a kernel runs in {value:.1f}% of the steps' time",
-        "Larger batches, fewer synchronisations, or less work on the host between launches.",
+        (_LARGER, "wait less often for the device", "do less on the host between launches"),
     ),
     _Rule(
         "host_wait",
@@ -95,7 +116,7 @@ _RULES: Final = (
         "notice",
         "Streams wait for the host",
         "in {value:.1f}% of the streams' idle time the next activity was not launched yet",
-        "Launch earlier: avoid .item() and prints in the step, capture a CUDA graph, or compile the model.",
+        ("launch earlier: avoid .item() and prints in the step", _GRAPH, _COMPILE),
     ),
     _Rule(
         "short_kernels",
@@ -104,7 +125,7 @@ _RULES: Final = (
         "notice",
         "Kernels are shorter than their launches",
         "{value:.1f}% of the launches took longer than what they launched",
-        "Fuse operations, use larger batches, capture a CUDA graph, or compile the model.",
+        ("fuse operations", _LARGER, _GRAPH, _COMPILE),
     ),
     _Rule(
         "communication",
@@ -113,7 +134,7 @@ _RULES: Final = (
         "problem",
         "Communication takes much of the step",
         "{value:.1f}% of the mean step is communication that nothing hides",
-        "Overlap it with the backward pass, compress gradients, or accumulate them over steps.",
+        ("overlap it with the backward pass", "compress gradients", "accumulate them over steps"),
     ),
     _Rule(
         "communication_overlap",
@@ -122,7 +143,7 @@ _RULES: Final = (
         "notice",
         "Little communication is hidden",
         "{value:.1f}% of the communication runs behind computation",
-        "Start collectives as soon as their data is ready; use smaller buckets.",
+        ("start collectives as soon as their data is ready", "use smaller buckets"),
     ),
     _Rule(
         "sm_efficiency",
@@ -131,7 +152,7 @@ _RULES: Final = (
         "notice",
         "Kernels leave multiprocessors empty",
         "the estimated efficiency of the multiprocessors is {value:.1f}%",
-        "Larger batches or larger tensors give kernels more blocks.",
+        (_LARGER, "use larger tensors, which give kernels more blocks"),
     ),
     _Rule(
         "step_time_spread",
@@ -140,7 +161,7 @@ _RULES: Final = (
         "notice",
         "One step is much slower than the others",
         "the slowest step takes {value:.0f}% more than the median",
-        "Look at that step in the timeline: first steps compile and warm up, others may save or evaluate.",
+        ("look at that step in the timeline: first steps compile and warm up, others may save or evaluate",),
     ),
     _Rule(
         "memcpy",
@@ -149,13 +170,14 @@ _RULES: Final = (
         "notice",
         "Copies take much of the step",
         "{value:.1f}% of the mean step is copies with no kernel behind them",
-        "Copy from pinned memory with non_blocking=True, or keep the data on the device.",
+        ("copy from pinned memory with non_blocking=True", "keep the data on the device"),
     ),
 )
 
 
-def _by_limit(known: Mapping[str, Metric]) -> Iterator[Finding]:
-    seen = set()
+def _by_limit(known: Mapping[str, Metric], left_out: Collection[str]) -> Iterator[Finding]:
+    """What is beyond a limit; ``left_out`` has advice that cannot be followed, and metrics that say nothing."""
+    seen = set(left_out)
     for rule in _RULES:
         value = known[rule.metric].value
         # NaN is beyond no limit.
@@ -163,17 +185,50 @@ def _by_limit(known: Mapping[str, Metric]) -> Iterator[Finding]:
         if beyond and rule.metric not in seen:
             seen.add(rule.metric)
             evidence = rule.evidence.format(value=value)
-            yield Finding(rule.severity, rule.title, evidence, rule.advice, rule.metric, value, rule.limit)
+            advice = _sentence([each for each in rule.advice if each not in left_out])
+            yield Finding(rule.severity, rule.title, evidence, advice, rule.metric, value, rule.limit)
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    words = ", ".join(parts[:-1]) + (", or " if len(parts) > 2 else " or ") + parts[-1] if len(parts) > 1 else parts[0]
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _cannot(facts: Facts, *, memory_full: bool) -> set[str]:
+    """Advice that the device cannot follow: Triton, which compiled models need, knows compute capability 7.0 on."""
+    capability = _capability(facts)
+    return {
+        *([_LARGER] if memory_full else []),
+        *([_COMPILE] if capability is not None and capability < (7, 0) else []),
+    }
+
+
+def _initialization(facts: Facts) -> Iterator[Finding]:
+    """That the trace is mostly the device's initialization, of which other figures say nothing."""
+    calls = facts.slices("runtime", on_device=False)
+    duration = facts.trace.duration_ns[calls]
+    counts = np.array([_COPIES_OR_WAITS.search(name) is None for name in facts.names_of(calls)], np.bool_)
+    long = union(
+        *(part[counts & (duration >= _LONG_CALL_NS)] for part in (facts.trace.start_ns[calls], facts.end_ns[calls]))
+    )
+    windows = step_windows(facts)
+    whole = int((windows.end - windows.start).sum())
+    spent = int(long.lengths_within(windows.start, windows.end).sum())
+    if whole and spent > whole / 2:
+        percent = 100 * spent / whole
+        evidence = (
+            f"{percent:.0f}% of the time is in calls of the runtime that take over {_LONG_CALL_NS // 10**6} ms each"
+        )
+        advice = (
+            "Record after a few steps (torch.profiler: schedule with wait and warmup): the first initialize the device."
+        )
+        yield Finding("notice", "Most of the trace is initialization", evidence, advice, "runtime", percent, 50.0)
 
 
 def _tensor_cores(facts: Facts, known: Mapping[str, Metric]) -> Iterator[Finding]:
     """As torch-tb-profiler: tensor cores are there and unused, though operators could use them."""
-    properties = _devices(facts)
-    major = properties[0].get("computeMajor") if properties else None
-    # AMD's devices have such a number too.
-    if properties and "AMD" in str(properties[0].get("name", "")).upper():
-        return
-    if not isinstance(major, int) or major < _TENSOR_CORES_SINCE or known["tensor_cores"].value != 0:
+    capability = _capability(facts)
+    if capability is None or capability < _TENSOR_CORES_SINCE or known["tensor_cores"].value != 0:
         return
     calls = operator_calls(facts)
     device = calls.device_self[calls.is_operator].sum()
@@ -181,7 +236,9 @@ def _tensor_cores(facts: Facts, known: Mapping[str, Metric]) -> Iterator[Finding
     if eligible > 0:
         percent = 100 * float(eligible) / float(device)
         evidence = f"{percent:.0f}% of the operators' device time is in operators that could use them, none does"
-        advice = "Train in mixed precision, or allow TF32."
+        advice = "Train in mixed precision (float16)."
+        if capability >= _BFLOAT16_SINCE:
+            advice = "Train in mixed precision (bfloat16 or float16), or allow TF32."
         yield Finding("problem", "Tensor cores are not used", evidence, advice, "tensor_cores", 0.0, 0.0)
 
 
@@ -201,12 +258,24 @@ def _memory(facts: Facts) -> Iterator[Finding]:
 
 
 def _losses(facts: Facts) -> Iterator[Finding]:
-    counts = facts.trace.losses.counts
+    counts = events_not_as_stored(facts.trace.losses)
     if counts:
-        evidence = "; ".join(f"{count:,} x {reason}" for reason, count in sorted(counts.items()))
-        advice = "Figures leave these events out."
+        evidence = "; ".join(f"{count:,} x {reason}" for reason, count in counts.items())
+        advice = "Figures are of what could be read; the reasons say what became of these events."
         total = float(sum(counts.values()))
-        yield Finding("notice", "Not all of the file could be used", evidence, advice, "losses", total, 0.0)
+        yield Finding("notice", "Not all of the file could be shown as stored", evidence, advice, "losses", total, 0.0)
+
+
+def _capability(facts: Facts) -> tuple[int, int] | None:
+    """The least compute capability of the NVIDIA devices; None where there are none, or one does not say."""
+    found = []
+    for device in _devices(facts):
+        major, minor = device.get("computeMajor"), device.get("computeMinor", 0)
+        # AMD's devices have such numbers too.
+        if not isinstance(major, int) or not isinstance(minor, int) or "AMD" in str(device.get("name", "")).upper():
+            return None
+        found.append((major, minor))
+    return min(found, default=None)
 
 
 def _devices(facts: Facts) -> list[Mapping[str, Any]]:

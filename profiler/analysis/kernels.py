@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from profiler.analysis.facts import Facts, Scope, facts_of
 from profiler.trace import Trace
@@ -111,13 +112,19 @@ def kernel_key(name: str, by: KernelKey) -> str:
             assert_never(by)
 
 
-def kernels(trace: Trace | Facts, *, scope: Scope = "all", by: KernelKey = "name") -> "pl.DataFrame":
+def kernels(
+    trace: Trace | Facts,
+    *,
+    scope: Scope = "all",
+    by: KernelKey = "name",
+    chosen: NDArray[np.bool_] | None = None,
+) -> "pl.DataFrame":
     """Kernels by name, by `kernel_stem` or by `kernel_category`, communication included, longest total first.
 
     As torch-tb-profiler's ``KernelParser``: blocks per SM and occupancy are means weighted by duration in which
     unknown values count as 0; null if the trace gives none. The standard deviation is the sample's, 0 for one call,
     as in HolisticTraceAnalysis. Of several names together, one that uses tensor cores suffices, and the kind is that of
-    most of their time.
+    most of their time. ``chosen`` (bool ``[slices]``) takes some kernels only.
 
     Columns: name, kind ("kernel" or "communication") (text), tensor_cores (bool), count, total_ns (int64), mean_ns
     (float64), min_ns, max_ns (int64), std_ns, percent (of all kernels' time), blocks_per_sm, occupancy_percent
@@ -127,22 +134,24 @@ def kernels(trace: Trace | Facts, *, scope: Scope = "all", by: KernelKey = "name
 
     facts = facts_of(trace)
     every = facts.device(scope)
-    chosen = every.where(every.of("kernel", "communication"))
-    known, place = np.unique(facts.trace.name_id[chosen.slice], return_inverse=True)
+    counted = every.where(every.of("kernel", "communication"))
+    if chosen is not None:
+        counted = counted.where(chosen[counted.slice])
+    known, place = np.unique(facts.trace.name_id[counted.slice], return_inverse=True)
     names = [facts.trace.names[number] for number in known.tolist()]
     number_of: dict[str, int] = {}
     # One number for all names of one group.
     group = np.array([number_of.setdefault(kernel_key(name, by), len(number_of)) for name in names], np.int64)
     used = np.array([uses_tensor_cores(name) for name in names], np.bool_)
     labels = list(number_of)
-    blocks, occupancy = chosen.numbers("blocks per SM", "est. achieved occupancy %")
+    blocks, occupancy = counted.numbers("blocks per SM", "est. achieved occupancy %")
     duration = pl.col("duration_ns")
     frame = pl.DataFrame(
         {
             "group": group[place],
-            "communication": chosen.of("communication"),
+            "communication": counted.of("communication"),
             "tensor_cores": used[place],
-            "duration_ns": chosen.duration,
+            "duration_ns": counted.duration,
             "blocks": blocks,
             "occupancy": occupancy,
         }

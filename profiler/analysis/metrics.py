@@ -17,6 +17,7 @@ from profiler.analysis.queue import launch_summary, queue_summary
 from profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
 from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
 from profiler.trace import Trace
+from profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +43,7 @@ class _Definition(NamedTuple):
 
 def _definitions() -> dict[str, _Definition]:
     found = {
-        "steps": _Definition("count", "complete steps", "steps"),
+        "steps": _Definition("count", "complete steps; a trace that marks none counts as one", "steps"),
         "step_time": _Definition("ns", "mean duration of a step", "steps"),
         "step_time_max": _Definition("ns", "duration of the slowest step", "steps"),
         "step_time_spread": _Definition("percent", "slowest step above the median, of the median", "steps"),
@@ -82,7 +83,7 @@ def _definitions() -> dict[str, _Definition]:
         "critical_path_explained": _Definition("percent", "share of the trace that the critical path explains", "path"),
         "critical_path_host": _Definition("percent", "share of the trace in which host work is critical", "path"),
         "critical_path_device": _Definition("percent", "share of the trace in which device work is critical", "path"),
-        "losses": _Definition("count", "events of the file that were skipped, clipped or not joined", "losses"),
+        "losses": _Definition("count", "events of the file that were skipped or clipped", "losses"),
     }
     return found
 
@@ -131,7 +132,7 @@ def _steps(facts: Facts) -> dict[str, float | None]:
         return {"steps": 0, "step_time": None, "step_time_max": None, "step_time_spread": None}
     median = float(np.median(total))
     return {
-        "steps": len(facts.trace.steps) and len(total),
+        "steps": len(total),
         "step_time": float(total.mean()),
         "step_time_max": float(total.max()),
         "step_time_spread": 100 * (float(total.max()) / median - 1) if median > 0 else None,
@@ -240,7 +241,7 @@ def _path(facts: Facts) -> dict[str, float | None]:
 
 
 def _losses(facts: Facts) -> dict[str, float | None]:
-    return {"losses": float(sum(facts.trace.losses.counts.values()))}
+    return {"losses": float(sum(events_not_as_stored(facts.trace.losses).values()))}
 
 
 _GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {

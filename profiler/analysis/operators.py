@@ -223,12 +223,14 @@ def _levels(parent: NDArray[np.int64], is_own: NDArray[np.bool_]) -> NDArray[np.
     return level
 
 
-def operators(trace: Trace | Facts, *, by: Sequence[Key] = ("name",)) -> "pl.DataFrame":
+def operators(
+    trace: Trace | Facts, *, by: Sequence[Key] = ("name",), chosen: NDArray[np.bool_] | None = None
+) -> "pl.DataFrame":
     """Operators, grouped by any of name, input shape, call stack, module, annotation and op type.
 
     Sorted by self time on the device where there is any, else on the host; times as `operator_calls`, in
     nanoseconds. The shares of tensor cores are of the operator's kernel, copy and memset time, as in
-    torch-tb-profiler.
+    torch-tb-profiler. ``chosen`` (bool ``[slices]``) takes some calls only.
 
     Columns: one text column per key, calls (int64), host_self_ns, host_total_ns, device_self_ns, device_total_ns
     (int64), tensor_core_eligible (bool), tensor_core_self_percent, tensor_core_total_percent (float64).
@@ -237,19 +239,19 @@ def operators(trace: Trace | Facts, *, by: Sequence[Key] = ("name",)) -> "pl.Dat
 
     facts = facts_of(trace)
     calls = operator_calls(facts)
-    chosen = calls.is_operator
-    slices = calls.slice[chosen]
+    counted = calls.is_operator if chosen is None else calls.is_operator & chosen[calls.slice]
+    slices = calls.slice[counted]
     columns: dict[str, pl.Series] = {key: pl.Series(key, key_texts(facts, slices, key), dtype=pl.String) for key in by}
     frame = pl.DataFrame(
         {
             **columns,
-            "host_self": calls.host_self[chosen],
-            "host_total": calls.host_total[chosen],
-            "device_self": calls.device_self[chosen],
-            "device_total": calls.device_total[chosen],
-            "tensor_self": calls.tensor_self[chosen],
-            "tensor_total": calls.tensor_total[chosen],
-            "eligible": calls.eligible[chosen],
+            "host_self": calls.host_self[counted],
+            "host_total": calls.host_total[counted],
+            "device_self": calls.device_self[counted],
+            "device_total": calls.device_total[counted],
+            "tensor_self": calls.tensor_self[counted],
+            "tensor_total": calls.tensor_total[counted],
+            "eligible": calls.eligible[counted],
         }
     )
     times = ("host_self", "host_total", "device_self", "device_total")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from profiler.analysis.code import code_view
-from profiler.analysis.compare import compare
+from profiler.analysis.compare import Per, What, compare
 from profiler.analysis.critical_path import critical_path, critical_path_summary
 from profiler.analysis.facts import Facts, facts_of
 from profiler.analysis.findings import findings
@@ -77,7 +77,7 @@ RANK_TABLES: "Final[Mapping[str, tuple[str, Callable[[Mapping[int, Trace | Facts
     "collectives": ("wait and transfer of each collective", collectives),
 }
 """Tables of several ranks of one job."""
-CHANGES: Final = ("steps", "operators", "kernels")
+CHANGES: Final[tuple[What, ...]] = ("steps", "operators", "kernels")
 """What two traces are compared in: tables called ``changed_<what>``."""
 DIGEST: Final = ("findings", "overview", "mean_step", "operators", "kernels")
 """Tables that the command prints unless told otherwise."""
@@ -101,21 +101,14 @@ def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":
     return TABLES[name][1](facts_of(trace))
 
 
-def change(before: Trace | Facts, after: Trace | Facts, name: str) -> "pl.DataFrame":
-    """What changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels".
+def change(before: Trace | Facts, after: Trace | Facts, name: str, per: Per = "step") -> "pl.DataFrame":
+    """What changed: ``name`` is "changed_steps", "changed_operators" or "changed_kernels"; ``per`` as `compare`.
 
     Raises:
         KeyError: it is none of these.
     """
-    match name.removeprefix("changed_"):
-        case "steps":
-            return compare(before, after, what="steps")
-        case "operators":
-            return compare(before, after, what="operators")
-        case "kernels":
-            return compare(before, after, what="kernels")
-        case _:
-            raise KeyError(name)
+    found: dict[str, What] = {f"changed_{what}": what for what in CHANGES}
+    return compare(before, after, what=found[name], per=per)
 
 
 def plain(frame: "pl.DataFrame") -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ Verdict = Literal["only in first", "only in second", "longer", "shorter", "same"
 RELATIVE_CHANGE: Final = 0.1
 """A mean duration that changes by no more than this part of it is the same."""
 SHARE_OF_WINDOW: Final = 0.001
-"""So is one whose total changes by no more than this part of the window."""
+"""So is one that changes the time of the calls by no more than this part of the window."""
 _FAR_NS: Final = 3600 * 10**9
 
 
@@ -225,8 +225,9 @@ def differences(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int) -
         second: the same of the other; names are compared exactly.
         window_ns: how long they are, of two lengths the longer.
 
-    The verdict: "only in first" or "only in second"; "longer" or "shorter" where the mean duration differs by more than
-    `RELATIVE_CHANGE` of that in the first and the total by more than `SHARE_OF_WINDOW` of the window; else "same".
+    The verdict is per call, so that traces of different numbers of steps can be compared: "only in first" or "only in
+    second"; "longer" or "shorter" where the mean duration differs by more than `RELATIVE_CHANGE` of that in the first,
+    and that makes more than `SHARE_OF_WINDOW` of the window over as many calls as both have; else "same".
 
     Columns: name, category, side (text), count_first, count_second, total_first_ns, total_second_ns (int64),
     mean_first_ns, mean_second_ns (float64, null for none), change_ns (int64), verdict (text).
@@ -241,7 +242,8 @@ def differences(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int) -
     mean_second = pl.when(pl.col("count_second") > 0).then(pl.col("total_ns_second") / pl.col("count_second"))
     change = pl.col("total_ns_second") - pl.col("total_ns")
     larger = pl.col("mean_second_ns") - pl.col("mean_first_ns")
-    counts = (larger.abs() > RELATIVE_CHANGE * pl.col("mean_first_ns")) & (change.abs() > SHARE_OF_WINDOW * window_ns)
+    amount = larger.abs() * pl.min_horizontal("count", "count_second")
+    counts = (larger.abs() > RELATIVE_CHANGE * pl.col("mean_first_ns")) & (amount > SHARE_OF_WINDOW * window_ns)
     verdict = (
         pl.when(pl.col("count_second") == 0)
         .then(pl.lit("only in first"))

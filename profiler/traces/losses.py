@@ -1,5 +1,6 @@
 """What readers lose, in words: reasons, what each means, and the first example of each."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -59,6 +60,34 @@ def explain(reason: str) -> str:
     if reason in _EXPLANATIONS:
         return _EXPLANATIONS[reason]
     return next((text for start, text in _EXPLANATIONS_OF_KINDS if reason.startswith(start)), "")
+
+
+_ARROW: Final = re.compile(r"^flow |^arrow ")
+_MOMENT: Final = re.compile(r"“[^”]*”|(?<= at )(-?)([0-9]{1,13})\.([0-9]{6}) ms")
+"""What `moment` wrote into an example; quoted names, in which something like it may be, are passed over."""
+
+
+def arrows_with_one_end(losses: Losses) -> int:
+    """How many arrows could not be drawn: remarks, as nothing of what ran is missing for them."""
+    return sum(count for reason, count in losses.counts.items() if _ARROW.match(reason))
+
+
+def events_not_as_stored(losses: Losses) -> dict[str, int]:
+    """By reason how many events were left out or could not be shown as they were stored, most first."""
+    found = {reason: count for reason, count in losses.counts.items() if count and not _ARROW.match(reason)}
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def examples_since(losses: Losses, start_ns: int) -> dict[str, str]:
+    """The examples with times since ``start_ns``, as the Timeline has them, in place of the trace's own clock."""
+
+    def since(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return found[0]
+        own = int(found[2]) * 10**6 + int(found[3])
+        return moment((-own if found[1] else own) - start_ns)
+
+    return {reason: _MOMENT.sub(since, example) for reason, example in losses.examples.items()}
 
 
 class LossTally:

@@ -38,7 +38,7 @@ def test_empty_directory_says_what_to_do_and_wakes_up_by_itself(
 ) -> None:
     dashboard = serve(logdir)
     page.goto(dashboard.url)
-    expect(page.get_by_role("heading", name="Waiting for the first event file")).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
     expect(page.locator(".empty")).to_contain_text(str(logdir))
     expect(page.locator(".example")).to_contain_text("add_scalar")
     expect(page.locator("#sidebar")).to_be_hidden()

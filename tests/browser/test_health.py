@@ -56,7 +56,7 @@ def test_empty_directory_waits_and_the_panel_opens_by_itself(
     serve: Callable[..., Dashboard], page: Page, logdir: Path
 ) -> None:
     page.goto(serve(logdir).url + "?tab=health")
-    expect(page.get_by_role("heading", name="Waiting for the first event file")).to_be_visible()
+    expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
     write_run(logdir, "a")
     expect(verdict(page)).to_contain_text("The only file was read without loss")
 

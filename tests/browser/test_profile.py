@@ -262,9 +262,9 @@ def test_what_was_lost_is_a_line_that_opens(serve: Callable[..., Dashboard], pag
     write(logdir, "run", operator("a", 0, 10), end)
     open_page(page, serve(logdir))
     lost = page.locator(".profile-card.lost")
-    expect(lost.locator("summary")).to_contain_text("1 event lost or changed")
+    expect(lost.locator("summary")).to_contain_text("1 event could not be shown as stored")
     expect(lost.locator(".profile-lost-table")).to_be_hidden()
-    page.get_by_text("See what was lost").click()
+    page.get_by_text("See which").click()
     expect(lost.locator("td")).to_have_text(
         ["flow end without a start", "1", re.compile("An arrow ends here"), re.compile("x")]
     )

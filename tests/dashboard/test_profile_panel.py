@@ -192,8 +192,13 @@ def test_changes_are_those_of_compare() -> None:
         question = asked("diff", before=before.id, changed=what)
         (table,) = answer_of(studies, question, after.id, [before, after]).tables
         expected = compare(old, new, what=what)
-        assert_frame_equal(table.frame.rename({"before_ns": "ns_before", "after_ns": "ns_after"}), expected)
+        assert_frame_equal(table.frame, expected)
+    # Twice as many steps: longer in all is shorter per step.
+    assert {row["state"] for row in rows(table)} == {"added", "shorter"}
+    assert "Compared: per step, of 1 step before and 2 steps after." in table.about
+    (table,) = answer_of(studies, replace(question, per="total"), after.id, [before, after]).tables
     assert {row["state"] for row in rows(table)} == {"added", "longer"}
+    assert "Compared: total, of 1 step before and 2 steps after." in table.about
 
 
 def test_a_row_leads_to_its_longest_call() -> None:

@@ -1,6 +1,7 @@
 """Tables of analyses as a grid's columns and rows; ``assets/profile.js`` has the functions that the columns name."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 from dashboard.panels.profile.rows import totals
@@ -53,6 +54,8 @@ ABOUT: Final[Mapping[str, str]] = {
     "caused_waiting_ns": "What the others waited where this rank came last",
     "waiting_ns": "What a rank's collectives took beyond the fastest rank's",
     "transfer_ns": "What the fastest rank needed for the same collectives",
+    "count_before": "How often, in the earlier trace; a mean where it is per step",
+    "count_after": "How often, in the later trace; a mean where it is per step",
     "intensity": "FLOPs per byte",
     "change_ns": "After less before",
     "accelerator_ns": "Time on streams of devices",
@@ -103,7 +106,7 @@ _WIDTHS: Final[Mapping[Kind, int]] = {
     "flag": 66,
     "text": 120,
     "change": 92,
-    "change_percent": 84,
+    "change_percent": 100,
 }
 
 
@@ -140,12 +143,22 @@ def heading(column: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def headings(names: Sequence[str]) -> dict[str, str]:
+    """The headings of a table's columns: of a time and a share of one name, the share says so."""
+    found = {name: heading(name) for name in names}
+    often = Counter(found.values())
+    return {
+        name: f"{words} %" if often[words] > 1 and name.endswith("_percent") else words for name, words in found.items()
+    }
+
+
 def columns(table: Table) -> list[dict[str, Any]]:
     """The grid's columns."""
     sums = totals(table) if table.bars else {}
     order = list(dict.fromkeys([table.first, *ORDERS.get(table.name, ()), *table.frame.columns]))
+    titles = headings(order)
     found = [
-        _column(table, name, first=name == table.first, whole=sums.get(name))
+        _column(table, name, titles[name], first=name == table.first, whole=sums.get(name))
         for name in order
         if name not in (*HIDDEN, *table.hidden)
     ]
@@ -173,13 +186,13 @@ _SPREAD: Final[dict[str, Any]] = {
 }
 
 
-def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dict[str, Any]:
+def _column(table: Table, name: str, title: str, *, first: bool, whole: float | None) -> dict[str, Any]:
     kind = "moment" if name in table.moments else kind_of(name, table.frame.schema[name])
     column: dict[str, Any] = {
         "colId": name,
         "field": name,
-        "headerName": heading(name),
-        "headerTooltip": ABOUT.get(name, heading(name)),
+        "headerName": title,
+        "headerTooltip": ABOUT.get(name, title),
         "minWidth": 64,
     }
     if kind == "text":
@@ -195,7 +208,7 @@ def _column(table: Table, name: str, *, first: bool, whole: float | None) -> dic
         if name == "state":
             column["cellClassRules"] = {each: f"params.value === '{each}'" for each in _STATES}
     else:
-        width = max(_WIDTHS[kind], 26 + round(6.3 * max(map(len, heading(name).split()))))
+        width = max(_WIDTHS[kind], 26 + round(6.3 * max(map(len, title.split()))))
         column |= {
             "type": "rightAligned",
             "width": width,

@@ -55,13 +55,14 @@ def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
     return steps.with_row_index("#").top_k(MOST_STEPS, by="total_ns").sort("#").drop("#")
 
 
-def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
+def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True) -> dict[str, Any]:
     """Stacked bars: time of each step by category. Each bar's ``customdata`` begins with where it is on the Timeline.
 
-    ``steps`` is `profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end").
+    ``steps`` is `profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the trace
+    marks none, the one bar is not ``numbered``.
     """
     scale, unit = unit_of(steps["total_ns"].max())
-    labels = [str(step) for step in steps["step"].to_list()]
+    labels = [str(step) if numbered else "whole trace" for step in steps["step"].to_list()]
     totals = [texts.duration(ns) for ns in steps["total_ns"].to_list()]
     bars = [
         {
@@ -74,7 +75,7 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
                 for at, ns, total in zip(steps["at"].to_list(), steps[f"{category}_ns"].to_list(), totals, strict=True)
             ],
             "marker": {"color": category_color(category, scheme), "line": {"width": 0}},
-            "hovertemplate": f"step %{{x}}: %{{customdata[2]}} {LABELS[category].lower()} "
+            "hovertemplate": f"{'step ' if numbered else ''}%{{x}}: %{{customdata[2]}} {LABELS[category].lower()} "
             "of %{customdata[3]}<extra></extra>",
         }
         for category in CATEGORIES
@@ -86,7 +87,8 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme) -> dict[str, Any]:
         "bargap": 0.25 if len(labels) > 1 else 0.75,
         "hovermode": "closest",
         "margin": {"l": 46, "r": 12, "t": 8, "b": 34},
-        "xaxis": axis(scheme) | {"type": "category", "title": axis_title("step"), "nticks": 20, "fixedrange": True},
+        "xaxis": axis(scheme)
+        | {"type": "category", "title": axis_title("step" if numbered else ""), "nticks": 20, "fixedrange": True},
         "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
         "hoverlabel": hover_label(scheme),
     }

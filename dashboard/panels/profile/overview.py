@@ -17,12 +17,13 @@ from dashboard.panels.profile.links import page_link, timeline_link
 from dashboard.panels.profile.settings import Page
 from dashboard.panels.profile.slices import kernels_of, named_places, places
 from dashboard.panels.profile.table import Places, places_of
-from dashboard.panels.profile.tables import losses_table
+from dashboard.panels.profile.tables import losses_table, losses_words
 from dashboard.theme import GRAPH_CONFIG
 from dashboard.traces.studies import Study
 from profiler.analysis.classify import KINDS
 from profiler.analysis.metrics import DEFINITIONS
 from profiler.analysis.steps import CATEGORIES
+from profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,12 +62,13 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
         # What a host did is more than its operators.
         on_host = study.table("kernels").is_empty()
         tops = [operators_card(study), slices_card(study) if on_host else kernels_card(study)]
+    lost = bool(events_not_as_stored(study.facts.trace.losses) or study.facts.trace.losses.notes)
     return html.Div(
         [
             tiles(study),
             html.Div([steps_card(study, steps, scheme), mean_card(study, scheme)], className="profile-row wide-first"),
-            losses_card(study),
-            findings_card(study),
+            # What is missing concerns all figures; that nothing is, or an arrow's end, is no news.
+            *([losses_card(study), findings_card(study)] if lost else [findings_card(study), losses_card(study)]),
             html.Div(
                 [*tops, figures_card(study), facts_card(study, workers)],
                 className="profile-row",
@@ -99,11 +101,13 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
     """Time of each step by category, as bars that lead to the step on the Timeline."""
     import polars as pl
 
+    title = "Time of each step" if study.facts.trace.steps else "Whole trace"
     if steps.is_empty():
-        return card("Time of each step", nothing("The trace has no slices, so there are no steps."))
+        return card(title, nothing("The trace has no slices, so there are no steps."))
     shown = figures.shown_steps(steps)
     at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", study.start_ns)]
-    figure = figures.step_chart(shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme)
+    numbered = bool(study.facts.trace.steps)
+    figure = figures.step_chart(shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme, numbered=numbered)
     note = "until the last kernel that the step launched has ended; click a bar to see it on the Timeline"
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
@@ -118,7 +122,7 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
         style={"height": "100%"},
     )
     below = html.P(words, className="profile-note") if left > 0 else None
-    return card("Time of each step", html.Div(graph, className="profile-chart"), below, aside=hint(note))
+    return card(title, html.Div(graph, className="profile-chart"), below, aside=hint(note))
 
 
 def mean_card(study: Study, scheme: Scheme) -> html.Section:
@@ -146,7 +150,8 @@ def mean_card(study: Study, scheme: Scheme) -> html.Section:
     ]
     content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
     about = "An instant belongs to the first of these that is active."
-    return card("Mean step", content, html.P(about, className="profile-note") if lines else None)
+    title = "Mean step" if study.facts.trace.steps else "Whole trace by category"
+    return card(title, content, html.P(about, className="profile-note") if lines else None)
 
 
 def findings_card(study: Study) -> html.Section:
@@ -161,7 +166,7 @@ def findings_card(study: Study) -> html.Section:
 def _finding(study: Study, finding: Mapping[str, Any]) -> list[Any]:
     links = evidence_links(study, finding["metric"])
     if finding["metric"] == "losses":
-        links = [html.A("See what was lost", href="#profile-lost", className="profile-link profile-to-lost")]
+        links = [html.A("See which", href="#profile-lost", className="profile-link profile-to-lost")]
     evidence = finding["evidence"][:1].upper() + finding["evidence"][1:]
     return [
         icon("alert", 15),
@@ -266,6 +271,8 @@ def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
     known = trace.metadata
     yield "Run", study.source.run
     yield "Trace", study.source.label
+    if study.source.left_out:
+        yield "Not listed", f"{', '.join(study.source.left_out)}: the same recording with less in it"
     if trace.epoch_ns is not None:
         begun = datetime.fromtimestamp((trace.epoch_ns + study.start_ns) // 10**9, UTC)
         yield "Recorded at", begun.strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -358,18 +365,17 @@ def figures_card(study: Study) -> html.Section:
 
 
 def losses_card(study: Study) -> html.Section:
-    """What the reader could not take as it was: a line, which opens a table."""
+    """What could not be shown as it was stored: a line, which opens a table."""
     losses = study.facts.trace.losses
     table = losses_table(study).frame.to_dicts()
     if not table and not losses.notes:
-        return card("Lost", nothing("Nothing: all of the file was used."), name="lost")
+        return card("Not shown as stored", nothing("Nothing: all of the file was used."), name="lost")
     notes = html.Ul([html.Li(note) for note in losses.notes], className="profile-losses") if losses.notes else None
     if not table:
-        return card("Lost", notes, name="lost")
-    whole = sum(row["count"] for row in table)
+        return card("Not shown as stored", notes, name="lost")
     reasons = ", ".join(f"{count(row['count'])} × {row['reason']}" for row in table[:3])
     more = f", and {counted(len(table) - 3, 'reason')} more" if len(table) > 3 else ""
-    line = [html.Strong(f"{counted(whole, 'event')} lost or changed"), html.Span(f"{reasons}{more}")]
+    line = [html.Strong(" · ".join(losses_words(study))), html.Span(f"{reasons}{more}")]
     head = html.Tr([html.Th(title) for title in ("Reason", "Count", "What it means", "For example")])
     body = [
         html.Tr(
@@ -383,7 +389,9 @@ def losses_card(study: Study) -> html.Section:
         for row in table
     ]
     opened = html.Div([html.Table([html.Thead(head), html.Tbody(body)], className="profile-lost-table"), save_button()])
-    details = html.Details([html.Summary(line, title="What was lost or changed, and why"), opened], id="profile-lost")
-    found = card("Lost", notes, details, name="lost")
+    details = html.Details(
+        [html.Summary(line, title="What could not be shown as stored, and why"), opened], id="profile-lost"
+    )
+    found = card("Not shown as stored", notes, details, name="lost")
     setattr(found, "data-table", "losses")
     return found

@@ -24,6 +24,8 @@ from dashboard.panels.profile.settings import (
     KEYS,
     PEAK_GBPS,
     PEAK_TFLOPS,
+    PER,
+    PERS,
     RANKS,
     TFPROF,
     TFPROF_VIEWS,
@@ -33,6 +35,7 @@ from dashboard.panels.profile.settings import (
 )
 from dashboard.panels.profile.slices import places
 from dashboard.panels.profile.table import Table
+from dashboard.panels.profile.tables import losses_words
 from dashboard.state import Setting, View
 from dashboard.traces.studies import Study
 from profiler.analysis.kernels import tensor_core_share
@@ -157,7 +160,12 @@ def _rank_charts(tables: list[Table], scheme: Scheme) -> list[Any]:
     waits = device_figures.straggler_chart(frames["stragglers"], scheme)
     cards = [
         chart_card("Mean step", mean, "profile-rank-steps", "of each rank") if mean else None,
-        chart_card("Who waits for whom", waits, "profile-rank-waits", "in collectives that all ranks took part in")
+        chart_card(
+            "Who waits for whom",
+            waits,
+            "profile-rank-waits",
+            "in collectives that all ranks took part in, over all steps",
+        )
         if waits
         else None,
     ]
@@ -220,6 +228,7 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
             return [
                 before,
                 segmented(CHANGED, view, {str(each): label for each, label in CHANGES.items()}, "What is compared"),
+                segmented(PER, view, {str(each): label for each, label in PERS.items()}, "What figures are of"),
             ]
         case "overview" | "copies" | "idle" | "path" | "input" | "code":
             return []
@@ -290,9 +299,8 @@ def _peak(setting: Setting[float], view: View, label: str, title: str) -> html.D
 def trace_line(study: Study) -> list[Any]:
     """What the open trace is, in a line, and the way to it on the Timeline."""
     trace = study.facts.trace
-    lost = sum(trace.losses.counts.values())
-    parts = [counted(len(trace), "slice"), counted(len(trace.steps), "step")]
-    words = " · ".join([*parts, *([f"{count(lost)} lost or changed"] if lost else [])])
+    steps = counted(len(trace.steps), "step") if trace.steps else "no steps marked"
+    words = " · ".join([counted(len(trace), "slice"), steps, *losses_words(study)])
     link = timeline_link(study.source.id, None, "Timeline")
     link.id = "profile-to-timeline"
     link.title = "Show this trace on the Timeline"

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
 from dashboard.state import Setting, View, number, text
-from profiler.analysis.compare import What
+from profiler.analysis.compare import Per, What
 from profiler.analysis.operators import Key
 from profiler.analysis.tfprof import View as TfprofView
 
@@ -60,6 +60,9 @@ KEYS: Final[Mapping[Key, str]] = {
 TFPROF_VIEWS: Final[Mapping[TfprofView, str]] = {"scope": "Scope", "graph": "Graph", "op": "Op type"}
 CHANGES: Final[Mapping[What, str]] = {"steps": "Steps", "operators": "Operators", "kernels": "Kernels"}
 
+PERS: Final[Mapping[Per, str]] = {"step": "Per step", "call": "Per call", "total": "Totals"}
+"""What is compared: a mean step, a mean call, or all of both traces."""
+
 
 def _one_of(name: str, default: str, options: Sequence[str]) -> Setting[str]:
     """A choice that belongs to the data looked at, so that the browser does not remember it."""
@@ -106,6 +109,7 @@ RANKS: Final[Setting[tuple[str, ...]]] = Setting(
 BEFORE: Final = text("profile.before", "")
 """Id of the trace that is compared with."""
 CHANGED: Final = _one_of("profile.changed", "operators", get_args(What))
+PER: Final = _one_of("profile.per", "step", get_args(Per))
 PEAK_TFLOPS: Final = number("profile.tflops", 0, 0, 1e6)
 """The device's peak in TFLOP/s; 0 where it is not known."""
 PEAK_GBPS: Final = number("profile.gbps", 0, 0, 1e6)
@@ -121,6 +125,7 @@ SETTINGS: Final[tuple[Setting[Any], ...]] = (
     RANKS,
     BEFORE,
     CHANGED,
+    PER,
     PEAK_TFLOPS,
     PEAK_GBPS,
 )
@@ -140,6 +145,7 @@ class Asked:
     ranks: tuple[str, ...]
     before: str
     changed: What
+    per: Per
     peak_tflops: float
     peak_gbps: float
 
@@ -157,6 +163,7 @@ class Asked:
             ranks=RANKS.of(view),
             before=BEFORE.of(view),
             changed=cast(What, CHANGED.of(view)),
+            per=cast(Per, PER.of(view)),
             peak_tflops=PEAK_TFLOPS.of(view),
             peak_gbps=PEAK_GBPS.of(view),
         )
@@ -171,7 +178,7 @@ class Asked:
             "tfprof": (self.tfprof,),
             "roofline": (self.peak_tflops, self.peak_gbps),
             "ranks": self.ranks,
-            "diff": (self.before, self.changed),
+            "diff": (self.before, self.changed, self.per),
         }
         return (self.page, self.trace, self.row, *extra.get(self.page, ()))
 

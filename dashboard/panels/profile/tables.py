@@ -5,18 +5,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
+from dashboard.numbers import counted
 from dashboard.panels.profile import slices, texts
 from dashboard.panels.profile.settings import KEYS, Asked
 from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
 from dashboard.traces.studies import Study
-from profiler.analysis.compare import compare
+from profiler.analysis.compare import basis_of, compare
 from profiler.analysis.kernels import KernelKey, kernel_key, kernels
 from profiler.analysis.memcpys import direction_of, memory_of
 from profiler.analysis.operators import Key, operators
 from profiler.analysis.report import RANK_TABLES
 from profiler.analysis.roofline import roofline
 from profiler.analysis.slices import slices_by_category
-from profiler.traces.losses import explain
+from profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,8 +75,11 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     "input": ("Verdict", "Loading data counts where nothing else goes on."),
     "code": ("By line of the program", "A frame's own time is that of the operators it calls itself."),
     "advice": ("Advice", "The checks of tfprof's advisor."),
-    "ranks": ("Ranks", "The mean step of each rank."),
-    "stragglers": ("Stragglers", "Which ranks came last to collectives, and what that cost the others."),
+    "ranks": ("Ranks", "The mean step of each rank: every time is a mean per step, of the rank's complete steps."),
+    "stragglers": (
+        "Stragglers",
+        "Which ranks came last to collectives, and what that cost the others: sums over all steps.",
+    ),
     "collectives": ("Collectives", "Wait and transfer of each rank in each collective that all took part in."),
 }
 EMPTY: Final[Mapping[str, str]] = {
@@ -352,19 +356,32 @@ def copy_table(study: Study) -> Table:
 
 
 def losses_table(study: Study) -> Table:
-    """What the reader could not take as it was, by reason, most first."""
+    """What could not be shown as it was stored, by reason, most first; arrows with one end come last."""
     import polars as pl
 
     losses = study.facts.trace.losses
-    reasons = sorted(losses.counts, key=lambda reason: (-losses.counts[reason], reason))
+    events = events_not_as_stored(losses)
+    arrows = {reason: count for reason, count in losses.counts.items() if count and reason not in events}
+    counts = events | dict(sorted(arrows.items(), key=lambda pair: (-pair[1], pair[0])))
+    examples = examples_since(losses, study.start_ns)
     columns = {
-        "reason": reasons,
-        "count": [losses.counts[reason] for reason in reasons],
-        "meaning": [explain(reason) for reason in reasons],
-        "example": [losses.examples.get(reason, "") for reason in reasons],
+        "reason": list(counts),
+        "count": list(counts.values()),
+        "meaning": [explain(reason) for reason in counts],
+        "example": [examples.get(reason, "") for reason in counts],
     }
     schema = {"reason": pl.String, "count": pl.Int64, "meaning": pl.String, "example": pl.String}
-    return Table("losses", "Lost or changed", pl.DataFrame(columns, schema=schema), "All of the file was used.")
+    return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All of the file was used.")
+
+
+def losses_words(study: Study) -> list[str]:
+    """How much could not be shown as it was stored, in the Timeline's words; empty where everything was."""
+    losses = study.facts.trace.losses
+    events, arrows = sum(events_not_as_stored(losses).values()), arrows_with_one_end(losses)
+    return [
+        *([f"{counted(events, 'event')} could not be shown as stored"] if events else []),
+        *([f"{counted(arrows, 'arrow')} {'has' if arrows == 1 else 'have'} only one end"] if arrows else []),
+    ]
 
 
 def tfprof_table(study: Study, asked: Asked) -> Table:
@@ -434,8 +451,10 @@ def rank_tables(study: Study, ranks: Mapping[int, Study]) -> list[Table]:
 
 def change_table(before: Study, after: Study, asked: Asked) -> Table:
     """What changed from one trace to another."""
-    key = ("changed", asked.changed, before.source.id, before.source.version)
-    frame = after.kept(key, "what changed", lambda: compare(before.facts, after.facts, what=asked.changed))
+    key = ("changed", asked.changed, asked.per, before.source.id, before.source.version)
+    frame = after.kept(
+        key, "what changed", lambda: compare(before.facts, after.facts, what=asked.changed, per=asked.per)
+    )
     at: Places = ()
     match asked.changed:
         case "operators":
@@ -447,24 +466,22 @@ def change_table(before: Study, after: Study, asked: Asked) -> Table:
         case _:
             assert_never(asked.changed)
     about = {
-        "steps": "The mean step by category.",
-        "operators": "Host total by name. Rows lead to the longest call in the later trace.",
-        "kernels": "Total by name. Rows lead to the longest call in the later trace.",
+        "steps": "Time of the steps by category",
+        "operators": "Host time by name; rows lead to the longest call in the later trace",
+        "kernels": "Time by name; rows lead to the longest call in the later trace",
     }[asked.changed]
-    totals = () if asked.changed == "operators" else ("before_ns", "after_ns", "change_ns")
+    basis = basis_of(before.facts, after.facts, asked.per)
+    # Times of operators count nested ones again, and means of calls add up to nothing.
+    adds_up = asked.changed != "operators" and basis.per != "call"
     return Table(
         f"changed_{asked.changed}",
         "Largest changes first",
-        _in_time_columns(frame),
+        frame,
         "Neither trace has any.",
-        about,
-        totals,
+        f"{about}. Compared: {basis.words}.",
+        ("before_ns", "after_ns", "change_ns") if adds_up else (),
         at,
         after.source.id,
         after.start_ns,
+        hidden=("basis",),
     )
-
-
-def _in_time_columns(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Named as other times are, so that they are shown as such."""
-    return frame.rename({"ns_before": "before_ns", "ns_after": "after_ns"})

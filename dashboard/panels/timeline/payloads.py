@@ -15,7 +15,7 @@ from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Match, Window, coverage, search, span_ns
 from profiler.trace import Counter
-from profiler.traces.losses import explain
+from profiler.traces.losses import examples_since, explain
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
@@ -87,9 +87,12 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "categories": sorted(trace.categories)[:MAX_CATEGORIES],
         "longest": int(trace.duration_ns.max()) if len(trace) else 0,
         "losses": dict(trace.losses.counts),
-        "examples": dict(trace.losses.examples),
+        "examples": examples_since(trace.losses, opened.start_ns),
         "meanings": {reason: explain(reason) for reason in trace.losses.counts},
-        "notes": list(trace.losses.notes),
+        "notes": [
+            *trace.losses.notes,
+            *(f"{name}, the same recording, is not listed" for name in opened.source.left_out),
+        ],
         "coverage": _coverage(opened),
     }
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.traces.sources import TRACE_SUFFIXES, TraceSource
+from dashboard.traces.folders import TRACE_SUFFIXES
+from dashboard.traces.sources import TraceSource
 from profiler.analysis.area import Overlap
 from profiler.trace import Arguments, Counter, Flows, Losses, Trace
 from profiler.traces.build import RawSlices, arrange, assemble, intern_used

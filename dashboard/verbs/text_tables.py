@@ -1,0 +1,104 @@
+"""Tables for terminals: where there is no room, long texts give way, numbers never do."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+GAP: Final = 2
+LEAST_TEXT: Final = 16
+"""Letters that a long text keeps, however narrow the terminal is."""
+MOST_TEXT: Final = 70
+"""Letters of a text that are shown, however wide it is."""
+
+
+class TextColumn(NamedTuple):
+    """A column of a table: its title and a text per row."""
+
+    title: str
+    cells: Sequence[str]
+    number: bool
+    """Numbers are aligned to the right and never cut."""
+
+
+class Part(NamedTuple):
+    """Lines of some columns of a table."""
+
+    titles: list[str]
+    rows: list[str]
+
+
+def table_parts(columns: Sequence[TextColumn], width: int) -> list[Part]:
+    """A table as lines; in several parts where a line cannot hold all columns.
+
+    Each part begins with the table's first column. A part of which the first two columns alone are too wide is wider
+    than ``width``.
+    """
+    titles = [_title(column) for column in columns]
+    wide = [
+        max([cell_len(line) for line in title] + [cell_len(cell) for cell in column.cells])
+        for column, title in zip(columns, titles, strict=True)
+    ]
+    wide = [size if column.number else min(size, MOST_TEXT) for column, size in zip(columns, wide, strict=True)]
+    least = [
+        size if column.number else min(size, max(LEAST_TEXT, *map(cell_len, title)))
+        for column, size, title in zip(columns, wide, titles, strict=True)
+    ]
+    return [
+        _lines([columns[i] for i in part], [titles[i] for i in part], _fitted(part, wide, least, width))
+        for part in _parts(least, width)
+    ]
+
+
+def _title(column: TextColumn) -> list[str]:
+    """The lines of a title: as wide as the cells below, or as its longest word."""
+    words = column.title.split() or [""]
+    size = max([cell_len(word) for word in words] + [cell_len(cell) for cell in column.cells])
+    return textwrap.wrap(column.title, size, break_long_words=False) or [""]
+
+
+def _parts(least: Sequence[int], width: int) -> list[list[int]]:
+    """Which columns each part has."""
+    parts = [[0]]
+    for column in range(1, len(least)):
+        taken = sum(least[each] + GAP for each in parts[-1])
+        if len(parts[-1]) > 1 and taken + least[column] > width:
+            parts.append([0])
+        parts[-1].append(column)
+    return parts
+
+
+def _fitted(part: Sequence[int], wide: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """How wide the columns of a part are: the longest texts are cut first."""
+    sizes = [wide[column] for column in part]
+    over = sum(sizes) + GAP * (len(part) - 1) - width
+    while over > 0:
+        room = [place for place, column in enumerate(part) if sizes[place] > least[column]]
+        if not room:
+            break
+        longest = max(room, key=lambda place: sizes[place])
+        sizes[longest] -= 1
+        over -= 1
+    return sizes
+
+
+def _lines(columns: Sequence[TextColumn], titles: Sequence[list[str]], sizes: Sequence[int]) -> Part:
+    height = max(map(len, titles))
+    heads = [[""] * (height - len(title)) + title for title in titles]
+    rows = [[title[line] for title in heads] for line in range(height)]
+    rows += [list(row) for row in zip(*(column.cells for column in columns), strict=True)]
+    lines = [
+        (" " * GAP)
+        .join(_cell(text, size, column.number) for text, size, column in zip(row, sizes, columns, strict=True))
+        .rstrip()
+        for row in rows
+    ]
+    return Part(lines[:height], lines[height:])
+
+
+def _cell(text: str, size: int, number: bool) -> str:
+    if cell_len(text) > size:
+        text = set_cell_size(text, size - 1) + "…"
+    room = " " * (size - cell_len(text))
+    return room + text if number else text + room
