@@ -55,7 +55,7 @@ def _title(column: TextColumn) -> list[str]:
     """The lines of a title: as wide as the cells below, or as its longest word."""
     words = column.title.split() or [""]
     size = max([cell_len(word) for word in words] + [cell_len(cell) for cell in column.cells])
-    return textwrap.wrap(column.title, size, break_long_words=False) or [""]
+    return textwrap.wrap(column.title, max(1, size), break_long_words=False) or [""]
 
 
 def _parts(least: Sequence[int], width: int) -> list[list[int]]:

@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.cli import main
 from profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
-from tests.profiler.analysis.kineto import Event, operator
+from tests.profiler.analysis.kineto import Event, operator, step
 from tests.profiler.analysis.test_device import GEMM, events
 
 
@@ -82,13 +82,16 @@ def test_the_condition_decides_the_exit_code(path: str, capsys: pytest.CaptureFi
         (["--table", "ranks"], "it needs several traces"),
         (["--table", "changed_steps"], "it needs --before"),
         (["--before", "/nowhere/x"], "/nowhere/x cannot be read"),
+        (["--before", "{folder}"], "{folder} has 2 traces. Expected one: name its file."),
     ],
 )
 def test_what_cannot_be_done_is_said(
     path: str, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
-    assert main(["analyze", path, *arguments]) == 2
-    assert message in capsys.readouterr().err
+    folder = str(Path(path).parent)
+    write(Path(path).with_name("other.trace.json"), [])
+    assert main(["analyze", path, *(each.format(folder=folder) for each in arguments)]) == 2
+    assert message.format(folder=folder) in capsys.readouterr().err
 
 
 def test_what_is_no_trace_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,3 +106,71 @@ def test_names_from_traces_cannot_command_the_terminal(tmp_path: Path, capsys: p
     text = capsys.readouterr().out
     assert "\x1b" not in text
     assert "\\x1b[31m[bold]evil" in text
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    """What the command prints, with single spaces."""
+    assert main(["analyze", *arguments]) == 0
+    return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_what_changed_says_what_it_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """5 steps of 20 us before, 3 of 21 us after: less in all, more per step."""
+    paths = [
+        write(
+            tmp_path / f"{count}.trace.json",
+            [
+                each
+                for index in range(count)
+                for each in (step(index, index * 100, 90), operator("mm", index * 100, took))
+            ],
+        )
+        for count, took in ((5, 20), (3, 21))
+    ]
+    arguments = (paths[1], "--before", paths[0], "--table", "changed_operators")
+    lines = printed(capsys, *arguments)
+    assert "changed_operators (per step, of 5 steps before and 3 steps after)" in lines
+    assert "mm 1 1 20 us 21 us 1 us 5.00% longer" in lines
+    lines = printed(capsys, *arguments, "--per", "total")
+    assert "changed_operators (total, of 5 steps before and 3 steps after)" in lines
+    assert "mm 5 3 100 us 63 us -37 us -37.00% shorter" in lines
+    assert main(["analyze", *arguments, "--json", "--per", "call"]) == 0
+    (only,) = json.loads(capsys.readouterr().out)["traces"]
+    assert only["compared"] == {"per": "call", "steps_before": 5, "steps_after": 3}
+    assert [row["basis"] for row in only["tables"]["changed_operators"]] == ["per call"]
+
+
+def test_a_trace_without_devices_has_no_rows_and_columns_of_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "cpu.trace.json", [operator("mm", 0, 10), operator("memcpy", 10, 30)])
+    text = "\n".join(printed(capsys, path))
+    assert "2 slices, no steps marked, so that all of it counts as one" in text
+    assert "mean_step (the whole trace: it marks no steps)" in text
+    assert "cpu_exec 40 us 100.00%" in text
+    assert "Name Calls self total\nmemcpy 1 30 us 30 us\nmm 1 10 us 10 us" in text
+    for gone in ("kernel", "copied_bytes", "Device", "Tensor"):
+        assert gone not in text
+    # What was asked for is there all the same, and says why it is empty.
+    assert "nothing: the trace does not tell, and has no device activity" in printed(capsys, path, "--table", "kernels")
+    whole = json.loads(_json(capsys, path))
+    assert whole["traces"][0]["tables"]["mean_step"][0] == {"category": "kernel", "mean_ns": 0.0, "percent": 0.0}
+
+
+def _json(capsys: pytest.CaptureFixture[str], path: str) -> str:
+    assert main(["analyze", path, "--json"]) == 0
+    return capsys.readouterr().out
+
+
+def test_moments_are_since_the_beginning_of_the_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    epoch = 1_695_835_543_008_415
+    path = write(tmp_path / "late.trace.json", [step(1, epoch, 50), step(2, epoch + 50, 40), operator("mm", epoch, 30)])
+    lines = printed(capsys, path, "--table", "steps")
+    assert [line.split()[:5] for line in lines[-2:]] == [["1", "0", "ns", "50", "us"], ["2", "50", "us", "40", "us"]]
+
+
+def test_a_folder_is_the_ranks_of_one_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [write(tmp_path / f"rank{rank}.pt.trace.json", events()) for rank in (0, 1)]
+    lines = printed(capsys, str(tmp_path))
+    assert [f"{path}: 17 slices, 2 steps" in lines for path in paths] == [True, True]
+    assert {"ranks (means per step)", "stragglers (sums over all steps)"} <= set(lines)

@@ -475,7 +475,16 @@ def test_losses_are_counted_and_explained() -> None:
     lost = trace(operator("a", 0, 10), {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5})
     page = words(page_content(asked("overview"), study_of(lost), [], "light"))
     assert "1 × flow end without a start" in page
+    assert "1 arrow has only one end" in page
     assert "An arrow ends here, but the file has no beginning" in page
+    assert "lost" not in page
+    assert "1 arrow has only one end" in words(trace_line(study_of(lost)))
+    assert page.index("Findings") < page.index("Not shown as stored")
+    more = trace(operator("a", 10**9, 10), operator("b", 10**9 + 5, -1))
+    page = words(page_content(asked("overview"), study_of(more), [], "light"))
+    assert "1 event could not be shown as stored" in page
+    assert "“b” on process 100, thread 1 at 0.005000 ms" in page
+    assert page.index("Not shown as stored") < page.index("Findings")
 
 
 def test_every_metric_that_findings_name_has_a_unit_and_leads_to_a_page() -> None:

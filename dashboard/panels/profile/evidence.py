@@ -22,6 +22,7 @@ EVIDENCE_PAGES: Final[Mapping[str, Page]] = {
     "gpu_utilisation": "idle",
     "host_wait": "idle",
     "short_kernels": "kernels",
+    "runtime": "slices",
     "communication": "idle",
     "communication_overlap": "idle",
     "sm_efficiency": "kernels",

@@ -1,11 +1,13 @@
 """What slices are."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from profiler.analysis.classify import KINDS, Kind, classify, kind_of
 from profiler.analysis.facts import Facts
-from profiler.trace import LaneKind
+from profiler.trace import LaneKind, Step
 from profiler.traces import read_trace, trace_of_step_stats
 from summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
@@ -23,6 +25,15 @@ from tests.profiler.analysis.kineto import activity, event, launch, operator, st
         ("cpu_op", "c10d::allreduce_", "host", "communication"),
         ("user_annotation", "forward", "host", "annotation"),
         ("gpu_user_annotation", "forward", "stream", "annotation"),
+        ("gpu_user_annotation", "nccl:all_reduce", "stream", "annotation"),
+        ("gpu_user_annotation", "c10d::allreduce_", "stream", "annotation"),
+        ("gpu_user_annotation", "gloo:all_reduce", "stream", "annotation"),
+        ("kernel", "dma_request", "stream", "memcpy"),
+        ("mtia_ccp_events", "dma_request", "stream", "memcpy"),
+        ("", "$profiler.py:271 stop_trace", "host", "python"),
+        ("", "$builtins isinstance", "host", "python"),
+        ("", "$builtins isinstance", "stream", "kernel"),
+        ("cpu_op", "$name", "host", "operator"),
         ("kernel", "ncclDevKernel_AllReduce", "stream", "communication"),
         ("Kernel", "gemm", "stream", "kernel"),
         ("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", "stream", "memcpy"),
@@ -61,6 +72,13 @@ def test_a_trace_is_classified_in_its_own_order() -> None:
         "gemm": "kernel",
         "y": "operator",
     }
+
+
+def test_the_mark_of_a_step_is_no_operator_whatever_it_is_called() -> None:
+    found = trace(operator("train", 0, 100), operator("train", 10, 30), operator("aten::mm", 50, 10))
+    marked = Facts(replace(found, steps=(Step(3, "train", 0, 100_000),)))
+    names = [(found.names[found.name_id[each]], int(found.start_ns[each])) for each in marked.operator_slices.tolist()]
+    assert names == [("train", 10_000), ("aten::mm", 50_000)]
 
 
 def test_derived_lanes_are_annotations() -> None:

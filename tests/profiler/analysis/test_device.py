@@ -7,8 +7,10 @@ from profiler.analysis.idle import idle_time
 from profiler.analysis.input_pipeline import input_pipeline, verdict_of
 from profiler.analysis.kernels import kernels, tensor_core_share, uses_tensor_cores
 from profiler.analysis.memcpys import bandwidth_over_time, direction_of, memcpys, memory_of, size_histogram
+from profiler.analysis.metrics import metrics
 from profiler.analysis.operators import operators
 from profiler.analysis.queue import launch_delays, launch_summary, queue_length, queue_summary
+from profiler.analysis.ranks import collectives
 from profiler.analysis.steps import step_breakdown, step_windows
 from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
 from profiler.trace import Trace
@@ -82,8 +84,11 @@ def test_a_step_lasts_until_what_it_launched_has_ended() -> None:
 
 
 def test_steps_without_marks_are_one() -> None:
-    (row,) = step_breakdown(trace(operator("a", 5, 10), operator("b", 20, 10))).to_dicts()
+    unmarked = trace(operator("a", 5, 10), operator("b", 20, 10))
+    (row,) = step_breakdown(unmarked).to_dicts()
     assert (row["step"], row["start_ns"], row["total_ns"], row["cpu_exec_ns"]) == (0, 5000, 25000, 20000)
+    known = metrics(unmarked, ("steps", "step_time"))
+    assert (known["steps"].value, known["step_time"].value) == (1, 25_000)
 
 
 def test_time_of_the_device(small: Trace) -> None:
@@ -219,3 +224,44 @@ def test_the_input_pipeline(small: Trace) -> None:
     ]
     (unmarked,) = input_pipeline(trace(operator("a", 0, 1))).to_dicts()
     assert (unmarked["verdict"], unmarked["input_percent"]) == ("unknown", None)
+
+
+def test_annotations_on_a_device_are_no_kernels() -> None:
+    """As PyTorch writes them: c10d's record on the host, repeated on the stream around the kernels it launched."""
+    events = [
+        step(1, 0, 100),
+        event("user_annotation", "nccl:all_reduce", 10, 20),
+        launch(12, 5, 1),
+        activity(NCCL, 40, 30, 1, stream=9),
+        activity("nccl:all_reduce", 39, 32, 1, stream=9, category="gpu_user_annotation"),
+        launch(32, 5, 2),
+        activity(GEMM, 75, 10, 2),
+    ]
+    found = trace(*events, distributedInfo={"rank": 0})
+    table = kernels(found).select("name", "kind", "count", "total_ns")
+    assert table.rows() == [(NCCL, "communication", 1, 30_000), (GEMM, "kernel", 1, 10_000)]
+    assert tensor_core_share(found) == 10 / 40
+    assert collectives({0: found}).select("collective", "duration_ns").rows() == [("allreduce", 30_000)]
+    (row,) = communication_overlap(found).to_dicts()
+    assert row["communication_ns"] == 30_000
+
+
+def test_copies_of_mtia_state_direction_and_size() -> None:
+    def request(start: float, duration: float, correlation: int, direction: str, size: int) -> Event:
+        more = {"direction": direction, "size": size}
+        return activity("dma_request", start, duration, correlation, more=more)
+
+    found = trace(
+        launch(0, 1, 1, "runFunction"),
+        request(5, 10, 1, "HOST_TO_DEVICE", 1_000),
+        request(20, 10, 2, "h2d", 3_000),
+        request(40, 5, 3, "outbound", 500),
+        activity("fused_mm", 50, 20, 4),
+    )
+    columns = ("direction", "count", "bytes", "total_ns", "gb_per_s")
+    assert memcpys(found).select(columns).rows() == [
+        ("HtoD", 2, 4_000, 20_000, 0.2),
+        ("outbound", 1, 500, 5_000, 0.1),
+    ]
+    (row,) = temporal_breakdown(found, scope="all").to_dicts()
+    assert (row["compute_ns"], row["non_compute_ns"]) == (20_000, 25_000)

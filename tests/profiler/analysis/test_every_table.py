@@ -1,6 +1,7 @@
 """Every table over traces that hold little, nothing, or odd things."""
 
 import json
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,7 +13,7 @@ from profiler.analysis.report import RANK_TABLES, TABLES, change, plain, table
 from profiler.trace import Trace
 from profiler.traces import read_trace, trace_of_step_stats
 from summary.proto.step_stats_pb2 import StepStats
-from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
+from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events
 
 ODD = {
@@ -94,3 +95,79 @@ def test_findings_of_the_small_step() -> None:
     assert "20.0% of the mean step" in found["dataloader"]["evidence"]
     assert found["gpu_utilisation"]["title"] == "The GPU is little used"
     assert findings(trace(operator("a", 0, 10))).is_empty()
+
+
+def advice_of(found: Trace) -> dict[str, str]:
+    return {row["metric"]: row["advice"] for row in findings(found).to_dicts()}
+
+
+def matmul(*more: Event, **top: Any) -> Trace:
+    """A step in which a matrix product runs without tensor cores."""
+    return trace(
+        step(1, 0, 100),
+        operator("aten::mm", 0, 20),
+        launch(1, 10, 1),
+        activity("sgemm", 12, 5, 1, more={"est. achieved occupancy %": 5, "blocks per SM": 0.1}),
+        *more,
+        **top,
+    )
+
+
+@pytest.mark.parametrize(
+    ("device", "expected"),
+    [
+        ({"name": "Tesla P100", "computeMajor": 6, "computeMinor": 0}, None),
+        ({"name": "Tesla V100", "computeMajor": 7, "computeMinor": 0}, "Train in mixed precision (float16)."),
+        ({"name": "T4", "computeMajor": 7, "computeMinor": 5}, "Train in mixed precision (float16)."),
+        (
+            {"name": "A100", "computeMajor": 8, "computeMinor": 0},
+            "Train in mixed precision (bfloat16 or float16), or allow TF32.",
+        ),
+        ({"name": "AMD Instinct MI250X", "computeMajor": 9, "computeMinor": 0}, None),
+        ({"name": "odd", "computeMajor": "8"}, None),
+    ],
+)
+def test_advice_on_tensor_cores_is_what_the_device_can_do(device: dict[str, Any], expected: str | None) -> None:
+    assert advice_of(matmul(deviceProperties=[device])).get("tensor_cores") == expected
+
+
+def test_the_least_able_of_several_devices_decides() -> None:
+    devices = [{"computeMajor": 8, "computeMinor": 0}, {"computeMajor": 7, "computeMinor": 0}]
+    assert advice_of(matmul(deviceProperties=devices))["tensor_cores"] == "Train in mixed precision (float16)."
+
+
+def test_models_are_compiled_only_where_triton_runs() -> None:
+    old, new = ([{"computeMajor": major, "computeMinor": 0}] for major in (6, 7))
+    assert advice_of(matmul(deviceProperties=old))["short_kernels"] == (
+        "Fuse operations, use larger batches, or capture a CUDA graph."
+    )
+    assert advice_of(matmul(deviceProperties=new))["short_kernels"] == (
+        "Fuse operations, use larger batches, capture a CUDA graph, or compile the model."
+    )
+
+
+def test_a_trace_of_initialization_gets_no_advice_on_launches() -> None:
+    def with_call(name: str) -> Trace:
+        call = event("cuda_runtime", name, 10, 400_000, correlation=9)
+        kernel = activity("sgemm", 450_000, 5, 1)
+        return trace(step(1, 0, 500_000), operator("aten::mm", 0, 450_000), call, launch(430_000, 10, 1), kernel)
+
+    # What copies or waits is no initialization.
+    usual = {row["metric"] for row in findings(with_call("cudaMemcpyAsync")).to_dicts()}
+    assert {"gpu_utilisation", "short_kernels"} <= usual
+    found = findings(with_call("cudaStreamIsCapturing"))
+    rows = {row["metric"]: row for row in found.to_dicts()}
+    assert rows["runtime"]["title"] == "Most of the trace is initialization"
+    assert rows["runtime"]["evidence"] == "80% of the time is in calls of the runtime that take over 100 ms each"
+    assert not {"gpu_utilisation", "host_wait", "short_kernels"} & set(rows)
+
+
+def test_arrows_with_one_end_are_no_losses() -> None:
+    arrow = {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5}
+    found = trace(operator("a", 0, 10), arrow)
+    assert dict(found.losses.counts) == {"flow end without a start": 1}
+    assert findings(found).is_empty()
+    assert metrics(found, ("losses",))["losses"].value == 0
+    lost = trace(operator("a", 0, 10), operator("b", 5, -1), arrow)
+    (row,) = findings(lost).to_dicts()
+    assert (row["metric"], row["value"], row["evidence"]) == ("losses", 1.0, "1 x negative duration")

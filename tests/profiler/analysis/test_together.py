@@ -180,6 +180,13 @@ def test_differences_have_a_verdict_for_every_name() -> None:
     assert set(wide.filter(pl.col("name") == "gemm")["verdict"]) == {"same"}
 
 
+def test_verdicts_are_per_call_whatever_the_number_of_steps() -> None:
+    before = trace(*(operator("mm", 100 * index, 30) for index in range(5)))
+    after = trace(*(operator("mm", 100 * index, 50) for index in range(3)))
+    found = differences(totals_by_name(Facts(before)), totals_by_name(Facts(after)), 500_000)
+    assert found.select("change_ns", "verdict").rows() == [(0, "longer")]
+
+
 def test_a_window_takes_what_begins_in_it() -> None:
     facts = Facts(trace(operator("a", 0, 50), operator("a", 60, 10), operator("b", 80, 5), operator("a", 100, 1)))
     assert totals_by_name(facts, (60_000, 100_000)).rows() == [
