@@ -44,11 +44,17 @@ def traces_at(given: str) -> list[str]:
     """The trace at a path or an address; of a folder those that lie in it, each recording once, in order of names.
 
     Raises:
-        UserError: it is a folder without traces.
+        UserError: it is a folder without traces, or one that cannot be listed.
     """
     if is_address(given) or not os.path.isdir(given):
         return [given]
-    inside = [path for path in sorted(Path(given).iterdir()) if is_trace_name(path.name) and path.is_file()]
+    try:
+        inside = [path for path in sorted(Path(given).iterdir()) if is_trace_name(path.name) and path.is_file()]
+    except OSError as error:
+        raise UserError(
+            f"{readable(PurePosixPath(given))} cannot be listed: {error.strerror or error}. "
+            "Expected a folder that may be read, or the file of a trace."
+        ) from error
     twice = same_recording(inside)
     found = [str(path) for path in inside if path not in twice]
     if not found:

@@ -19,7 +19,7 @@ from dashboard.app import build_app
 from dashboard.live import Live
 from dashboard.panels.profile import device_figures, figures, texts
 from dashboard.panels.profile.ask import answer_of, rank_sources
-from dashboard.panels.profile.columns import columns, heading
+from dashboard.panels.profile.columns import columns, heading, headings
 from dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
 from dashboard.panels.profile.links import timeline_link
 from dashboard.panels.profile.overview import run_facts, versions
@@ -764,3 +764,18 @@ def test_hostile_names_stay_names() -> None:
     figure = figures.roofline_chart(flops, 0, 0, "light")
     assert figure is not None
     assert "<img" not in figure["data"][0]["hovertext"][0]
+
+
+def test_no_two_columns_of_a_table_have_one_heading() -> None:
+    facts = Facts(tiny())
+    frames = {name: report.table(facts, name) for name in report.TABLES}
+    frames |= {name: make({0: facts, 1: facts}) for name, (_, make) in report.RANK_TABLES.items()}
+    frames |= {what: compare(facts, facts, what=what) for what in report.CHANGES}
+    for name, frame in frames.items():
+        found = list(headings(frame.columns).values())
+        assert sorted(found) == sorted(set(found)), name
+    assert headings(["change_ns", "change_percent", "percent"]) == {
+        "change_ns": "Change",
+        "change_percent": "Change %",
+        "percent": "Percent",
+    }

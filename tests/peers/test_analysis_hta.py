@@ -4,6 +4,7 @@ import gzip
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -201,3 +202,21 @@ def test_critical_path(peer: Callable[[str], Path], name: str, step: int, total:
     chosen = path.explained & (np.arange(len(path.bound)) > (backlog[0] + 1 if len(backlog) else -1))
     chosen &= np.array([call != "cudaMemcpyAsync" for call in facts.names_of(path.slice)])
     assert microseconds(int(path.duration[chosen].sum())) == total
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*(f"hta/{name}.json.gz" for name in (*TRACES, "amd_mi250")), "kineto/resnet50_num_workers_0.pt.trace.json.gz"],
+)
+def test_kernels_are_those_that_the_file_calls_so(peer: Callable[[str], Path], name: str) -> None:
+    """Annotations on streams, of which AMD's trace has some, are none."""
+    path = peer(name)
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    durations = [
+        Decimal(str(each["dur"]))
+        for each in content["traceEvents"]
+        if each.get("ph") == "X" and each.get("cat") in ("kernel", "Kernel")
+    ]
+    found = kernels(read_trace(path.read_bytes(), name=path.name))
+    assert found["count"].sum() == len(durations)
+    assert found["total_ns"].sum() == pytest.approx(int(sum(durations) * 1000), abs=len(durations))

@@ -144,12 +144,16 @@ def heading(column: str) -> str:
 
 
 def headings(names: Sequence[str]) -> dict[str, str]:
-    """The headings of a table's columns: of a time and a share of one name, the share says so."""
+    """The headings of a table's columns: where two would be the same, what is a share or a time says so."""
     found = {name: heading(name) for name in names}
-    often = Counter(found.values())
-    return {
-        name: f"{words} %" if often[words] > 1 and name.endswith("_percent") else words for name, words in found.items()
-    }
+    shares = {name for name in names if name.endswith("_percent")}
+    others = Counter(words for name, words in found.items() if name not in shares)
+    for name, words in list(found.items()):
+        if name in shares and others[words]:
+            found[name] = f"{words} %"
+        elif name.endswith("_ns") and others[words] > 1:
+            found[name] = f"{words} time"
+    return found
 
 
 def columns(table: Table) -> list[dict[str, Any]]:

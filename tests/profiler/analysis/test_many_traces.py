@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from profiler.analysis.compare import Per, basis_of, compare
+from profiler.analysis.compare import Per, What, basis_of, compare
 from profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
 from profiler.analysis.steps import step_breakdown
 from profiler.trace import Trace
@@ -152,7 +152,8 @@ def test_traces_of_different_numbers_of_steps(
 ) -> None:
     before, after = steps_of(5, 20), steps_of(3, 21)
     columns = ("count_before", "count_after", "before_ns", "after_ns", "state")
-    for what, expected in (("operators", operators), ("kernels", gemm)):
+    cases: tuple[tuple[What, tuple[object, ...]], ...] = (("operators", operators), ("kernels", gemm))
+    for what, expected in cases:
         found = compare(before, after, what=what, per=per)
         assert found.select(columns).row(0) == pytest.approx(expected)
         assert found["basis"].to_list() == [{"step": "per step", "call": "per call", "total": "total"}[per]]
