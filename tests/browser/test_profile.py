@@ -259,18 +259,21 @@ def test_a_point_leads_to_its_copy(serve: Callable[..., Dashboard], page: Page, 
 
 def test_what_was_lost_is_a_line_that_opens(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     end = {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5}
-    write(logdir, "run", operator("a", 0, 10), end)
+    write(logdir, "run", operator("a", 0, 10), operator("b", 20, -1), end)
     open_page(page, serve(logdir))
     lost = page.locator(".profile-card.lost")
-    expect(lost.locator("summary")).to_contain_text("1 event could not be shown as stored")
+    expect(lost.locator("summary")).to_contain_text("1 event could not be shown as stored · 1 arrow has only one end")
     expect(lost.locator(".profile-lost-table")).to_be_hidden()
     page.get_by_text("See which").click()
     expect(lost.locator("td")).to_have_text(
-        ["flow end without a start", "1", re.compile("An arrow ends here"), re.compile("x")]
+        [
+            *("negative duration", "1", re.compile("It ends before it begins"), re.compile("b")),
+            *("flow end without a start", "1", re.compile("An arrow ends here"), re.compile("x")),
+        ]
     )
     with page.expect_download() as download:
         lost.get_by_role("button", name="CSV").click()
-    assert download.value.path().read_text().startswith("reason,count,meaning,example\nflow end without a start,1,")
+    assert download.value.path().read_text().startswith("reason,count,meaning,example\nnegative duration,1,")
 
 
 def test_ranks_of_one_folder_and_changes_between_two(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
