@@ -29,7 +29,7 @@ from summary.snapshot import SCALARS, Damage
 from summary.source import read_up_to
 from summary.stored_points import NO_TEXTS, TagTable
 
-_MAGIC: Final = b"stepscope columns 3\n"
+_MAGIC: Final = b"stepscope columns 4\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
 _COLUMNS: Final[tuple[tuple[str, np.dtype[Any]], ...]] = (
     ("steps", np.dtype("<i8")),
@@ -67,6 +67,7 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     waiting: bool
     records: int
     first_wall_time: float | None
+    span: tuple[float, float]
     damages: list[tuple[int, int, str]]
     damage_count: int
     skipped_bytes: int
@@ -181,6 +182,7 @@ def _encoded(address: str, size: int, modified_ns: int, state: FileState, tags: 
             state.waiting,
             state.records,
             state.first_wall_time,
+            state.span,
             [(damage.offset, damage.length, damage.reason) for damage in state.damages],
             state.damage_count,
             state.skipped_bytes,
@@ -221,6 +223,7 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         header.waiting,
         header.records,
         header.first_wall_time,
+        header.span,
         tuple([Damage(*damage) for damage in header.damages]),
         header.damage_count,
         header.skipped_bytes,

@@ -26,10 +26,11 @@ class Content:
         kind: the series'.
         parts: the points of each file.
         numbers: of the files.
-        kept: which of all points no restart has overwritten; None for all.
+        shown: the places, among the points of all files one after the other, of those that are shown, in order; None
+            for all.
     """
 
-    __slots__ = ("_blobs", "_kept", "_kind", "_numbers", "_parts", "_positions", "_source")
+    __slots__ = ("_blobs", "_kind", "_numbers", "_parts", "_shown", "_source")
 
     def __init__(
         self,
@@ -38,27 +39,22 @@ class Content:
         kind: str,
         parts: Sequence[Part],
         numbers: Sequence[int],
-        kept: NDArray[np.bool_] | None,
+        shown: NDArray[np.intp] | None,
     ) -> None:
         self._source = source
         self._blobs = blobs
         self._kind = kind
         self._parts = parts
         self._numbers = numbers
-        self._kept = kept
-        self._positions: NDArray[np.intp] | None = None
+        self._shown = shown
 
     def columns(self) -> Columns:
         """All points."""
-        return join(self._parts, self._kept)
+        return join(self._parts, self._shown)
 
     def payload(self, index: int) -> Payload:
         """What a point holds."""
-        position = index
-        if self._kept is not None:
-            if self._positions is None:
-                self._positions = np.flatnonzero(self._kept)
-            position = int(self._positions[index])
+        position = index if self._shown is None else int(self._shown[index])
         for part, number in zip(self._parts, self._numbers, strict=True):
             if position < len(part.steps):
                 return _read_payload(self._source, self._blobs, self._kind, part, number, position)

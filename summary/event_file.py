@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -60,6 +61,7 @@ class FileState:
     waiting: bool
     records: int
     first_wall_time: float | None
+    span: tuple[float, float]
     damages: tuple[Damage, ...]
     """The first of them, without what the bytes from ``position`` on may yet turn out to be."""
     damage_count: int
@@ -86,6 +88,9 @@ class EventFile:
         """Begins, or begins anew, as if nothing had been read."""
         self.session_starts: list[SessionStart] = []
         self.first_wall_time: float | None = None
+        """None while there is no event."""
+        self.span = (math.nan, math.nan)
+        """Wall times of the first event and of the latest one, of those that have a time; NaN where none has."""
         self.position = 0
         """Offset of the first byte that is not read for good."""
         self.waiting = False
@@ -170,6 +175,7 @@ class EventFile:
             self.waiting,
             self.records,
             self.first_wall_time,
+            self.span,
             tuple(self.damages),
             self.damage_count,
             self._skipped_bytes,
@@ -191,7 +197,7 @@ class EventFile:
         if tail is None:
             return False
         self.position, self.waiting = state.position, state.waiting
-        self.first_wall_time = state.first_wall_time
+        self.first_wall_time, self.span = state.first_wall_time, state.span
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
@@ -307,6 +313,14 @@ class EventFile:
         self._damaged_records.clear()
         if self.first_wall_time is None:
             self.first_wall_time = float(rows["wall_time"][0])
+        times = rows["wall_time"]
+        # Some writers give session logs no time, which is 0.
+        if len(times := times[(times > 0) & (times < math.inf)]):
+            begun, ended = self.span
+            self.span = (
+                float(times[0]) if math.isnan(begun) else begun,
+                float(np.fmax(ended, times.max())),
+            )
         window = _Window(rows, buffer, base)
         split = self._scanner.split_by_tag(rows)
         others = np.flatnonzero(rows["tag"] < 0)

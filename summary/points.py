@@ -1,4 +1,4 @@
-"""The points of one tag: columns that one thread appends to, and the pure rules that join and supersede them."""
+"""The points of one tag: columns that one thread appends to, and how those of several files are joined."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.snapshot import SCALARS, Columns, Resumption
-
-MOST_RESUMPTIONS: Final = 100
-"""Restarts of one tag that are told one by one."""
+from summary.snapshot import SCALARS, Columns
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -260,78 +257,15 @@ class Part(NamedTuple):
     indices: NDArray[np.int32]
 
 
-@dataclass(frozen=True)
-class Restart:
-    """A ``SessionLog.START`` as one tag sees it."""
-
-    position: int
-    """How many points of the tag, over all files of the run, came before it."""
-    step: int
-
-
-def kept_points(steps: NDArray[np.int64], restarts: Sequence[Restart]) -> NDArray[np.bool_]:
-    """Which points no restart has overwritten, bool [n].
-
-    A ``SessionLog.START`` at step s that is not the run's beginning overwrites the points before it with step >= s. A
-    run without one may have restarted all the same: there, a point whose step is below that of the point before
-    it overwrites all earlier points with step >= its own. Equal steps in a row are several points, not a restart.
-
-    Args:
-        steps: int64 [n], in the order in which they were written.
-        restarts: the starts that do not begin the run, in order.
-    """
-    goes_back = steps[1:] < steps[:-1]
-    if not restarts and not goes_back.any():
-        return np.ones(len(steps), np.bool_)
-    resets = np.full(len(steps) + 1, np.iinfo(np.int64).max)
-    if restarts:
-        positions = np.minimum([restart.position for restart in restarts], len(steps))
-        np.minimum.at(resets, positions, [restart.step for restart in restarts])
-        last = int(positions.max())
-    else:
-        resets[1:-1] = np.where(goes_back, steps[1:], resets[1:-1])
-        last = int(np.flatnonzero(goes_back)[-1]) + 1
-    lowest_reset_after = np.minimum.accumulate(resets[::-1])[::-1][1:]
-    kept = steps < lowest_reset_after
-    kept[last:] = True
-    return kept
-
-
-def resumptions(
-    steps: NDArray[np.int64], wall_times: NDArray[np.float64], restarts: Sequence[Restart]
-) -> tuple[Resumption, ...]:
-    """The restarts that overwrote points, by the rules of `kept_points`, with how many each of them overwrote.
-
-    Args:
-        steps: int64 [n], in the order in which they were written.
-        wall_times: float64 [n].
-        restarts: as for `kept_points`.
-    """
-    if restarts:
-        places = [(restart.position, restart.step) for restart in restarts if restart.position < len(steps)]
-    else:
-        back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
-        places = list(zip(back.tolist(), steps[back].tolist(), strict=True))
-    alive = np.ones(len(steps), np.bool_)
-    found: list[Resumption] = []
-    for position, step in places[:MOST_RESUMPTIONS]:
-        overwritten = alive[:position] & (steps[:position] >= step)
-        count = int(np.count_nonzero(overwritten))
-        alive[:position][overwritten] = False
-        if count:
-            found.append(Resumption(int(steps[position]), float(wall_times[position]), count))
-    return tuple(found)
-
-
-def join(parts: Sequence[Part], kept: NDArray[np.bool_] | None) -> Columns:
-    """The points of several files as columns; ``kept`` (bool [n]) leaves out those that are False."""
-    if len(parts) == 1 and kept is None:
+def join(parts: Sequence[Part], shown: NDArray[np.intp] | None) -> Columns:
+    """The points of several files as columns: those at the places ``shown`` (intp [n]), or all of them."""
+    if len(parts) == 1 and shown is None:
         return Columns(parts[0].steps, parts[0].wall_times, parts[0].values)
 
     def joined(arrays: list[NDArray[Number]]) -> NDArray[Number]:
         whole = np.concatenate(arrays)
-        if kept is not None and len(whole):
-            whole = whole[kept]
+        if shown is not None and len(whole):
+            whole = whole[shown]
         whole.flags.writeable = False
         return whole
 

@@ -75,7 +75,10 @@ class Series:
     count: int | None = field(default=None, repr=False, compare=False)
     """How many points there are, where that is known without the columns."""
     resumptions: tuple[Resumption, ...] = field(default=(), repr=False, compare=False)
-    """The restarts that overwrote points, in order; at most `summary.points.MOST_RESUMPTIONS`."""
+    """The restarts that overwrote points, in order; at most `summary.restarts.MOST_RESUMPTIONS`."""
+    writers: int = field(default=1, repr=False, compare=False)
+    """How many files with points of the tag were written at one time, at most; the points of such files are in order of
+    their steps, and of their wall times where steps are equal."""
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class Series:
         read_payload: Callable[[int], Payload],
         count: int | None = None,
         resumptions: tuple[Resumption, ...] = (),
+        writers: int = 1,
     ) -> None:
         # At once: set one by one, as a frozen class would, they take a tenth of the time to open a thousand runs.
         self.__dict__.update(
@@ -106,7 +110,13 @@ class Series:
             read_payload=read_payload,
             count=count,
             resumptions=resumptions,
+            writers=writers,
         )
+
+    @property
+    def epoch(self) -> int:
+        """Equal as long as points were only added behind those that there were: an index stays that of its point."""
+        return self.superseded if self.writers == 1 else -self.version
 
     @cached_property
     def columns(self) -> Columns:
@@ -141,7 +151,10 @@ class Series:
 
 
 class LazySeries(Mapping[str, Series]):
-    """Series by tag that are made when they are asked for; no restart overwrote any of their points."""
+    """Series by tag that are made when they are asked for.
+
+    No restart overwrote any of their points, and none has several writers at once.
+    """
 
     @property
     @abstractmethod
@@ -169,6 +182,11 @@ class Run:
     def superseded(self) -> int:
         """Points that restarts overwrote."""
         return 0 if isinstance(self.series, LazySeries) else sum(s.superseded for s in self.series.values())
+
+    @property
+    def writers(self) -> int:
+        """How many files with points of the same tag were written at one time, at most."""
+        return 1 if isinstance(self.series, LazySeries) else max((s.writers for s in self.series.values()), default=1)
 
     def of_kind(self, kind: str) -> list[Series]:
         """The series of one kind, in order of first appearance."""
@@ -205,6 +223,8 @@ class FileHealth:
     """Points of the file that a restart overwrote."""
     skipped_bytes: int = 0
     """How many bytes all damages cover, those that ``damages`` leaves out too."""
+    writers: int = 1
+    """How many files of the run, this one among them, were written at one time with the same tags, at most."""
 
 
 @dataclass(frozen=True)
@@ -249,6 +269,11 @@ class Snapshot:
     @property
     def superseded(self) -> int:
         return sum(run.superseded for run in self.runs.values())
+
+    @property
+    def written_at_once(self) -> dict[str, int]:
+        """The runs that several writers wrote to at once, with how many."""
+        return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
 
     def series(self, run: str, tag: str) -> Series | None:
         """The series of a tag, or None where the run or the tag does not exist."""

@@ -2,24 +2,26 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from summary.blob_cache import BlobCache
 from summary.content import Content
 from summary.event_file import EventFile, SessionStart
-from summary.points import Part, Restart, TagPoints, kept_points, resumptions
+from summary.points import Part, TagPoints
+from summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
 from summary.snapshot import Damage, FileHealth, Resumption, Run, Series
 from summary.source import FoundFile, Source, readable
 from summary.stored_series import StoredFile, StoredSeries, are_plain
 
 _CONFLICTS_SHOWN: Final = 100
+_NO_STEPS: Final = np.empty(0, np.int64)
+_NO_TIMES: Final = np.empty(0, np.float64)
 _NONE_SUPERSEDED: Final[Mapping[PurePosixPath, int]] = MappingProxyType({})
 
 
@@ -50,6 +52,10 @@ class _Made(NamedTuple):
     series: Series
     superseded: Mapping[PurePosixPath, int]
     """Points that a restart overwrote, by file."""
+
+
+_Turns: TypeAlias = Mapping[EventFile, Turn]
+"""The files of a run, in order of their ranks."""
 
 
 class StagedRun:
@@ -85,8 +91,8 @@ class StagedRun:
         self._versions: Final = versions
         self._keep_superseded: Final = keep_superseded
         self._made: dict[str, _Made] = {}
-        self._stored: tuple[StoredSeries, object] | None = None
-        """The series of files that the cache had, and the session starts that they were made with."""
+        self._stored: tuple[StoredSeries, object, _Turns] | None = None
+        """The series of files that the cache had, and the session starts and turns that they were made with."""
 
     def commit(self) -> bool:
         """Makes anew what snapshots hold of the run, and returns whether it differs from before."""
@@ -98,93 +104,113 @@ class StagedRun:
         committed = None
         if any(file.events.first_wall_time is not None for file in self.files.values()):
             committed = Run(self.name, self._first_wall_time(), series)
-        health = tuple(self._health(file) for file in self.files.values())
+        turns = self._turns()
+        health = tuple(self._health(file, turns) for file in self.files.values())
         same = health == self.health and _same_run(committed, self.committed)
         if not same:
             self.committed, self.health = committed, health
         self.dirty = False
         return not same
 
+    def _turns(self) -> _Turns:
+        files = [file.events for file in self.files.values()]
+        if len(files) == 1:
+            return {files[0]: Turn(0, 1)}
+        # A file without events is no one's before or after; it has nothing that could be.
+        begun = [events for events in files if events.first_wall_time is not None]
+        found = zip(begun, turns([events.span for events in begun]), strict=True)
+        in_order = dict(sorted(found, key=lambda pair: pair[1].rank))
+        empty = (events for events in files if events.first_wall_time is None)
+        return in_order | {events: Turn(rank, rank + 1) for rank, events in enumerate(empty, len(begun))}
+
     def _stored_series(self) -> Mapping[str, Series] | None:
         """The series, if they are what the cache has of the files and no more; without a look at any point."""
-        files = [file.events for file in self.files.values()]
+        turns = self._turns()
         stored = [
-            StoredFile(events.path, events.number, events.stored) for events in files if events.stored is not None
+            StoredFile(events.path, events.number, events.stored) for events in turns if events.stored is not None
         ]
         if self._stored is not None:
-            series, starts = self._stored
+            series, starts, turns_then = self._stored
             if stored == series.files:
                 return series
-            self._take_over(series, starts)
+            self._take_over(series, starts, turns_then)
             self._stored = None
         if (
             self._made
-            or len(stored) < len(files)
-            or any(True for _ in _restarting(files))
-            or not are_plain([file.points for file in stored], keep_superseded=self._keep_superseded)
+            or len(stored) < len(turns)
+            or any(True for _ in _restarting(turns))
+            or not are_plain(
+                [(file.points, turn) for file, turn in zip(stored, turns.values(), strict=True)],
+                keep_superseded=self._keep_superseded,
+            )
         ):
             return None
         series = StoredSeries(self.name, stored, next(self._versions), self._source, self._blobs)
-        self._stored = series, _starts(files)
+        self._stored = series, _starts(turns), turns
         return series
 
-    def _take_over(self, stored: StoredSeries, starts: object) -> None:
+    def _take_over(self, stored: StoredSeries, starts: object, turns: _Turns) -> None:
         """Keeps the series that snapshots have, for as long as their tags get no points."""
         by_number = {file.events.number: file.events for file in self.files.values()}
         if not all(file.number in by_number for file in stored.files):
             return
         for tag, series in stored.items():
             holding = [
-                (by_number[file.number], file.points.table.counts[file.points.places[tag]])
+                (events, file.points.table.counts[file.points.places[tag]], turns[events])
                 for file in stored.files
                 if tag in file.points.places
+                for events in [by_number[file.number]]
             ]
-            self._made[tag] = _Made((starts, 0, holding), series, _NONE_SUPERSEDED)
+            self._made[tag] = _Made((starts, None, holding), series, _NONE_SUPERSEDED)
 
     def _series(self) -> dict[str, Series]:
-        files = [file.events for file in self.files.values()]
-        tags = dict.fromkeys(tag for events in files for tag in events.points)
+        turns = self._turns()
+        tags = dict.fromkeys(tag for events in turns for tag in events.points)
         for tag in self._made.keys() - tags.keys():
             del self._made[tag]
-        starts = _starts(files)
+        starts = _starts(turns)
         # A start that begins the run may come to restart it, when another file gets points before it.
-        restarting = sum(1 for _ in _restarting(files))
+        restarting = list(_restarting(turns))
+        # Where the run tells of its restarts, those of files without the tag count too.
+        told = (restarting, list(turns.items())) if restarting else None
         series: dict[str, Series] = {}
         for tag in tags:
-            holding = [(events, events.points[tag]) for events in files if tag in events.points]
-            state = (starts, restarting, [(events, len(points)) for events, points in holding])
+            holding = [(events, points) for events in turns if (points := events.points.get(tag)) is not None]
+            state = (starts, told, [(events, len(points), turns[events]) for events, points in holding])
             known = self._made.get(tag)
             if known is None or known.state != state:
-                restarts = _restarts_of(tag, _described(holding).kind, files) if restarting else []
-                known = self._made[tag] = _Made(state, *self._make_series(tag, holding, restarts))
+                known = self._made[tag] = _Made(state, *self._make_series(tag, holding, turns, restarting))
             series[tag] = known.series
         return series
 
     def _make_series(
-        self, tag: str, holding: Sequence[tuple[EventFile, TagPoints]], restarts: Sequence[Restart]
+        self,
+        tag: str,
+        holding: Sequence[tuple[EventFile, TagPoints]],
+        turns: _Turns,
+        restarting: Sequence[tuple[EventFile, SessionStart]],
     ) -> tuple[Series, Mapping[PurePosixPath, int]]:
         described = _described(holding)
         kind = described.kind
-        parts: list[Part] = []
-        numbers: list[int] = []
-        count = 0
-        for events, points in holding:
-            if points.kind in (kind, ""):
-                parts.append(points.part(events.path))
-                numbers.append(events.number)
-                count += len(points)
-        kept = None
+        parts = {events: points.part(events.path) for events, points in holding if points.kind in (kind, "")}
+        count = sum(len(part.steps) for part in parts.values())
+        shown = None
         superseded = _NONE_SUPERSEDED
         resumed: tuple[Resumption, ...] = ()
-        in_order = not restarts and len(parts) == 1 and not described.goes_back
-        if not self._keep_superseded and not in_order:
-            steps = parts[0].steps if len(parts) == 1 else np.concatenate([part.steps for part in parts])
-            mask = kept_points(steps, restarts)
-            if not mask.all():
-                kept, superseded = mask, _superseded_by_file(parts, mask)
-                resumed = resumptions(steps, np.concatenate([part.wall_times for part in parts]), restarts)
-        content = Content(self._source, self._blobs, kind, parts, numbers, kept)
-        hidden = sum(superseded.values()) if superseded else 0
+        filled = [turns[events] for events, part in parts.items() if len(part.steps)] if len(parts) > 1 else []
+        at_once = max(1, writers_at_once(filled))
+        if restarting or len(parts) > 1 or described.goes_back:
+            written = _written(tag, parts, turns, restarting)
+            kept = [np.ones(len(file.steps), np.bool_) for file in written.values()]
+            if not self._keep_superseded:
+                kept, resumed = standing(list(written.values()), told=bool(restarting))
+                counts = [int(np.count_nonzero(~mask)) for mask in kept]
+                superseded = {events.path: count for events, count in zip(written, counts, strict=True) if count}
+            if superseded or at_once > 1:
+                shown = shown_order(list(written.values()), kept)
+        numbers = [events.number for events in parts]
+        content = Content(self._source, self._blobs, kind, list(parts.values()), numbers, shown)
+        hidden = sum(superseded.values())
         series = Series(
             self.name,
             tag,
@@ -198,6 +224,7 @@ class StagedRun:
             content.payload,
             count - hidden,
             resumed,
+            at_once,
         )
         return series, superseded
 
@@ -206,7 +233,7 @@ class StagedRun:
         # NaN has no place in an order: a run that has no other time comes last.
         return min((first for first in firsts if not math.isnan(first)), default=math.inf)
 
-    def _health(self, file: StagedFile) -> FileHealth:
+    def _health(self, file: StagedFile, turns: _Turns) -> FileHealth:
         events = file.events
         # Files of which all is stored were found to agree.
         conflicts = self._conflicts(events) if len(self.files) > 1 and self._stored is None else []
@@ -222,7 +249,16 @@ class StagedRun:
             file.error,
             sum(made.superseded.get(events.path, 0) for made in self._made.values() if made.superseded),
             events.all_skipped_bytes,
+            self._writers(events, turns),
         )
+
+    def _writers(self, events: EventFile, turns: _Turns) -> int:
+        turn = turns[events]
+        if self._stored is not None or all(
+            other == turn or other.precedes(turn) or turn.precedes(other) for other in turns.values()
+        ):
+            return 1
+        return max((self._made[tag].series.writers for tag in events.points if tag in self._made), default=1)
 
     def _conflicts(self, events: EventFile) -> list[Damage]:
         """The tags of a file that another file of the run holds as another kind; their points are not shown."""
@@ -235,12 +271,6 @@ class StagedRun:
                 )
                 conflicts.append(Damage(points.first_offset, 0, reason))
         return conflicts
-
-
-def _superseded_by_file(parts: Sequence[Part], kept: NDArray[np.bool_]) -> Mapping[PurePosixPath, int]:
-    ends = np.cumsum([len(part.steps) for part in parts])
-    counts = [int(np.count_nonzero(~piece)) for piece in np.split(kept, ends[:-1])]
-    return {part.path: count for part, count in zip(parts, counts, strict=True) if count}
 
 
 def _same_run(one: Run | None, other: Run | None) -> bool:
@@ -264,36 +294,40 @@ def _described(holding: Sequence[tuple[EventFile, TagPoints]]) -> TagPoints:
     return holding[0][1]
 
 
-def _starts(files: Sequence[EventFile]) -> tuple[tuple[EventFile, int], ...]:
+def _starts(files: Iterable[EventFile]) -> tuple[tuple[EventFile, int], ...]:
     """How many session starts each file has, of those that have any."""
     return tuple([(events, len(events.session_starts)) for events in files if events.session_starts])
 
 
-def _restarting(files: Sequence[EventFile]) -> Iterator[tuple[EventFile, SessionStart]]:
-    """The session starts that restart a run: all but the first, which begins it unless the run has points already."""
+def _restarting(turns: _Turns) -> Iterator[tuple[EventFile, SessionStart]]:
+    """The session starts that restart a run: all but the first of a file before which the run had not begun.
+
+    That one may come late: supervisors of TensorFlow 1 mark their start when the first points are written already.
+    """
     begun = False
-    for events in files:
-        for start in events.session_starts:
-            if begun or any(start.points_before.values()):
-                yield events, start
-            begun = True
-        begun = begun or events.has_points
+    first_after: float = math.inf
+    for events, turn in turns.items():
+        begun = begun or first_after <= turn.rank
+        yield from ((events, start) for start in events.session_starts[0 if begun else 1 :])
+        if events.session_starts or events.has_points:
+            first_after = min(first_after, turn.after)
 
 
-def _restarts_of(tag: str, kind: str, files: Sequence[EventFile]) -> list[Restart]:
-    """The session starts that restart a run, as the points of ``tag`` see them, without those of another kind."""
-    restarts: list[Restart] = []
-    points_before: dict[int, int] = {}
-    count = 0
-    of_kind = {id(events): _is_of(events.points.get(tag), kind) for events in files}
-    for events in files:
-        points_before[id(events)] = count
-        count += len(events.points[tag]) if of_kind[id(events)] else 0
-    for events, start in _restarting(files):
-        here = start.points_before.get(tag, 0) if of_kind[id(events)] else 0
-        restarts.append(Restart(points_before[id(events)] + here, start.step))
-    return restarts
-
-
-def _is_of(points: TagPoints | None, kind: str) -> bool:
-    return points is not None and points.kind in (kind, "")
+def _written(
+    tag: str,
+    parts: Mapping[EventFile, Part],
+    turns: _Turns,
+    restarting: Sequence[tuple[EventFile, SessionStart]],
+) -> dict[EventFile, Written]:
+    """The points of ``tag`` in each file that has any, or that restarts the run, in order of the files' ranks."""
+    starts: dict[EventFile, list[Restart]] = {}
+    for events, start in restarting:
+        before = start.points_before.get(tag, 0) if events in parts else 0
+        starts.setdefault(events, []).append(Restart(before, start.step))
+    found: dict[EventFile, Written] = {}
+    for events, turn in turns.items():
+        part = parts.get(events)
+        if events in starts or (part is not None and len(part.steps)):
+            steps, times = (_NO_STEPS, _NO_TIMES) if part is None else (part.steps, part.wall_times)
+            found[events] = Written(turn, steps, times, starts.get(events, ()))
+    return found

@@ -8,6 +8,7 @@ from summary.blob_cache import BlobCache
 from summary.content import Content
 from summary.kinds.base import Payload, PayloadError
 from summary.points import Part
+from summary.restarts import Turn
 from summary.snapshot import Columns, LazySeries, Series
 from summary.source import Source
 from summary.stored_points import NO_TEXTS, StoredPoints
@@ -118,18 +119,20 @@ class StoredSeries(LazySeries):
         return Content(self._source, self._blobs, states[0].kind, parts, [file.number for file in holding], None)
 
 
-def are_plain(files: Sequence[StoredPoints], *, keep_superseded: bool) -> bool:
-    """Whether series are nothing but the points of the files one after the other.
+def are_plain(files: Sequence[tuple[StoredPoints, Turn]], *, keep_superseded: bool) -> bool:
+    """Whether series are nothing but the points of the files one after the other, which are in order of their ranks.
 
-    They are unless files disagree on a tag's kind, or a step goes back where that supersedes points.
+    They are unless files disagree on a tag's kind, were written at once, or a step goes back where that supersedes
+    points.
     """
-    if not keep_superseded and any(file.table.going_back for file in files):
+    if not keep_superseded and any(file.table.going_back for file, _ in files):
         return False
     if len(files) == 1:
         return True
     kinds: dict[str, str] = {}
     reached: dict[str, int] = {}
-    for file in files:
+    ended: dict[str, Turn] = {}
+    for file, turn in files:
         table = file.table
         columns = (table.tags, table.kinds, table.counts, table.first_steps, table.last_steps)
         for tag, kind, count, first, last in zip(*columns, strict=True):
@@ -138,7 +141,9 @@ def are_plain(files: Sequence[StoredPoints], *, keep_superseded: bool) -> bool:
             if count:
                 if not keep_superseded and first < reached.get(tag, first):
                     return False
-                reached[tag] = last
+                if tag in ended and not ended[tag].precedes(turn):
+                    return False
+                reached[tag], ended[tag] = last, turn
     return True
 
 

@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import math
 import struct
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -78,9 +79,10 @@ class Unreliable(io.BytesIO):
             raise OSError(5, "Input/output error")
 
 
-def random_event(random: Random) -> Event:
-    """An event that some writer might write, of any kind and form."""
-    event = Event(wall_time=random.choice([0.0, 1.5, 1.7e9, -1.0]) + random.random(), step=_random_step(random))
+def random_event(random: Random, begin: float) -> Event:
+    """An event that some writer might write, of any kind and form; as a rule within a second of a time."""
+    time = random.choice([0.0, 1.5, 1.7e9, -1.0, math.nan]) if random.random() < 0.03 else begin
+    event = Event(wall_time=time + random.random(), step=_random_step(random))
     match random.choice(["values"] * 8 + ["start", "version", "log", "graph", "run metadata"]):
         case "values":
             event.summary.value.extend(random_value(random) for _ in range(random.choice([1, 1, 1, 2, 3, 40])))
@@ -146,7 +148,9 @@ def with_kind(kind: str, tag: str, tensor: TensorProto) -> Summary.Value:
 
 
 def random_file(random: Random, most: int = 12) -> bytes:
-    return b"".join(frame(random_event(random).SerializeToString()) for _ in range(random.randint(0, most)))
+    # Files follow each other, or are written at the same time.
+    begin = float(random.randint(0, 3))
+    return b"".join(frame(random_event(random, begin).SerializeToString()) for _ in range(random.randint(0, most)))
 
 
 def damaged(content: bytes, random: Random) -> bytes:

@@ -1,6 +1,7 @@
 """The slow way to read event files: record by record, each by protobuf, to compare the readers of `summary` with."""
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ class Reading:
     damages: list[tuple[int, int]] = field(default_factory=list)
     records: int = 0
     waiting: bool = False
+    wall_times: list[float] = field(default_factory=list)
+    """Of every event that holds something and has a time."""
 
     def points(self) -> dict[str, list[Point]]:
         by_tag: dict[str, list[Point]] = {}
@@ -106,10 +109,15 @@ def _take_record(reading: Reading, data: bytes, offset: int) -> None:
         reading.damages.append(record)
         return
     reading.records += 1
-    match event.WhichOneof("what"):
+    timed = 0 < event.wall_time < math.inf
+    what = event.WhichOneof("what")
+    if what not in (None, "summary") and timed:
+        reading.wall_times.append(event.wall_time)
+    match what:
         case "summary":
             for index, value in enumerate(event.summary.value):
                 if value.tag or value.node_name or value.WhichOneof("value") is not None:
+                    reading.wall_times += [event.wall_time] * timed
                     _take_value(reading, event, value, (offset, len(data), index))
         case "graph_def" | "tagged_run_metadata":
             _take_value(reading, event, value_of_event(event), (offset, len(data), 0))
@@ -173,27 +181,90 @@ def check_as_plainly_read(file: EventFile, content: bytes) -> None:
 
 def plainly_shown(readings: Sequence[Reading]) -> dict[str, list[tuple[int, str, str]]]:
     """What a run of several files shows, by tag: step, wall time, number; restarts as the guide states them."""
+    files = _Files([reading for reading in readings if reading.stream or reading.wall_times])
     kind_of_tag: dict[str, str] = {}
-    for reading in readings:
+    for reading in files.readings:
         for tag, kind in reading.kinds.items():
             kind_of_tag[tag] = kind_of_tag.get(tag, "") or kind
-    begun = restarted = False
-    for item in itertools.chain.from_iterable(reading.stream for reading in readings):
-        restarted |= begun and not isinstance(item, Point)
-        begun = True
-    begun = False
-    shown: dict[str, list[tuple[int, str, str]]] = {}
-    last_step: dict[str, int] = {}
-    for reading in readings:
-        for item in reading.stream:
-            if isinstance(item, Point):
-                if reading.kinds[item.tag] in (kind_of_tag[item.tag], ""):
-                    if not restarted and item.step < last_step.get(item.tag, item.step):
-                        shown[item.tag] = [point for point in shown[item.tag] if point[0] < item.step]
-                    last_step[item.tag] = item.step
-                    number = item.number if kind_of_tag[item.tag] == SCALARS else ""
-                    shown.setdefault(item.tag, []).append((item.step, item.wall_time, number))
-            elif begun:
-                shown = {tag: [point for point in points if point[0] < item] for tag, points in shown.items()}
-            begun = True
-    return {tag: points for tag, points in shown.items() if points}
+    return {tag: shown for tag, kind in kind_of_tag.items() if (shown := _shown(tag, kind, files))}
+
+
+class _Files:
+    """The files of a run in order of their first events, and which of them had ended when another began."""
+
+    def __init__(self, readings: Sequence[Reading]) -> None:
+        spans = {id(r): (r.wall_times[0], max(r.wall_times)) if r.wall_times else (0.0, 0.0) for r in readings}
+        self.timed = all(reading.wall_times for reading in readings)
+        self.readings = sorted(readings, key=lambda reading: spans[id(reading)]) if self.timed else list(readings)
+        self._spans = [spans[id(reading)] for reading in self.readings]
+
+    def precedes(self, one: int, other: int) -> bool:
+        return one < other and (not self.timed or self._spans[one][1] <= self._spans[other][0])
+
+    def restarts(self) -> list[tuple[int, int, int]]:
+        """File, place in its stream and step of every ``SessionLog.START`` that restarts the run."""
+        found = []
+        for number, reading in enumerate(self.readings):
+            begun = any(self.precedes(other, number) and self.readings[other].stream for other in range(number))
+            for place, item in enumerate(reading.stream):
+                if not isinstance(item, Point):
+                    if begun:
+                        found.append((number, place, item))
+                    begun = True
+        return found
+
+
+def _shown(tag: str, kind: str, files: _Files) -> list[tuple[int, str, str]]:
+    points = [
+        (number, place, item)
+        for number, reading in enumerate(files.readings)
+        if reading.kinds.get(tag) in (kind, "")
+        for place, item in enumerate(reading.stream)
+        if isinstance(item, Point) and item.tag == tag
+    ]
+    restarts = files.restarts() or _steps_that_go_back(points, files)
+    kept = [
+        (number, place, point)
+        for number, place, point in points
+        if not any(
+            point.step >= step and (files.precedes(number, other) or (number == other and place < at))
+            for other, at, step in restarts
+        )
+    ]
+    # Files that were written at once, or are joined by others that were, are one stretch.
+    holding = sorted({number for number, _, _ in points})
+    stretch = {number: number for number in holding}
+    for before, number in itertools.pairwise(holding):
+        if not all(files.precedes(other, number) for other in holding if other <= before):
+            stretch[number] = stretch[before]
+    several = {first for number, first in stretch.items() if number != first}
+
+    def order(entry: tuple[int, int, Point]) -> tuple[object, ...]:
+        number, place, point = entry
+        time = float(point.wall_time)
+        merged = (point.step, math.isnan(time), 0.0 if math.isnan(time) else time)
+        return (stretch[number], *(merged if stretch[number] in several else ()), number, place)
+
+    return [
+        (point.step, point.wall_time, point.number if kind == SCALARS else "")
+        for _, _, point in sorted(kept, key=order)
+    ]
+
+
+def _steps_that_go_back(points: Sequence[tuple[int, int, Point]], files: _Files) -> list[tuple[int, int, int]]:
+    by_file: dict[int, list[tuple[int, Point]]] = {}
+    for number, place, point in points:
+        by_file.setdefault(number, []).append((place, point))
+    found = []
+    for number, written in by_file.items():
+        before = [other for other in by_file if files.precedes(other, number)]
+        right_before = [other for other in before if not any(files.precedes(other, between) for between in before)]
+        first = written[0][1].step
+        if any(first < by_file[other][-1][1].step for other in right_before):
+            found.append((number, written[0][0], first))
+        found += [
+            (number, place, point.step)
+            for (_, earlier), (place, point) in itertools.pairwise(written)
+            if point.step < earlier.step
+        ]
+    return found

@@ -217,7 +217,7 @@
     if (old === data) return;
     card.data = data;
     article.querySelector(".text-steps").hidden = data.total < 2;
-    const grew = data.total >= old.total && data.superseded === old.superseded && data.markdown === old.markdown;
+    const grew = data.total >= old.total && data.epoch === old.epoch && data.markdown === old.markdown;
     if (grew && card.newest > 0) prepend(card);
     else card.filling = fill(card);
   }

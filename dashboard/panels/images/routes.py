@@ -43,7 +43,7 @@ def epoch(series: Series) -> str:
     Points that are added leave it as it is, so that with it and its step the picture of an index is one for ever.
     """
     first = float(series.wall_times[0]) if len(series) else 0.0
-    return fingerprint((first, series.superseded))
+    return fingerprint((first, series.epoch))
 
 
 def read_picture(series: Series, index: int, sample: int) -> Picture:

@@ -138,6 +138,6 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
         "tag": tag,
         "markdown": FORMAT.of(on.view) == "markdown",
         "total": 0 if series is None else len(series),
-        "superseded": 0 if series is None else series.superseded,
+        "epoch": 0 if series is None else series.epoch,
         "runs": [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)],
     }
