@@ -284,5 +284,5 @@ def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> t
         "tabs": with_data,
         "panel": name,
         "health": [(h.path, h.damage_count, h.error) for h in snapshot.health if h.damage_count or h.error]
-        + [table.facts.once("superseded", lambda: snapshot.superseded)],
+        + table.facts.once("restarts", lambda: [snapshot.superseded, snapshot.written_at_once]),
     }, name

@@ -1,5 +1,6 @@
 """What was skipped, lost or hidden in the log directory, where the user sees it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,11 +107,18 @@ def register_progress(app: Dash, live: Live) -> None:
         return reading_bar(at)
 
 
+def writers_text(at_once: Mapping[str, int]) -> str:
+    """The runs that several writers wrote to at once, and how many, in words; there is at least one."""
+    up_to = "up to " if len(set(at_once.values())) > 1 else ""
+    return f"{up_to}{count(max(at_once.values()))} writers at once in {counted(len(at_once), 'run')}"
+
+
 def file_entry(file: FileHealth) -> html.Li:
     """One file: what is wrong with it, and where."""
     facts: list[Any] = []
     if file.error:
-        facts.append(html.Div(f"cannot be opened: {file.error}", className="damage"))
+        verb = "listed" if file.is_folder else "opened"
+        facts.append(html.Div(f"cannot be {verb}: {file.error}", className="damage"))
     facts += [
         html.Div(
             [html.Span(f"at byte {count(damage.offset)}", className="offset"), html.Span(damage.reason)],
@@ -121,24 +129,28 @@ def file_entry(file: FileHealth) -> html.Li:
     unlisted = file.damage_count - min(len(file.damages), MOST_DAMAGES)
     if unlisted > 0:
         facts.append(html.Div(f"and {count(unlisted)} more", className="damage"))
-    size = f"{file_size(file.bytes_read)} of {file_size(file.size)} read, {counted(file.records, 'record')}"
+    read = f"{file_size(file.bytes_read)} of {file_size(file.size)} read, {counted(file.records, 'record')}"
+    size = [] if file.is_folder else [html.Div(read, className="facts")]
     path = html.Button(
         file.path, className="path health-open", title="Show in the Health tab", **{"data-path": file.path}
     )
-    return html.Li([path, html.Div(size, className="facts"), *facts])
+    return html.Li([path, *size, *facts])
 
 
 def health_badge(snapshot: Snapshot) -> Any:
     """The badge and its popover; nothing where all is well."""
-    bad = [file for file in snapshot.health if is_bad(file)]
-    superseded = snapshot.superseded
-    if not bad and not superseded:
+    every = [file for file in snapshot.health if is_bad(file)]
+    bad, folders = [file for file in every if not file.is_folder], [file for file in every if file.is_folder]
+    superseded, writers = snapshot.superseded, snapshot.written_at_once
+    if not every and not superseded and not writers:
         return None
     label = " · ".join(
         text
         for text in (
             counted(len(bad), "damaged file") if bad else "",
+            f"{counted(len(folders), 'folder')} not listed" if folders else "",
             f"{count(superseded)} superseded" if superseded else "",
+            f"{count(max(writers.values()))} writers at once" if writers else "",
         )
         if text
     )
@@ -152,6 +164,12 @@ def health_badge(snapshot: Snapshot) -> Any:
         ]
         if len(bad) > MOST_FILES:
             parts.append(html.P(f"and {counted(len(bad) - MOST_FILES, 'more file', 'more files')}"))
+    if folders:
+        parts += [
+            html.H3("Folders that cannot be listed"),
+            html.P("What is below them may be more than is shown; they are tried again at every look."),
+            html.Ul([file_entry(folder) for folder in folders[:MOST_FILES]]),
+        ]
     if superseded:
         parts += [
             html.H3("Superseded points"),
@@ -167,7 +185,16 @@ def health_badge(snapshot: Snapshot) -> Any:
                 ][:MOST_FILES]
             ),
         ]
-    severity = "bad" if bad else "note"
+    if writers:
+        parts += [
+            html.H3("Several writers at once"),
+            html.P(
+                "Files of one folder were written at the same time with the same tags, such as by every process of a "
+                "distributed training. Every point is shown. Log from one process, or into a folder for each."
+            ),
+            html.Ul([html.Li(f"{run}: {count(number)} at once") for run, number in writers.items()][:MOST_FILES]),
+        ]
+    severity = "bad" if every else "note"
     target = html.Button([icon("alert", 15), label], id="health-badge", className=f"health {severity}")
     return dmc.Popover(
         [

@@ -26,7 +26,7 @@ from summary.event_file import FileState, SessionStart
 from summary.points import TagState
 from summary.records import crc32c
 from summary.snapshot import SCALARS, Damage
-from summary.source import read_up_to
+from summary.source import FoundFile, read_up_to
 from summary.stored_points import NO_TEXTS, TagTable
 
 _MAGIC: Final = b"stepscope columns 4\n"
@@ -61,9 +61,11 @@ class _Header(msgspec.Struct, array_like=True, frozen=True):
     address: str
     size: int
     modified_ns: int
+    changed_ns: int
     position: int
     head: bytes
     tail_hash: bytes
+    crc: int | None
     waiting: bool
     records: int
     first_wall_time: float | None
@@ -86,6 +88,7 @@ class CachedFile(msgspec.Struct, frozen=True):
     size: int
     """Bytes of the event file when it was read."""
     modified_ns: int
+    changed_ns: int
     state: FileState
     table: TagTable
     load: Callable[[int], TagState | None]
@@ -131,7 +134,7 @@ class ColumnCache:
         except (OSError, ValueError, msgspec.DecodeError):
             return None
 
-    def store(self, address: str, size: int, modified_ns: int, state: FileState, tags: Sequence[TagState]) -> None:
+    def store(self, address: str, found: FoundFile, state: FileState, tags: Sequence[TagState]) -> None:
         """Keeps what was read of an event file; gives up for good where the folder cannot be written."""
         if self._refused:
             return
@@ -142,7 +145,7 @@ class ColumnCache:
                 self._prune()
             with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as stream:
                 try:
-                    for piece in _encoded(address, size, modified_ns, state, tags):
+                    for piece in _encoded(address, found, state, tags):
                         stream.write(piece)
                     stream.close()
                     os.replace(stream.name, self._path(address))
@@ -168,17 +171,19 @@ class ColumnCache:
                     os.unlink(path)
 
 
-def _encoded(address: str, size: int, modified_ns: int, state: FileState, tags: Sequence[TagState]) -> list[bytes]:
+def _encoded(address: str, found: FoundFile, state: FileState, tags: Sequence[TagState]) -> list[bytes]:
     body = [b"".join([np.asarray(getattr(tag, name), dtype).tobytes() for name, dtype in _COLUMNS]) for tag in tags]
     body = [part + bytes(-len(part) % 8) for part in body]
     header = msgspec.msgpack.encode(
         _Header(
             address,
-            size,
-            modified_ns,
+            found.size,
+            found.modified_ns,
+            found.changed_ns,
             state.position,
             state.head,
             state.tail_hash,
+            state.crc,
             state.waiting,
             state.records,
             state.first_wall_time,
@@ -220,6 +225,7 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         header.position,
         header.head,
         header.tail_hash,
+        header.crc,
         header.waiting,
         header.records,
         header.first_wall_time,
@@ -229,7 +235,7 @@ def _decoded(path: str, content: bytes, size: int, address: str) -> CachedFile |
         header.skipped_bytes,
         tuple([SessionStart(step, before) for step, before in header.session_starts]),
     )
-    return CachedFile(header.size, header.modified_ns, state, header.table, columns.load)
+    return CachedFile(header.size, header.modified_ns, header.changed_ns, state, header.table, columns.load)
 
 
 class _KeptColumns:

@@ -14,6 +14,7 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
+from summary.cancellation import check_cancelled
 from summary.kinds.base import PayloadError
 from summary.kinds.graph import graph_in_meta_graph
 from summary.kinds.registry import decode, kind_of
@@ -22,7 +23,7 @@ from summary.points import PointCounts, Rows, TagPoints, TagState
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
 from summary.proto.types_pb2 import DT_STRING
-from summary.records import FOOTER_BYTES, HEADER_BYTES
+from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
 from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
 from summary.snapshot import SCALARS, Damage
 from summary.source import read_up_to
@@ -58,6 +59,8 @@ class FileState:
     head: bytes
     tail_hash: bytes
     """Of the last bytes before ``position``."""
+    crc: int | None
+    """CRC-32C of all bytes before ``position``, where it is known."""
     waiting: bool
     records: int
     first_wall_time: float | None
@@ -111,6 +114,8 @@ class EventFile:
         self._head = b""
         self._tail = b""
         """The last bytes before ``position``."""
+        self._crc: int | None = 0
+        """CRC-32C of all bytes before ``position``; None where damage went beyond a window."""
 
     @property
     def points(self) -> dict[str, TagPoints]:
@@ -172,6 +177,7 @@ class EventFile:
             self.position,
             self._head,
             _hash(tail),
+            self._crc,
             self.waiting,
             self.records,
             self.first_wall_time,
@@ -182,11 +188,14 @@ class EventFile:
             tuple(self.session_starts),
         )
 
-    def restore(self, state: FileState, table: TagTable, load: Callable[[int], TagState | None]) -> bool:
+    def restore(
+        self, state: FileState, table: TagTable, load: Callable[[int], TagState | None], *, changed: bool
+    ) -> bool:
         """Takes over what another object read, if the file begins and goes on as it did then.
 
         Args:
             state: what the other object knew.
+            changed: the file was changed since, without growing: all of it is compared.
             table: the tags that it found.
             load: as `StoredPoints` takes it; called when somebody asks for points.
 
@@ -196,13 +205,17 @@ class EventFile:
         tail = self._tail_as_in(state)
         if tail is None:
             return False
+        if changed:
+            with self._open_at(0) as stream:
+                if not self._has_crc(stream, state.position, state.crc):
+                    return False
         self.position, self.waiting = state.position, state.waiting
         self.first_wall_time, self.span = state.first_wall_time, state.span
         self.damages, self.damage_count = list(state.damages), state.damage_count
         self._skipped_bytes = state.skipped_bytes
         self.session_starts = list(state.session_starts)
         self.stored = StoredPoints(table, load, partial(_read_again, self.path, self._open_at, state, table))
-        self._head, self._tail = state.head, tail[-_TAIL_BYTES:]
+        self._head, self._tail, self._crc = state.head, tail[-_TAIL_BYTES:], state.crc
         self._records_before = state.records
         return True
 
@@ -212,13 +225,30 @@ class EventFile:
             head, tail = read_up_to(stream, len(state.head)), _bytes_before(stream, state.position)
         return tail if head == state.head and _hash(tail) == state.tail_hash else None
 
-    def begins_as_before(self) -> bool:
-        """Whether the bytes that were read first, and those that were read last, are still there; raises OSError."""
+    def begins_as_before(self, size: int) -> bool:
+        """Whether the bytes that were read first, and those that were read last, are still there; raises OSError.
+
+        Of a file that was changed and has not grown beyond ``size``, all bytes that were read are compared: whoever
+        copies another file over it may leave its size and its time as they were.
+        """
         with self._open_at(0) as stream:
+            if stream.seek(0, os.SEEK_END) <= size:
+                return self._has_crc(stream, self.position, self._crc)
+            stream.seek(0)
             if read_up_to(stream, len(self._head)) != self._head:
                 return False
             stream.seek(self.position - len(self._tail))
             return read_up_to(stream, len(self._tail)) == self._tail
+
+    @staticmethod
+    def _has_crc(stream: BinaryIO, end: int, expected: int | None) -> bool:
+        crc = at = 0
+        stream.seek(0)
+        while at < end and (content := read_up_to(stream, min(_WINDOW_BYTES, end - at))):
+            crc = crc32c(content, crc)
+            at += len(content)
+            check_cancelled()
+        return at == end and crc == expected
 
     def read_new(self, size: int) -> None:
         """Reads what was appended, up to the end of the file, whose size was last seen as ``size``.
@@ -255,6 +285,9 @@ class EventFile:
         if position > self.position:
             end = position - base
             self._tail = (self._tail + content[max(0, end - _TAIL_BYTES) : end])[-_TAIL_BYTES:]
+            if self._crc is not None:
+                begin = self.position - base
+                self._crc = crc32c(memoryview(content)[begin:end], self._crc) if begin >= 0 else None
             self.position = position
 
     def _note_end(self, end: int) -> None:

@@ -206,6 +206,10 @@ class SingleFile:
         except OSError:
             return
 
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {}
+
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         return self._folder.open(self._name, offset)
 
@@ -235,6 +239,8 @@ def inspect(source: Source, *, only_tag: str = "") -> list[Inspected]:
     for found in sorted(source.list(), key=lambda found: found.path.parts):
         if "tfevents" in found.path.name:
             by_folder.setdefault(found.path.parent, []).append(found.path)
+    for path in source.unlisted:
+        by_folder.setdefault(path, [])
     snapshot = Logdir(source).update()
     return [
         _inspected(source, snapshot, folder, by_folder[folder], only_tag)
@@ -255,7 +261,7 @@ def _inspected(
     hidden = [s.superseded for s in run.series.values() if not only_tag or s.tag == only_tag] if run else []
     files = tuple(file for file in snapshot.health if file.run == readable(folder))
     return Inspected(
-        source.address if single else os.path.dirname(source.locate(paths[0])),
+        source.address if single else source.locate(folder),
         observations,
         tuple(replace(file, path=source.address) for file in files) if single else files,
         sum(hidden),
@@ -300,6 +306,8 @@ def _file_lines(file: FileHealth) -> Iterator[str]:
     yield file.path
     if file.error:
         yield f"   {'error':<20} {file.error}"
+    if file.is_folder:
+        return
     yield f"   {'bytes_read':<20} {file.bytes_read} of {file.size}"
     yield f"   {'records':<20} {file.records}"
     yield f"   {'skipped':<20} {file.damage_count}"
@@ -311,6 +319,8 @@ def _file_lines(file: FileHealth) -> Iterator[str]:
     if unlisted > 0:
         yield f"      and {unlisted} more"
     yield f"   {'superseded':<20} {file.superseded}"
+    if file.writers > 1:
+        yield f"   {'writers':<20} {file.writers} writers at once: every point is shown"
     if file.waiting:
         rest = file.size - file.bytes_read
         yield f"   {'truncated_tail':<20} at byte {file.bytes_read}, {rest} bytes: the file ends inside a record"

@@ -1,9 +1,10 @@
 """Files below a local folder, found without asking for each of them at every look."""
 
+import errno
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -19,6 +20,10 @@ _LONGEST_REST: Final = 60.0
 """... but for no more seconds than this, unless it is known to have changed."""
 _TICK_NS: Final = 2_000_000_000
 """A folder that changed so shortly before it was listed may change again without a later time of change."""
+
+
+_NOTHING_THERE: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""What vanished while the folder was listed, and links that lead nowhere."""
 
 
 class _Folder(NamedTuple):
@@ -41,6 +46,8 @@ class _Seen:
     folders: list[_Folder]
     looked_at: float
     changed_at: float
+    problem: str = ""
+    """Why it, or some of it, could not be looked at."""
 
 
 class LocalSource:
@@ -61,6 +68,7 @@ class LocalSource:
         self._only: Final = tuple(only)
         self._clock: Final = clock
         self._seen: dict[str, _Seen] = {}
+        self._unlisted: dict[PurePosixPath, str] = {}
 
     @property
     def address(self) -> str:
@@ -71,10 +79,16 @@ class LocalSource:
         return (self.root,)
 
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        unlisted: dict[PurePosixPath, str] = {}
         try:
             top = self.root.stat()
-        except OSError:
-            self._seen.clear()
+        except OSError as error:
+            self._unlisted = {}
+            if error.errno in _NOTHING_THERE:
+                self._seen.clear()
+            else:
+                self._unlisted[PurePosixPath()] = _reason(error)
+            yield from [file for seen in self._seen.values() for file in seen.files if self._is_deep_enough(file)]
             return
         stirred = None if changed is None else {*changed, *map(os.path.dirname, changed)}
         # No recursion, which ends at a thousand folders below each other; and the shortest paths first.
@@ -91,9 +105,16 @@ class LocalSource:
             if found is not None:
                 seen[folder.path] = found
                 folders.extend(found.folders)
+                # Of a folder that cannot be entered, nothing below it can.
+                if found.problem and unlisted.keys().isdisjoint(folder.relative.parents):
+                    unlisted[folder.relative] = found.problem
                 if len(folder.relative.parts) >= len(self._only):
                     yield from found.files
-        self._seen = seen
+        self._seen, self._unlisted = seen, unlisted
+
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return self._unlisted
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         stream = (self.root / path).open("rb", buffering=0)
@@ -105,7 +126,7 @@ class LocalSource:
 
     def _look(self, folder: _Folder, stirred: Collection[str] | None) -> _Seen | None:
         known = self._seen.get(folder.path)
-        if known is None or stirred is None:
+        if known is None or stirred is None or known.problem:
             return self._scan(folder, known)
         now = self._clock()
         rest = min(_LONGEST_REST, (now - known.changed_at) * _QUIET_SHARE)
@@ -114,8 +135,8 @@ class LocalSource:
             return known
         try:
             modified_ns = os.stat(folder.path).st_mtime_ns
-        except OSError:
-            return None
+        except OSError as error:
+            return self._without_a_look(folder, known, error)
         if modified_ns != known.modified_ns or (due and not known.entries_certain):
             return self._scan(folder, known)
         if due:
@@ -141,15 +162,21 @@ class LocalSource:
             modified_ns = os.stat(folder.path).st_mtime_ns
             with os.scandir(folder.path) as listing:
                 entries = list(listing)
-        except OSError:
-            return None
+        except OSError as error:
+            return self._without_a_look(folder, known, error)
         files: list[FoundFile] = []
         folders: list[_Folder] = []
+        problem = ""
         for entry in entries:
             try:
                 status = entry.stat()
                 is_folder, is_file = entry.is_dir(), entry.is_file()
-            except OSError:
+            except OSError as error:
+                if error.errno not in _NOTHING_THERE:
+                    problem = problem or f"{entry.name} cannot be looked at: {_reason(error)}"
+                    if known is not None:
+                        files += [file for file in known.files if file.path.name == entry.name]
+                        folders += [below for below in known.folders if below.path == entry.path]
                 continue
             identity = (status.st_dev, status.st_ino)
             relative = folder.relative / entry.name
@@ -167,11 +194,38 @@ class LocalSource:
             files, changed_at = known.files, known.changed_at
         else:
             changed_at = now
-        return _Seen(modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at)
+        return _Seen(modified_ns, now_ns - modified_ns > _TICK_NS, files, folders, now, changed_at, problem)
+
+    def _without_a_look(self, folder: _Folder, known: _Seen | None, error: OSError) -> _Seen | None:
+        """What is taken for in a folder that cannot be looked at now: what there was; nothing where it is gone."""
+        if _is_gone(folder.path, error):
+            return None
+        now = self._clock()
+        kept = known if known is not None else _Seen(0, False, [], [], now, now)
+        kept.problem = _reason(error)
+        return kept
+
+    def _is_deep_enough(self, file: FoundFile) -> bool:
+        return len(file.path.parts) > len(self._only)
 
     def _is_wanted(self, folder: PurePosixPath) -> bool:
         return all(map(fnmatchcase, folder.parts, self._only))
 
 
 def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:
-    return FoundFile(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino))
+    # Where this is the time of creation (Windows), it never changes.
+    return FoundFile(path, status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), status.st_ctime_ns)
+
+
+def _is_gone(path: str, error: OSError) -> bool:
+    """Whether a folder that could not be looked at is there no more, as the folder above it says."""
+    if error.errno not in _NOTHING_THERE:
+        return False
+    try:
+        return os.path.basename(path) not in os.listdir(os.path.dirname(path)) or not os.path.isdir(path)
+    except OSError as error_above:
+        return error_above.errno in _NOTHING_THERE
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import itertools
+import math
 import operator
 import os
 import re
@@ -17,7 +18,7 @@ from typing import Final
 from summary.blob_cache import BlobCache
 from summary.column_cache import ColumnCache
 from summary.event_file import EventFile
-from summary.snapshot import EMPTY_SNAPSHOT, Companion, Snapshot
+from summary.snapshot import EMPTY_SNAPSHOT, Companion, FileHealth, Snapshot
 from summary.source import FoundFile, Source, readable
 from summary.sources import SeveralSources, source_of
 from summary.staged_run import StagedFile, StagedRun
@@ -41,6 +42,7 @@ class Logdir:
         companion_patterns: file names, with wildcards, of other files that snapshots should list.
         keep_superseded: show points that a restart overwrote.
         cache: keeps what was read for the next time.
+        clock: seconds since the epoch.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Logdir:
         companion_patterns: Sequence[str] = (),
         keep_superseded: bool = False,
         cache: ColumnCache | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.source: Final[Source] = source_of(source) if isinstance(source, str | os.PathLike) else source
         self._companion_patterns = tuple(companion_patterns)
@@ -63,6 +66,10 @@ class Logdir:
         self._listing: list[FoundFile] = []
         self._retrying = False
         """A file could not be opened, and is to be tried at every look."""
+        self._clock = clock
+        self._settles_at = math.inf
+        """When the first of the files that grow will not have grown for long enough to say so."""
+        self._unlisted: tuple[FileHealth, ...] = ()
         self._snapshot = EMPTY_SNAPSHOT
 
     @property
@@ -82,16 +89,22 @@ class Logdir:
         """
         with _no_garbage_collection():
             listing = list(self.source.list(changed))
-            if self._is_as_before(listing):
+            unlisted = tuple(_health_of_folder(path, reason) for path, reason in self.source.unlisted.items())
+            settled = self._clock() >= self._settles_at
+            if self._is_as_before(listing) and not settled and unlisted == self._unlisted:
                 return self._snapshot
             # Until all of it is taken in, lest an error leave something out for good.
             self._listing = []
+            self._unlisted = unlisted
+            for run in self._runs.values() if settled else ():
+                run.dirty |= any(health.growing for health in run.health)
             event_files, companions = self._sorted_out(listing)
             to_read = self._stage(event_files)
             self._read(to_read, publish, companions)
             snapshot = self._commit(companions, loading=False)
             self._retrying = any(file.error for run in self._runs.values() for file in run.files.values())
             self._listing = listing
+            self._settles_at = min((run.settles_at for run in self._runs.values()), default=math.inf)
         self._keep(to_read)
         return snapshot
 
@@ -149,7 +162,12 @@ class Logdir:
             staged = self._runs.get(name)
             if staged is None:
                 staged = self._runs[name] = StagedRun(
-                    name, self.source, self._blobs, self._versions, keep_superseded=self._keep_superseded
+                    name,
+                    self.source,
+                    self._blobs,
+                    self._versions,
+                    keep_superseded=self._keep_superseded,
+                    clock=self._clock,
                 )
             if files != staged.files:
                 staged.files, staged.dirty = files, True
@@ -167,7 +185,7 @@ class Logdir:
         if found.identity != known.found.identity or found.size < known.events.position:
             return True
         try:
-            return not known.events.begins_as_before()
+            return not known.events.begins_as_before(known.found.size)
         except OSError:
             return False
 
@@ -230,8 +248,10 @@ class Logdir:
         cached = cache.load(self.source.locate(file.found.path))
         if cached is None:
             return
-        same = (cached.size, cached.modified_ns) == (file.found.size, file.found.modified_ns)
-        if (same or cached.size < file.found.size) and file.events.restore(cached.state, cached.table, cached.load):
+        found = file.found
+        same = (cached.size, cached.modified_ns, cached.changed_ns) == (found.size, found.modified_ns, found.changed_ns)
+        changed = not same and cached.size == found.size
+        if cached.size <= found.size and file.events.restore(cached.state, cached.table, cached.load, changed=changed):
             file.cached_bytes = file.events.position
 
     def _keep(self, files: Sequence[StagedFile]) -> None:
@@ -243,8 +263,7 @@ class Logdir:
                 continue
             with contextlib.suppress(OSError):
                 state, tags = file.events.state(), file.events.tag_states()
-                address = self.source.locate(file.found.path)
-                self._storing.submit(self._cache.store, address, file.found.size, file.found.modified_ns, state, tags)
+                self._storing.submit(self._cache.store, self.source.locate(file.found.path), file.found, state, tags)
                 file.cached_bytes = file.events.position
 
     def _mark_read(self, file: StagedFile) -> None:
@@ -260,7 +279,8 @@ class Logdir:
             and loading == before.loading
             and companions == before.companions
             and len(runs) == len(before.runs)
-            and sum(len(run.health) for run in self._runs.values()) == len(before.health)
+            and sum(len(run.health) for run in self._runs.values()) + len(self._unlisted) == len(before.health)
+            and before.health[len(before.health) - len(self._unlisted) :] == self._unlisted
         )
         if not same:
             runs.sort(key=lambda run: (run.first_wall_time, run.name))
@@ -268,10 +288,15 @@ class Logdir:
                 before.revision + 1,
                 MappingProxyType({run.name: run for run in runs}),
                 companions,
-                tuple(health for run in self._runs.values() for health in run.health),
+                (*(health for run in self._runs.values() for health in run.health), *self._unlisted),
                 loading,
             )
         return self._snapshot
+
+
+def _health_of_folder(path: PurePosixPath, reason: str) -> FileHealth:
+    name = readable(path)
+    return FileHealth(name, name, 0, 0, 0, (), 0, waiting=False, error=reason, is_folder=True)
 
 
 def is_event_file(name: str) -> bool:

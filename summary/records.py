@@ -19,17 +19,17 @@ _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
 
 
-def crc32c(data: bytes | memoryview) -> int:
-    """CRC-32C of ``data``."""
-    return int(_checksum()(data))
+def crc32c(data: bytes | memoryview, before: int = 0) -> int:
+    """CRC-32C of ``data``, or of what has the CRC-32C ``before`` with ``data`` behind it."""
+    return int(_checksum()(data, before))
 
 
 @cache
-def _checksum() -> Callable[[bytes | memoryview], int]:
+def _checksum() -> Callable[[bytes | memoryview, int], int]:
     # The package looks up its own version, which takes a fifth of what the import of `summary` may take.
     from crc32c import crc32c as checksum
 
-    function: Callable[[bytes | memoryview], int] = checksum
+    function: Callable[[bytes | memoryview, int], int] = checksum
     return function
 
 

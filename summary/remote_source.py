@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, cast
@@ -47,6 +47,10 @@ class RemoteSource:
             size = sizes.get(name, info.get("size"))
             if relative.parts and ".." not in relative.parts and size is not None:
                 yield FoundFile(relative, int(size), _modified_ns(info), (0, 0))
+
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {}
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         reader = _RangeReader(self._file_system, f"{self._root}/{path}")

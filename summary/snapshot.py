@@ -225,6 +225,10 @@ class FileHealth:
     """How many bytes all damages cover, those that ``damages`` leaves out too."""
     writers: int = 1
     """How many files of the run, this one among them, were written at one time with the same tags, at most."""
+    growing: bool = False
+    """Something was written to it within `summary.staged_run.GROWING_SECONDS`."""
+    is_folder: bool = False
+    """It is a folder that cannot be listed; ``error`` says why."""
 
 
 @dataclass(frozen=True)
@@ -420,7 +424,7 @@ class Snapshot:
         Returns:
             Columns run, tag, kind (Categorical); points (Int64); first_step, last_step (Int64); first_wall_time,
             last_wall_time (Float64, seconds since the epoch); superseded (Int64: points that a restart overwrote);
-            display_name, description (String).
+            writers (Int64: how many wrote the tag at once, at most); display_name, description (String).
         """
         from summary import frames
 
@@ -432,7 +436,7 @@ class Snapshot:
         Returns:
             Columns run (Categorical); tags, points (Int64); last_step (Int64: the furthest of its series); start
             (Float64, seconds since the epoch: the earliest point); duration (Float64, seconds to the latest point);
-            files, size (Int64: event files and their bytes); superseded, damages (Int64).
+            files, size (Int64: event files and their bytes); superseded, writers (at once, at most), damages (Int64).
         """
         from summary import frames
 
@@ -443,9 +447,10 @@ class Snapshot:
 
         Returns:
             Columns path (String); run (Categorical); records, bytes_read, size (Int64); waiting (Boolean: the file ends
-            inside a record); superseded (Int64: points that a restart overwrote); damage_count, skipped_bytes (Int64);
-            damages (List of Struct: offset, length, reason; the first of them); error (String: why the file cannot be
-            opened).
+            inside a record); superseded (Int64: points that a restart overwrote); writers (Int64: how many files of the
+            run were written at once with the same tags, at most); damage_count, skipped_bytes (Int64); damages (List of
+            Struct: offset, length, reason; the first of them); growing (Boolean: written to within the last minute);
+            error (String: why the file cannot be opened, or the folder cannot be listed).
         """
         from summary import frames
 

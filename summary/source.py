@@ -1,7 +1,7 @@
 """Where the bytes of a log directory come from."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
@@ -17,6 +17,8 @@ class FoundFile:
     modified_ns: int
     identity: tuple[int, int]
     """Differs when a file of the same path is another file."""
+    changed_ns: int = 0
+    """When its content, its rights or its name changed last, as no program can set it; 0 where that is not known."""
 
 
 class Source(Protocol):
@@ -33,12 +35,19 @@ class Source(Protocol):
         ...
 
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
-        """All files, in no particular order. What cannot be listed is left out; an absent tree is empty.
+        """All files, in no particular order; an absent tree is empty.
+
+        What cannot be listed has the files that it had the last time, if there was one, and is in `unlisted`.
 
         Args:
             changed: what is known to have changed since the last listing, as local paths; folders that have long
                 been quiet may then be reported as they were seen last. None asks for a look at everything.
         """
+        ...
+
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        """The folders of the last listing that could not be listed, or not all of them, with the system's reason."""
         ...
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:

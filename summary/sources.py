@@ -36,6 +36,14 @@ class SeveralSources:
             for found in source.list(changed):
                 yield replace(found, path=PurePosixPath(name) / found.path)
 
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {
+            PurePosixPath(name) / path: reason
+            for name, source in self._sources.items()
+            for path, reason in source.unlisted.items()
+        }
+
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         return self._sources[path.parts[0]].open(PurePosixPath(*path.parts[1:]), offset)
 

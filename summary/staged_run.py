@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from types import MappingProxyType
@@ -19,6 +20,8 @@ from summary.snapshot import Damage, FileHealth, Resumption, Run, Series
 from summary.source import FoundFile, Source, readable
 from summary.stored_series import StoredFile, StoredSeries, are_plain
 
+GROWING_SECONDS: Final = 60.0
+"""A file that was written to so lately is told to grow."""
 _CONFLICTS_SHOWN: Final = 100
 _NO_STEPS: Final = np.empty(0, np.int64)
 _NO_TIMES: Final = np.empty(0, np.float64)
@@ -68,6 +71,7 @@ class StagedRun:
         versions: numbers for series; one count for all runs, so that a series that was deleted and came back is not
             taken for the one it was.
         keep_superseded: show points that a restart overwrote.
+        clock: seconds since the epoch.
     """
 
     def __init__(
@@ -78,6 +82,7 @@ class StagedRun:
         versions: "itertools.count[int]",
         *,
         keep_superseded: bool,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.name: Final = name
         self.files: dict[PurePosixPath, StagedFile] = {}
@@ -90,6 +95,7 @@ class StagedRun:
         self._blobs: Final = blobs
         self._versions: Final = versions
         self._keep_superseded: Final = keep_superseded
+        self._clock: Final = clock
         self._made: dict[str, _Made] = {}
         self._stored: tuple[StoredSeries, object, _Turns] | None = None
         """The series of files that the cache had, and the session starts and turns that they were made with."""
@@ -111,6 +117,15 @@ class StagedRun:
             self.committed, self.health = committed, health
         self.dirty = False
         return not same
+
+    @property
+    def settles_at(self) -> float:
+        """When the first of the files that grow will not have grown for `GROWING_SECONDS`; infinite where none does."""
+        pairs = zip(self.files.values(), self.health, strict=True)
+        return min(
+            (file.found.modified_ns / 1e9 + GROWING_SECONDS for file, health in pairs if health.growing),
+            default=math.inf,
+        )
 
     def _turns(self) -> _Turns:
         files = [file.events for file in self.files.values()]
@@ -250,6 +265,7 @@ class StagedRun:
             sum(made.superseded.get(events.path, 0) for made in self._made.values() if made.superseded),
             events.all_skipped_bytes,
             self._writers(events, turns),
+            abs(self._clock() - file.found.modified_ns / 1e9) < GROWING_SECONDS and file.found.size > 0,
         )
 
     def _writers(self, events: EventFile, turns: _Turns) -> int:

@@ -47,6 +47,10 @@ class MemorySource:
     def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
         return iter([found for found, _ in self._files.values()])
 
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {}
+
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
         if path not in self._files:
             raise FileNotFoundError(2, "No such file or directory", str(path))

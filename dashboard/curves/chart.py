@@ -71,7 +71,8 @@ def chart(
     whole = _whole_chart(spec, table, settings)
     axis, lines, every = whole.axis, _told_apart(whole.lines), whole.series
     drawn = [choose(line, window, most) for line in lines]
-    remarks = [note(drawn, settings, sum(s.superseded for s in every)), *spec.problems, *whole.lost]
+    superseded, writers = sum(s.superseded for s in every), max((s.writers for s in every), default=1)
+    remarks = [note(drawn, settings, superseded, writers), *spec.problems, *whole.lost]
     return {
         "x": axis.described(settings),
         "lines": [packed(line, settings.smoothing, pack) for line in drawn],
@@ -193,7 +194,9 @@ def _run_line(
     if axis.kind != "step":
         extra["step"] = columns.steps.astype(np.float64)
     low, high = (_edge(table, series.run, tag, columns) for tag in (spec.low_tag, spec.high_tag))
-    return Line(about, x, columns.values, low, high, extra)
+    line = Line(about, x, columns.values, low, high, extra)
+    # Points of several writers lie in the order of their steps, which is not that of other axes.
+    return line if series.writers == 1 or axis.kind == "step" else line.ordered(np.argsort(x, kind="stable"))
 
 
 def _told_apart(lines: list[Line]) -> list[Line]:
@@ -273,7 +276,7 @@ def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[dict[s
     return rules[:MOST_RULES]
 
 
-def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int) -> str:
+def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, writers: int = 1) -> str:
     """What the lines of groups are, and what is not in the picture, in words; empty if nothing has to be said."""
     parts: list[str] = []
     if any(one.line.about["kind"] == "group" for one in drawn):
@@ -295,6 +298,8 @@ def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int) -
         parts.append(f"{count(nowhere)} without a place on the axis")
     if superseded:
         parts.append(f"{count(superseded)} superseded by a restart")
+    if writers > 1:
+        parts.append(f"{count(writers)} writers at once: every point is shown")
     if settings.ignore_outliers:
         parts.append("outliers ignored")
     for name, scale, values in (

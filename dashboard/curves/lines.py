@@ -26,6 +26,12 @@ class Line:
     extra: dict[str, NDArray[Any]] = field(default_factory=dict)
     """More columns for the cursor's table: "step", "seconds", "members"."""
 
+    def ordered(self, order: NDArray[np.intp]) -> "Line":
+        """The line with its points in another order."""
+        low, high = (None if edge is None else edge[order] for edge in (self.low, self.high))
+        extra = {name: values[order] for name, values in self.extra.items()}
+        return Line(self.about, self.x[order], self.y[order], low, high, extra)
+
 
 @dataclass(frozen=True)
 class DrawnLine:

@@ -19,11 +19,22 @@ from summary.snapshot import Snapshot
 
 Row = dict[str, Any]
 
-_RUN_COLUMNS: Final = ("run", "tags", "points", "last_step", "start", "duration", "size", "superseded", "damages")
-_TAG_COLUMNS: Final = ("run", "tag", "kind", "points", "last_step", "start", "duration", "superseded")
+_RUN_COLUMNS: Final = (
+    "run",
+    "tags",
+    "points",
+    "last_step",
+    "start",
+    "duration",
+    "size",
+    "superseded",
+    "writers",
+    "damages",
+)
+_TAG_COLUMNS: Final = ("run", "tag", "kind", "points", "last_step", "start", "duration", "superseded", "writers")
 
-_LOSSES: Final = ("superseded", "damages")
-"""Columns that a terminal gets only where there is something in them."""
+_USUAL: Final[Mapping[str, int]] = MappingProxyType({"superseded": 0, "writers": 1, "damages": 0})
+"""Columns that a terminal gets only where there is something else in them."""
 
 
 class ListRunsVerb:
@@ -97,7 +108,7 @@ def _lines(rows: Sequence[Row], columns: Sequence[str]) -> str:
 
 def _table(rows: Sequence[Row], columns: Sequence[str]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    shown = [column for column in columns if column not in _LOSSES or any(row[column] for row in rows)]
+    shown = [column for column in columns if any(row[column] != _USUAL.get(column) for row in rows)]
     for column in shown:
         if column in ("run", "tag", "kind"):
             table.add_column(column, overflow="fold")
@@ -106,7 +117,7 @@ def _table(rows: Sequence[Row], columns: Sequence[str]) -> Table:
     for row in rows:
         table.add_row(
             *(
-                Text(_shown(row[column], column), style="red" if column in _LOSSES and row[column] else "")
+                Text(_shown(row[column], column), style="red" if row[column] != _USUAL.get(column, row[column]) else "")
                 for column in shown
             )
         )

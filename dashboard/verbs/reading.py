@@ -128,9 +128,12 @@ def tell_losses(snapshot: Snapshot) -> None:
     losses = []
     if snapshot.damage_count:
         losses.append(f"{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped")
-    closed = sum(bool(file.error) for file in snapshot.health)
+    folders = sum(file.is_folder for file in snapshot.health)
+    closed = sum(bool(file.error) for file in snapshot.health) - folders
     if closed:
         losses.append(f"{counted(closed, 'file')} not readable")
+    if folders:
+        losses.append(f"{counted(folders, 'folder')} that cannot be listed")
     if snapshot.superseded:
         losses.append(f"{counted(snapshot.superseded, 'point')} superseded by a restart")
     if losses:

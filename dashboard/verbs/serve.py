@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from dashboard.app import build_app
 from dashboard.embeddings.results import ResultFiles, result_folder
+from dashboard.health import writers_text
 from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
@@ -253,4 +254,6 @@ def found(snapshot: Snapshot) -> str:
         text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
     if snapshot.superseded:
         text += f"; {count(snapshot.superseded)} superseded points hidden"
+    if snapshot.written_at_once:
+        text += f"; {writers_text(snapshot.written_at_once)}"
     return text

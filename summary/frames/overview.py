@@ -24,6 +24,7 @@ def summaries(snapshot: Snapshot, runs: Names = None, tags: Names = None) -> pl.
         "first_wall_time": pl.Float64(),
         "last_wall_time": pl.Float64(),
         "superseded": pl.Int64(),
+        "writers": pl.Int64(),
         "display_name": pl.String(),
         "description": pl.String(),
     }
@@ -34,7 +35,8 @@ def runs_frame(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.runs_frame`."""
     files: dict[str, list[FileHealth]] = {}
     for file in snapshot.health:
-        files.setdefault(file.run, []).append(file)
+        if not file.is_folder:
+            files.setdefault(file.run, []).append(file)
     schema = {
         "run": pl.Categorical(),
         "tags": pl.Int64(),
@@ -45,6 +47,7 @@ def runs_frame(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
         "files": pl.Int64(),
         "size": pl.Int64(),
         "superseded": pl.Int64(),
+        "writers": pl.Int64(),
         "damages": pl.Int64(),
     }
     return _frame(schema, [_run_row(run, files.get(run.name, [])) for run in selected_runs(snapshot, runs)])
@@ -60,9 +63,11 @@ def health_frame(snapshot: Snapshot) -> pl.DataFrame:
         "size": pl.Int64(),
         "waiting": pl.Boolean(),
         "superseded": pl.Int64(),
+        "writers": pl.Int64(),
         "damage_count": pl.Int64(),
         "skipped_bytes": pl.Int64(),
         "damages": pl.List(pl.Struct({"offset": pl.Int64(), "length": pl.Int64(), "reason": pl.String()})),
+        "growing": pl.Boolean(),
         "error": pl.String(),
     }
     return _frame(schema, [_file_row(file) for file in snapshot.health])
@@ -88,6 +93,7 @@ def _series_row(series: Series) -> tuple[Any, ...]:
         len(columns),
         *ends,
         series.superseded,
+        series.writers,
         series.display_name,
         series.description,
     )
@@ -108,7 +114,8 @@ def _run_row(run: Run, files: Sequence[FileHealth]) -> tuple[Any, ...]:
         end - start if known else None,
         len(files),
         sum(file.size for file in files),
-        sum(series.superseded for series in run.series.values()),
+        run.superseded,
+        run.writers,
         sum(file.damage_count + bool(file.error) for file in files),
     )
 
@@ -123,8 +130,10 @@ def _file_row(file: FileHealth) -> tuple[Any, ...]:
         file.size,
         file.waiting,
         file.superseded,
+        file.writers,
         file.damage_count,
         file.skipped_bytes,
         damages,
+        file.growing,
         file.error or None,
     )

@@ -435,8 +435,8 @@ def test_a_file_without_metadata_beside_one_of_another_kind_than_scalars() -> No
     source.put("events.out.tfevents.2", file_of(event_of(3, bare), event_of(4, bare)))
     series = Logdir(source).update().series(".", "t")
     assert series is not None
-    assert (series.steps.tolist(), series.values.tolist()) == ([3, 4], [])
-    assert [series.read(index).array.item() for index in range(2)] == [3, 3]
+    assert (series.steps.tolist(), series.values.tolist()) == ([3, 4, 5], [])
+    assert [series.read(index).array.item() for index in range(3)] == [3, 3, 3]
 
 
 def test_integers_without_metadata_are_the_scalars_that_another_file_says_they_are() -> None:

@@ -27,7 +27,13 @@ def details(file: FileHealth | None, path: str) -> html.Section:
     return html.Section(
         [
             _head(path, buttons),
-            html.Div([html.Strong(state.words, className=f"state {state.severity}"), _facts(file)], className="facts"),
+            html.Div(
+                [
+                    html.Strong(state.words, className=f"state {state.severity}"),
+                    *([] if file.is_folder else [_facts(file)]),
+                ],
+                className="facts",
+            ),
             *(html.P(sentence, className="advice") for sentence in advice(file)),
             *_damages(file),
         ],

@@ -143,7 +143,7 @@ def _button(sign: str, label: str, action: str, table: str, title: str) -> html.
 
 def banner(snapshot: Snapshot) -> html.Div:
     """The verdict on all files."""
-    found = verdict(snapshot.health, snapshot.superseded, loading=snapshot.loading)
+    found = verdict(snapshot.health, snapshot.superseded, snapshot.written_at_once, loading=snapshot.loading)
     at = progress(snapshot)
     facts = list(found.facts) if at is None else [", ".join(reading_texts(at)), *found.facts[1:]]
     sign = {"bad": "alert", "open": "health", "good": "check"}[found.severity]

@@ -1,11 +1,11 @@
 """What the health panel says of event files: pure functions from `FileHealth` to words, table rows and CSV rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
-from dashboard.health import is_bad, is_read
+from dashboard.health import is_bad, is_read, writers_text
 from dashboard.numbers import count, counted, file_size
 from summary.snapshot import FileHealth
 
@@ -14,7 +14,7 @@ Severity = Literal["bad", "open", "good"]
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",
-    "Superseded points", "State",
+    "Superseded points", "Writers at once", "State",
 )  # fmt: skip
 DAMAGE_COLUMNS: Final = ("File", "Run", "Offset", "Length", "Reason")
 
@@ -30,7 +30,7 @@ class Condition:
 def condition(file: FileHealth) -> Condition:
     """The state of one file."""
     if file.error:
-        return Condition("bad", f"cannot be opened: {file.error}")
+        return Condition("bad", f"cannot be {'listed' if file.is_folder else 'opened'}: {file.error}")
     rest = f"waiting for the rest of a record at byte {count(file.bytes_read)}" if file.waiting else ""
     if file.damage_count:
         return Condition("bad", f"damaged; {rest}" if rest else "damaged")
@@ -38,7 +38,9 @@ def condition(file: FileHealth) -> Condition:
         return Condition("open", rest)
     if not is_read(file):
         return Condition("open", "not read yet")
-    return Condition("good", "complete" if file.size else "empty")
+    if not file.size:
+        return Condition("good", "empty")
+    return Condition("good", "growing" if file.growing else "up to date")
 
 
 def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
@@ -71,7 +73,7 @@ def file_csv_rows(files: Iterable[FileHealth]) -> Iterable[Sequence[object]]:
     for file in files:
         yield (
             file.path, file.run, file.records, max(file.size, file.bytes_read), file.bytes_read, file.damage_count,
-            file.skipped_bytes, file.superseded, condition(file).words,
+            file.skipped_bytes, file.superseded, file.writers, condition(file).words,
         )  # fmt: skip
 
 
@@ -91,23 +93,29 @@ class Verdict:
     facts: tuple[str, ...]
 
 
-def verdict(files: Sequence[FileHealth], superseded: int, *, loading: bool) -> Verdict:
+def verdict(
+    files: Sequence[FileHealth], superseded: int, at_once: Mapping[str, int] | None = None, *, loading: bool
+) -> Verdict:
     """What was lost in the whole log directory.
 
     Args:
         files: all of its event files.
         superseded: points that restarts overwrote.
+        at_once: the runs that several writers wrote to at once, with how many.
         loading: more is being read.
     """
-    broken = sum(1 for file in files if file.error)
+    folders = sum(file.is_folder for file in files)
+    broken = sum(1 for file in files if file.error and not file.is_folder)
     damaged = [file for file in files if file.damage_count and not file.error]
     waiting = sum(file.waiting for file in files)
-    total = len(files)
+    total = len(files) - folders
     facts = [f"{counted(sum(f.records for f in files), 'record')}, {file_size(sum(f.bytes_read for f in files))} read"]
     if damaged:
         lost = file_size(sum(file.skipped_bytes for file in damaged))
         stretches = counted(sum(file.damage_count for file in damaged), "stretch", "stretches")
         facts.append(f"{stretches} skipped as unreadable, {lost}; everything else is shown")
+    if growing := sum(file.growing for file in files):
+        facts.append(f"{counted(growing, 'file')} growing")
     if waiting:
         ends = "ends" if waiting == 1 else "end"
         facts.append(
@@ -115,26 +123,37 @@ def verdict(files: Sequence[FileHealth], superseded: int, *, loading: bool) -> V
         )
     if superseded:
         facts.append(f"{counted(superseded, 'point')} superseded by a restart; start with --keep-superseded to see all")
-    if broken or damaged:
-        return Verdict("bad", _loss(len(damaged), broken, total), tuple(facts))
+    if at_once:
+        facts.append(f"{writers_text(at_once)}: every point is shown")
+    if broken or damaged or folders:
+        return Verdict("bad", _loss(len(damaged), broken, total, folders), tuple(facts))
     if loading:
         return Verdict("open", "No loss so far; still reading", tuple(facts))
     whole = "The only file was" if total == 1 else f"All {count(total)} files"
     return Verdict("good", f"{whole} read without loss", tuple(facts))
 
 
-def _loss(damaged: int, broken: int, total: int) -> str:
-    of_all = f"of {counted(total, 'file')}"
-    if not damaged:
-        return f"{count(broken)} {of_all} cannot be opened"
-    is_damaged = f"{count(damaged)} {of_all} {'is' if damaged == 1 else 'are'} damaged"
-    return f"{is_damaged}, {count(broken)} cannot be opened" if broken else is_damaged
+def _loss(damaged: int, broken: int, total: int, folders: int) -> str:
+    of_all = f" of {counted(total, 'file')}"
+    losses = []
+    if damaged:
+        losses.append(f"{count(damaged)}{of_all} {'is' if damaged == 1 else 'are'} damaged")
+    if broken:
+        losses.append(f"{count(broken)}{'' if damaged else of_all} cannot be opened")
+    if folders:
+        losses.append(f"{counted(folders, 'folder')} cannot be listed")
+    return ", ".join(losses)
 
 
 def advice(file: FileHealth) -> list[str]:
     """What the user can do about a file, or needs to know."""
     sentences: list[str] = []
-    if file.error:
+    if file.is_folder:
+        sentences.append(
+            "What is below it may be more than is shown. Check that you may list it; it is tried again at every look, "
+            "and what was read of it before stays."
+        )
+    elif file.error:
         sentences.append(
             "Check that the file is still there and that you may read it; it is tried again at every look."
         )
@@ -152,5 +171,10 @@ def advice(file: FileHealth) -> list[str]:
         sentences.append(
             f"{counted(file.superseded, 'point')} of this file superseded, because the run was started again at an "
             "earlier step. Start with --keep-superseded to see all."
+        )
+    if file.writers > 1:
+        sentences.append(
+            f"{count(file.writers)} writers at once: files of this folder were written at the same time with the same "
+            "tags. Every point of them is shown. Log from one process, or into a folder for each."
         )
     return sentences
