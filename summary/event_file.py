@@ -19,6 +19,7 @@ from summary.kinds.base import PayloadError
 from summary.kinds.graph import graph_in_meta_graph
 from summary.kinds.registry import decode, kind_of
 from summary.kinds.scalar_batch import varint
+from summary.names import readable_name
 from summary.points import PointCounts, Rows, TagPoints, TagState
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
@@ -376,7 +377,8 @@ class EventFile:
     def _take_group(self, tag_id: int, split: RowsByTag, group: slice, window: "_Window") -> NDArray[np.bool_] | None:
         """Takes the rows of a tag; returns which of them became points, or None where all did."""
         while tag_id >= len(self._by_id):
-            self._by_id.append(TagPoints(self._scanner.tags[len(self._by_id)].decode("utf-8", "replace"), ""))
+            tag = self._scanner.tags[len(self._by_id)].decode("utf-8", "replace")
+            self._by_id.append(TagPoints(readable_name(tag), ""))
         rows, is_blob = split.of_tag(tag_id, group), split.is_blob[group]
         taken: NDArray[np.bool_] | None = None
         points = self._by_id[tag_id]
@@ -411,7 +413,7 @@ class EventFile:
                 continue
             points.kind = kind_of(value)
             if value.HasField("metadata"):
-                points.display_name = value.metadata.display_name
+                points.display_name = readable_name(value.metadata.display_name)
                 points.description = value.metadata.summary_description
                 points.plugin_content = value.metadata.plugin_data.content
             return index
@@ -467,12 +469,13 @@ class EventFile:
     def _take_older_form(self, row: Rows, value: Summary.Value, counts: PointCounts) -> None:
         """Takes a payload that was a field of the event before summaries could hold it."""
         kind = value.metadata.plugin_data.plugin_name
-        points = self.points.setdefault(value.tag, TagPoints(value.tag, kind))
+        tag = readable_name(value.tag)
+        points = self.points.setdefault(tag, TagPoints(tag, kind))
         if points.kind == kind:
             points.extend(row)
             counts.add(points.tag, 1)
         else:
-            reason = f"{kind} under the tag {value.tag!r}, which holds {points.kind or 'values of no known kind'}"
+            reason = f"{kind} under the tag {tag!r}, which holds {points.kind or 'values of no known kind'}"
             self._add_record_damage(row, 0, reason)
 
 

@@ -20,6 +20,9 @@ from summary.records import FOOTER_BYTES, HEADER_BYTES
 LARGEST_RECORD: Final = 2**31
 """Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
 
+MOST_DIMENSIONS: Final = 32
+"""As `summary.kinds.tensors` takes them; a tensor of more is decoded, and refused, there."""
+
 NUMBER: Final = 0
 """Form of a row whose number is in the value column."""
 BLOB: Final = 1
@@ -219,7 +222,8 @@ def _tensor_number(buffer, at, end):
             numbers += 1 if stop - begin == 8 else 2
             where = begin
         at = stop
-    if numbers != 1 or not single or dimensions > 1 or not ((dtype == 1 and width == 4) or (dtype == 2 and width == 8)):
+    number_is_one = (dtype == 1 and width == 4) or (dtype == 2 and width == 8)
+    if numbers != 1 or not single or dimensions > MOST_DIMENSIONS or not number_is_one:
         width = 0
     return width, where
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.kinds.base import Payload
+from summary.names import readable_name
 from summary.storage import read_at
 
 if TYPE_CHECKING:
@@ -280,9 +281,12 @@ class Snapshot:
         return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
 
     def series(self, run: str, tag: str) -> Series | None:
-        """The series of a tag, or None where the run or the tag does not exist."""
+        """The series of a tag, named as it was written or as it is shown; None where the run or the tag does not exist."""
         found = self.runs.get(run)
-        return found.series.get(tag) if found is not None else None
+        if found is None:
+            return None
+        series = found.series.get(tag)
+        return found.series.get(readable_name(tag)) if series is None else series
 
     def scalars(
         self, runs: "Names" = None, tags: "Names" = None, *, pivot: bool = False, wall_time: bool = True
@@ -344,10 +348,10 @@ class Snapshot:
     ) -> "pl.DataFrame":
         """Tensors, PR curves and meshes as a Polars table, one row per point; arguments and errors as `histograms`.
 
-        `summary.frames.to_arrays` makes NumPy arrays of the rows.
+        Tensors of no kind, and of kinds that Stepscope does not know, are among them. `summary.frames.to_arrays` makes NumPy arrays of the rows.
 
         Returns:
-            Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves" or "mesh"); dtype (String,
+            Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves", "mesh", "" or another); dtype (String,
             NumPy's name); shape (List of Int64); content (Binary: the numbers, row-major, little endian);
             error (String).
         """

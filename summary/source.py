@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
+from summary.names import readable_name
+
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
@@ -71,4 +73,4 @@ def read_up_to(stream: BinaryIO, size: int) -> bytes:
 
 def readable(path: PurePosixPath) -> str:
     """A path as text that UTF-8 can encode; other bytes of a name become a backslash, "x" and two hex digits."""
-    return os.fsencode(path).decode(errors="backslashreplace")
+    return readable_name(os.fsencode(path).decode(errors="backslashreplace"))

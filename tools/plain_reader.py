@@ -12,6 +12,7 @@ from google.protobuf.message import DecodeError
 from summary import kinds
 from summary.event_file import EventFile, value_of_event
 from summary.kinds.base import PayloadError
+from summary.names import readable_name
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
 from summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
@@ -128,7 +129,7 @@ def _take_record(reading: Reading, data: bytes, offset: int) -> None:
 
 
 def _take_value(reading: Reading, event: Event, value: Summary.Value, place: tuple[int, int, int]) -> None:
-    tag = value.tag or value.node_name
+    tag = readable_name(value.tag or value.node_name)
     kind = reading.kinds.setdefault(tag, kinds.kind_of(value))
     number = ""
     if kind in (SCALARS, ""):

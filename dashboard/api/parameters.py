@@ -4,7 +4,9 @@ from typing import Annotated, Final
 
 from fastapi import Query
 
-MAX_NAME = 4096
+from summary.names import LONGEST_NAME
+
+MAX_NAME: Final = LONGEST_NAME
 MOST_RUNS: Final = 2_000
 """Runs that one request may name."""
 

@@ -11,7 +11,9 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/runs")
     async def runs() -> list[str]:
-        """Names of all runs, in order of their first event."""
-        return list(live.snapshot().runs)
+        """Names of all runs, in order of their first event; behind them those whose files have none, such as empty ones."""
+        snapshot = live.snapshot()
+        empty = sorted({file.run for file in snapshot.health if not file.is_folder})
+        return list(dict.fromkeys([*snapshot.runs, *empty]))
 
     return routes

@@ -15,6 +15,7 @@ from summary.kinds.histogram import Histogram
 from summary.kinds.image import Images
 from summary.kinds.mesh import Mesh
 from summary.kinds.pr_curve import PrCurve
+from summary.kinds.registry import KINDS
 from summary.kinds.tensor import Tensor
 from summary.kinds.text import Text
 from summary.snapshot import LARGEST_FRAME, Series, Snapshot
@@ -72,7 +73,9 @@ def tensors(
         little_endian = array.astype(array.dtype.newbyteorder("<"), copy=False)
         return [(series.kind, array.dtype.name, list(array.shape), little_endian.tobytes())]
 
-    return _table(selected_series(snapshot, _TENSOR_KINDS, runs, tags), columns, rows, last, max_bytes)
+    # What has no kind, or one that nobody here knows, is a tensor.
+    kinds = _TENSOR_KINDS | (snapshot.kinds - KINDS.keys())
+    return _table(selected_series(snapshot, kinds, runs, tags), columns, rows, last, max_bytes)
 
 
 def images(

@@ -38,7 +38,7 @@ def scalar(tag: str, number: float, form: ScalarForm = "simple_value") -> Summar
 
 
 def decode_scalar(value: Summary.Value) -> float:
-    """The number: from ``simple_value``, or from a numeric tensor of rank 0 or shape [1].
+    """The number: from ``simple_value``, or from a numeric tensor of one element, of any rank.
 
     Raises:
         PayloadError: it is neither.
@@ -49,8 +49,8 @@ def decode_scalar(value: Summary.Value) -> float:
     if field != "tensor":
         raise PayloadError(f"expected a scalar as simple_value or tensor, got {field or 'no value'}")
     array = numbers(value.tensor)
-    if array.shape not in ((), (1,)):
-        raise PayloadError(f"expected a scalar of shape [] or [1], got shape {list(array.shape)}")
+    if array.size != 1:
+        raise PayloadError(f"expected a scalar, which is a tensor of one element, got shape {list(array.shape)}")
     return float(array.item())
 
 
