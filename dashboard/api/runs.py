@@ -11,7 +11,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/data/runs")
     async def runs() -> list[str]:
-        """Names of all runs, in order of their first event; behind them those whose files have none, such as empty ones."""
+        """Names of all runs, in order of their first event; those whose files have none, as they are empty, last."""
         snapshot = live.snapshot()
         empty = sorted({file.run for file in snapshot.health if not file.is_folder})
         return list(dict.fromkeys([*snapshot.runs, *empty]))

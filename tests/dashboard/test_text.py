@@ -44,6 +44,33 @@ def in_order(html: str) -> str:
         ("![a](data:image/svg+xml;base64,PHN2Zz4=)", "<p>![a](data:image/svg+xml;base64,PHN2Zz4=)</p>"),
         ("", ""),
         ("a\x00b", "<p>ab</p>"),
+        # HTML that TensorBoard obeys.
+        ("<pre>a: 1\n\nb: <c>\n</pre>\n\n*d*", "<pre>a: 1\n\nb: &lt;c&gt;\n</pre>\n<p><em>d</em></p>"),
+        ("a<br>b<br/>c", "<p>a<br>b<br>c</p>"),
+        ("<h2>a</h2>", "<h2>a</h2>"),
+        ("<ul>\n<li>a</li>\n</ul>", "<ul>\n<li>a</li>\n</ul>"),
+        ("<table><tr><td>1</td></tr></table>", "<table><tbody><tr><td>1</td></tr></tbody></table>"),
+        ("a <code>b</code> <em>c</em>", "<p>a <code>b</code> <em>c</em></p>"),
+        (
+            "<a href='https://b.c' onclick=alert(1)>d</a>",
+            '<p><a href="https://b.c" rel="noopener noreferrer" target="_blank">d</a></p>',
+        ),
+        (f"<img src='{PIXEL}' alt=a onerror=alert(1)>", f'<img src="{PIXEL}" alt="a">'),
+        # Nothing else of it.
+        ("<p onclick=a style='b'>c</p>", "<p>c</p>"),
+        ("<a href='javascript:alert(1)'>a</a>", '<p><a rel="noopener noreferrer" target="_blank">a</a></p>'),
+        ("<img src=https://a.b/c.png>", "<p>&lt;img src=https://a.b/c.png&gt;</p>"),
+        (
+            "<pre><script>a</script><style>b</style></pre>",
+            "<pre>&lt;script&gt;a&lt;/script&gt;&lt;style&gt;b&lt;/style&gt;</pre>",
+        ),
+        ("<iframe src=//a></iframe>", "<p>&lt;iframe src=//a&gt;&lt;/iframe&gt;</p>"),
+        ("<form action=/a><input>", "<p>&lt;form action=/a&gt;&lt;input&gt;</p>"),
+        ("<pre>\n<svg/onload=a>", "<pre>&lt;svg/onload=a&gt;</pre>"),
+        ("</td></table>a", "a"),
+        # Tokens of language models, and what they think, are text.
+        ("<s> a </s> <bos>", "<p>&lt;s&gt; a &lt;/s&gt; &lt;bos&gt;</p>"),
+        ("<think>\n**a**\n</think>", "<p>&lt;think&gt;\n<strong>a</strong>\n&lt;/think&gt;</p>"),
     ],
 )
 def test_markdown_is_safe(source: str, html: str) -> None:
@@ -52,6 +79,7 @@ def test_markdown_is_safe(source: str, html: str) -> None:
 
 ATTACKS = st.sampled_from(
     ["<script>", "<img src=x onerror=alert(1)>", "<svg onload=a>", "javascript:", "](", "![", "[", ")", "data:", "`",
+     "<pre>", "</pre>", "<a href=", "<p onclick=alert(1) ", "</td>", "<table>", "<form>", "<!--", "style=a",
      "\n", "|", "<", ">", '"', "'", "&#x6a;", "http://a.b", " ", "-", "<style>", "<iframe src=//a>", "\\"]
 )  # fmt: skip
 

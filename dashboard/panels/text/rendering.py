@@ -11,6 +11,8 @@ import nh3
 import numpy as np
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, html_block
+from markdown_it.rules_inline import StateInline, html_inline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from numpy.typing import NDArray
@@ -27,6 +29,11 @@ _TAGS: Final = {
     "a", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "img", "li", "ol", "p",
     "pre", "s", "strong", "table", "tbody", "td", "th", "thead", "tr", "ul",
 }  # fmt: skip
+_WRITTEN_TAGS: Final = "|".join(sorted(_TAGS - {"del", "img", "s"}))
+_WRITTEN_TAG: Final = re.compile(
+    rf"</?(?:(?:{_WRITTEN_TAGS})(?=[\s/>])|img(?=\s[^<>]*\bsrc=[\"']?data:image/))[^<>]*>", re.ASCII | re.IGNORECASE
+)
+"""Tags of HTML in Markdown that are obeyed, TensorBoard's; others, such as a model's ``<s>``, are text."""
 _ATTRIBUTES: Final = {"a": {"href", "title", "target"}, "img": {"src", "alt", "title"}, "ol": {"start"}}
 _EMBEDDED_PICTURE: Final = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+", re.ASCII)
 _LINK: Final = re.compile(r"(https?://|mailto:)", re.ASCII | re.IGNORECASE)
@@ -65,9 +72,10 @@ def _kept_attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def markdown_html(source: str) -> str:
-    """One text as Markdown (CommonMark with tables and strikethrough); HTML in it is shown, not obeyed.
+    """One text as Markdown (CommonMark with tables and strikethrough).
 
-    A picture that is somewhere else becomes a link to it, because the page loads nothing from other hosts.
+    Of HTML in it the tags that TensorBoard knows are obeyed, and all others shown as they are written. A picture that
+    is somewhere else becomes a link to it, or is shown as written, because the page loads nothing from other hosts.
     """
     return sanitise(_parser().render(source.replace("\x00", ""))).strip()
 
@@ -131,9 +139,35 @@ def _joined(notices: Sequence[str]) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.block.ruler.at("html_block", _written_block, {"alt": ["paragraph", "reference", "blockquote"]})
+    parser.inline.ruler.at("html_inline", _written_inline)
     parser.add_render_rule("image", _image)
+    parser.add_render_rule("html_block", _written_html)
     return parser
+
+
+def _written_block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A block of HTML, if it begins with a tag that is obeyed; otherwise it is Markdown like any other."""
+    line = state.src[state.bMarks[first] + state.tShift[first] : state.eMarks[first]]
+    # A tag may go on in the next line.
+    return bool(_WRITTEN_TAG.match(f"{line}>")) and html_block(state, first, last, silent)
+
+
+def _written_inline(state: StateInline, silent: bool) -> bool:
+    return bool(_WRITTEN_TAG.match(state.src, state.pos)) and html_inline(state, silent)
+
+
+def _written_html(
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
+) -> str:
+    """A block of HTML, in which everything but tags that are obeyed is text."""
+    content = tokens[index].content
+    tags = list(_WRITTEN_TAG.finditer(content))
+    begins = [0, *(tag.end() for tag in tags)]
+    ends = [*(tag.start() for tag in tags), len(content)]
+    between = [content[begin:end].replace("<", "&lt;") for begin, end in zip(begins, ends, strict=True)]
+    return "".join(text + tag for text, tag in zip(between, [*(tag[0] for tag in tags), ""], strict=True))
 
 
 def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
