@@ -51,10 +51,11 @@ def progress(snapshot: Snapshot) -> Progress | None:
     """How far the first pass is; None when it has ended."""
     if not snapshot.loading:
         return None
-    done = [is_read(file) for file in snapshot.health]
-    sizes = [max(file.size, file.bytes_read) for file in snapshot.health]
+    files = [file for file in snapshot.health if not file.is_folder]
+    done = [is_read(file) for file in files]
+    sizes = [max(file.size, file.bytes_read) for file in files]
     # A file that was gone through counts in full: what was skipped in it, or waits for its rest, delays nothing.
-    read = sum(size if end else file.bytes_read for file, size, end in zip(snapshot.health, sizes, done, strict=True))
+    read = sum(size if end else file.bytes_read for file, size, end in zip(files, sizes, done, strict=True))
     return Progress(sum(done), len(done), read, sum(sizes))
 
 

@@ -261,7 +261,7 @@ def _inspected(
     hidden = [s.superseded for s in run.series.values() if not only_tag or s.tag == only_tag] if run else []
     files = tuple(file for file in snapshot.health if file.run == readable(folder))
     return Inspected(
-        source.address if single else source.locate(folder),
+        source.address if single else os.path.dirname(source.locate(folder / "file")),
         observations,
         tuple(replace(file, path=source.address) for file in files) if single else files,
         sum(hidden),

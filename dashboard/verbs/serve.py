@@ -243,13 +243,14 @@ def found(snapshot: Snapshot) -> str:
     """One line on what the first pass read."""
     tags = len({tag for run in snapshot.runs.values() for tag in run.series})
     traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
+    files = sum(not file.is_folder for file in snapshot.health)
     parts = [
         *([counted(traces, "trace")] if traces else []),
         counted(len(snapshot.runs), "run"),
         counted(tags, "tag"),
-        counted(len(snapshot.health), "event file"),
+        counted(files, "event file"),
     ]
-    text = parts[0] if traces and not snapshot.runs and not snapshot.health else ", ".join(parts)
+    text = parts[0] if traces and not snapshot.runs and not files else ", ".join(parts)
     if snapshot.damage_count:
         text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
     if snapshot.superseded:

@@ -18,7 +18,7 @@ from summary.kinds import (
     tensor,
     text,
 )
-from summary.kinds.base import Kind, Payload, PayloadError
+from summary.kinds.base import Kind, Payload
 from summary.kinds.tensors import strings_tensor
 from summary.proto.summary_pb2 import Summary
 

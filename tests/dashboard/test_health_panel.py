@@ -7,7 +7,7 @@ import pytest
 from dashboard.health import Progress, progress
 from dashboard.panels.health.columns import columns
 from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
-from dashboard.panels.health.report import Condition, Verdict, condition, table_row, verdict, worst_first
+from dashboard.panels.health.report import Condition, Verdict, advice, condition, table_row, verdict, worst_first
 from dashboard.state import View, decode
 from summary import SummaryWriter
 from summary.logdir import open_logdir
@@ -25,6 +25,7 @@ DAMAGED = replace(
 )
 CUT = replace(WHOLE, path="c/events", run="c", bytes_read=960, waiting=True)
 CLOSED = FileHealth("d/events", "d", 0, 500, 0, (), 0, False, "Permission denied")
+FOLDER = FileHealth("f", "f", 0, 0, 0, (), 0, False, "Permission denied", is_folder=True)
 UNREAD = FileHealth("e/events", "e", 0, 300, 0, (), 0, False)
 
 
@@ -35,7 +36,8 @@ def snapshot(*health: FileHealth, loading: bool = False) -> Snapshot:
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        (WHOLE, Condition("good", "complete")),
+        (WHOLE, Condition("good", "up to date")),
+        (replace(WHOLE, growing=True), Condition("good", "growing")),
         (replace(WHOLE, size=0, bytes_read=0), Condition("good", "empty")),
         (DAMAGED, Condition("bad", "damaged")),
         (CUT, Condition("open", "waiting for the rest of a record at byte 960")),
@@ -44,6 +46,7 @@ def snapshot(*health: FileHealth, loading: bool = False) -> Snapshot:
             Condition("bad", "damaged; waiting for the rest of a record at byte 12,345"),
         ),
         (CLOSED, Condition("bad", "cannot be opened: Permission denied")),
+        (FOLDER, Condition("bad", "cannot be listed: Permission denied")),
         (UNREAD, Condition("open", "not read yet")),
     ],
 )
@@ -94,6 +97,22 @@ def test_verdict_without_loss_is_good_news() -> None:
     )
 
 
+def test_verdict_tells_of_files_that_grow_and_of_writers_at_once() -> None:
+    growing = replace(WHOLE, growing=True)
+    assert verdict([growing, growing, WHOLE], 0, {"a": 4}, loading=False).facts == (
+        "60 records, 3 kB read",
+        "2 files growing",
+        "4 writers at once in 1 run: every point is shown",
+    )
+    assert verdict([WHOLE], 0, {"a": 4, "b": 2}, loading=False).facts[1:] == (
+        "up to 4 writers at once in 2 runs: every point is shown",
+    )
+    assert advice(replace(WHOLE, writers=4)) == [
+        "4 writers at once: files of this folder were written at the same time with the same tags. Every point of them "
+        "is shown. Log from one process, or into a folder for each."
+    ]
+
+
 def test_verdict_counts_every_kind_of_loss() -> None:
     more = replace(DAMAGED, damage_count=200, skipped_bytes=3000)
     assert verdict([WHOLE, DAMAGED, more, CLOSED], 7, loading=True) == Verdict(
@@ -106,6 +125,7 @@ def test_verdict_counts_every_kind_of_loss() -> None:
         ),
     )
     assert verdict([DAMAGED], 0, loading=False).sentence == "1 of 1 file is damaged"
+    assert verdict([WHOLE, FOLDER], 0, loading=False).sentence == "1 folder cannot be listed"
     assert verdict([WHOLE, CLOSED], 0, loading=False).sentence == "1 of 2 files cannot be opened"
 
 
@@ -178,8 +198,8 @@ def test_tables_as_csv(tmp_path: Path) -> None:
     files = client.get("/api/health/files.csv")
     assert files.headers["content-disposition"] == 'attachment; filename="event_files.csv"'
     assert files.text.splitlines() == [
-        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,State",
-        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,damaged',
+        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,Writers at once,State",
+        f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,1,damaged',
     ]
     damages = client.get("/api/health/damages.csv", params={"file": path})
     assert damages.text.splitlines() == [

@@ -95,6 +95,9 @@ def test_everything_as_json(logdir: Path, capsys: pytest.CaptureFixture[str]) ->
                         "error": "",
                         "superseded": 1,
                         "skipped_bytes": 0,
+                        "writers": 1,
+                        "growing": False,
+                        "is_folder": False,
                     }
                 ],
             }

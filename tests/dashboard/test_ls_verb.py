@@ -43,18 +43,18 @@ def lines(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[list[str]
 def test_the_runs_with_tabs_between_the_columns(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sizes = [str((logdir / run / "events.out.tfevents.1").stat().st_size) for run in ("slow", "fast")]
     assert lines(capsys, "--logdir", str(logdir)) == [
-        ["run", "tags", "points", "last_step", "start", "duration", "size", "superseded", "damages"],
-        ["slow", "2", "3", "200", "2023-11-15 00:13:20+02:00", "3723.5", sizes[0], "0", "0"],
-        ["fast", "1", "1", "1", "2023-11-15 00:13:25+02:00", "0.0", sizes[1], "0", "1"],
+        ["run", "tags", "points", "last_step", "start", "duration", "size", "superseded", "writers", "damages"],
+        ["slow", "2", "3", "200", "2023-11-15 00:13:20+02:00", "3723.5", sizes[0], "0", "1", "0"],
+        ["fast", "1", "1", "1", "2023-11-15 00:13:25+02:00", "0.0", sizes[1], "0", "1", "1"],
     ]
 
 
 def test_the_tags_of_the_runs(logdir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert lines(capsys, "--logdir", str(logdir), "--tags") == [
-        ["run", "tag", "kind", "points", "last_step", "start", "duration", "superseded"],
-        ["slow", "loss", "scalars", "2", "200", "2023-11-15 00:13:20+02:00", "60.0", "0"],
-        ["slow", "acc", "scalars", "1", "1", "2023-11-15 01:15:23+02:00", "0.0", "0"],
-        ["fast", "loss", "scalars", "1", "1", "2023-11-15 00:13:25+02:00", "0.0", "0"],
+        ["run", "tag", "kind", "points", "last_step", "start", "duration", "superseded", "writers"],
+        ["slow", "loss", "scalars", "2", "200", "2023-11-15 00:13:20+02:00", "60.0", "0", "1"],
+        ["slow", "acc", "scalars", "1", "1", "2023-11-15 01:15:23+02:00", "0.0", "0", "1"],
+        ["fast", "loss", "scalars", "1", "1", "2023-11-15 00:13:25+02:00", "0.0", "0", "1"],
     ]
 
 
@@ -95,6 +95,7 @@ def test_json_has_seconds(logdir: Path, capsys: pytest.CaptureFixture[str]) -> N
         "duration": 3723.5,
         "size": (logdir / "slow" / "events.out.tfevents.1").stat().st_size,
         "superseded": 0,
+        "writers": 1,
         "damages": 0,
     }
     assert fast["damages"] == 1

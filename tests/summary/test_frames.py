@@ -420,6 +420,7 @@ def test_summaries_have_a_row_per_series(tmp_path: Path) -> None:
             "first_wall_time": 100.0,
             "last_wall_time": 101.0,
             "superseded": 2,
+            "writers": 1,
             "display_name": "",
             "description": "",
         }
@@ -443,6 +444,7 @@ def test_runs_have_a_row_each_with_what_they_hold_and_lost(tmp_path: Path) -> No
             "files": 1,
             "size": len(content),
             "superseded": 0,
+            "writers": 1,
             "damages": 1,
         }
     ]
@@ -464,9 +466,11 @@ def test_the_health_of_files_names_offset_and_reason(tmp_path: Path) -> None:
             "size": len(content) + 1,
             "waiting": True,
             "superseded": 0,
+            "writers": 1,
             "damage_count": 1,
             "skipped_bytes": size,
             "damages": [{"offset": 0, "length": size, "reason": "the CRC of a record's data does not match"}],
+            "growing": True,
             "error": None,
         }
     ]

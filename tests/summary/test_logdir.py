@@ -1,7 +1,9 @@
 """Runs, tags and series of a log directory that grows and changes."""
 
+import errno
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from summary.column_cache import ColumnCache
+from summary.event_file import EventFile
 from summary.kinds.base import PayloadError
 from summary.logdir import Logdir, open_logdir, run_of_companion
 from summary.proto.event_pb2 import Event, SessionLog
@@ -328,3 +332,153 @@ def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monk
     final = Logdir(tmp_path).update(lambda snapshot: published.append((list(snapshot.runs), snapshot.loading)))
     assert published == [(["a"], True), (["a", "b"], True), (["a", "b", "c"], True)]
     assert (list(final.runs), final.loading) == (["a", "b", "c"], False)
+
+
+def test_a_file_that_grows_says_so_until_it_has_not_for_a_minute(tmp_path: Path) -> None:
+    # A file that was being written to was called complete.
+    file = tmp_path / "events.out.tfevents.1"
+    write(file, scalar(0, 1.0))
+    os.utime(file, (1000.0, 1000.0))
+    now = [1030.0]
+    logdir = Logdir(tmp_path, clock=lambda: now[0])
+    assert [health.growing for health in logdir.update().health] == [True]
+    now[0] = 1059.0
+    before = logdir.snapshot
+    assert logdir.update() is before
+    now[0] = 1060.0
+    assert [health.growing for health in logdir.update().health] == [False]
+    assert logdir.snapshot.series(".", "loss") is before.series(".", "loss")
+    settled = logdir.snapshot
+    now[0] = 9000.0
+    assert logdir.update() is settled
+
+
+@pytest.mark.parametrize("in_place", [True, False])
+def test_a_file_of_the_same_size_and_time_is_noticed(tmp_path: Path, in_place: bool) -> None:
+    # A copy that keeps times stayed unseen for good.
+    file = tmp_path / "run" / "events.out.tfevents.1"
+    write(file, *(scalar(step, 1.0) for step in range(50)))
+    status = file.stat()
+    logdir = Logdir(tmp_path)
+    logdir.update()
+    before = logdir.snapshot
+    file.chmod(0o640)
+    assert logdir.update().series("run", "loss") is before.series("run", "loss")
+    other = file if in_place else tmp_path / "other"
+    write(other, *(scalar(step, 2.0 if step == 25 else 1.0) for step in range(50)), mode="wb")
+    os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+    other.replace(file)
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (status.st_size, status.st_mtime_ns)
+    series = logdir.update().series("run", "loss")
+    assert series is not None
+    assert series.values[25] == 2.0
+
+
+def test_what_the_cache_has_of_a_file_that_was_copied_over_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("summary.logdir._LEAST_CACHED", 1)
+
+    def look() -> tuple[float, int]:
+        logdir = Logdir(tmp_path / "logs", cache=ColumnCache(tmp_path / "cache"))
+        series = logdir.update().series(".", "loss")
+        assert series is not None
+        logdir.wait_until_stored()
+        return float(series.values[2500]), len(reads)
+
+    reads: list[int] = []
+    read_new = EventFile.read_new
+    monkeypatch.setattr(EventFile, "read_new", lambda self, size: (reads.append(self.position), read_new(self, size)))
+    file = tmp_path / "logs" / "events.out.tfevents.1"
+    write(file, *(scalar(step, 1.0) for step in range(5000)))
+    assert look() == (1.0, 1)
+    # Other rights do not make it another file.
+    file.chmod(0o640)
+    assert look() == (1.0, 1)
+    status = file.stat()
+    write(file, *(scalar(step, 2.0 if step == 2500 else 1.0) for step in range(5000)), mode="wb")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert look() == (2.0, 2)
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """Folders by name that cannot be listed, with the error; root may list everything."""
+    found: dict[str, int] = {}
+    scandir = os.scandir
+
+    def refusing(path: Any) -> Any:
+        number = found.get(os.path.basename(path)) if isinstance(path, str) else None
+        if number is not None:
+            raise OSError(number, os.strerror(number), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    return found
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ESTALE, errno.EIO, errno.ENOENT])
+@pytest.mark.parametrize("folder", ["logs", "run"])
+def test_a_folder_that_cannot_be_listed_for_a_moment_keeps_its_runs(
+    tmp_path: Path, refused: dict[str, int], folder: str, number: int
+) -> None:
+    # All runs vanished, and were read anew when they came back.
+    logs = tmp_path / "logs"
+    write(logs / "run" / "deep" / "events.out.tfevents.1", scalar(0, 1.0))
+    logdir = Logdir(logs)
+    before = logdir.update()
+    refused[folder] = number
+    during = logdir.update()
+    assert during.series("run/deep", "loss") is before.series("run/deep", "loss")
+    where = "." if folder == "logs" else "run"
+    named = [(health.path, health.run, health.error) for health in during.health if health.is_folder]
+    assert named == [(where, where, os.strerror(number))]
+    assert logdir.update(changed=set()) is during
+    refused.clear()
+    after = logdir.update(changed=set())
+    assert [health.is_folder for health in after.health] == [False]
+    assert after.series("run/deep", "loss") is before.series("run/deep", "loss")
+    shutil.rmtree(logs / "run")
+    assert list(logdir.update(changed={str(logs / "run")}).runs) == []
+
+
+def test_a_folder_that_may_not_be_listed_is_named(tmp_path: Path, refused: dict[str, int]) -> None:
+    write(tmp_path / "open" / "events.out.tfevents.1", scalar(0, 1.0))
+    write(tmp_path / "closed" / "events.out.tfevents.1", scalar(0, 1.0))
+    refused["closed"] = errno.EACCES
+    snapshot = open_logdir(tmp_path)
+    assert list(snapshot.runs) == ["open"]
+    assert [(health.path, health.error) for health in snapshot.health if health.is_folder] == [
+        ("closed", "Permission denied")
+    ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other limits")
+def test_a_path_that_is_too_long_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(24):
+        os.mkdir("x" * 250)
+        os.chdir("x" * 250)
+    os.chdir(tmp_path)
+    try:
+        (named,) = open_logdir(tmp_path).health
+        assert (named.is_folder, named.error.endswith("File name too long")) == (True, True)
+    finally:
+        subprocess.run(["rm", "-r", "x" * 250], cwd=tmp_path, check=True)
+
+
+def test_names_are_bounded_and_do_not_reorder_what_is_around_them(tmp_path: Path) -> None:
+    # Longer ones were listed, but could not be asked for; U+202E drew "rtl" as "ltr".
+    file = tmp_path / "events.out.tfevents.1"
+    write(file, scalar(0, 1.0, "x" * 5000), scalar(0, 2.0, "x" * 5001), scalar(0, 3.0, "a\u202ertl"))
+    snapshot = open_logdir(tmp_path)
+    tags = list(snapshot.runs["."].series)
+    assert [len(tag) for tag in tags] == [4032, 4032, 10]
+    assert tags[0].endswith("xxx... (5,000 characters, f26e7e2d)")
+    assert tags[2] == r"a\u202ertl"
+    # By the name as it was written, too.
+    assert [s.values.tolist() for t in ("x" * 5000, "x" * 5001, "a\u202ertl") if (s := snapshot.series(".", t))] == [
+        [1.0],
+        [2.0],
+        [3.0],
+    ]
