@@ -198,7 +198,8 @@ def test_tables_as_csv(tmp_path: Path) -> None:
     files = client.get("/api/health/files.csv")
     assert files.headers["content-disposition"] == 'attachment; filename="event_files.csv"'
     assert files.text.splitlines() == [
-        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,Writers at once,State",
+        "File,Run,Records,Size in bytes,Read up to byte,Skipped stretches,Skipped bytes,Superseded points,"
+        "Writers at once,State",
         f'"{path}","a, b",{file.records},{file.size},{file.size},1,{damage.length},0,1,damaged',
     ]
     damages = client.get("/api/health/damages.csv", params={"file": path})

@@ -31,6 +31,15 @@ def ask(client: TestClient, path: str, **query: Any) -> Any:
     return client.get(f"/data/plugin/{path}", params=query)
 
 
+def test_runs_whose_files_are_empty_are_listed_last(tmp_path: Path) -> None:
+    # TensorBoard lists them.
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "events.out.tfevents.1").touch()
+    with SummaryWriter(str(tmp_path / "run")) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    assert client_with_companions(tmp_path).get("/data/runs").json() == ["run", "empty"]
+
+
 def test_numbers_and_times_that_are_not_finite(tmp_path: Path) -> None:
     with SummaryWriter(str(tmp_path / "a")) as writer:
         for step, value in enumerate([1.5, math.nan, math.inf, -math.inf]):

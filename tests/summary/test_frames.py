@@ -19,6 +19,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchWriter
 from summary import SummaryWriter, open_logdir
 from summary.frames import SelectionError, to_arrays
 from summary.kinds.hparams import checked_hparams, session_start, start_info
+from summary.kinds.tensors import numbers_tensor
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.records import frame
@@ -265,6 +266,21 @@ def test_tensors_come_back_as_they_were_written(tmp_path: Path, dtype: str) -> N
     assert first.dtype == array.dtype
     np.testing.assert_array_equal(first, array)
     assert second.shape == (0, 4)
+
+
+def test_tensors_of_no_kind_and_of_unknown_kinds_are_given(tmp_path: Path) -> None:
+    # They were listed, and left out.
+    named = Summary.Value(tag="b", tensor=numbers_tensor(np.array(3, np.int64)))
+    named.metadata.plugin_data.plugin_name = "another"
+    values = [Summary.Value(tag="a", tensor=numbers_tensor(np.array([1.0, 2.0]))), named]
+    event = Event(wall_time=5.0, step=7, summary=Summary(value=values))
+    (tmp_path / "tfevents").write_bytes(frame(event.SerializeToString()))
+    table = open_logdir(tmp_path).tensors()
+    assert table.select("tag", "step", "kind", "dtype", "shape", "error").rows() == [
+        ("a", 7, "", "float64", [2], None),
+        ("b", 7, "another", "int64", [], None),
+    ]
+    assert [array.tolist() for array in to_arrays(table) if array is not None] == [[1.0, 2.0], 3]
 
 
 def test_pr_curves_and_meshes_are_tensors(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dashboard.runs.table import RunTable
 from dashboard.state import decode
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from summary.snapshot import SCALARS, Columns, Series, Snapshot
 from summary.sources import source_of
 from tests.dashboard.curves.snapshots import losses, scalar, snapshot
 
@@ -99,6 +99,21 @@ def test_another_metric_is_the_axis() -> None:
     assert made["note"] == "2 without a place on the axis"
     nowhere = drawn(found, replace(PLAIN, x_axis="metric", x_tag="x"))
     assert nowhere["empty"] == "No shown run has 'x' for the horizontal axis"
+
+
+def test_points_of_writers_at_once_are_drawn_along_every_axis() -> None:
+    # Two ranks, of which the second is 5 s behind; in the order of their steps.
+    slow = scalar("a", "loss", [1.0, 10.0, 2.0, 20.0], [0, 0, 1, 1], seconds=0.0)
+    times = np.array([0.0, 25.0, 10.0, 35.0])
+    together = Series(
+        "a", "loss", SCALARS, "", "", b"", 1, 0, lambda: Columns(slow.steps, times, slow.values), slow.read, writers=2
+    )
+    found = snapshot({"a": [together]})
+    assert columns(drawn(found))["y"] == [1.0, 10.0, 2.0, 20.0]
+    by_time = drawn(found, replace(PLAIN, x_axis="wall"))
+    assert columns(by_time)["y"] == [1.0, 2.0, 10.0, 20.0]
+    assert columns(by_time)["step"] == [0.0, 1.0, 0.0, 1.0]
+    assert by_time["note"] == "2 writers at once: every point is shown"
 
 
 def test_what_is_not_finite_is_marked_and_counted() -> None:
