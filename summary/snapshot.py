@@ -281,7 +281,7 @@ class Snapshot:
         return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
 
     def series(self, run: str, tag: str) -> Series | None:
-        """The series of a tag, named as it was written or as it is shown; None where the run or the tag does not exist."""
+        """The series of a tag, as it was written or as it is shown; None where the run or the tag does not exist."""
         found = self.runs.get(run)
         if found is None:
             return None
@@ -348,11 +348,12 @@ class Snapshot:
     ) -> "pl.DataFrame":
         """Tensors, PR curves and meshes as a Polars table, one row per point; arguments and errors as `histograms`.
 
-        Tensors of no kind, and of kinds that Stepscope does not know, are among them. `summary.frames.to_arrays` makes NumPy arrays of the rows.
+        Tensors of no kind, and of kinds that Stepscope does not know, are among them. `summary.frames.to_arrays` makes
+        NumPy arrays of the rows.
 
         Returns:
-            Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves", "mesh", "" or another); dtype (String,
-            NumPy's name); shape (List of Int64); content (Binary: the numbers, row-major, little endian);
+            Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves", "mesh", "" or another); dtype
+            (String, NumPy's name); shape (List of Int64); content (Binary: the numbers, row-major, little endian);
             error (String).
         """
         from summary import frames

@@ -62,8 +62,8 @@ def kind_of(value: Summary.Value) -> str:
 def decode(kind: str, value: Summary.Value | bytes) -> Payload:
     """The payload of a value of a kind; later values of a tag need no metadata of their own.
 
-    A value of a kind that is not in `KINDS`, or of none, is a `Tensor`. Bytes are what an event field holds instead of a
-    summary, such as ``TaggedRunMetadata.run_metadata``.
+    A value of a kind that is not in `KINDS`, or of none, is a `Tensor`. Bytes are what an event field holds instead of
+    a summary, such as ``TaggedRunMetadata.run_metadata``.
 
     Raises:
         PayloadError: the value is not what the kind expects.
