@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, masked_crcs
+from summary.scan_kernel import BLOB, LARGEST_RECORD, MOST_DIMENSIONS, NUMBER
 
-LARGEST_RECORD: Final = 2**31
-_NUMBER: Final = 0
-_BLOB: Final = 1
 _SUMMARY: Final = 5
 _SEARCHED_AT_ONCE: Final = 1 << 16
 _U32: Final = struct.Struct("<I")
@@ -202,7 +200,7 @@ def _event(data: bytes, at: int, end: int, base: int, rows: list[Row], number_of
         at = stop
     if what != _SUMMARY:
         if what:
-            rows.append((wall_time, step, float("nan"), offset, length, -what, 0, 0, 0, _BLOB))
+            rows.append((wall_time, step, float("nan"), offset, length, -what, 0, 0, 0, BLOB))
         return
     index = 0
     data_at = offset - base
@@ -225,7 +223,7 @@ def _event(data: bytes, at: int, end: int, base: int, rows: list[Row], number_of
                     index,
                     begin - data_at,
                     stop - begin,
-                    _NUMBER if width else _BLOB,
+                    NUMBER if width else BLOB,
                 )
             )
         index += 1
@@ -281,7 +279,7 @@ def _tensor_number(data: bytes, at: int, end: int) -> tuple[int, int]:
             width, where = 8, begin
             numbers += 1 if stop - begin == 8 else 2
         at = stop
-    if numbers != 1 or not single or dimensions > 1 or (dtype, width) not in ((1, 4), (2, 8)):
+    if numbers != 1 or not single or dimensions > MOST_DIMENSIONS or (dtype, width) not in ((1, 4), (2, 8)):
         width = 0
     return width, where
 

@@ -15,6 +15,8 @@ from summary import scan
 from summary.kernels import Group
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
+from summary.proto.tensor_pb2 import TensorProto
+from summary.proto.types_pb2 import DT_FLOAT
 from summary.records import frame
 from summary.scan import ROW, Outcome, Scanner
 from tools.event_file_cases import damaged, random_file
@@ -72,6 +74,23 @@ def test_the_loops_go_on_where_the_plain_scan_was(random: Random) -> None:
     found(known, content, [])
     again = damaged(content, random)
     assert found(scanner, again, []) == found(known, again, [])
+
+
+def test_a_number_is_a_tensor_of_one_element_whatever_its_rank() -> None:
+    shapes = ([], [1], [1, 1], [2], [1] * 33)
+    values = [
+        Summary.Value(
+            tag="t",
+            tensor=TensorProto(dtype=DT_FLOAT, float_val=[0.5], tensor_shape={"dim": [{"size": n} for n in shape]}),  # type: ignore[arg-type]
+        )
+        for shape in shapes
+    ]
+    content = frame(Event(step=1, summary=Summary(value=values)).SerializeToString())
+    rows = np.zeros((2, 9), ROW)
+    with compiling():
+        Scanner().scan(np.frombuffer(content, np.uint8), 0, 0, rows[0])
+    Scanner().scan(np.frombuffer(content, np.uint8), 0, 0, rows[1])
+    assert rows["form"][:, :5].tolist() == [[0, 0, 0, 1, 1]] * 2
 
 
 def test_more_tags_than_the_tables_have_room_for() -> None:
