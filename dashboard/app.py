@@ -6,7 +6,9 @@ from typing import Any
 
 import dash
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
-from fastapi import FastAPI
+from dash.exceptions import DependencyException
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
 
 from dashboard import frame
 from dashboard.api import (
@@ -26,8 +28,10 @@ from dashboard.api import (
     text,
     timeseries,
 )
+from dashboard.api.access import Access, page_policy
+from dashboard.api.callbacks import CallbackGuard
 from dashboard.api.capture import CaptureRules
-from dashboard.api.guard import HostGuard
+from dashboard.api.guard import Guard
 from dashboard.api.hparams import routes as hparams
 from dashboard.controls import fingerprint, off_loop, panel_stores, setting_id
 from dashboard.health import health_badge, register_progress
@@ -35,6 +39,7 @@ from dashboard.live import Live
 from dashboard.numbers import count
 from dashboard.page_assets import PageAssets
 from dashboard.panels.base import Panel
+from dashboard.panels.projector.routes_files import UPLOADS
 from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
 from dashboard.runs import routes as run_routes
 from dashboard.runs.listing import Listings
@@ -65,6 +70,7 @@ DATA_ROUTES = (
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
+LOCAL = Access()
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -88,8 +94,7 @@ INDEX = """<!DOCTYPE html>
 def build_app(
     live: Live,
     *,
-    bound_host: str = "localhost",
-    frame_origins: Sequence[str] = (),
+    access: Access = LOCAL,
     captures: Sequence[Address] = (),
     panels: Sequence[Panel] = PANELS,
 ) -> FastAPI:
@@ -97,15 +102,14 @@ def build_app(
 
     Args:
         live: the log directory; the caller starts and stops it.
-        bound_host: the address that the server listens on, which requests must name (`HostGuard`).
-        frame_origins: whose pages may show the dashboard in a frame, beside those of this machine.
+        access: who may use it.
         captures: programs that pages may have recorded, beside those of this machine.
         panels: the tabs, in order.
     """
     server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
     for module in DATA_ROUTES:
         server.include_router(module.router(live))
-    server.include_router(capture.router(live, CaptureRules.of(bound_host, captures)))
+    server.include_router(capture.router(live, CaptureRules.of(access.bound_host, captures)))
     for panel in panels:
         routes = panel.router(live)
         if routes is not None:
@@ -131,8 +135,17 @@ def build_app(
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
-    server.add_middleware(HostGuard, bound_host=bound_host, frame_origins=frame_origins)
+    server.add_exception_handler(DependencyException, no_such_file)
+    server.add_middleware(CallbackGuard, callbacks=app.callback_map)
+    # The last is the first that a request meets.
+    policy = page_policy(access.frames, app.csp_hashes())
+    server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)
     return server
+
+
+async def no_such_file(request: Request, error: Exception) -> Response:
+    """The answer where a file is asked for that none of Dash's packages gives away."""
+    return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
 
 
 def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:

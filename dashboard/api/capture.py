@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import threading
 import time
@@ -14,7 +13,8 @@ from typing import Any, Final, Self
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
 
-from dashboard.api.bodies import Body
+from dashboard.api.access import is_loopback
+from dashboard.api.bodies import JsonBody, parsed
 from dashboard.live import Live
 from dashboard.panels.custom_scalars.routes import writable_folder
 from dashboard.traces.sources import trace_sources
@@ -69,16 +69,6 @@ class CaptureRules:
         )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine's own, for itself alone."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def router(live: Live, rules: CaptureRules) -> APIRouter:
     """The routes over the log directory that ``live`` follows."""
     routes = APIRouter(tags=["capture"])
@@ -99,16 +89,13 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
         }
 
     @routes.post("/api/capture")
-    async def capture(request: Request, body: Body) -> dict[str, Any]:
+    async def capture(request: Request, body: JsonBody) -> dict[str, Any]:
         """Records a program; the answer comes when its trace is in the log directory.
 
         "trace" is the trace's id, or null where it was written but is not listed yet. A program that cannot be
         recorded is no error of the caller: the answer is then ``{"problem": <kind>, "message": <sentence>}``.
         """
-        # A page of another origin cannot send this type without asking first, which is refused.
-        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise HTTPException(415, "Expected what to record as application/json.")
-        order, wanted = parsed(body)
+        order, wanted = ordered(body)
         try:
             address = parse_address(order.address)
         except UserError as error:
@@ -137,19 +124,19 @@ def why_not(live: Live, rules: CaptureRules) -> str:
     return ""
 
 
-def parsed(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
+def ordered(body: bytes) -> tuple[CaptureOrder, CaptureRequest]:
     """The order that a body holds, and its part for the program.
 
     Raises:
         HTTPException: 400 where it is none.
     """
+    order = parsed(body, CaptureOrder, "This cannot be recorded", 400)
     try:
-        order = msgspec.json.decode(body, type=CaptureOrder)
         kept = {name: getattr(order, name) for name in CaptureRequest.__struct_fields__}
         # Through JSON, so that the bounds of the request are checked.
         wanted = msgspec.convert(msgspec.to_builtins(kept), CaptureRequest)
         return order, checked_request(wanted)
-    except (msgspec.MsgspecError, UserError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UserError) as error:
         raise HTTPException(400, f"This cannot be recorded: {error}.".replace("..", ".")) from None
 
 

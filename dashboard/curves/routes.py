@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
-from dashboard.api.bodies import Body
+from dashboard.api.bodies import Body, parsed
 from dashboard.binary import ColumnPack
 from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
 from dashboard.curves.settings import CurveParameters
@@ -77,10 +77,7 @@ def curve_routes(
     @routes.post("/first")
     def first(body: Body) -> Response:
         """The charts that a page with a view shows first, as ``curves`` gives them; asked for while the page starts."""
-        try:
-            asked = msgspec.json.decode(body, type=FirstRequest)
-        except msgspec.MsgspecError as error:
-            raise HTTPException(400, f"Expected a view: {error}.") from None
+        asked = parsed(body, FirstRequest, "Expected a view", 400)
         keys = first_keys(live.snapshot(), decode(asked.view[:MAX_QUERY]))[:FIRST_CHARTS]
         return answer(asked.view, [ChartRequest(key, asked.points) for key in keys])
 
@@ -91,10 +88,7 @@ def curve_routes(
 
         Each is what `dashboard.curves.chart.chart` gives, with its "version".
         """
-        try:
-            asked = msgspec.json.decode(body, type=ChartsRequest)
-        except msgspec.MsgspecError as error:
-            raise HTTPException(400, f"Expected a list of charts: {error}.") from None
+        asked = parsed(body, ChartsRequest, "Expected a list of charts", 400)
         return answer(asked.view, asked.charts)
 
     @routes.post("/values")

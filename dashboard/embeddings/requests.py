@@ -1,13 +1,12 @@
 """What routes about embeddings share: their parameters, and how datasets, columns, points and jobs are found."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
-from fastapi import Depends, HTTPException, Query, Request
+from fastapi import HTTPException, Query
 
-from dashboard.api.bodies import limited_body
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.derived import DerivedColumns
 from dashboard.embeddings.file_listing import unlisted_series
@@ -27,11 +26,8 @@ from dashboard.live import Live
 from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.patterns import LONGEST_PATTERN, PatternError
 
-T = TypeVar("T")
-
 LONGEST: Final = 16_384
 """Characters of a name or an id."""
-JSON: Final = "application/json"
 
 EmbeddingId = Annotated[str, Query(alias="id", max_length=LONGEST, description="An id of the listing.")]
 Step = Annotated[int | None, Query(ge=-(1 << 63), lt=1 << 63, description="One of its steps; the last if not given.")]
@@ -43,34 +39,6 @@ FrameIndex = Annotated[int | None, Query(ge=0, le=1 << 20, description="Of the j
 Components = Annotated[
     str | None, Query(max_length=64, description="Columns of the picture that are shown, such as 0,1,2.")
 ]
-
-
-async def json_body(request: Request) -> bytes:
-    """The body of a request that says that it is JSON.
-
-    Raises:
-        HTTPException: 415 where it is of another type: a page of another origin cannot send this one without asking
-            first, which is refused. 413 where it is too long.
-    """
-    if media_type(request) != JSON:
-        raise HTTPException(415, f"Expected the request as {JSON}.")
-    return await limited_body(request)
-
-
-JsonBody = Annotated[bytes, Depends(json_body)]
-
-
-def media_type(request: Request) -> str:
-    """The type of a request's body, without its parameters."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
-
-
-def parsed(body: bytes, kind: type[T]) -> T:
-    """The body as an instance of a `msgspec.Struct`; `HTTPException` 422 where it is none."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise HTTPException(422, f"The request is not understood: {str(error).rstrip('.')}.") from None
 
 
 class Where(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

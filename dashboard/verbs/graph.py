@@ -8,8 +8,10 @@ from typing import Final
 from rich.console import Console
 from rich.markup import escape
 
+from dashboard.api.access import Access
 from dashboard.numbers import counted
-from dashboard.verbs.serve import DEFAULT_PORT, listen, make_live, make_server, serve
+from dashboard.steady_output import steady_console
+from dashboard.verbs.serve import DEFAULT_PORT, listen, make_live, serve, token_for
 from summary.errors import UserError
 from summary.event_file_writer import EventFileWriter
 from summary.graphs.dispatch import graph_of_file, keras_json_of_file
@@ -59,7 +61,7 @@ class GraphVerb:
         name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
         notes: list[str] = []
         event, shown = _event(arguments.model, notes)
-        console = Console(highlight=False, soft_wrap=True)
+        console = steady_console()
         for note in notes:
             console.print(escape(note))
         if arguments.logdir is None:
@@ -94,7 +96,8 @@ def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> N
         _write(event, logdir, name)
         listener = listen(HOST, arguments.port, console)
         live = make_live(source_of(Path(logdir)), keep_superseded=False, poll_seconds=2.0)
-        serve(live, make_server(live, HOST), listener, HOST, console, open_browser=arguments.open_browser)
+        access = Access(HOST, token_for(HOST, None, without=False))
+        serve(live, access, (), listener, console, browse=arguments.open_browser)
 
 
 def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:

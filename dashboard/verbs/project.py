@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from rich.console import Console
 from rich.markup import escape
 
+from dashboard.api.access import Access
 from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.file_source import FILES, FileAbout
 from dashboard.embeddings.results import result_folder
 from dashboard.embeddings.source import Learned, ProjectFile
 from dashboard.live import Live
 from dashboard.numbers import counted
-from dashboard.verbs.serve import DEFAULT_PORT, keep_results, listen, make_server, serve
+from dashboard.steady_output import steady_console
+from dashboard.verbs.serve import DEFAULT_PORT, keep_results, listen, serve, token_for
 from summary.errors import UserError
 from summary.snapshot import Snapshot
 
@@ -52,7 +53,7 @@ class ProjectVerb:
         Raises:
             UserError: a file is not there, or holds no points.
         """
-        console = Console(highlight=False, soft_wrap=True)
+        console = steady_console()
         find = finder(arguments)
         file = find()
         if file is None:
@@ -65,7 +66,8 @@ class ProjectVerb:
         listener = listen(HOST, arguments.port, console)
         live = Live(file.path, lambda publish: FileFollower(find, publish))
         keep_results(live, result_folder())
-        serve(live, make_server(live, HOST), listener, HOST, console, open_browser=arguments.open_browser)
+        access = Access(HOST, token_for(HOST, None, without=False))
+        serve(live, access, (), listener, console, browse=arguments.open_browser)
         return 0
 
 

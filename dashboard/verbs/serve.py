@@ -1,9 +1,10 @@
 """``stepscope --logdir DIR``: serves the dashboard."""
 
-import asyncio
 import contextlib
 import errno
+import os
 import re
+import secrets
 import socket
 import threading
 import webbrowser
@@ -11,22 +12,26 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
-import uvicorn
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dashboard.app import build_app
+from dashboard.api.access import Access, checked_host, checked_token, is_loopback, machine_names
+from dashboard.api.guard import TOKEN_FIELD
+from dashboard.app import LOCAL, build_app
 from dashboard.embeddings.results import ResultFiles, result_folder
 from dashboard.health import writers_text
 from dashboard.live import Live
 from dashboard.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.steady_output import steady_console
 from dashboard.temporary_folders import sweep
 from dashboard.traces.sources import has_traces, trace_sources
 from dashboard.verbs.reading import add_logdir, check_logdirs
 from dashboard.warm_up import compile_beside
+from dashboard.web_server import DashboardServer, ends_as_interrupted
 from profiler.client import Address, parse_address
 from summary.column_cache import ColumnCache, default_cache_folder
 from summary.errors import UserError
@@ -37,6 +42,8 @@ from summary.source import Source
 
 DEFAULT_PORT: Final = 6006
 PORTS_TO_TRY: Final = 100
+EVERY_INTERFACE: Final = ("0.0.0.0", "::", "")
+TOKEN_VARIABLE: Final = "STEPSCOPE_TOKEN"
 
 
 class ServeVerb:
@@ -48,7 +55,25 @@ class ServeVerb:
             "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
         )
         parser.add_argument(
-            "--host", default="localhost", help="address to serve on; 0.0.0.0 for every interface (%(default)s)"
+            "--host",
+            default="localhost",
+            help="address to serve on; 0.0.0.0 for every interface, with a token then (%(default)s)",
+        )
+        parser.add_argument(
+            "--token",
+            help="what browsers and programs have to know to be answered; better in the variable "
+            f"{TOKEN_VARIABLE}, which other users of the machine cannot see",
+        )
+        parser.add_argument(
+            "--no-token", action="store_true", help="answer everybody, also where --host lets other machines in"
+        )
+        parser.add_argument(
+            "--allow-host",
+            action="append",
+            default=[],
+            metavar="NAME",
+            type=host_to_allow,
+            help="another name under which the page is opened, such as a proxy's; *.example.org for all of a domain",
         )
         parser.add_argument(
             "--keep-superseded", action="store_true", help="also show points that a restarted run overwrote"
@@ -86,16 +111,17 @@ class ServeVerb:
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
-        console = Console(highlight=False, soft_wrap=True)
+        console = steady_console()
         source = check_logdirs(arguments.logdir, console)
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
+        token = token_for(arguments.host, arguments.token, without=arguments.no_token)
+        access = Access(arguments.host, token, tuple(arguments.allow_host), tuple(arguments.allow_frame))
         listener = listen(arguments.host, arguments.port, console)
         cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
         live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
         keep_results(live, None if arguments.no_cache else result_folder())
-        server = make_server(live, arguments.host, arguments.allow_frame, arguments.capture)
-        serve(live, server, listener, arguments.host, console, open_browser=arguments.open_browser)
+        serve(live, access, arguments.capture, listener, console, browse=arguments.open_browser)
         return 0
 
 
@@ -147,31 +173,25 @@ def listen(host: str, port: int, console: Console) -> socket.socket:
     raise UserError(f"Ports {port} to {last - 1} are all taken; choose another with --port")
 
 
-class DashboardServer(uvicorn.Server):
-    """Ends the event streams before it waits for open connections to close."""
-
-    def __init__(self, config: uvicorn.Config, live: Live) -> None:
-        super().__init__(config)
-        self._live = live
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await asyncio.to_thread(self._live.stop)
-        await super().shutdown(sockets)
-
-
-def make_server(
-    live: Live, host: str, frame_origins: Sequence[str] = (), captures: Sequence[Address] = ()
-) -> DashboardServer:
+def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
     """The web server; ``run(sockets=[...])`` serves until it is told to exit."""
-    config = uvicorn.Config(
-        build_app(live, bound_host=host, frame_origins=frame_origins, captures=captures),
-        log_level="warning",
-        lifespan="off",
-        access_log=False,
-        timeout_graceful_shutdown=3,
-        server_header=False,
-    )
-    return DashboardServer(config, live)
+    return DashboardServer(build_app(live, access=access, captures=captures), live)
+
+
+def token_for(host: str, given: str | None, *, without: bool) -> str:
+    """The token of a server: the one that was given, or one that is made where other machines reach it; "" for none.
+
+    Raises:
+        UserError: the one that was given cannot be used, or none was wanted too.
+    """
+    if without:
+        if given is not None:
+            raise UserError("--token and --no-token contradict each other; give one of them")
+        return ""
+    chosen = os.environ.get(TOKEN_VARIABLE, "") if given is None else given
+    if chosen or given is not None:
+        return checked_token(chosen)
+    return "" if is_loopback(host) else secrets.token_urlsafe(24)
 
 
 def frame_origin(text: str) -> str:
@@ -185,6 +205,14 @@ def frame_origin(text: str) -> str:
     return text
 
 
+def host_to_allow(text: str) -> str:
+    """Checks a name for ``--allow-host``. Raises ArgumentTypeError: it is none."""
+    try:
+        return checked_host(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
 def capture_address(text: str) -> Address:
     """Checks an address for ``--capture``. Raises ArgumentTypeError: it is none."""
     try:
@@ -195,29 +223,61 @@ def capture_address(text: str) -> Address:
 
 def page_url(host: str, port: int) -> str:
     """Where a browser on this machine finds the page."""
-    if host in ("0.0.0.0", "::", "127.0.0.1", "::1"):
+    if host in (*EVERY_INTERFACE, "127.0.0.1", "::1"):
         return f"http://localhost:{port}/"
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
+def announcement(path: str, access: Access, port: int) -> str:
+    """What a start says, as Rich's markup: the link, and whom the server lets do what."""
+    link = page_link(access, port)
+    lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
+    if access.bound_host in EVERY_INTERFACE:
+        lines.append(f"  [cyan]{escape(link.replace('//localhost', f'//{machine_names()[0]}', 1))}[/]")
+    elif not access.others_reach_it:
+        return "\n".join(lines)
+    who = "Whoever has the token" if access.token else "No token is asked for: whoever reaches this port"
+    said = (
+        f"Other machines reach this dashboard, without encryption. {who} can read what is below {path}, save layouts "
+        "in it, drop files and start projections."
+    )
+    lines.append(escape(said) if access.token else f"[yellow]{escape(said)}[/]")
+    return "\n".join(lines)
+
+
+def page_link(access: Access, port: int) -> str:
+    """The address of the page for a browser on this machine, with the token if one is asked for."""
+    query = f"?{TOKEN_FIELD}={quote(access.token, safe='')}" if access.token else ""
+    return page_url(access.bound_host, port) + query
+
+
 def serve(
-    live: Live, server: DashboardServer, listener: socket.socket, host: str, console: Console, *, open_browser: bool
+    live: Live, access: Access, captures: Sequence[Address], listener: socket.socket, console: Console, *, browse: bool
 ) -> None:
-    """Serves until Ctrl+C."""
-    port = listener.getsockname()[1]
-    url = page_url(host, port)
-    console.print(f"[bold]Stepscope[/] follows {escape(live.path)}\n  [bold cyan]{url}[/]  (Ctrl+C to stop)")
-    if compile_beside():
-        console.print(
-            "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at once, "
-            "traces after it; [bold]stepscope warm-up[/] does it in advance."
-        )
-    live.start()
-    threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
-    threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
-    if open_browser:
-        webbrowser.open(url)
-    with contextlib.suppress(KeyboardInterrupt):
+    """Serves until Ctrl+C, SIGTERM or SIGHUP.
+
+    Args:
+        live: the log directory, which is followed from now on.
+        access: who may use it.
+        captures: programs that pages may have recorded, beside those of this machine.
+        listener: where.
+        console: is told how it goes.
+        browse: whether to open the page in the default browser.
+    """
+    with contextlib.suppress(KeyboardInterrupt), ends_as_interrupted():
+        server = make_server(live, access, captures)
+        port = listener.getsockname()[1]
+        console.print(announcement(live.path, access, port))
+        if compile_beside():
+            console.print(
+                "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
+                "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+            )
+        live.start()
+        threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
+        threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
+        if browse:
+            webbrowser.open(page_link(access, port))
         server.run(sockets=[listener])
     console.print("Stopped.")
 

@@ -45,7 +45,7 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
     def start(path: Path, *, keep_superseded: bool = False) -> Dashboard:
         listener = socket.create_server(("127.0.0.1", 0))
         live = make_live(source_of(path), keep_superseded, 0.2)
-        server = make_server(live, "localhost")
+        server = make_server(live)
         live.start()
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -92,7 +92,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         listener = socket.create_server(("127.0.0.1", 0))
         live = make_live(source_of(logdir), False, 0.2)
-        server = make_server(live, "localhost")
+        server = make_server(live)
         live.start()
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

@@ -11,7 +11,8 @@ import pytest
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
-from dashboard.api.capture import CaptureRules, parsed
+from dashboard.api.access import Access
+from dashboard.api.capture import CaptureRules, ordered
 from dashboard.app import build_app
 from dashboard.cli import make_parser
 from dashboard.live import Live
@@ -42,7 +43,7 @@ def followed(
 ) -> Iterator[tuple[TestClient, Live]]:
     live = Live(str(path), lambda publish: Follower(Logdir(path, companion_patterns=COMPANION_PATTERNS), publish))
     live.start()
-    app = build_app(live, bound_host=bound_host, captures=captures)
+    app = build_app(live, access=Access(bound_host), captures=captures)
     try:
         # As a context manager, so that all requests have one event loop.
         with TestClient(app, base_url="http://localhost:6006") as client:
@@ -56,7 +57,7 @@ def followed(
 def still(path: str, bound_host: str = "localhost", captures: tuple[Address, ...] = ()) -> TestClient:
     """A dashboard whose log directory is not read."""
     live = Live(path, lambda publish: NoFollower())
-    return TestClient(build_app(live, bound_host=bound_host, captures=captures), base_url="http://localhost:6006")
+    return TestClient(build_app(live, access=Access(bound_host), captures=captures), base_url="http://localhost:6006")
 
 
 def order(address: object, **more: Any) -> dict[str, Any]:
@@ -140,7 +141,7 @@ def test_nobody_is_asked_for_a_page_of_another_site(logdir: Path) -> None:
             answer = client.post("/api/capture", content=body, headers={"content-type": content_type})
             assert (answer.status_code, answer.json()["detail"]) == (
                 415,
-                "Expected what to record as application/json.",
+                "Expected the request as application/json.",
             )
         asking = {"Origin": "http://evil.example", "Access-Control-Request-Method": "POST"}
         assert "access-control-allow-origin" not in client.options("/api/capture", headers=asking).headers
@@ -166,7 +167,7 @@ def test_nobody_is_asked_for_a_page_of_another_site(logdir: Path) -> None:
 )
 def test_orders_that_are_none(body: bytes, said: str) -> None:
     with pytest.raises(HTTPException) as error:
-        parsed(body)
+        ordered(body)
     assert error.value.status_code == 400
     assert said in error.value.detail
     assert ".." not in error.value.detail

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.api.guard import host_name
+from dashboard.api.access import host_name
 from dashboard.api.scalars import tag_index
 from dashboard.app import build_app
 from dashboard.live import Live

@@ -6,10 +6,8 @@ from typing import Annotated, Final, TypeVar
 import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
-from google.protobuf import json_format
-from google.protobuf.message import Message
 
-from dashboard.api.bodies import LARGEST_BODY, Body
+from dashboard.api.bodies import LARGEST_BODY, Body, parsed_message
 from dashboard.api.downloads import attachment
 from dashboard.api.errors import find_series
 from dashboard.api.hparams.columns import HParamsRequestError
@@ -31,26 +29,12 @@ from summary.proto.hparams_pb2 import (
 from summary.snapshot import SCALARS, Snapshot
 
 T = TypeVar("T")
-M = TypeVar("M", bound=Message)
 
 MOST_COLUMNS: Final = 5_000
 
 RequestJson = Annotated[
     str, Query(alias="request", max_length=LARGEST_BODY, description="The request message as JSON.")
 ]
-
-
-def parsed(text: str | bytes, message: M) -> M:
-    """The message of a request.
-
-    Raises:
-        HTTPException: 400 where the text is no JSON of it.
-    """
-    try:
-        return json_format.Parse(text, message)
-    except (json_format.ParseError, ValueError, RecursionError) as error:
-        name = type(message).__name__
-        raise HTTPException(400, f"Expected a {name} as JSON: {str(error)[:300]}.") from error
 
 
 def asking(answer: Callable[[], T]) -> T:
@@ -113,32 +97,32 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/plugin/hparams/experiment")
     def get_experiment(request: RequestJson) -> Response:
         """The hyperparameters and metrics there are; ``request`` is a GetExperimentRequest."""
-        return message_answer(experiment_asked_for(live.snapshot(), parsed(request, GetExperimentRequest())))
+        return message_answer(experiment_asked_for(live.snapshot(), parsed_message(request, GetExperimentRequest())))
 
     @routes.post("/data/plugin/hparams/experiment")
     def post_experiment(body: Body) -> Response:
         """The same, with the request as the body."""
-        return message_answer(experiment_asked_for(live.snapshot(), parsed(body, GetExperimentRequest())))
+        return message_answer(experiment_asked_for(live.snapshot(), parsed_message(body, GetExperimentRequest())))
 
     @routes.get("/data/plugin/hparams/session_groups")
     def get_session_groups(request: RequestJson) -> Response:
         """A page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
-        return message_answer(groups_asked_for(live.snapshot(), parsed(request, ListSessionGroupsRequest())))
+        return message_answer(groups_asked_for(live.snapshot(), parsed_message(request, ListSessionGroupsRequest())))
 
     @routes.post("/data/plugin/hparams/session_groups")
     def post_session_groups(body: Body) -> Response:
         """The same, with the request as the body."""
-        return message_answer(groups_asked_for(live.snapshot(), parsed(body, ListSessionGroupsRequest())))
+        return message_answer(groups_asked_for(live.snapshot(), parsed_message(body, ListSessionGroupsRequest())))
 
     @routes.get("/data/plugin/hparams/metric_evals")
     def get_metric_evals(request: RequestJson) -> Response:
         """Every point of one metric of one session; ``request`` is a ListMetricEvalsRequest."""
-        return metric_points(live.snapshot(), parsed(request, ListMetricEvalsRequest()))
+        return metric_points(live.snapshot(), parsed_message(request, ListMetricEvalsRequest()))
 
     @routes.post("/data/plugin/hparams/metric_evals")
     def post_metric_evals(body: Body) -> Response:
         """The same, with the request as the body."""
-        return metric_points(live.snapshot(), parsed(body, ListMetricEvalsRequest()))
+        return metric_points(live.snapshot(), parsed_message(body, ListMetricEvalsRequest()))
 
     @routes.get("/data/plugin/hparams/download_data")
     def download_data(
@@ -148,7 +132,7 @@ def router(live: Live) -> APIRouter:
     ) -> Response:
         """The table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
         snapshot = live.snapshot()
-        asked = parsed(request, ListSessionGroupsRequest())
+        asked = parsed_message(request, ListSessionGroupsRequest())
         visible = visible_columns(columnsVisibility)
         include = asked.include_metrics or not asked.HasField("include_metrics")
         columns = experiment(snapshot, include_metrics=include)

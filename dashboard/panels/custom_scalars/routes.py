@@ -1,31 +1,71 @@
 """Layouts read and written by the page: ``/api/custom_scalars/layout``."""
 
+import time
 from pathlib import Path
+from threading import Lock
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import APIRouter, HTTPException, Query
 from google.protobuf import json_format
 
-from dashboard.api.bodies import Body
+from dashboard.api.bodies import JsonBody, parsed_message
 from dashboard.api.custom_scalars import merged_layout
 from dashboard.live import Live
 from dashboard.panels.custom_scalars.charts import matched_tags
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, decode
-from summary import SummaryWriter
+from summary.event_file_writer import EventFileWriter
 from summary.kinds.custom_scalars import custom_scalars
 from summary.patterns import LONGEST_PATTERN, PatternError
 from summary.proto.custom_scalars_pb2 import Layout
+from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.snapshot import SCALARS
 
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"
+LARGEST_LAYOUT: Final = 1 << 20
+"""Bytes of JSON."""
+MOST_LAYOUTS: Final = 100
+"""Files that a server writes: a hand hardly saves more often, a script fills the disk."""
+
+
+class SavedLayouts:
+    """Writes layouts into the log directory: no more than `MOST_LAYOUTS` files, and none twice in a row."""
+
+    def __init__(self) -> None:
+        self._lock: Final = Lock()
+        self._last: Layout | None = None
+        self._file = Path()
+        self._files = 0
+
+    def save(self, folder: Path, layout: Layout) -> None:
+        """Writes a layout, unless it is the one that was saved last.
+
+        Raises:
+            HTTPException: 409 where it cannot be written, 429 where too many were.
+        """
+        with self._lock:
+            if layout == self._last and self._file.exists():
+                return
+            if self._files >= MOST_LAYOUTS:
+                raise HTTPException(
+                    429,
+                    f"This dashboard has written {MOST_LAYOUTS} layouts since it was started. Download this one, or "
+                    f"start the dashboard anew; what is not needed of *{FILE_SUFFIX} in {folder} can be removed.",
+                )
+            try:
+                self._file = write_layout(folder, layout)
+            except OSError as error:
+                raise HTTPException(409, f"The layout cannot be written to {folder}: {error.strerror}.") from None
+            self._last = layout
+            self._files += 1
 
 
 def layout_routes(live: Live) -> APIRouter:
     """The editor's routes."""
     routes = APIRouter()
+    saved = SavedLayouts()
 
     @routes.get("/layout")
     def layout() -> dict[str, Any]:
@@ -34,22 +74,14 @@ def layout_routes(live: Live) -> APIRouter:
         return {"layout": json_format.MessageToDict(merged), "folder": str(writable_folder(live) or "")}
 
     @routes.post("/layout")
-    def save(request: Request, body: Body) -> dict[str, str]:
+    def save(body: JsonBody) -> dict[str, str]:
         """Writes a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
-        # A page of another origin cannot send this type without asking first, which is refused.
-        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            raise HTTPException(415, "Expected a layout as application/json.")
         folder = writable_folder(live)
         if folder is None:
             raise HTTPException(409, "The log directory is no single local folder. Download the layout instead.")
-        try:
-            wanted = json_format.Parse(body, Layout())
-        except json_format.ParseError as error:
-            raise HTTPException(400, f"Expected a layout: {error}.") from None
-        try:
-            write_layout(folder, wanted)
-        except OSError as error:
-            raise HTTPException(409, f"The layout cannot be written to {folder}: {error.strerror}.") from None
+        if len(body) > LARGEST_LAYOUT:
+            raise HTTPException(413, f"A layout is at most {LARGEST_LAYOUT:,} bytes long.")
+        saved.save(folder, parsed_message(body, Layout()))
         return {"folder": str(folder)}
 
     @routes.get("/matches")
@@ -76,7 +108,9 @@ def writable_folder(live: Live) -> Path | None:
     return folder if folder.is_absolute() and folder.is_dir() else None
 
 
-def write_layout(folder: Path, layout: Layout) -> None:
-    """Writes an event file with the layout. Raises OSError."""
-    with SummaryWriter(str(folder), filename_suffix=FILE_SUFFIX) as writer:
-        writer.add_summary(Summary(value=[custom_scalars(layout)]))
+def write_layout(folder: Path, layout: Layout) -> Path:
+    """Writes an event file with the layout, and gives its path. Raises OSError."""
+    writer = EventFileWriter(folder, filename_suffix=FILE_SUFFIX)
+    writer.add_event(Event(wall_time=time.time(), summary=Summary(value=[custom_scalars(layout)])))
+    writer.close()
+    return folder / writer.file_names[0]

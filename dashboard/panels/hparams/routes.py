@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, Literal
 
 import msgspec
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter
 from fastapi.responses import Response
 
-from dashboard.api.bodies import Body
+from dashboard.api.bodies import Body, parsed
 from dashboard.api.downloads import attachment
 from dashboard.api.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 from dashboard.live import Live
@@ -49,10 +49,7 @@ def make_router(live: Live) -> APIRouter:
         The body is JSON: ``view``, the query string of the page; ``columns`` and ``rows``, the names of those that are
         wanted. Names that the view has not are left out.
         """
-        try:
-            asked = msgspec.json.decode(body, type=AskedTable)
-        except (msgspec.DecodeError, ValueError) as error:
-            raise HTTPException(422, f"Expected view, columns and rows as JSON: {error}.") from error
+        asked = parsed(body, AskedTable, "Expected view, columns and rows as JSON")
         file_format: Format = "latex" if extension == "tex" else extension
         content = encoded(*cells(live, asked), file_format)
         return Response(content, media_type=MEDIA_TYPES[file_format], headers=attachment("hparams", extension))

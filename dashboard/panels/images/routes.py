@@ -2,12 +2,11 @@
 
 from typing import Annotated, Any, Final
 
-import msgspec
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from dashboard.api.bodies import Body
+from dashboard.api.bodies import Body, parsed
 from dashboard.api.downloads import attachment
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import Index, RunName, TagName
@@ -127,10 +126,7 @@ def wanted_of(body: bytes) -> list[Wanted]:
     Raises:
         HTTPException: 413 where there are too many, 422 where it is something else.
     """
-    try:
-        wanted = msgspec.json.decode(body, type=list[Wanted])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise HTTPException(422, f"Expected an array of [run, tag, index, step, sample]: {error}.") from error
+    wanted = parsed(body, list[Wanted], "Expected an array of [run, tag, index, step, sample]")
     if len(wanted) > MOST_ZIPPED:
         raise HTTPException(413, f"{counted(len(wanted), 'picture')} asked for; a ZIP file holds {count(MOST_ZIPPED)}.")
     return wanted

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from dashboard.api.bodies import JsonBody, parsed
 from dashboard.binary import ColumnPack
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.jobs import Picture
@@ -24,13 +25,11 @@ from dashboard.embeddings.requests import (
     EmbeddingId,
     EmbeddingRequests,
     FrameIndex,
-    JsonBody,
     RowsKey,
     SomeJobKey,
     Step,
     check_row,
     finite,
-    parsed,
 )
 from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
+from dashboard.api.bodies import media_type
 from dashboard.api.downloads import attachment
 from dashboard.embeddings.judgements import check_picture, listed, picture_of
 from dashboard.embeddings.requests import (
@@ -17,10 +18,9 @@ from dashboard.embeddings.requests import (
     RowsKey,
     SomeJobKey,
     Step,
-    media_type,
 )
 from dashboard.embeddings.tables import Format, export_table
-from dashboard.embeddings.uploads import NoRoomError, Upload, UploadError
+from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
 from dashboard.live import Live
 from dashboard.traces.requests import SentenceRoute
 
@@ -31,6 +31,10 @@ MEDIA_TYPES: Final[dict[Format, str]] = {
 }
 
 FILE: Final = "application/octet-stream"
+UPLOADS: Final = dict.fromkeys(
+    (f"/api/projector/{route}" for route in ("drop", "drop_metadata", "drop_sprite")), LARGEST_UPLOAD
+)
+"""Paths of the routes that take files, with the most bytes of one."""
 WRITTEN_AT_ONCE: Final = 1 << 20
 
 FileName = Annotated[str, Query(min_length=1, max_length=4_096, description="What the user calls it.")]
@@ -77,8 +81,7 @@ async def taken(request: Request, begin: Callable[[], Upload]) -> dict[str, Any]
     """Takes a file as it comes, without ever having all of it in memory.
 
     Raises:
-        HTTPException: 415 where it is of another type: a page of another origin cannot send this one without asking
-            first, which is refused. 422 where it is too large, or no file that can be shown. 503
+        HTTPException: 415 where it is of another type. 422 where it is too large, or no file that can be shown. 503
             where too many are on their way.
     """
     if media_type(request) != FILE:

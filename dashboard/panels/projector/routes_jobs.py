@@ -12,6 +12,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
+from dashboard.api.bodies import JsonBody, parsed
 from dashboard.binary import ColumnPack
 from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
 from dashboard.embeddings.jobs import Action
@@ -23,8 +24,6 @@ from dashboard.embeddings.requests import (
     EmbeddingRequests,
     FrameIndex,
     JobKey,
-    JsonBody,
-    parsed,
 )
 from dashboard.live import Live
 from dashboard.traces.requests import SentenceRoute, body_answer, json_answer

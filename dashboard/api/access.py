@@ -1,0 +1,219 @@
+"""Who may use the server: the names that it answers to, whose pages may ask it, and a token."""
+
+import hmac
+import ipaddress
+import re
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+from profiler.server import SHORTEST_TOKEN
+from summary.errors import UserError
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+PAGE: Final = "/"
+"""Where the page is: the one address that pages of others may lead to, or show in a frame if they are allowed to."""
+HEALTH: Final = "/healthz"
+"""Says that the server runs, and nothing else; so it asks for no token."""
+
+LOCAL_FRAMES: Final = (
+    "'self'",
+    "http://localhost:*",
+    "https://localhost:*",
+    "http://127.0.0.1:*",
+    "https://127.0.0.1:*",
+    "vscode-webview:",
+)
+"""Pages that may show the dashboard in a frame, as Content-Security-Policy names them: notebooks of this machine."""
+
+_HOST_PATTERN: Final = re.compile(r"(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]*:[0-9a-f:.]*")
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not answered."""
+
+    status: int
+    why: str
+    """A sentence for a person."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may use a server that listens on ``bound_host``."""
+
+    bound_host: str = "localhost"
+    token: str = ""
+    """What requests have to know; empty where nothing is asked."""
+    hosts: tuple[str, ...] = ()
+    """Further names under which the server is opened, such as a proxy's: in lower case, or ``*.`` and a domain."""
+    frames: tuple[str, ...] = ()
+    """Origins whose pages may show the dashboard in a frame, beside those of this machine."""
+
+    @property
+    def others_reach_it(self) -> bool:
+        """Whether other machines can connect."""
+        return not is_loopback(self.bound_host)
+
+    @cached_property
+    def cookie(self) -> str:
+        """What a browser keeps once it has shown the token: no one learns the token from it."""
+        return hmac.digest(self.token.encode(), b"stepscope cookie", "sha256").hex()
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        names = LOOPBACK_NAMES | {self.bound_host.lower()}
+        return names | frozenset(machine_names()) if self.others_reach_it else names
+
+    def refusal(self, method: str, path: str, headers: Headers) -> Refusal | None:
+        """Why a request is refused before it is asked who sends it; None where it is not."""
+        hosts = headers.getlist("host")
+        if len(hosts) > 1:
+            return Refusal(400, "The request has several Host headers. Send one.")
+        host = hosts[0] if hosts else ""
+        if not self.serves(host):
+            name = host_name(host)[:200]
+            return Refusal(
+                421,
+                f"Stepscope does not serve the host {name!r}. Open it as localhost, start it with --host, or with "
+                f"--allow-host {name or 'NAME'} if a proxy leads here.",
+            )
+        if any(not self.is_own(origin, host) for origin in headers.getlist("origin")):
+            return Refusal(403, "A page of another origin asks for this, and only Stepscope's own page may.")
+        sites = headers.getlist("sec-fetch-site")
+        if any(site not in ("same-origin", "none") for site in sites) and not opens_page(method, path, headers):
+            return Refusal(
+                403,
+                "A page of another site leads to this, and may lead to Stepscope's page alone. To have it all the "
+                "same, type its address into the address bar.",
+            )
+        return None
+
+    def serves(self, host_header: str) -> bool:
+        """Whether a Host header has a name of this server.
+
+        A page on the internet can point its own name at an address of this machine and so read from it (DNS
+        rebinding); its requests still carry that name. An address as a name cannot be pointed elsewhere, so where
+        other machines connect any is taken.
+        """
+        name = host_name(host_header)
+        if name in self._names or (self.others_reach_it and is_address(name)):
+            return True
+        return self._is_allowed(name)
+
+    def is_own(self, origin: str, host_header: str) -> bool:
+        """Whether an Origin header names this server's own page: by the name that was asked, or by an allowed one."""
+        try:
+            parts = urlsplit(origin.lower())
+            name = parts.hostname or ""
+        except ValueError:
+            return False
+        if parts.scheme not in ("http", "https"):
+            return False
+        return parts.netloc == host_header.lower() or self._is_allowed(name)
+
+    def knows(self, token: str) -> bool:
+        """Whether a request that shows this token may be answered."""
+        return not self.token or hmac.compare_digest(token.encode(), self.token.encode())
+
+    def knows_cookie(self, value: str) -> bool:
+        """Whether a browser that sends this cookie has shown the token."""
+        return not self.token or hmac.compare_digest(value.encode(), self.cookie.encode())
+
+    def _is_allowed(self, name: str) -> bool:
+        return any(name.endswith(host[1:]) if host.startswith("*.") else name == host for host in self.hosts)
+
+
+def opens_page(method: str, path: str, headers: Headers) -> bool:
+    """Whether a request opens the page, in a tab or in a frame: that a link or a notebook elsewhere may do.
+
+    Which pages may show it in a frame the browser decides, by the answer's policy. All other addresses may cost
+    something, and nothing keeps a page from opening a hundred frames.
+    """
+    return method in ("GET", "HEAD") and path == PAGE and headers.get("sec-fetch-mode") == "navigate"
+
+
+def host_name(header: str) -> str:
+    """The name in a Host header, without the port and the brackets of an IPv6 address."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0].lower()
+    return header.rpartition(":")[0].lower() if header.count(":") == 1 else header.lower()
+
+
+def is_address(name: str) -> bool:
+    """Whether a name is an IP address."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or an address is this machine's own, for itself alone."""
+    return host.lower() == "localhost" or (is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def machine_names() -> tuple[str, ...]:
+    """The names that other machines may know this one by, in lower case: short, as multicast DNS has it, and full."""
+    name = socket.gethostname().lower()
+    short = name.partition(".")[0]
+    return tuple(dict.fromkeys((name, short, f"{short}.local", socket.getfqdn().lower())))
+
+
+def checked_token(token: str) -> str:
+    """The token of a command line or a variable.
+
+    Raises:
+        UserError: it is too short, or has signs that no header can carry.
+    """
+    if len(token) < SHORTEST_TOKEN or not _TOKEN.fullmatch(token):
+        raise UserError(
+            f"the token cannot be used. Expected {SHORTEST_TOKEN} or more letters, digits or signs without spaces, as\n"
+            '  python -c "import secrets; print(secrets.token_urlsafe())"\nmakes them'
+        )
+    return token
+
+
+def checked_host(name: str) -> str:
+    """A name for `Access.hosts`, in lower case.
+
+    Raises:
+        ValueError: it is no name of a host.
+    """
+    if not _HOST_PATTERN.fullmatch(name.lower()):
+        raise ValueError(f"{name!r} is no name of a host; expected such as notes.example.org or *.example.org")
+    return name.lower()
+
+
+def page_policy(frames: Sequence[str], scripts: Sequence[str]) -> str:
+    """The Content-Security-Policy of the page.
+
+    Args:
+        frames: origins whose pages may show it in a frame, beside those of this machine: so that no other site can lay
+            it under something that the user clicks.
+        scripts: hashes of the scripts that stand in the page itself.
+    """
+    return "; ".join(
+        (
+            "default-src 'self'",
+            " ".join(("script-src 'self'", *scripts)),
+            # The components of the page set styles of single elements.
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "media-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self' data: blob:",
+            "worker-src 'self' blob:",
+            "object-src 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+            " ".join(("frame-ancestors", *LOCAL_FRAMES, *frames)),
+        )
+    )

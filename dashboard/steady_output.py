@@ -1,0 +1,46 @@
+"""A standard output that may be closed, or on a full disk, or a pipe that nobody reads: the server goes on without."""
+
+import os
+import sys
+from typing import Any, TextIO, cast
+
+from rich.console import Console
+
+
+class SteadyOutput:
+    """Writes to a stream until that fails; what comes then is dropped.
+
+    After a failure the stream's file descriptor leads nowhere, so that what is left in its buffer does not fail once
+    more when Python ends.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            self._give_up()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def steady_console() -> Console:
+    """The console of a program that must not end because nobody can read it."""
+    # Where the standard output is closed there is none, and Rich knows what to do.
+    stream = None if sys.stdout is None else cast(TextIO, SteadyOutput(sys.stdout))
+    return Console(file=stream, highlight=False, soft_wrap=True)
