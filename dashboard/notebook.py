@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from typing import IO, Any, Final, Literal, assert_never
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.request import urlopen
 
 from dashboard.notebook_registry import RunningServer, forget, remember, running_servers
@@ -33,7 +33,9 @@ COLAB_FRAMES: Final = (
 
 Place = Literal["colab", "hub", "local"]
 
-_URL: Final = re.compile(r"https?://\S+:\d+/")
+_URL: Final = re.compile(r"https?://\S+:\d+/(\?token=\S+)?")
+# `dashboard.api.access.HEALTH`, which would load the web server into the kernel.
+_HEALTH: Final = "/healthz"
 _POLL_SECONDS: Final = 0.05
 _STOP_SECONDS: Final = 5.0
 
@@ -188,7 +190,7 @@ def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> Non
         case "hub":
             echo(
                 "This notebook is behind JupyterHub: the browser cannot reach a port of this machine. Forward it "
-                f"(ssh -L {server.port}:localhost:{server.port} HOST) and open http://localhost:{server.port}/ there."
+                f"(ssh -L {server.port}:localhost:{server.port} HOST) and open {forwarded(server)} there."
             )
         case "local":
             from IPython import display as module
@@ -197,6 +199,12 @@ def show(server: RunningServer, height: int, echo: Callable[[str], None]) -> Non
             untyped.display(untyped.HTML(iframe(server.url, height)))
         case _:
             assert_never(place)
+
+
+def forwarded(server: RunningServer) -> str:
+    """The page's address for a machine that the server's port was forwarded to."""
+    parts = urlsplit(server.url)
+    return urlunsplit(("http", f"localhost:{server.port}", parts.path, parts.query, ""))
 
 
 def iframe(url: str, height: int) -> str:
@@ -208,10 +216,14 @@ def iframe(url: str, height: int) -> str:
 
 
 def _for_serve(arguments: Sequence[str], place: Place) -> tuple[str, ...]:
-    """With a free port where none was asked for, and the frames of Colab where it is needed."""
+    """With a free port where none was asked for; in Colab with its frames, and the names that they are opened under."""
     own = any(word.partition("=")[0] == "--port" for word in arguments)
-    frames = [word for origin in COLAB_FRAMES for word in ("--allow-frame", origin)] if place == "colab" else []
-    return (*arguments, *(() if own else ("--port", "0")), *frames)
+    more = () if own else ("--port", "0")
+    if place != "colab":
+        return (*arguments, *more)
+    hosts = [origin.removeprefix("https://") for origin in COLAB_FRAMES]
+    allowed = [w for o, h in zip(COLAB_FRAMES, hosts, strict=True) for w in ("--allow-frame", o, "--allow-host", h)]
+    return (*arguments, *more, *allowed)
 
 
 def _wait_for_url(process: "subprocess.Popen[bytes]", said: IO[str]) -> str:
@@ -235,7 +247,7 @@ def _text_of(said: IO[str]) -> str:
 
 def _answers(url: str) -> bool:
     try:
-        with urlopen(url, timeout=_STOP_SECONDS) as answer:
+        with urlopen(urljoin(url, _HEALTH), timeout=_STOP_SECONDS) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False

@@ -29,9 +29,10 @@ class DashboardServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                # Its own formatter fails where there is no standard output; warnings go to the standard error anyway.
+                # Its own formatter fails where there is no standard output. Errors go to the standard error without it; of
+                # requests that are none, which it warns of, anybody can send a thousand.
                 log_config=None,
-                log_level="warning",
+                log_level="error",
                 lifespan="off",
                 ws="none",
                 access_log=False,

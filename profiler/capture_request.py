@@ -9,6 +9,8 @@ from profiler.collectors.registry import COLLECTORS
 from profiler.options import ProfilerOptions
 from summary.errors import UserError
 
+SHORTEST_TOKEN: Final = 16
+"""Characters."""
 DEFAULT_PORT: Final = 6009
 MOST_SECONDS: Final = 600
 """A recording is held in memory until it ends."""

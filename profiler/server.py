@@ -20,11 +20,10 @@ from typing import Any, Final, Self
 
 from profiler import process
 from profiler.capture_http import CaptureHttpServer
-from profiler.capture_request import DEFAULT_PORT
+from profiler.capture_request import DEFAULT_PORT, SHORTEST_TOKEN
 from profiler.collectors.registry import COLLECTORS
 from summary.errors import UserError
 
-SHORTEST_TOKEN: Final = 16
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _STOP_PATIENCE_S: Final = 10.0
 _MAKE_TOKEN: Final = 'python -c "import secrets; print(secrets.token_urlsafe())"'

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from profiler.server import SHORTEST_TOKEN
+from profiler.capture_request import SHORTEST_TOKEN
 from summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 
+from dashboard.api.access import HEALTH
 from dashboard.live import Live
 from summary.kinds import audio, custom_scalars, graph, histogram, hparams, image, mesh, pr_curve, run_metadata, text
 from summary.projector import projector_runs
@@ -47,6 +48,11 @@ def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
     routes = APIRouter(tags=["core"])
     window_title = Path(live.path).name or live.path
+
+    @routes.get(HEALTH)
+    async def healthz() -> dict[str, str]:
+        """Says that the server runs, to whoever looks after it."""
+        return {"status": "ok"}
 
     @routes.get("/data/logdir")
     def logdir() -> dict[str, str]:

@@ -15,7 +15,12 @@ class NoFollower:
     def stop(self) -> None: ...
 
 
+def live_of(path: Path) -> Live:
+    """A log directory that is not followed; nothing of it is read."""
+    return Live(str(path), lambda publish: NoFollower())
+
+
 def client_of(path: Path) -> TestClient:
-    live = Live(str(path), lambda publish: NoFollower())
+    live = live_of(path)
     live.publish(open_logdir(path))
     return TestClient(build_app(live), base_url="http://localhost:6006")

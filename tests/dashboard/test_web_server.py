@@ -1,0 +1,117 @@
+"""How the server begins and ends, in a process of its own, and whom it gives up."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import numpy as np
+import pytest
+
+from dashboard import web_server
+from dashboard.verbs.serve import make_server
+from dashboard.web_server import ends_as_interrupted
+from summary.logdir import open_logdir
+from tests.dashboard.media import live_of
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ONE_TICK = """
+import os, signal, sys
+from dashboard import web_server
+from dashboard.cli import main
+
+async def stop(self, counter):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return True
+
+web_server.DashboardServer.on_tick = stop
+sys.exit(main(["--logdir", sys.argv[1], "--port", "0", "--no-cache"]))
+"""
+"""A server that is ended as soon as it runs."""
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(temporary)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_server_and_nothing_stays_behind(tmp_path: Path, number: signal.Signals) -> None:
+    for name in ("logs", "tmp"):
+        (tmp_path / name).mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "dashboard", "--logdir", str(tmp_path / "logs"), "--port", "0", "--no-cache"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment(tmp_path / "tmp"),
+    )
+    assert process.stdout is not None
+    url = next(word for line in process.stdout for word in line.split() if word.startswith("http://"))
+    file = BytesIO()
+    np.savez(file, points=np.eye(5))
+    headers = {"Content-Type": "application/octet-stream"}
+    with urlopen(Request(f"{url}api/projector/drop?name=a.npz", file.getvalue(), headers)) as answer:
+        assert answer.status == 200
+    assert list((tmp_path / "tmp").iterdir()) != []
+    process.send_signal(number)
+    assert process.stdout.read().endswith("Stopped.\n")
+    assert process.wait() == 0
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_who_ignores_the_end_of_a_terminal_goes_on_doing_so() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ends_as_interrupted():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize("output", [">&-", ">/dev/full"])
+def test_a_server_nobody_can_hear_runs_all_the_same(tmp_path: Path, output: str) -> None:
+    (tmp_path / "logs").mkdir()
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" "$2" {output}', sys.executable, ONE_TICK, str(tmp_path / "logs")],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(tmp_path),
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.fixture
+def port(tmp_path: Path) -> Iterator[int]:
+    """A server of this process."""
+    live = live_of(tmp_path)
+    live.publish(open_logdir(tmp_path))
+    server = make_server(live)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield listener.getsockname()[1]
+        server.should_exit = True
+        thread.join()
+
+
+def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with urlopen(f"http://localhost:{port}/api/revision") as stream:
+        assert stream.readline() == b"id: 1\n"
+        monkeypatch.setattr(web_server, "HEADER_SECONDS", 0.0)
+        for begun in (b"", b"GET /data/runs HTTP/1.1\r\nHost: local"):
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                connection.sendall(begun)
+                with pytest.raises(ConnectionResetError):
+                    assert connection.recv(1) != b""
+        # Who waits for news has asked.
+        monkeypatch.setattr("dashboard.api.revision.HEARTBEAT_SECONDS", 0.0)
+        assert b"event: heartbeat\n" in iter(stream.readline, b"")
