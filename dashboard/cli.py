@@ -122,6 +122,47 @@ def make_parser(asked: str) -> ArgumentParser:
     return parser
 
 
+TENSORBOARD_FLAGS: Final = {
+    "path_prefix": "a proxy that serves Stepscope under a path has to give it a name of its own (--allow-host)",
+    "samples_per_plugin": "every point is read and shown; leave it out",
+    "load_fast": "there is one way to read; leave it out",
+    "reload_multifile": "all files of a run are followed; leave it out",
+    "reload_multifile_inactive_secs": "all files of a run are followed; leave it out",
+    "reload_task": "a thread follows the log directory; leave it out",
+    "max_reload_threads": "one thread follows the log directory; leave it out",
+    "purge_orphaned_data": "points that a restart overwrote are hidden; --keep-superseded shows them",
+    "logdir_spec": "give --logdir NAME:DIR, once for each",
+    "window_title": "the title is the name of the log directory; leave it out",
+    "inspect": "the verb of that is: stepscope inspect --logdir DIR",
+}
+"""Options of TensorBoard's command that there are none of here, and what to do instead."""
+
+
+def as_stepscope_says(arguments: Sequence[str]) -> list[str]:
+    """A command line with those of TensorBoard's options that mean the same here by their names here.
+
+    Ends the program, as a wrong option does, where one of the others is among them.
+    """
+    said: list[str] = []
+    for argument in arguments:
+        option, equals, value = argument.partition("=")
+        name = option.removeprefix("--").replace("-", "_") if option.startswith("--") else ""
+        if name in TENSORBOARD_FLAGS:
+            sys.exit(_no_option(option, TENSORBOARD_FLAGS[name]))
+        if name == "bind_all":
+            said += ["--host", "0.0.0.0"]
+        else:
+            said.append(f"--reload-interval{equals}{value}" if name == "reload_interval" else argument)
+    return said
+
+
+def _no_option(option: str, instead: str) -> int:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(
+        f"stepscope: {option} is TensorBoard's: {instead}.", style="red", markup=False
+    )
+    return 2
+
+
 @contextmanager
 def _without_collections() -> Iterator[None]:
     """Modules are imported faster without garbage collections, which also need not look through them later on."""
@@ -143,7 +184,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.insert(0, DEFAULT_VERB)
     with _without_collections():
         parser = make_parser(arguments[0])
-    parsed = parser.parse_args(arguments)
+    parsed = parser.parse_args(as_stepscope_says(arguments) if arguments[0] == DEFAULT_VERB else arguments)
     try:
         chosen: Verb = parsed.chosen
         return chosen.run(parsed)

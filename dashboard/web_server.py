@@ -29,8 +29,8 @@ class DashboardServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
-                # Its own formatter fails where there is no standard output. Errors go to the standard error without it; of
-                # requests that are none, which it warns of, anybody can send a thousand.
+                # Its own formatter fails where there is no standard output; errors go to the standard error without
+                # it. Of requests that are none, which it warns of, anybody can send a thousand.
                 log_config=None,
                 log_level="error",
                 lifespan="off",

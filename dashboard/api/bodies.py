@@ -125,7 +125,11 @@ def parsed_message(text: str | bytes, message: M) -> M:
         HTTPException: 400 where it is none.
     """
     try:
-        return json_format.Parse(text, message)
+        decoded = text.decode() if isinstance(text, bytes) else text
+        if not decoded.lstrip().startswith("{"):
+            # An array would be taken for an empty message.
+            raise ValueError("it is no object")
+        return json_format.Parse(decoded, message)
     except (json_format.ParseError, ValueError, RecursionError) as error:
         name = type(message).__name__
         raise HTTPException(400, f"Expected a {name} as JSON: {str(error)[:300].rstrip('.')}.") from None

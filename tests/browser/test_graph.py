@@ -83,7 +83,7 @@ def debug(page: Page) -> dict[str, Any]:
 def wait_for(page: Page, condition: str) -> dict[str, Any]:
     still = "d && !d.loading && !d.moving"
     page.wait_for_function(
-        f"(() => {{ const d = window.stepscope?.graph?.debug?.(); return {still} && ({condition}); }})()"
+        f"() => (() => {{ const d = window.stepscope?.graph?.debug?.(); return {still} && ({condition}); }})()"
     )
     return debug(page)
 
@@ -234,7 +234,7 @@ def test_the_address_brings_everything_back(open_page: Open) -> None:
     before = wait_for(page, "d.color === 'structure'")
     zoom = before["view"]["zoom"]
     told = "Number((new URLSearchParams(location.search).get('graph.view') || '').split(',')[2])"
-    page.wait_for_function(f"Math.abs({told} - {zoom}) < 0.02")
+    page.wait_for_function(f"() => Math.abs({told} - {zoom}) < 0.02")
     page.reload()
     after = settled(page)
     for key in ("expanded", "selected", "color", "links"):

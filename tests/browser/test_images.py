@@ -130,7 +130,7 @@ def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Pat
         }"""
     )
     page.get_by_title("Play", exact=True).click()
-    page.wait_for_function("window.seen.join() === '3,0,1,2,3'")
+    page.wait_for_function("() => window.seen.join() === '3,0,1,2,3'")
     expect(page.get_by_title("Play", exact=True)).to_be_visible()
 
 

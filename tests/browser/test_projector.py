@@ -129,7 +129,7 @@ def wait_for(page: Page, condition: str, *, ready: bool = True) -> dict[str, Any
     """The state once a condition on it, ``d``, is met; by default when nothing is on its way any more."""
     still = "!d.loading" if ready else "true"
     page.wait_for_function(
-        f"(() => {{ const d = window.stepscope?.projector?.debug?.(); return d && {still} && ({condition}); }})()"
+        f"() => (() => {{ const d = window.stepscope?.projector?.debug?.(); return d && {still} && ({condition}); }})()"
     )
     return debug(page)
 
@@ -565,7 +565,7 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     canvas.focus()
     canvas.press("ArrowLeft")
     canvas.press("+")
-    page.wait_for_function("new URLSearchParams(location.search).get('projector.camera')")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('projector.camera')")
     before = wait_for(page, "d.table.rows === 250")
     page.wait_for_function(
         """([camera]) => {
@@ -643,7 +643,7 @@ def test_a_growing_log_offers_its_new_step(serve: Callable[..., Dashboard], page
     # News come at most every few seconds; the first may come at once.
     page.evaluate("window.stepscope.projector.panel().newsAt = -Infinity")
     log_cloud(logdir / "run", 10)
-    page.wait_for_function("window.stepscope.projector.debug().news.startsWith('1 newer step, up to 10.')")
+    page.wait_for_function("() => window.stepscope.projector.debug().news.startsWith('1 newer step, up to 10.')")
     assert debug(page)["step"] == 0
     page.get_by_role("button", name="Reload", exact=True).click()
     state = wait_for(page, "d.step === 10 && d.quality?.state === 'done'")
@@ -779,11 +779,11 @@ def test_the_step_slider_keeps_what_the_hand_has_chosen(open_page: Open) -> None
           return slider.value;
         }"""
     ) == "1"  # fmt: skip
-    page.wait_for_function("new URLSearchParams(location.search).get('projector.step') === '10'")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('projector.step') === '10'")
     page.evaluate("window.stepscope.projector.panel().steps.show()")
     assert slider.input_value() == "1"
     slider.press("Home")
-    page.wait_for_function("new URLSearchParams(location.search).get('projector.step') === '0'")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('projector.step') === '0'")
     release(page, held)
     assert wait_for(page, "d.shown")["step"] == 0
 
@@ -798,12 +798,12 @@ def test_a_field_under_the_hand_is_not_made_anew(open_page: Open) -> None:
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2)
-    page.wait_for_function(f"{at} !== 30")
+    page.wait_for_function(f"() => {at} !== 30")
     first = page.evaluate(at)
     page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2)
     assert float(slider.input_value()) > first
     page.mouse.up()
-    page.wait_for_function(f"{at} > {first}")
+    page.wait_for_function(f"() => {at} > {first}")
     # Another method is chosen before the slider has settled.
     page.evaluate(
         """() => {
@@ -814,7 +814,7 @@ def test_a_field_under_the_hand_is_not_made_anew(open_page: Open) -> None:
           panel.setProjection("pca");
         }"""
     )
-    page.wait_for_function(f"{at} === 7")
+    page.wait_for_function(f"() => {at} === 7")
     assert page.evaluate("Object.keys(window.stepscope.projector.panel().state.methods.pca)") == []
 
 
@@ -881,7 +881,7 @@ def test_an_entry_of_the_legend_keeps_the_focus(open_page: Open) -> None:
 def test_a_projection_may_be_chosen_before_the_points_are_there(open_page: Open, page: Page) -> None:
     held = hold(page, "dataset")
     open_page("&projector.tsne=iterations:10")
-    page.wait_for_function("window.stepscope?.projector?.panel?.()?.loading")
+    page.wait_for_function("() => window.stepscope?.projector?.panel?.()?.loading")
     page.keyboard.press("2")
     assert page.evaluate("window.stepscope.projector.panel().state.projection") == "tsne"
     release(page, held)
@@ -910,5 +910,5 @@ def test_a_panel_that_was_left_ends(open_page: Open) -> None:
       window.left.root.closest(".panel").remove();
       window.left.tell({ step: "10" });
     }""")
-    page.wait_for_function("window.left.job.abort.signal.aborted")
+    page.wait_for_function("() => window.left.job.abort.signal.aborted")
     assert page.evaluate("new URLSearchParams(location.search).get('projector.step')") == "0"

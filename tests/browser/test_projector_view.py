@@ -79,7 +79,7 @@ def bare(browser: Browser) -> Iterator[Page]:
 
 
 def settled(page: Page) -> None:
-    page.wait_for_function("idle()")
+    page.wait_for_function("() => idle()")
 
 
 def show(page: Page, script: str) -> None:
@@ -320,7 +320,7 @@ def test_the_theme_changes_while_it_is_open(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2)")
     light = cloud.evaluate("ground()")
     cloud.evaluate("document.documentElement.dataset.mantineColorScheme = 'dark'")
-    cloud.wait_for_function("ground()[0] < 40")
+    cloud.wait_for_function("() => ground()[0] < 40")
     assert light == [246, 247, 249]
 
 
@@ -347,7 +347,7 @@ def test_points_glide_and_a_glide_can_be_interrupted(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2, {{frame: {{center: [5, 5, 0], radius: 5}}}})")
     frame = "frame: {center: [5, 5, 0], radius: 5}, keepCamera: true"
     cloud.evaluate(f"show([10, 0, 0, 0, 0, 10, 10, 10], 2, {{animate: 60000, {frame}}})")
-    cloud.wait_for_function("view.placeOf(0)[0] > -1")
+    cloud.wait_for_function("() => view.placeOf(0)[0] > -1")
     cloud.evaluate(f"() => {{ window.midway = view.placeOf(0)[0]; show({SQUARE}, 2, {{animate: 60000, {frame}}}); }}")
     # It goes back from where it is, not from an end; how far by now is a matter of time.
     assert cloud.evaluate("view.placeOf(0)[0] > -1.01 && view.placeOf(0)[0] < midway + 0.01")
@@ -368,9 +368,9 @@ def test_who_wants_less_movement_gets_none(cloud: Page) -> None:
 def test_the_pointer_finds_the_row_under_it(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2)")
     cloud.mouse.move(*place(cloud, 2))
-    cloud.wait_for_function("seen.length === 1")
+    cloud.wait_for_function("() => seen.length === 1")
     cloud.mouse.move(220, 160)
-    cloud.wait_for_function("seen.length === 2")
+    cloud.wait_for_function("() => seen.length === 2")
     assert seen(cloud, "hover") == [[2], [-1]]
     cloud.mouse.click(*place(cloud, 3))
     cloud.keyboard.down("Shift")
@@ -449,7 +449,7 @@ def test_in_two_dimensions_points_go_with_the_hand(cloud: Page) -> None:
     cloud.mouse.move(*before)
     cloud.evaluate("window.zoom = view.look.zoom")
     cloud.mouse.wheel(0, -200)
-    cloud.wait_for_function("view.look.zoom > 1.3 * zoom")
+    cloud.wait_for_function("() => view.look.zoom > 1.3 * zoom")
     settled(cloud)
     after = place(cloud, 1)
     assert abs(after[0] - before[0]) <= 1
@@ -545,10 +545,10 @@ def test_fit_shows_rows_whole(cloud: Page) -> None:
 def test_a_double_click_brings_a_point_to_the_middle(cloud: Page) -> None:
     show(cloud, f"show({SQUARE}, 2)")
     cloud.mouse.dblclick(*place(cloud, 1))
-    cloud.wait_for_function("at(1).join() === '200,150'")
+    cloud.wait_for_function("() => at(1).join() === '200,150'")
     settled(cloud)
     cloud.mouse.dblclick(100, 50)
-    cloud.wait_for_function("idle() && [0, 1, 2, 3].every((row) => view.screenOf(row).visible)")
+    cloud.wait_for_function("() => idle() && [0, 1, 2, 3].every((row) => view.screenOf(row).visible)")
 
 
 def test_a_camera_that_was_chosen_stays_when_points_arrive(cloud: Page) -> None:
@@ -572,15 +572,15 @@ def test_labels_are_those_of_what_is_shown(cloud: Page) -> None:
         f"""show({SQUARE}, 2); view.setVisible(Uint8Array.of(1, 0, 1, 2));
         view.setLabels({{texts: async (rows) => Array.from(rows, (row) => "row " + row), mode: "some"}});""",
     )
-    cloud.wait_for_function("view.labels.placed.length === 2")
+    cloud.wait_for_function("() => view.labels.placed.length === 2")
     assert sorted(cloud.evaluate("view.labels.placed.map((one) => view.labels.textOf(one.row))")) == ["row 0", "row 2"]
     cloud.evaluate("""() => {
       view.setLabels({texts: (rows) => Array.from(rows, (row) => "row " + row), mode: "selected"});
       view.setSelection(Uint32Array.of(2));
     }""")
-    cloud.wait_for_function("view.labels.placed.length === 1 && view.labels.placed[0].row === 2")
+    cloud.wait_for_function("() => view.labels.placed.length === 1 && view.labels.placed[0].row === 2")
     cloud.evaluate("view.setLabels({texts: (rows) => [], mode: 'none'})")
-    cloud.wait_for_function("view.labels.placed.length === 0")
+    cloud.wait_for_function("() => view.labels.placed.length === 0")
 
 
 def test_svg_has_circles_by_colour_labels_title_and_legend(cloud: Page) -> None:

@@ -91,7 +91,7 @@ def test_hyperparameters_that_differ_are_columns_and_others_can_be(serve: Serve,
 
     page.get_by_role("button", name="Widen the table of runs").click()
     expect(page.get_by_role("button", name="Widen the table of runs")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_function("document.querySelector('#sidebar').clientWidth > innerWidth / 2")
+    page.wait_for_function("() => document.querySelector('#sidebar').clientWidth > innerWidth / 2")
 
 
 def test_columns_sort_and_filter(serve: Serve, page: Page, logdir: Path) -> None:
@@ -215,7 +215,7 @@ def test_colours_tell_a_value_and_the_legend_what(serve: Serve, page: Page, logd
     box.locator(".metric", has_text="loss").get_by_label("last").check()
     expect(legend).to_have_text(re.compile(r"^loss last\s*1\s*4$"))
     page.wait_for_function(
-        """getComputedStyle(document.querySelector('[aria-label="Show a/seed_0"]'))
+        """() => getComputedStyle(document.querySelector('[aria-label="Show a/seed_0"]'))
           .backgroundColor === 'rgb(68, 15, 107)'"""
     )
     box.get_by_label("The run", exact=True).check()
@@ -262,7 +262,8 @@ def test_the_menu_of_a_run(serve: Serve, page: Page, logdir: Path) -> None:
     expect(page).to_have_url(re.compile("runs.paint=a%252Fseed_1:%23123456"))
     page.keyboard.press("Escape")
     page.wait_for_function(
-        "getComputedStyle(document.querySelector('[aria-label^=\"Show Best\"]')).backgroundColor === 'rgb(18, 52, 86)'"
+        "() => getComputedStyle(document.querySelector('[aria-label^=\"Show Best\"]')).backgroundColor"
+        " === 'rgb(18, 52, 86)'"
     )
     row(page, "Best").click(button="right")
     page.get_by_role("menuitem", name="Reset").click()
@@ -305,7 +306,7 @@ def test_rows_follow_what_is_written(serve: Serve, page: Page, logdir: Path) -> 
     write_run(logdir / "b", {"lr": 2}, float("nan"), at=2000.0)
     expect_names(page, "a", "b")
     write_run(logdir / "a", {}, 3.0, 0.25, at=3000.0)
-    page.wait_for_function("document.querySelector('.run-grid .value-cell').innerText.trim() === '0.25'")
+    page.wait_for_function("() => document.querySelector('.run-grid .value-cell').innerText.trim() === '0.25'")
     assert cells(page, "metric:loss.last") == ["0.25", "NaN"]
     expect(page.locator(".run-grid .name-cell.selected-cell")).to_have_count(1)
 

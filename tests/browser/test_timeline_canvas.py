@@ -66,7 +66,7 @@ def debug(page: Page) -> dict[str, Any]:
 
 
 def wait_for(page: Page, condition: str) -> dict[str, Any]:
-    page.wait_for_function(f"(() => {{ const d = window.stepscope.timeline.debug(); return {condition}; }})()")
+    page.wait_for_function(f"() => (() => {{ const d = window.stepscope.timeline.debug(); return {condition}; }})()")
     return debug(page)
 
 
@@ -221,7 +221,7 @@ def test_what_is_visible_stands_in_the_url_and_survives_a_reload(open_page: Open
     page.mouse.move(*point(page, state, 200, "main"))
     page.keyboard.press("w")
     seen = [round(time) for time in debug(page)["range"]]
-    page.wait_for_function("location.search.includes('timeline.range=')")
+    page.wait_for_function("() => location.search.includes('timeline.range=')")
     page.reload()
     assert settled(page)["range"] == seen
 

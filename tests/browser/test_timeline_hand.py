@@ -137,7 +137,7 @@ def test_the_filter_shows_lanes_by_their_full_names(open_page: Open) -> None:
     settled(page)
     page.get_by_label("Filter lanes").fill("gpu 0.*copies")
     assert labels(wait_for(page, "d.lanes.hidden === 2")) == ["GPU 0 · Tiny GPU", "stream 9 · copies"]
-    page.wait_for_function("location.search.includes('timeline.lanes=')")
+    page.wait_for_function("() => location.search.includes('timeline.lanes=')")
     page.reload()
     assert labels(settled(page)) == ["GPU 0 · Tiny GPU", "stream 9 · copies"]
 
@@ -159,7 +159,7 @@ def test_a_kernel_tells_its_launch_its_operator_and_its_like(open_page: Open) ->
     wait_for(page, "d.selection.name === 'sgemm'")
     drawer.get_by_role("button", name="Next slice of this name").click()
     assert wait_for(page, "d.selection.start === 500000")["selection"]["name"] == "sgemm"
-    page.wait_for_function("new URLSearchParams(location.search).get('timeline.slice') !== null")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('timeline.slice') !== null")
     page.reload()
     settled(page)
     assert wait_for(page, "d.selection?.related")["selection"]["start"] == 500_000
@@ -234,7 +234,7 @@ def test_idle_time_and_the_critical_path_are_drawn_where_they_are(open_page: Ope
     x, y = point(page, state, 600, "stream 7 · compute")
     red, green, _blue = colour_at(page, x, y + 7)
     assert red > 180 > green
-    page.wait_for_function("new URLSearchParams(location.search).getAll('timeline.overlay').length === 2")
+    page.wait_for_function("() => new URLSearchParams(location.search).getAll('timeline.overlay').length === 2")
     page.keyboard.press("i")
     page.mouse.move(0, 0)
     wait_for(page, "!d.overlays.idle")
@@ -281,7 +281,7 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_pa
     page.mouse.move(x, box["y"] + second["y"] + 10)
     tip = page.locator(".timeline-tip")
     expect(tip).to_contain_text("longer in the second: mean 150.0 µs → 225.0 µs (+50.0 %), 2 → 2 slices")
-    page.wait_for_function("location.search.includes('timeline.compare=')")
+    page.wait_for_function("() => location.search.includes('timeline.compare=')")
     page.reload()
     settled(page)
     wait_for(page, "d.traces.length === 2 && d.colour === 'difference' && !d.loading")
@@ -343,7 +343,7 @@ def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> 
     page.get_by_role("button", name="Save the picture or the trace").click()
     with page.expect_popup() as opened:
         page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
-    opened.value.wait_for_function("window.got")
+    opened.value.wait_for_function("() => window.got")
     got = opened.value.evaluate("window.got")
     assert got["title"] == "fast.trace.json"
     assert "sgemm" in read_trace(got["text"].encode(), name="a.trace.json").names

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dashboard.cli import main
+from dashboard.api.access import Access
+from dashboard.cli import as_stepscope_says, main
 from dashboard.verbs.reading import check_logdirs
-from dashboard.verbs.serve import listen, page_url
+from dashboard.verbs.serve import announcement, listen, page_url, token_for
 from summary.errors import UserError
 
 
@@ -136,3 +137,76 @@ def test_what_takes_long_to_import_is_imported_once_it_is_needed(module: str, sl
     code = f"import {module}, sys; print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert slow & set(ast.literal_eval(done.stdout)) == set()
+
+
+TOKEN = "of-sixteen-signs"
+
+
+@pytest.mark.parametrize(
+    ("host", "given", "variable", "without", "token"),
+    [
+        ("localhost", None, "", False, ""),
+        ("127.0.0.1", None, "", False, ""),
+        ("localhost", TOKEN, "", False, TOKEN),
+        ("localhost", None, TOKEN, False, TOKEN),
+        ("0.0.0.0", TOKEN, TOKEN * 2, False, TOKEN),
+        ("0.0.0.0", None, TOKEN, True, ""),
+    ],
+)
+def test_the_token_is_the_one_that_was_given(
+    monkeypatch: pytest.MonkeyPatch, host: str, given: str | None, variable: str, without: bool, token: str
+) -> None:
+    monkeypatch.setenv("STEPSCOPE_TOKEN", variable)
+    assert token_for(host, given, without=without) == token
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "box"])
+def test_where_other_machines_connect_a_token_is_made(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.delenv("STEPSCOPE_TOKEN", raising=False)
+    assert len({token_for(host, None, without=False) for _ in range(9)} - {""}) == 9
+
+
+@pytest.mark.parametrize("token", ["", "short", "with spaces in between", "\u00e9" * 20])
+def test_tokens_that_cannot_be_used(token: str) -> None:
+    with pytest.raises(UserError, match="Expected 16 or more letters"):
+        token_for("localhost", token, without=False)
+    with pytest.raises(UserError, match="contradict each other"):
+        token_for("localhost", token, without=True)
+
+
+@pytest.mark.parametrize(
+    ("access", "said"),
+    [
+        (Access(), "  http://localhost:6006/  (Ctrl+C to stop)"),
+        (Access(token="a&b"), "  http://localhost:6006/?token=a%26b  (Ctrl+C to stop)"),
+        (
+            Access("0.0.0.0", "abc"),
+            "  http://localhost:6006/?token=abc  (Ctrl+C to stop)\n"
+            "  http://box:6006/?token=abc\n"
+            "Other machines reach this dashboard, without encryption. Whoever has the token can read what is below "
+            "logs[1], save layouts in it, drop files and start projections.",
+        ),
+        (
+            Access("192.0.2.1"),
+            "  http://192.0.2.1:6006/  (Ctrl+C to stop)\n"
+            "Other machines reach this dashboard, without encryption. No token is asked for: whoever reaches this "
+            "port can read what is below logs[1], save layouts in it, drop files and start projections.",
+        ),
+    ],
+)
+def test_a_start_says_what_it_opens(monkeypatch: pytest.MonkeyPatch, access: Access, said: str) -> None:
+    monkeypatch.setattr("dashboard.verbs.serve.machine_names", lambda: ("box", "box.local"))
+    shown, out = console()
+    shown.print(announcement("logs[1]", access, 6006), soft_wrap=True)
+    assert out.getvalue() == f"Stepscope follows logs[1]\n{said}\n"
+
+
+def test_options_of_tensorboard_mean_the_same_or_say_what_does(capsys: pytest.CaptureFixture[str]) -> None:
+    assert as_stepscope_says(["serve", "--logdir", "bind_all", "--bind_all", "--reload_interval=5"]) == [
+        *("serve", "--logdir", "bind_all", "--host", "0.0.0.0", "--reload-interval=5")
+    ]
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main(["--logdir", "x", "--samples_per_plugin=scalars=100"])
+    assert capsys.readouterr().err == (
+        "stepscope: --samples_per_plugin is TensorBoard's: every point is read and shown; leave it out.\n"
+    )

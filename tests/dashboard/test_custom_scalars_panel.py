@@ -13,6 +13,7 @@ from summary.proto.custom_scalars_pb2 import Category, Chart, Layout, MarginChar
 from summary.proto.summary_pb2 import Summary
 from summary.snapshot import Snapshot
 from summary.sources import source_of
+from tests.dashboard.media import client_of
 
 
 def lines(title: str, *patterns: str) -> Chart:
@@ -99,3 +100,29 @@ def test_charts_without_a_title_are_all_there() -> None:
         "(untitled) 1",
         "(untitled) 2",
     ]
+
+
+def test_saving_writes_no_layout_twice_and_not_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dashboard.panels.custom_scalars.routes.MOST_LAYOUTS", 3)
+    client = client_of(tmp_path)
+
+    def save(title: str) -> tuple[int, int]:
+        status = client.post("/api/custom_scalars/layout", json={"category": [{"title": title}]}).status_code
+        return status, len(list(tmp_path.iterdir()))
+
+    assert [save("a"), save("a"), save("b")] == [(200, 1), (200, 1), (200, 2)]
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert [save("b"), save("b"), save("c")] == [(200, 1), (200, 1), (429, 1)]
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b'{"a":' * 100_000, b'{"category": "\xff"}', b'{"category": 1}'])
+def test_what_is_no_layout_is_refused(tmp_path: Path, body: bytes) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = client_of(tmp_path).post("/api/custom_scalars/layout", content=body, headers=headers)
+    assert (answer.status_code, answer.json()["detail"][:25]) == (400, "Expected a Layout as JSON")
+
+
+def test_layouts_have_a_size(tmp_path: Path) -> None:
+    answer = client_of(tmp_path).post("/api/custom_scalars/layout", json={"category": [{"title": "a" * (1 << 20)}]})
+    assert (answer.status_code, answer.json()["detail"]) == (413, "A layout is at most 1,048,576 bytes long.")

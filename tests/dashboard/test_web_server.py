@@ -110,8 +110,7 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
         for begun in (b"", b"GET /data/runs HTTP/1.1\r\nHost: local"):
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.sendall(begun)
-                with pytest.raises(ConnectionResetError):
-                    assert connection.recv(1) != b""
+                assert connection.recv(1) == b""
         # Who waits for news has asked.
         monkeypatch.setattr("dashboard.api.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")
