@@ -64,7 +64,7 @@ class DashboardServer(uvicorn.Server):
         await asyncio.to_thread(self._live.stop)
         for connection in list(self.server_state.connections):
             # Who is still sending would be waited for.
-            if is_silent(connection) or connection.cycle.more_body:
+            if is_silent(connection) or is_sending(connection):
                 abort(connection)
         await super().shutdown(sockets)
 
@@ -86,7 +86,14 @@ class DashboardServer(uvicorn.Server):
 
 def is_silent(connection: Any) -> bool:
     """Whether a connection of uvicorn's has no request, or none after those that were answered."""
-    return connection.cycle is None or connection.cycle.response_complete
+    # Both of its usual protocols call the latest request so.
+    cycle = getattr(connection, "cycle", None)
+    return hasattr(connection, "cycle") and (cycle is None or cycle.response_complete)
+
+
+def is_sending(connection: Any) -> bool:
+    """Whether the body of a connection's latest request is not there yet."""
+    return bool(getattr(getattr(connection, "cycle", None), "more_body", False))
 
 
 def abort(connection: Any) -> None:

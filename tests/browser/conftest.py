@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
+from dashboard.api.access import Access
+from dashboard.app import LOCAL
 from dashboard.live import Live
 from dashboard.verbs.serve import make_live, make_server
 from summary.sources import source_of
@@ -42,10 +44,10 @@ def serve() -> Iterator[Callable[..., Dashboard]]:
     """A function that serves a directory until the test ends."""
     stops: list[Callable[[], None]] = []
 
-    def start(path: Path, *, keep_superseded: bool = False) -> Dashboard:
+    def start(path: Path, *, keep_superseded: bool = False, access: Access = LOCAL) -> Dashboard:
         listener = socket.create_server(("127.0.0.1", 0))
         live = make_live(source_of(path), keep_superseded, 0.2)
-        server = make_server(live)
+        server = make_server(live, access)
         live.start()
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

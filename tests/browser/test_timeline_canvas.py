@@ -53,7 +53,7 @@ def write_trace(logdir: Path, name: str, text: str) -> None:
 
 def settled(page: Page) -> dict[str, Any]:
     """What is on the canvas once nothing loads."""
-    ready = "(() => { const d = window.stepscope?.timeline?.debug?.(); return d && d.slices > 0 && !d.loading; })()"
+    ready = "() => { const d = window.stepscope?.timeline?.debug?.(); return d && d.slices > 0 && !d.loading; }"
     page.wait_for_function(ready)
     return debug(page)
 
