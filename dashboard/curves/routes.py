@@ -96,10 +96,7 @@ def curve_routes(
         """What each line of a chart has at one place of its axis, of all its points: "points" by the line's id, each as
         `dashboard.curves.chart.values_at` gives it.
         """
-        try:
-            asked = msgspec.json.decode(body, type=ValuesRequest)
-        except msgspec.MsgspecError as error:
-            raise HTTPException(400, f"Expected a place on a chart: {error}.") from None
+        asked = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
         settings = parameters.of(view, utc_offset())
         spec = spec_of(asked.key, snapshot, view)
