@@ -69,5 +69,5 @@ def test_a_layout_is_written_for_pages_of_this_server_only(serve: Serve, logdir:
     before = sorted(logdir.rglob("*"))
     assert httpx.post(url, content='{"category": []}', headers={"content-type": "text/plain"}).status_code == 415
     broken = httpx.post(url, content='{"category": 3}', headers={"content-type": "application/json"})
-    assert (broken.status_code, broken.json()["detail"].partition(":")[0]) == (400, "Expected a layout")
+    assert (broken.status_code, broken.json()["detail"].partition(":")[0]) == (400, "Expected a Layout as JSON")
     assert sorted(logdir.rglob("*")) == before
