@@ -35,6 +35,8 @@ class Window:
     count: NDArray[np.int32]
     bucket_ns: int
     """Width of a bucket."""
+    rows_left_out: int
+    """Rows of the lanes that are beyond what was asked for."""
 
 
 @kernel
@@ -148,13 +150,15 @@ def _busy(
     duration: NDArray[np.int64],
     row_first: NDArray[np.int64],
     lane_first: NDArray[np.int64],
+    lanes: NDArray[np.int64],
     begin: int,
     width: int,
     buckets: int,
 ) -> NDArray[np.float32]:
-    fractions = np.zeros((lane_first.size - 1, buckets), np.float32)
+    fractions = np.zeros((lanes.size, buckets), np.float32)
     busy = np.empty(buckets, np.int64)
-    for lane in range(lane_first.size - 1):
+    for place in range(lanes.size):
+        lane = lanes[place]
         row = lane_first[lane]
         if row == lane_first[lane + 1]:
             continue
@@ -169,7 +173,7 @@ def _busy(
                 at = edge
                 bucket += 1
         for bucket in range(buckets):
-            fractions[lane, bucket] = busy[bucket] / width
+            fractions[place, bucket] = busy[bucket] / width
     return fractions
 
 
@@ -181,10 +185,20 @@ class LevelOfDetail:
         self._rows = rows_of(trace.lane, trace.depth, trace.lanes)
         self._best = _build_maxima(trace.duration_ns)
 
-    def window(self, start_ns: int, end_ns: int, buckets: int, lanes: Sequence[int] | None = None) -> Window:
+    def window(
+        self,
+        start_ns: int,
+        end_ns: int,
+        buckets: int,
+        lanes: Sequence[int] | None = None,
+        *,
+        most_depths: int | None = None,
+        most_rows: int | None = None,
+    ) -> Window:
         """What to draw between two times (end exclusive), in ``buckets`` columns.
 
-        ``lanes`` are indices into `Trace.lanes`, all if None. There are at most ``buckets`` entries per row.
+        ``lanes`` are indices into `Trace.lanes`, all if None. There are at most ``buckets`` entries per row, of the
+        first ``most_depths`` rows of each lane, and of the first ``most_rows`` of all these.
         A slice at least two buckets wide is an entry of its own unless it begins in the last bucket. Slices
         that begin before the window and reach into it count with its first bucket. Costs O(rows * buckets *
         log n), however many slices there are.
@@ -194,12 +208,15 @@ class LevelOfDetail:
         if end_ns <= start_ns or buckets < 1:
             raise ValueError(f"Expected a window and buckets, got {start_ns} to {end_ns} ns in {buckets} buckets.")
         lane_first = self._rows.lane_first
-        chosen = range(len(self._trace.lanes)) if lanes is None else sorted(set(lanes))
-        if any(not 0 <= lane < len(self._trace.lanes) for lane in chosen):
-            raise ValueError(f"Expected lanes from 0 to {len(self._trace.lanes) - 1}, got {list(chosen)}.")
-        rows = np.concatenate(
-            [np.arange(lane_first[lane], lane_first[lane + 1]) for lane in chosen] or [np.empty(0, np.int64)]
-        )
+        known = len(self._trace.lanes)
+        chosen = np.arange(known) if lanes is None else np.unique(np.array(lanes, np.int64))
+        if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < known:
+            raise ValueError(f"Expected lanes from 0 to {known - 1}, got {chosen.tolist()}.")
+        depths = (lane_first[chosen + 1] - lane_first[chosen]).astype(np.int64)
+        shown = depths if most_depths is None else np.minimum(depths, most_depths)
+        # Of each row the lane's first one, and how far below it is.
+        below = np.arange(int(shown.sum())) - np.repeat(np.cumsum(shown) - shown, shown)
+        rows = (np.repeat(lane_first[chosen], shown) + below)[:most_rows]
         width = -(-(end_ns - start_ns) // buckets)
         slice_index, count = _query(
             self._trace.start_ns,
@@ -212,7 +229,7 @@ class LevelOfDetail:
             width,
             buckets,
         )
-        return Window(slice_index, count, width)
+        return Window(slice_index, count, width, int(depths.sum()) - len(rows))
 
 
 def span_ns(trace: Trace) -> tuple[int, int]:
@@ -222,8 +239,8 @@ def span_ns(trace: Trace) -> tuple[int, int]:
     return int(trace.start_ns.min()), int((trace.start_ns + trace.duration_ns).max())
 
 
-def coverage(trace: Trace, buckets: int) -> NDArray[np.float32]:
-    """How busy each lane is over the whole trace, float32 ``[lanes, buckets]``.
+def coverage(trace: Trace, buckets: int, lanes: Sequence[int] | None = None) -> NDArray[np.float32]:
+    """How busy some lanes, all if None, are over the whole trace, float32 ``[lanes, buckets]``.
 
     That is the fraction of each of ``buckets`` equal parts of `span_ns` in which a slice of depth 0 runs.
     Raises `ValueError` for no buckets.
@@ -233,7 +250,8 @@ def coverage(trace: Trace, buckets: int) -> NDArray[np.float32]:
     begin, end = span_ns(trace)
     rows = rows_of(trace.lane, trace.depth, trace.lanes)
     width = max(1, -(-(end - begin) // buckets))
-    return _busy(trace.start_ns, trace.duration_ns, rows.first, rows.lane_first, begin, width, buckets)
+    chosen = np.arange(len(trace.lanes)) if lanes is None else np.array(lanes, np.int64)
+    return _busy(trace.start_ns, trace.duration_ns, rows.first, rows.lane_first, chosen, begin, width, buckets)
 
 
 def search(trace: Trace, pattern: str, match: Match = "text") -> NDArray[np.int64]:

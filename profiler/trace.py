@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -110,3 +111,11 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.start_ns)
+
+    @cached_property
+    def parents(self) -> NDArray[np.int64]:
+        """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
+        # Compiled code, which those who only record must not load.
+        from profiler.analysis.parents import parents_of
+
+        return parents_of(self)

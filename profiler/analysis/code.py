@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Stack = tuple[str, ...]
 """Frames, the outermost first."""
+MOST_AROUND: Final = 10_000
 _FUNCTION: Final = "python_function"
 _MODULE: Final = "nn.Module: "
 
@@ -101,9 +102,10 @@ def _enclosing(facts: Facts, function: int, around: NDArray[np.int64], known: di
 def call_stack(trace: Trace, index: int) -> Stack:
     """The frames that one slice was called in: recorded Python functions around it, itself included, else stated ones.
 
-    Stated are Kineto's "Call stack" and stack frames in the file, of the closest slice that has any.
+    Stated are Kineto's "Call stack" and stack frames in the file, of the closest slice that has any. The closest
+    `MOST_AROUND` slices are looked at.
     """
-    around = [*enclosing(trace, index).tolist(), index]
+    around = [*enclosing(trace, index)[-MOST_AROUND:].tolist(), index]
     if _FUNCTION in trace.categories:
         category = trace.categories.index(_FUNCTION)
         functions = [trace.names[int(trace.name_id[each])] for each in around if trace.category_id[each] == category]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
 from profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
-from profiler.analysis.parents import nearest, parents_of
+from profiler.analysis.parents import nearest
 from profiler.trace import Arguments, Step, Trace
 
 if TYPE_CHECKING:
@@ -213,10 +213,10 @@ class Facts:
         known = every.correlation >= 0
         return every.where((launched < last) & known) if known.any() else every
 
-    @cached_property
+    @property
     def parents(self) -> NDArray[np.int64]:
         """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
-        return parents_of(self.trace)
+        return self.trace.parents
 
     def nearest(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
         """For each slice the nearest enclosing slice that a mask chooses, or -1; a slice is not its own."""

@@ -89,80 +89,19 @@ def narrow(
 
 
 @kernel
-def _further_up(
-    start: NDArray[np.int64],
-    duration: NDArray[np.int64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    lowest: int,
-    highest: int,
-    index: int,
-) -> int:
-    """The slice that encloses a slice in the lowest row that has one, from ``lowest`` up to ``highest``; or -1."""
-    end = start[index] + duration[index]
-    for row in range(lowest, highest - 1, -1):
-        found = _first_after(start, first[row], last[row], start[index]) - 1
-        if found >= first[row] and start[found] + duration[found] >= end:
-            return found
-    return -1
-
-
-@kernel
-def enclosing(
-    start: NDArray[np.int64],
-    duration: NDArray[np.int64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    row: int,
-    index: int,
-) -> NDArray[np.int64]:
-    """The slices around a slice of a row, the innermost first; the rows are those of one lane."""
-    found = np.empty(row, np.int64)
+def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
+    """The slices around a slice, the innermost first."""
     count = 0
-    inner = index
-    for above in range(row - 1, -1, -1):
-        outer = _further_up(start, duration, first, last, above, above, inner)
-        if outer >= 0:
-            found[count] = outer
-            count += 1
-            inner = outer
-    return found[:count].copy()
-
-
-@kernel
-def children(
-    start: NDArray[np.int64],
-    duration: NDArray[np.int64],
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    row: int,
-    index: int,
-) -> NDArray[np.int64]:
-    """The slices that a slice of a row is the closest one around; the rows are those of one lane."""
-    end = start[index] + duration[index]
-    found = np.empty(64, np.int64)
-    count = 0
-    for below in range(row + 1, first.size):
-        at = _first_after(start, first[below], last[below], start[index] - 1)
-        after = _first_after(start, at, last[below], end)
-        near = first[below - 1]
-        for inner in range(at, after):
-            inner_end = start[inner] + duration[inner]
-            if inner_end > end:
-                continue
-            near = _first_after(start, near, last[below - 1], start[inner])
-            outer = near - 1
-            if outer < first[below - 1] or start[outer] + duration[outer] < inner_end:
-                outer = _further_up(start, duration, first, last, below - 2, row, inner)
-            if outer != index:
-                continue
-            if count == found.size:
-                larger = np.empty(2 * count, np.int64)
-                larger[:count] = found
-                found = larger
-            found[count] = inner
-            count += 1
-    return found[:count].copy()
+    outer = parent[index]
+    while outer >= 0:
+        count += 1
+        outer = parent[outer]
+    found = np.empty(count, np.int64)
+    outer = parent[index]
+    for place in range(count):
+        found[place] = outer
+        outer = parent[outer]
+    return found
 
 
 @kernel
@@ -197,9 +136,9 @@ def sum_up(
     duration: NDArray[np.int64],
     name: NDArray[np.int32],
     category: NDArray[np.int32],
+    parent: NDArray[np.int64],
     first: NDArray[np.int64],
     last: NDArray[np.int64],
-    top: NDArray[np.int64],
     begin: int,
     end: int,
     categories: int,
@@ -216,7 +155,6 @@ def sum_up(
     known = 0
     covered = np.zeros(first.size, np.int64)
     for row in range(first.size):
-        near = first[row - 1] if row > top[row] else 0
         owner = -1
         group_of_owner = -1
         for index in range(first[row], last[row]):
@@ -243,13 +181,9 @@ def sum_up(
                 sums[group, MOST] = clipped
                 sums[group, LONGEST] = index
             covered[row] += clipped
-            if row == top[row]:
-                continue
-            near = _first_after(start, near, last[row - 1], start[index])
-            outer = near - 1
-            if outer < first[row - 1] or start[outer] + duration[outer] < stop:
-                outer = _further_up(start, duration, first, last, row - 2, top[row], index)
-            if outer < 0:
+            outer = parent[index]
+            # What has no time in the area may lie in what has none of it there.
+            if outer < 0 or clipped <= 0:
                 continue
             if outer != owner:
                 owner = outer

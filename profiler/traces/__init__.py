@@ -1,5 +1,6 @@
 """Read a trace in any format that Stepscope knows, told apart by content."""
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -7,10 +8,12 @@ from profiler.step_stats import parse_step_stats
 from profiler.trace import Trace
 from profiler.traces.cache import MAGIC, read_cache
 from profiler.traces.chrome import read_chrome
-from profiler.traces.compression import is_compressed, most_bytes, unpacked
+from profiler.traces.compression import BEGINNING, is_compressed, unpacked
 from profiler.traces.error import TraceError
+from profiler.traces.limits import Limits, limits_of_memory, size_text
 from profiler.traces.step_stats import trace_of_step_stats
 from profiler.traces.xplane import looks_like_xplane, read_xplane
+from summary.cancellation import check_cancelled
 from summary.errors import UserError
 from summary.kernels import Group
 from summary.proto.step_stats_pb2 import StepStats
@@ -36,6 +39,10 @@ KERNELS: Final = Group(
 )
 """The loops by which traces are read, shown and analyzed."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_WHITE_SPACE: Final = b" \t\r\n"
+_MOST_WHITE_SPACE: Final = 4096
+"""Bytes before the first bracket of a Chrome trace."""
+_BEGINS_TEXT: Final = re.compile(rb"[\s\x0b\x0c]*(?:#|[A-Za-z_][A-Za-z0-9_]*\s*[:{<]|\[)")
 _EXPECTED: Final = (
     "Expected a Chrome trace (JSON), a RunMetadata or StepStats message (binary or text), an .xplane.pb, or a cache of "
     "Stepscope, each plain or compressed by gzip or zstd."
@@ -45,72 +52,100 @@ _EXPECTED: Final = (
 def load_trace(address: str) -> Trace:
     """Read the trace at a local path or an address such as ``s3://bucket/trace.json.gz``, whatever its format.
 
-    Of a Chrome trace that is larger than `most_bytes`, that many are read, and `Trace.losses` says so.
+    Of a Chrome trace that is larger than there is memory for, the beginning is read, and `Trace.losses` says so.
 
     Raises:
-        TraceError: it cannot be read, is of another format and larger than `most_bytes`, or is no trace.
+        TraceError: it cannot be read, is of another format and larger than that, or is no trace.
     """
-    most = most_bytes()
+    limits = limits_of_memory()
+    most = limits.file_bytes
     notes: tuple[str, ...] = ()
     try:
         size = 0 if is_address(address) else Path(address).stat().st_size
         if size > most:
             data = _beginning(address, most)
-            notes = (f"only the first {most / (1 << 30):.1f} of the file's {size / (1 << 30):.1f} GiB were read",)
+            notes = (f"only the first {size_text(most)} of the file's {size_text(size)} were read",)
         else:
             data = read_at(address)
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error
         raise TraceError(f"{address} cannot be read: {reason}. Expected the file of a trace.") from error
-    return _read(data, address, notes)
+    return _read(data, address, limits, notes)
 
 
 def _beginning(path: str, most: int) -> bytes:
     """The first bytes of a Chrome trace; raises TraceError for other formats, which are nothing without their end."""
     with open(path, "rb") as stream:
-        if _looks_like_json(stream.read(4096)):
+        if _looks_like_json(stream.read(_MOST_WHITE_SPACE)):
             stream.seek(0)
             return stream.read(most)
     raise TraceError(
-        f"{path} has {Path(path).stat().st_size / (1 << 30):.1f} GiB, and nothing of it was read. Expected at most "
-        f"{most / (1 << 30):.1f} GiB, for which there is memory. Record fewer steps, or use a larger machine."
+        f"{path} has {size_text(Path(path).stat().st_size)}, and nothing of it was read. Expected at most "
+        f"{size_text(most)}, for which there is memory. Record fewer steps, or use a larger machine."
     )
 
 
-def read_trace(data: bytes, *, name: str) -> Trace:
+def read_trace(data: bytes, *, name: str, limits: Limits | None = None) -> Trace:
     """Read a trace from the bytes of a file, whatever its format; ``name`` is only for messages.
+
+    ``limits`` bound how much is read, those of the free memory if None.
 
     Damaged and truncated traces are read as far as they go, and `Trace.losses` says what was lost. Raises
     `TraceError` for what is no trace at all.
     """
-    return _read(data, name, ())
+    return _read(data, name, limits_of_memory() if limits is None else limits, ())
 
 
-def _read(data: bytes, name: str, notes: tuple[str, ...]) -> Trace:
+def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Trace:
+    def check(beginning: bytes) -> None:
+        if not beginning or (beginning.isspace() and len(beginning) < BEGINNING):
+            raise TraceError(f"{name} is empty. {_EXPECTED}")
+        if not _may_be_trace(beginning):
+            raise TraceError(f"{name} is no trace. {_EXPECTED}")
+
     if is_compressed(data):
-        data, notes = unpacked(data, name)
-    if not data or data.isspace():
-        raise TraceError(f"{name} is empty. {_EXPECTED}")
+        data, notes = unpacked(data, name, limits, check)
+    else:
+        check(data[:BEGINNING])
+    check_cancelled()
     # A binary message may begin with a line feed, and then with what looks like JSON.
-    if _looks_like_json(data) and not (data[:1] == b"\n" and _step_stats_of(data, name)):
-        return read_chrome(data, name=name, notes=notes)
+    if _looks_like_json(data) and not (data[:1] == b"\n" and _step_stats_of(data, name, limits)):
+        return read_chrome(data, name=name, notes=notes, most_events=limits.events)
     if data.startswith(MAGIC):
         return read_cache(data, name=name)
     if looks_like_xplane(data):
         return read_xplane(data, name=name, notes=notes)
-    step_stats = _step_stats_of(data, name)
+    binary = data[:1] == b"\n" or not _BEGINS_TEXT.match(data[:BEGINNING])
+    most = limits.message_bytes if binary else limits.text_bytes
+    if len(data) > most:
+        raise TraceError(
+            f"{name} has {size_text(len(data))}, too much for a message{'' if binary else ' as text'}: nothing of it was "
+            f"read. Expected at most {size_text(most)}. Record fewer steps."
+        )
+    step_stats = _step_stats_of(data, name, limits)
     if step_stats is None:
         raise TraceError(f"{name} is no trace. {_EXPECTED}")
     return trace_of_step_stats(step_stats, notes=notes)
 
 
+def _may_be_trace(beginning: bytes) -> bool:
+    """Whether a file that begins like this may be of one of the formats."""
+    if _looks_like_json(beginning) or beginning.startswith(MAGIC) or _BEGINS_TEXT.match(beginning):
+        return True
+    first = beginning[0]
+    # The key of a field of any number: what the field is nobody knows, as newer writers may add some.
+    return first >> 3 > 0 and first & 7 in (0, 1, 2, 5)
+
+
 def _looks_like_json(data: bytes) -> bool:
-    start = data.removeprefix(_BYTE_ORDER_MARK)[:4096].lstrip(b" \t\r\n")
-    following = start[1:].lstrip(b" \t\r\n")[:1]
+    start = data[: _MOST_WHITE_SPACE + 3].removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE_SPACE)
+    following = start[1:].lstrip(_WHITE_SPACE)[:1]
     return (start[:1] == b"{" and following in (b'"', b"}", b"")) or start[:1] == b"["
 
 
-def _step_stats_of(data: bytes, name: str) -> StepStats | None:
+def _step_stats_of(data: bytes, name: str, limits: Limits) -> StepStats | None:
+    if len(data) > limits.message_bytes:
+        return None
     try:
         return parse_step_stats(data, name=name)
     except UserError:

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
 from profiler.traces.kernel import kernel
 from profiler.traces.losses import BACKWARDS, NEGATIVE_DURATION, OVERLAP, LossTally, merged, moment
+from profiler.traces.row_trees import assign_depths
+from profiler.traces.texts import BoundedTexts
+from summary.cancellation import check_cancelled
 
 EARLIEST_NS: Final = -(1 << 60)
 """Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""
@@ -67,55 +70,6 @@ class Arranged:
 
 
 @kernel
-def _assign_depths(
-    start: NDArray[np.int64], end: NDArray[np.int64], lane: NDArray[np.int32]
-) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    """Depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbour.
-
-    A slice goes to the first free row below every slice that contains it. A row is free once its last slice
-    has ended, so slices that only partly overlap take as many rows as overlap at once.
-    """
-    depth = np.empty(start.size, np.int32)
-    crossing = np.zeros(start.size, np.bool_)
-    row_end = np.empty(64, np.int64)
-    height = 0
-    orderly = True
-    for index in range(start.size):
-        begin = start[index]
-        finish = end[index]
-        if index > 0 and lane[index] != lane[index - 1]:
-            height = 0
-        while height > 0 and row_end[height - 1] <= begin:
-            height -= 1
-        if height <= 1:
-            orderly = True
-        row = height
-        if orderly and (height == 0 or row_end[height - 1] >= finish):
-            height += 1
-        else:
-            container = -1
-            crosses = False
-            for candidate in range(height):
-                if row_end[candidate] >= finish and row_end[candidate] > begin:
-                    container = candidate
-                elif row_end[candidate] > begin:
-                    crosses = True
-            row = container + 1
-            while row < height and row_end[row] > begin:
-                row += 1
-            crossing[index] = crosses
-            orderly = False
-            height = max(height, row + 1)
-        if row == row_end.size:
-            larger = np.empty(2 * row_end.size, np.int64)
-            larger[: row_end.size] = row_end
-            row_end = larger
-        row_end[row] = finish
-        depth[index] = row
-    return depth, crossing
-
-
-@kernel
 def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDArray[np.int64]) -> bool:
     """Put the longest first among equal keys, and of these the first in the file; False if there are too many."""
     first = 0
@@ -160,9 +114,12 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
     ``may_overlap`` names the lanes in which overlapping slices are no loss, such as asynchronous operations.
     """
     duration = np.maximum(raw.duration_ns, 0)
+    check_cancelled()
     by_start = _sorted_by_start(raw.lane, raw.start_ns, duration)
+    check_cancelled()
     start, lane = raw.start_ns[by_start], raw.lane[by_start]
-    depth, crossing = _assign_depths(start, start + duration[by_start], lane)
+    depth, crossing = assign_depths(start, start + duration[by_start], lane)
+    check_cancelled()
     depths = np.zeros(len(lanes), np.int64)
     np.maximum.at(depths, lane, depth + 1)
     row = (np.cumsum(depths) - depths)[lane] + depth
@@ -184,9 +141,8 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
 def rows_of(lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: Sequence[Lane]) -> Rows:
     """Where each row lies in columns sorted by (lane, depth, start)."""
     lane_first = np.concatenate([[0], np.cumsum([each.depths for each in lanes], dtype=np.int64)])
-    row = lane_first[lane] + depth
-    first = np.searchsorted(row, np.arange(int(lane_first[-1]) + 1))
-    return Rows(first.astype(np.int64), lane_first.astype(np.int64))
+    slices = np.bincount(lane_first[lane] + depth, minlength=int(lane_first[-1]))
+    return Rows(np.concatenate([[0], np.cumsum(slices, dtype=np.int64)]), lane_first)
 
 
 def intern_used(ids: NDArray[np.int32], texts: Sequence[str]) -> tuple[NDArray[np.int32], tuple[str, ...]]:
@@ -241,8 +197,13 @@ def assemble(
     metadata: Mapping[str, Any],
     epoch_ns: int | None = None,
 ) -> Trace:
-    """A `Trace` of arranged slices; what arranging them met is added to ``losses``."""
+    """A `Trace` of arranged slices; what arranging them met is added to ``losses``. Long texts are cut."""
     columns = arranged.columns
+    texts = BoundedTexts()
+    names, categories = texts.all_of(names), texts.all_of(categories)
+    arranged = replace(arranged, lanes=tuple(texts.lane(lane) for lane in arranged.lanes))
+    counters = tuple(texts.counter(counter) for counter in counters)
+    steps = tuple(texts.step(step) for step in steps)
     return Trace(
         start_ns=columns.start_ns,
         duration_ns=columns.duration_ns,
@@ -257,7 +218,7 @@ def assemble(
         flows=flows,
         counters=counters,
         steps=steps,
-        losses=merged(losses, _losses_of(arranged, names, flows)),
+        losses=merged(losses, _losses_of(arranged, names, flows), texts.losses()),
         metadata=metadata,
         epoch_ns=epoch_ns,
     )

@@ -19,12 +19,18 @@ from numpy.typing import NDArray
 from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
 from profiler.traces.compression import unpacked, zstd_compress
 from profiler.traces.error import TraceError
+from profiler.traces.limits import Limits, limits_of_memory
+from profiler.traces.losses import merged
+from profiler.traces.texts import BoundedTexts
+from summary.cancellation import check_cancelled
 from summary.records import crc32c
 
 MAGIC: Final = b"stepscope trace 1\n"
 BLOCK: Final = 4096
 """Slices whose arguments are packed together."""
 _HEAD: Final = struct.Struct("<II")
+_MOST_BYTES: Final = 512 << 20
+"""Of the header, or of a block of arguments, unpacked."""
 _KEPT_BYTES: Final = 64 << 20
 """Of unpacked blocks."""
 
@@ -174,28 +180,37 @@ def read_cache(data: bytes, *, name: str) -> Trace:
     header, first = _header_of(data, name)
     found: dict[str, NDArray[Any]] = {}
     for column in header.columns:
-        content = _part(data, first, column.part)
+        check_cancelled()
+        content = _part(data, first, column.part, limits_of_memory().file_bytes)
         values = None if content is None else _values(column, content)
         if values is None:
             raise TraceError(f"{name} is damaged: its column “{column.name}” cannot be read. Convert the trace again.")
         found[column.name] = values
     _check(found, header, name)
+    texts = BoundedTexts()
+    lanes = tuple(texts.lane(Lane(e.process, e.name, e.pid, e.tid, e.kind, e.depths)) for e in header.lanes)
+    losses = Losses(header.counts, tuple(header.notes), header.examples)
     return Trace(
         **{key: found[key] for key in _SLICE_COLUMNS},
-        names=tuple(header.names),
-        categories=tuple(header.categories),
-        lanes=tuple(Lane(e.process, e.name, e.pid, e.tid, e.kind, e.depths) for e in header.lanes),
+        names=texts.all_of(tuple(header.names)),
+        categories=texts.all_of(tuple(header.categories)),
+        lanes=lanes,
         arguments=CachedArguments(data, first, header.arguments, len(found["start_ns"])),
         flows=Flows(found["flow source"], found["flow target"], found["flow category_id"]),
         counters=tuple(
-            Counter(process, name, series, found[f"times {index}"], found[f"values {index}"])
+            texts.counter(Counter(process, name, series, found[f"times {index}"], found[f"values {index}"]))
             for index, (process, name, series) in enumerate(header.counters)
         ),
-        steps=tuple(Step(e.number, e.name, e.start_ns, e.duration_ns) for e in header.steps),
-        losses=Losses(header.counts, tuple(header.notes), header.examples),
+        steps=tuple(texts.step(Step(e.number, e.name, e.start_ns, e.duration_ns)) for e in header.steps),
+        losses=merged(losses, texts.losses()),
         metadata=header.metadata,
         epoch_ns=header.epoch_ns,
     )
+
+
+def _unpacked(packed: bytes, name: str, most: int) -> tuple[bytes, tuple[str, ...]]:
+    """As `unpacked`, up to so many bytes; what repeats itself, as columns do, may be packed to a ten thousandth."""
+    return unpacked(packed, name, Limits(most, 0, 0, always_unpacked=most))
 
 
 def _header_of(data: bytes, name: str) -> tuple[_Header, int]:
@@ -207,17 +222,17 @@ def _header_of(data: bytes, name: str) -> tuple[_Header, int]:
     if len(packed) < length or crc32c(packed) != crc:
         raise TraceError(f"{name} is damaged: the header is not as it was written. Convert the trace again.")
     try:
-        return _DECODER.decode(unpacked(packed, name)[0]), first + length
+        return _DECODER.decode(_unpacked(packed, name, _MOST_BYTES)[0]), first + length
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TraceError(f"{name} is of another version of Stepscope: {error}. Convert the trace again.") from None
 
 
-def _part(data: bytes, first: int, part: _Part) -> bytes | None:
+def _part(data: bytes, first: int, part: _Part, most: int = _MOST_BYTES) -> bytes | None:
     packed = data[first + part.start : first + part.start + part.length]
     if min(part.start, part.length) < 0 or len(packed) < part.length or crc32c(packed) != part.crc:
         return None
     try:
-        content, notes = unpacked(packed, "")
+        content, notes = _unpacked(packed, "", most)
     except TraceError:
         return None
     return None if notes else content
@@ -242,8 +257,25 @@ def _check(found: Mapping[str, NDArray[Any]], header: _Header, name: str) -> Non
         not len(found[key]) or (int(found[key].min()) >= 0 and int(found[key].max()) < limit)
         for key, limit in limits.items()
     )
-    if not good or len(header.arguments) != -(-size // BLOCK):
+    good = good and len(header.arguments) == -(-size // BLOCK) and _in_rows(found, header)
+    if not good:
         raise TraceError(f"{name} is damaged: its columns do not fit together. Convert the trace again.")
+
+
+def _in_rows(found: Mapping[str, NDArray[Any]], header: _Header) -> bool:
+    """Whether slices are in order of their rows and overlap in none, and lanes have just the rows that are used."""
+    start, duration, depth = found["start_ns"], found["duration_ns"], found["depth"]
+    depths = np.array([lane.depths for lane in header.lanes] or [0], np.int64)
+    if not len(start):
+        return not depths.any()
+    if int(depths.min()) < 0 or int(depths.sum()) > len(start) or int(duration.min()) < 0 or int(depth.min()) < 0:
+        return False
+    if (depth >= depths[found["lane"]]).any():
+        return False
+    row = (np.cumsum(depths) - depths)[found["lane"]] + depth
+    step = np.diff(row)
+    apart = start[:-1] + duration[:-1] <= start[1:]
+    return bool(row[0] == 0 and row[-1] == depths.sum() - 1 and ((step == 1) | ((step == 0) & apart)).all())
 
 
 class _Block:

@@ -27,6 +27,8 @@ from profiler.traces.chrome_counters import number_of, read_counters
 from profiler.traces.chrome_events import (
     ASYNCHRONOUS,
     CONTEXTS,
+    MOST_ARGUMENT_BYTES,
+    MOST_DECODED_BYTES,
     OBJECTS,
     Columns,
     Events,
@@ -43,8 +45,10 @@ from profiler.traces.flows import FlowEvents, join_flows
 from profiler.traces.json_scan import Buffer, skip_space, skip_value
 from profiler.traces.json_values import UNREADABLE_TIME
 from profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
-from profiler.traces.losses import LossTally, merged, moment
+from profiler.traces.losses import ARGUMENTS, BESIDE, LossTally, merged, moment
 from profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
+from profiler.traces.texts import shortened
+from summary.cancellation import check_cancelled
 
 INSTANT_CATEGORY: Final = "instant"
 """Category of instant events that name none; they are slices of duration 0."""
@@ -60,20 +64,22 @@ _MOST_EVENTS_OF_TENSORFLOW: Final = 1_000_000
 """TensorFlow's converter leaves out what comes after so many, and does not say so."""
 
 
-def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace:
+def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_events: int = 1 << 62) -> Trace:
     """Read a Chrome trace: a JSON object with ``traceEvents``, or the bare array of events.
 
     Data that ends early or is damaged is read as far as it goes, and `Trace.losses` says where. ``name`` is
-    for messages; ``notes`` are put before the losses' own. Raises `TraceError` for JSON that holds no events.
+    for messages; ``notes`` are put before the losses' own; so are those of events beyond ``most_events``. Raises
+    `TraceError` for JSON that holds no events.
     """
     buffer = np.frombuffer(data, np.uint8)
     position = skip_space(buffer, 3 if data.startswith(b"\xef\xbb\xbf") else 0)
     metadata: dict[str, Any] = {}
+    tally = LossTally()
     bare = data[position : position + 1] == b"["
     if bare:
-        events = scan_events(buffer, position + 1)
+        events = scan_events(buffer, position + 1, tally, most_events)
     else:
-        found, position = _read_keys(data, buffer, position + 1, metadata)
+        found, position = _read_keys(data, buffer, position + 1, metadata, tally)
         if not found:
             raise TraceError(
                 f"{name} is JSON without trace events. Expected an object with the key “traceEvents”, or an "
@@ -81,19 +87,22 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace
             )
         if data[position : position + 1] != b"[":
             raise TraceError(f"In {name} “traceEvents” is not an array. Expected the array of the trace's events.")
-        events = scan_events(buffer, position + 1)
-        if not events.truncated:
-            _, position = _read_keys(data, buffer, events.end, metadata)
+        events = scan_events(buffer, position + 1, tally, most_events)
+        if not events.truncated and not events.unread:
+            _, position = _read_keys(data, buffer, events.end, metadata, tally)
             if data[position : position + 1] != b"}":
                 notes += (f"what follows byte {position} of {len(data)} cannot be read",)
     if events.unreadable and not len(events.columns.phase) and not events.truncated:
         raise TraceError(f"{name} is a JSON array of something else. Expected objects with “ph”, “ts” and “name”.")
-    return _build(data, events, metadata, (*notes, *_notes(events, len(data), bare=bare)))
+    return _build(data, events, metadata, tally, (*notes, *_notes(events, len(data), bare=bare)))
 
 
-def _read_keys(data: bytes, buffer: Buffer, position: int, metadata: dict[str, Any]) -> tuple[bool, int]:
+def _read_keys(
+    data: bytes, buffer: Buffer, position: int, metadata: dict[str, Any], tally: LossTally
+) -> tuple[bool, int]:
     """Read keys of the outer object into ``metadata`` up to ``traceEvents``: whether that came, and where."""
     while True:
+        check_cancelled()
         position = skip_space(buffer, position)
         if data[position : position + 1] == b",":
             position += 1
@@ -105,19 +114,27 @@ def _read_keys(data: bytes, buffer: Buffer, position: int, metadata: dict[str, A
         value = skip_space(buffer, colon + 1)
         if data[colon : colon + 1] != b":" or value >= len(data):
             return False, position
-        key = str(decode_json(data[position:key_end]))
+        key = shortened(str(decode_json(data[position : min(key_end, position + MOST_DECODED_BYTES)])))
         if key == "traceEvents":
             return True, value
         position = skip_value(buffer, value)
         if position < 0:
             return False, value
-        metadata[key] = decode_json(data[value:position])
+        if position - value > MOST_DECODED_BYTES:
+            tally.add(BESIDE, 1, f"“{key}”, {position - value:,} bytes")
+        else:
+            metadata[key] = decode_json(data[value:position])
 
 
 def _notes(events: Events, size: int, *, bare: bool) -> tuple[str, ...]:
     notes = []
     if events.unreadable:
         notes.append(f"the first unreadable event is at byte {events.first_unreadable}")
+    if events.unread:
+        notes.append(
+            f"only the first {len(events.columns.phase):,} events were read, up to byte {events.end} of {size}: "
+            "there is no memory for more"
+        )
     if events.truncated and (events.end < size or not bare):
         notes.append(f"the file ends early: nothing was read from byte {events.end} of {size}")
     return tuple(notes)
@@ -141,10 +158,10 @@ def _letters(phases: str) -> NDArray[np.uint8]:
     return np.frombuffer(phases.encode(), np.uint8)
 
 
-def _build(data: bytes, events: Events, metadata: dict[str, Any], notes: tuple[str, ...]) -> Trace:
-    tally = LossTally()
+def _build(data: bytes, events: Events, metadata: dict[str, Any], tally: LossTally, notes: tuple[str, ...]) -> Trace:
     tally.add("unreadable event", events.unreadable, f"at byte {events.first_unreadable}")
     _count_others(events, tally)
+    _count_long_arguments(events, tally)
     thread_names = _read_names(data, events, metadata, tally)
     frames = StackFrames(metadata.get("stackFrames"), tally)
     samples, used = samples_of(data, events, metadata, frames, tally, _nanoseconds_of)
@@ -433,6 +450,15 @@ def _flow_events(
         key=np.where(own, identity, -2 - columns.bind_id[marks].astype(np.int64)),
         category_id=category_id,
     )
+
+
+def _count_long_arguments(events: Events, tally: LossTally) -> None:
+    """Counts the arguments of which only the beginning is looked at."""
+    columns = events.columns
+    whole = np.isin(columns.phase, _letters("MP"))
+    long = np.flatnonzero(columns.arguments_length > np.where(whole, MOST_DECODED_BYTES, MOST_ARGUMENT_BYTES))
+    if len(long):
+        tally.add(ARGUMENTS, len(long), _event_text(events, int(long[0])))
 
 
 def _count_others(events: Events, tally: LossTally) -> None:

@@ -15,7 +15,17 @@ from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
 from profiler.traces.json_scan import Buffer, Spans
 from profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
 from profiler.traces.kernel import kernel
+from profiler.traces.losses import TEXT, LossTally
+from profiler.traces.texts import MOST_CHARACTERS, marked
+from summary.cancellation import check_cancelled
+from summary.records import crc32c
 
+MOST_ARGUMENT_BYTES: Final = 1 << 20
+"""Of the arguments of a slice."""
+MOST_DECODED_BYTES: Final = 64 << 20
+"""Of JSON that is decoded at once: that of an event that holds samples or stack frames, or a key beside the events."""
+_MOST_TEXT_BYTES: Final = 6 * MOST_CHARACTERS
+"""An escaped character has six bytes."""
 _BATCH: Final = 1 << 16
 _EARLY_NS: Final = 1_000
 """How long before the making of an object its snapshot may come: TensorFlow's Timeline dates the snapshot a microsecond
@@ -67,6 +77,8 @@ class Events:
     end: int
     """Offset at which the scan ended."""
     truncated: bool
+    unread: bool
+    """Whether there are more events than were to be read."""
 
 
 class JsonArguments:
@@ -158,6 +170,8 @@ def gather_arguments(
         np.where(ending, columns.arguments_start[end_event], -1),
         np.where(ending, columns.arguments_length[end_event], 0),
     )
+    # What is no JSON any more is shown as text.
+    spans = tuple(np.minimum(span, MOST_ARGUMENT_BYTES) if place % 2 else span for place, span in enumerate(spans))
     offsets = _gathered(buffer, *spans, np.empty(0, np.uint8))
     texts = np.empty(int(offsets[-1]), np.uint8)
     if texts.size:
@@ -176,7 +190,8 @@ def _decoded(text: bytes) -> dict[str, Any]:
 def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
     """The arguments of an event."""
     start = int(columns.arguments_start[event])
-    return {} if start < 0 else _decoded(data[start : start + int(columns.arguments_length[event])])
+    length = min(int(columns.arguments_length[event]), MOST_DECODED_BYTES)
+    return {} if start < 0 else _decoded(data[start : start + length])
 
 
 def decode_json(text: bytes) -> Any:
@@ -191,8 +206,11 @@ def decode_json(text: bytes) -> Any:
         return None
 
 
-def scan_events(buffer: Buffer, position: int) -> Events:
-    """Read the elements of the array that begins at ``position``, after its bracket."""
+def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> Events:
+    """Read the elements of the array that begins at ``position``, after its bracket; ``most`` of them or a few more.
+
+    Texts that are cut are counted in ``tally``.
+    """
     names, categories, places, ids, frames = (Interner(buffer) for _ in range(5))
     spans = Spans(
         np.empty((len(json_scan.FIELDS), _BATCH), np.int64),
@@ -202,7 +220,8 @@ def scan_events(buffer: Buffer, position: int) -> Events:
     stacks: dict[int, tuple[int, int]] = {}
     scanned = 0
     reread, ended, unreadable, first_unreadable = 0, 0, 0, -1
-    while ended == 0:
+    while ended == 0 and scanned < most:
+        check_cancelled()
         progress = json_scan.scan_batch(buffer, position, reread, spans)
         position, reread, ended = progress.position, progress.reread, progress.ended
         if not unreadable:
@@ -216,16 +235,17 @@ def scan_events(buffer: Buffer, position: int) -> Events:
         batches.append(_columns(buffer, batch, names, categories, places, ids, frames))
     return Events(
         columns=_with_places(_joined(batches)),
-        names=[_text(raw) for raw in names.texts()],
-        categories=[_text(raw) for raw in categories.texts()],
-        places=["0", *(_text(raw) for raw in places.texts())],
+        names=_texts(names, tally),
+        categories=_texts(categories, tally),
+        places=["0", *_texts(places, tally)],
         ids=_Texts(ids),
-        frames=[_text(raw) for raw in frames.texts()],
+        frames=_texts(frames, tally),
         stacks=stacks,
         unreadable=unreadable,
         first_unreadable=first_unreadable,
         end=position,
         truncated=ended == json_scan.TRUNCATED,
+        unread=ended == 0,
     )
 
 
@@ -291,6 +311,15 @@ def _with_places(columns: Columns) -> Columns:
     return columns._replace(pid=pid, tid=np.where(columns.tid < 0, pid, columns.tid + 1).astype(np.int32))
 
 
+def _texts(interner: Interner, tally: LossTally) -> list[str]:
+    """The texts of an interner, those that are long beyond any use cut."""
+    texts = [_text(raw) for raw in interner.texts(_MOST_TEXT_BYTES)]
+    for number in interner.longer_than(_MOST_TEXT_BYTES):
+        texts[number] = marked(texts[number], interner.length(number), crc32c(memoryview(interner.span(number))))
+        tally.add(TEXT, 1, texts[number])
+    return texts
+
+
 def _text(raw: bytes) -> str:
     if b"\\" in raw:
         try:
@@ -316,7 +345,7 @@ class _Texts(Sequence[str]):
     def __getitem__(self, number: int | slice) -> str | Sequence[str]:
         if isinstance(number, slice):
             return [self[each] for each in range(*number.indices(len(self)))]
-        return _text(self._interner.text(number))
+        return _text(self._interner.beginning(number, _MOST_TEXT_BYTES))
 
 
 @kernel

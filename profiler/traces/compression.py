@@ -3,12 +3,13 @@
 import sys
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
 from typing import Final, Protocol, cast
 
 from zlib_ng import zlib_ng
 
 from profiler.traces.error import TraceError
+from profiler.traces.limits import Limits, size_text
+from summary.cancellation import check_cancelled
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
@@ -17,19 +18,15 @@ else:
     from backports.zstd import ZstdDecompressor, ZstdError
     from backports.zstd import compress as zstd_compress
 
-__all__ = ["GZIP", "MOST_BYTES", "ZSTD", "is_compressed", "most_bytes", "unpacked", "zstd_compress"]
+__all__ = ["BEGINNING", "GZIP", "ZSTD", "is_compressed", "unpacked", "zstd_compress"]
 
-MOST_BYTES: Final = 8 << 30
-"""Larger files are not read whole, and compressed ones unpacked up to this size; a small file may claim any."""
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
 # The stub of the package annotates the class as an instance of itself.
 _ZLIB_ERROR: Final = cast(type[Exception], zlib_ng.error)
 _PIECE_BYTES: Final = 1 << 16
-_MEMORY_PER_BYTE: Final = 4
-"""Bytes of memory that reading a byte of Chrome JSON takes at most, itself included."""
-_ALWAYS_READ: Final = 64 << 20
-"""Bytes that are read however little memory seems free."""
+BEGINNING: Final = 1 << 16
+"""Bytes by which a format is told."""
 
 
 class _Stream(Protocol):
@@ -63,22 +60,34 @@ def is_compressed(data: bytes) -> bool:
     return data.startswith((GZIP, ZSTD))
 
 
-def unpacked(data: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
+def unpacked(
+    data: bytes, name: str, limits: Limits, check: Callable[[bytes], None] = lambda _: None
+) -> tuple[bytes, tuple[str, ...]]:
     """The content of all members of a compressed file as far as they can be read, and what went wrong.
+
+    ``check`` is given the beginning of the content before the rest is unpacked, and may raise.
 
     Raises:
         TraceError: it is damaged from its beginning.
     """
     if data.startswith(GZIP):
-        return _unpacked(data, name, "gzip", GZIP, _GzipStream, most_bytes())
-    return _unpacked(data, name, "zstd", ZSTD, ZstdDecompressor, most_bytes())
+        return _unpacked(data, name, ("gzip", GZIP, _GzipStream), limits, check)
+    return _unpacked(data, name, ("zstd", ZSTD, ZstdDecompressor), limits, check)
 
 
 def _unpacked(
-    data: bytes, name: str, called: str, magic: bytes, new_stream: Callable[[], _Stream], most: int
+    data: bytes,
+    name: str,
+    form: tuple[str, bytes, Callable[[], _Stream]],
+    limits: Limits,
+    check: Callable[[bytes], None],
 ) -> tuple[bytes, tuple[str, ...]]:
+    called, magic, new_stream = form
+    by_ratio = max(limits.always_unpacked, limits.unpacked_ratio * len(data))
+    most = min(limits.file_bytes, by_ratio)
     # Shares its content with the result, where a list of parts would hold all of it twice.
     content = BytesIO()
+    checked = False
     notes: tuple[str, ...] = ()
     view = memoryview(data)
     at = 0
@@ -86,28 +95,34 @@ def _unpacked(
         stream = new_stream()
         try:
             while not stream.eof and at < len(data):
+                check_cancelled()
                 piece = view[at : at + _PIECE_BYTES]
-                content.write(stream.decompress(piece, most - content.tell()))
+                room = most - content.tell()
+                content.write(stream.decompress(piece, room if checked else min(room, BEGINNING)))
+                if not checked and content.tell() >= min(BEGINNING, most):
+                    check(content.getvalue())
+                    # Begun anew: how the streams go on with what they held back differs.
+                    checked, at, content = True, 0, BytesIO()
+                    stream = new_stream()
+                    continue
                 if content.tell() >= most and not stream.eof:
-                    read = f"only the first {most / (1 << 30):.1f} GiB of the unpacked file were read"
-                    return content.getvalue(), (read,)
+                    reason = (
+                        f", as it claims more than {limits.unpacked_ratio} times its size" if most == by_ratio else ""
+                    )
+                    return content.getvalue(), (
+                        f"only the first {size_text(most)} of the unpacked file were read{reason}",
+                    )
                 at += len(piece) - len(stream.unused_data)
         except (_ZLIB_ERROR, ZstdError) as error:
             if not content.tell():
                 raise TraceError(f"{name} is a damaged {called} file: {error}. Expected a whole one.") from None
-            return content.getvalue(), (f"the compressed file is damaged: {error}",)
+            notes = (f"the compressed file is damaged: {error}",)
+            break
         if not stream.eof:
             notes = ("the compressed file ends early",)
-    if data[at:].strip(b"\0"):
-        notes = (f"what follows byte {at} of the compressed file's {len(data)} is not compressed",)
+    else:
+        if data[at:].strip(b"\0"):
+            notes = (f"what follows byte {at} of the compressed file's {len(data)} is not compressed",)
+    if not checked:
+        check(content.getvalue()[:BEGINNING])
     return content.getvalue(), notes
-
-
-def most_bytes() -> int:
-    """How large an unpacked trace may be: as large as leaves memory for its columns, at most `MOST_BYTES`."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        kibibytes = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, StopIteration, IndexError):
-        return MOST_BYTES
-    return min(MOST_BYTES, max(kibibytes * 1024 // _MEMORY_PER_BYTE, _ALWAYS_READ))

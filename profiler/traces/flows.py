@@ -8,10 +8,15 @@ from numpy.typing import NDArray
 from profiler.trace import Flows
 from profiler.traces.build import RawSlices, Rows
 from profiler.traces.kernel import kernel
+from profiler.traces.nesting import in_order_of_start
+from profiler.traces.row_trees import slices_at
+from summary.cancellation import check_cancelled
 
 START, STEP, END = range(3)
 """What a flow event does: leave a slice, pass through one, reach one."""
 
+_MOST_ROWS: Final = 64
+"""Of a lane, up to which an event's slice is looked for row by row."""
 _REASONS: Final = (
     "flow end without a start",
     "flow start without an end",
@@ -48,7 +53,7 @@ def _bind(
     row_first: NDArray[np.int64],
     lane_first: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """The slice each flow event belongs to, or -1.
+    """The slice each flow event belongs to, or -1; events on lanes of more than `_MOST_ROWS` rows are left as they are.
 
     That is the deepest slice it is in, else the deepest that ends there; or the next one to begin on the
     lane.
@@ -56,6 +61,8 @@ def _bind(
     result = bound.copy()
     for index in range(time.size):
         if result[index] >= 0 or lane[index] < 0:
+            continue
+        if lane_first[lane[index] + 1] - lane_first[lane[index]] > _MOST_ROWS:
             continue
         at = time[index]
         best = -1
@@ -84,6 +91,24 @@ def _bind(
                 best = candidate
         result[index] = best
     return result
+
+
+def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound: NDArray[np.int64]) -> None:
+    """Fills in the slices of events on lanes where looking through the rows for each event would take too long."""
+    depths = np.diff(rows.lane_first)
+    waiting = np.flatnonzero((bound < 0) & (events.lane >= 0))
+    waiting = waiting[depths[events.lane[waiting]] > _MOST_ROWS]
+    if not len(waiting):
+        return
+    of_waiting = (~events.to_next[waiting], events.time_ns[waiting], events.lane[waiting])
+    order = in_order_of_start(slices.start_ns, rows, np.unique(events.lane[waiting]))
+    depth = np.repeat(np.arange(len(rows.first) - 1), np.diff(rows.first)) - rows.lane_first[slices.lane]
+    end = slices.start_ns + slices.duration_ns
+    in_order = waiting[np.lexsort(of_waiting)]
+    slices_at(
+        *(order, slices.start_ns, end, slices.lane, depth),
+        *(int(depths.max()), in_order, events.time_ns, events.lane, events.to_next, bound),
+    )
 
 
 @kernel
@@ -159,6 +184,9 @@ def join_flows(events: FlowEvents, slices: RawSlices, rows: Rows) -> tuple[Flows
         rows.first,
         rows.lane_first,
     )
+    check_cancelled()
+    _bind_on_deep_lanes(events, slices, rows, bound)
+    check_cancelled()
     order = np.lexsort((events.role, events.time_ns, events.key))
     bound = bound[order]
     source, target, reasons = _join(events.key[order], events.role[order], bound)

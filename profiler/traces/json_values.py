@@ -201,19 +201,29 @@ class Interner:
     def __len__(self) -> int:
         return self._uniques
 
-    def text(self, number: int) -> bytes:
-        """The bytes of a number."""
-        start = int(self._starts[number])
-        return self._buffer[start : start + int(self._lengths[number])].tobytes()
+    def texts(self, most: int) -> list[bytes]:
+        """The bytes of each number, of longer ones the first ``most``."""
+        starts = self._starts[: self._uniques]
+        ends = starts + np.minimum(self._lengths[: self._uniques], most)
+        return [self._buffer[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
-    def texts(self) -> list[bytes]:
-        """The bytes of each number."""
-        return [
-            self._buffer[start : start + length].tobytes()
-            for start, length in zip(
-                self._starts[: self._uniques].tolist(), self._lengths[: self._uniques].tolist(), strict=True
-            )
-        ]
+    def longer_than(self, most: int) -> list[int]:
+        """The numbers of texts of more bytes."""
+        found: list[int] = np.flatnonzero(self._lengths[: self._uniques] > most).tolist()
+        return found
+
+    def length(self, number: int) -> int:
+        """How many bytes a number stands for."""
+        return int(self._lengths[number])
+
+    def beginning(self, number: int, most: int) -> bytes:
+        """The first bytes of a number."""
+        start = int(self._starts[number])
+        return self._buffer[start : start + min(most, self.length(number))].tobytes()
+
+    def span(self, number: int) -> Buffer:
+        """The bytes of a number, where they are."""
+        return self._buffer[int(self._starts[number]) :][: self.length(number)]
 
     def _reserve(self, capacity: int) -> None:
         if capacity > self._starts.size:

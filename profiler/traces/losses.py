@@ -13,6 +13,14 @@ TIME_RANGE: Final = "time out of range"
 BACKWARDS: Final = "arrow back in time"
 INTERNAL: Final = "internal event of the profiler"
 DROPPED: Final = "dropped while recording"
+TEXT: Final = "text cut"
+ARGUMENTS: Final = "arguments cut"
+BESIDE: Final = "part beside the events not read"
+FURTHER: Final = "lost for another reason"
+MOST_REASONS: Final = 100
+"""Of one trace; further ones, as names of metadata events can be, are counted together."""
+MOST_EXAMPLE: Final = 500
+"""Characters of an example or a reason."""
 
 _EXPLANATIONS: Final[Mapping[str, str]] = {
     OVERLAP: "It begins within another slice of its thread and ends after it, so it is shown in a row of its own. "
@@ -25,6 +33,10 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     "host and device differ.",
     INTERNAL: "TensorFlow marks it for its own analyses, as xprof does not show it either.",
     DROPPED: "The profiler's buffer was full: these were never stored.",
+    TEXT: "A name of more than 4,096 characters. It is shown up to there, with its length and a checksum.",
+    ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
+    BESIDE: "A key of the file beside its events has more than 64 MiB, and is left out.",
+    FURTHER: "More reasons than are told apart.",
     "flow end without a start": "An arrow ends here, but the file has no beginning of the same category, name and id.",
     "flow start without an end": "An arrow begins here, but nothing of the same category, name and id follows.",
     "flow event on no slice": "An arrow begins or ends at a time when nothing runs on that thread.",
@@ -102,9 +114,12 @@ class LossTally:
         """Counts more of a reason; the first example of it is kept."""
         if not count:
             return
+        reason = reason[:MOST_EXAMPLE]
+        if reason not in self._counts and len(self._counts) >= MOST_REASONS:
+            reason = FURTHER
         self._counts[reason] = self._counts.get(reason, 0) + count
         if example:
-            self._examples.setdefault(reason, example)
+            self._examples.setdefault(reason, example[:MOST_EXAMPLE])
 
     def losses(self) -> Losses:
         """All that was counted."""

@@ -11,6 +11,7 @@ import pytest
 from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace
 from profiler.traces.compression import zstd_compress
+from profiler.traces.limits import Limits, size_text
 from profiler.traces.losses import explain
 
 
@@ -731,12 +732,20 @@ def test_arguments_are_read_when_asked_for() -> None:
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd_compress])
+@pytest.mark.parametrize(
+    ("limits", "why"),
+    [
+        (Limits(100, 10, 100), ""),
+        (Limits(1 << 30, 10, 100, unpacked_ratio=1, always_unpacked=100), ", as it claims more than 1 times its size"),
+    ],
+)
 def test_a_small_file_that_unpacks_to_a_huge_one_is_read_to_the_limit(
-    monkeypatch: pytest.MonkeyPatch, compress: Callable[[bytes], bytes]
+    limits: Limits, why: str, compress: Callable[[bytes], bytes]
 ) -> None:
     # A megabyte of zeros packs into a kilobyte, and so a terabyte into a gigabyte.
-    monkeypatch.setattr("profiler.traces.compression.MOST_BYTES", 100)
     event = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}'
-    trace = read_trace(compress(b"[" + event + b"," + b" " * 1_000_000 + event + b"]"), name="bomb")
+    packed = compress(b"[" + event + b"," + b" " * 1_000_000 + event + b"]")
+    trace = read_trace(packed, name="bomb", limits=limits)
     assert len(trace) == 1
-    assert "only the first 0.0 GiB of the unpacked file were read" in trace.losses.notes
+    most = size_text(max(100, len(packed) if why else 0))
+    assert f"only the first {most} of the unpacked file were read{why}" in trace.losses.notes

@@ -14,6 +14,7 @@ from starlette.responses import FileResponse
 from dashboard.api.downloads import attachment
 from dashboard.live import Live
 from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
+from dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
 from dashboard.panels.timeline.values import Value, values_of
 from dashboard.traces.requests import (
     End,
@@ -72,6 +73,22 @@ def make_router(live: Live) -> APIRouter:
             return json_answer(request, {"id": trace_id, "problem": str(error)})
         return json_answer(request, payloads.summary(found))
 
+    @router.get("/lanes")
+    def lanes(
+        request: Request,
+        trace_id: TraceId,
+        q: Annotated[str, Query(max_length=MAX_PATTERN, description="Filter: a regular expression.")] = "",
+        lane: Annotated[int | None, Query(ge=0, description="A lane that is listed in any case.")] = None,
+    ) -> Response:
+        """Lanes of a trace that has more than are listed at once, by their names in the file."""
+        trace = opened(trace_id).trace
+        if lane is not None and lane >= len(trace.lanes):
+            raise HTTPException(404, f"The trace has {len(trace.lanes)} lanes; there is no number {lane}.")
+        try:
+            return json_answer(request, lanes_payload(trace, shown_lanes(trace, q, with_lane=lane)))
+        except UserError as error:
+            raise HTTPException(422, str(error)) from error
+
     @router.get("/window")
     def window(
         request: Request,
@@ -115,7 +132,7 @@ def make_router(live: Live) -> APIRouter:
         check_range(start, end)
         found = opened(trace_id)
         chosen = parse_numbers(counters, "counters", len(found.trace.counters))
-        every = range(len(found.trace.counters)) if chosen is None else chosen
+        every = range(min(len(found.trace.counters), MOST_COUNTERS)) if chosen is None else chosen
         return json_answer(request, [payloads.counter_window(found, c, start, end, width) for c in every])
 
     @router.get("/download")

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from dashboard.panels.timeline.lanes import MOST_COUNTERS
 from dashboard.traces.sources import OpenedTrace
 from profiler.analysis.area import Totals, area, counter_figures
 from profiler.trace import Trace
@@ -16,12 +19,14 @@ def area_answer(
     """What the slices of some lanes, all if None, add up to between two moments, clipped to these.
 
     ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
-    say of how many. ``longest`` is the slice of which most is in the area. ``counters`` are those with a value there.
+    say of how many. ``by_lane`` has at most `MAX_ROWS` lanes, those with the most time, of ``lanes_total``. ``longest`` is the slice of which most is in the area. ``counters`` are those with a value there.
     """
     trace = opened.trace
     start_ns, end_ns = opened.start_ns + start, opened.start_ns + end
     found = area(trace, start_ns, end_ns, lanes)
-    busy = zip(*(column.tolist() for column in found.by_lane), strict=True)
+    # Of very many lanes those with the most time.
+    lanes_of = np.sort(np.argsort(-found.by_lane.busy_ns, kind="stable")[:MAX_ROWS])
+    busy = zip(*(column[lanes_of].tolist() for column in found.by_lane), strict=True)
     return {
         "start": start,
         "end": end,
@@ -30,6 +35,7 @@ def area_answer(
         "categories_total": len(found.by_category.slices),
         "by_name": _rows(trace, found.by_name, top, named=True),
         "by_category": _rows(trace, found.by_category, top, named=False),
+        "lanes_total": len(found.by_lane.lane),
         "by_lane": [
             {"lane": lane, "count": count, "busy_ns": busy_ns, "share": busy_ns / (end - start)}
             for lane, count, busy_ns in busy
@@ -57,7 +63,10 @@ def _rows(trace: Trace, totals: Totals, top: int, *, named: bool) -> list[dict[s
 
 
 def _counters(trace: Trace, start_ns: int, end_ns: int) -> list[dict[str, Any]]:
-    found = ((number, counter_figures(counter, start_ns, end_ns)) for number, counter in enumerate(trace.counters))
+    found = (
+        (number, counter_figures(counter, start_ns, end_ns))
+        for number, counter in enumerate(trace.counters[:MOST_COUNTERS])
+    )
     return [
         {"counter": number, "min": figures.minimum, "mean": figures.mean, "max": figures.maximum}
         for number, figures in found

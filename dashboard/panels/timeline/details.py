@@ -1,5 +1,6 @@
 """What there is to say at once about one slice, without facts about the whole trace."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,10 @@ from profiler.trace import Step, Trace
 MAX_FLOWS = 50
 MAX_STACK = 200
 MAX_CHILDREN = 50
+MAX_ARGUMENT_CHARACTERS: Final = 50_000
+"""Of all arguments of a slice, as they are shown."""
+MAX_ARGUMENT_KEY: Final = 1_000
+MAX_ARGUMENT_NESTING: Final = 90
 FLOW_KINDS: Final = {
     "ac2g": "launch",
     "async": "launch",
@@ -53,7 +58,7 @@ def slice_details(opened: OpenedTrace, index: int) -> dict[str, Any]:
         "category": trace.categories[int(trace.category_id[index])],
         "process": lane.process,
         "lane_name": lane.name,
-        "arguments": dict(trace.arguments[index]),
+        "arguments": shown_arguments(trace.arguments[index]),
         "occurrences": {
             "count": int(occurrences.count),
             "total": int(occurrences.total_ns),
@@ -69,6 +74,46 @@ def slice_details(opened: OpenedTrace, index: int) -> dict[str, Any]:
         "stack": [slice_row(opened, around) for around in enclosing(trace, index)[-MAX_STACK:].tolist()],
         "children": _children(opened, index),
     }
+
+
+def shown_arguments(arguments: Mapping[str, Any], most: int = MAX_ARGUMENT_CHARACTERS) -> dict[str, Any]:
+    """Arguments with texts, lists and objects cut so that all of them have about ``most`` characters.
+
+    What is cut ends with "…" and how much there is.
+    """
+    left = most
+
+    def shown(value: Any, depth: int) -> Any:
+        nonlocal left
+        if isinstance(value, str):
+            kept = value if len(value) <= left else f"{value[: max(left, 0)]}… ({len(value):,} characters)"
+            left -= len(kept)
+            return kept
+        if not isinstance(value, (Mapping, list, tuple)):
+            left -= 8
+            return value
+        if depth == MAX_ARGUMENT_NESTING:
+            return "… (nested deeper)"
+        if isinstance(value, Mapping):
+            return inside(value, depth)
+        listed: list[Any] = []
+        for entry in value:
+            if left <= 0:
+                return [*listed, f"… ({len(value):,} in all)"]
+            listed.append(shown(entry, depth + 1))
+        return listed
+
+    def inside(value: Mapping[str, Any], depth: int) -> dict[str, Any]:
+        nonlocal left
+        found: dict[str, Any] = {}
+        for key, entry in value.items():
+            if left <= 0:
+                return found | {"…": f"{len(value):,} in all"}
+            left -= len(key)
+            found[key[:MAX_ARGUMENT_KEY]] = shown(entry, depth + 1)
+        return found
+
+    return inside(arguments, 0)
 
 
 def steps_of(trace: Trace) -> list[Step]:

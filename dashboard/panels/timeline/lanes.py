@@ -15,10 +15,17 @@ import numpy as np
 from profiler.analysis.classify import Kind, device_number, kind_of
 from profiler.trace import Lane, Trace
 from profiler.traces.build import rows_of
+from summary.errors import UserError
+from summary.patterns import Pattern, PatternError
 
 GroupKind = Literal["host", "device", "counters", "tensors", "profiler"]
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 
+MOST_LANES: Final = 2_000
+"""That are listed at once."""
+MOST_DEPTHS: Final = 1_000
+"""Rows of a lane that are drawn; as deep as Python calls functions at most, unless told otherwise."""
+MOST_COUNTERS: Final = 2_000
 MOST_SAMPLES: Final = 400
 """Slices of a stream that are looked at to say what it is for."""
 LEAST_SHARE: Final = 0.15
@@ -59,27 +66,30 @@ class Arrangement:
 
     groups: tuple[Group, ...]
     labels: tuple[str, ...]
-    """Per lane."""
+    """Per lane, in the order in which they were given."""
     counters: tuple[str, ...]
-    """Per counter."""
+    """Per counter, of the first `MOST_COUNTERS`."""
 
 
-def arrange(trace: Trace) -> Arrangement:
-    """Groups the lanes that have slices, and the counters, of a trace."""
+def arrange(trace: Trace, lanes: Sequence[int] | None = None) -> Arrangement:
+    """Groups those of some lanes of a trace, all if None, that have slices, and its counters."""
+    chosen = range(len(trace.lanes)) if lanes is None else lanes
     tasks = {match.group(0) for lane in trace.lanes if (match := _TASK.match(lane.process))}
-    work = list(_work_of_lanes(trace))
+    work = _work_of_lanes(trace, chosen)
     names = _device_names(trace)
     groups: dict[tuple[GroupKind, str], tuple[list[int], list[int]]] = {}
-    for index, lane in enumerate(trace.lanes):
+    for index in chosen:
+        lane = trace.lanes[index]
         if lane.depths:
             groups.setdefault(_group_of(lane, len(tasks) > 1, names), ([], []))[0].append(index)
-    if trace.counters:
-        groups["counters", "Counters"] = ([], list(range(len(trace.counters))))
-    labels = [_label(lane, each) for lane, each in zip(trace.lanes, work, strict=True)]
-    for lanes, _ in groups.values():
-        _number_alike(labels, lanes)
+    counters = trace.counters[:MOST_COUNTERS]
+    if counters:
+        groups["counters", "Counters"] = ([], list(range(len(counters))))
+    labels = {index: _label(trace.lanes[index], each) for index, each in zip(chosen, work, strict=True)}
+    for of_group, _ in groups.values():
+        _number_alike(labels, of_group)
     order = sorted(groups, key=lambda group: GROUP_ORDER.index(group[0]))
-    several = len({counter.process for counter in trace.counters}) > 1
+    several = len({counter.process for counter in counters}) > 1
     hosts = sum(kind == "host" for kind, _ in groups)
     return Arrangement(
         tuple(
@@ -92,8 +102,8 @@ def arrange(trace: Trace) -> Arrangement:
             )
             for kind, title in order
         ),
-        tuple(labels),
-        tuple(_counter_label(c.process, c.name, c.series, several) for c in trace.counters),
+        tuple(labels.values()),
+        tuple(_counter_label(c.process, c.name, c.series, several) for c in counters),
     )
 
 
@@ -135,10 +145,11 @@ def _device_names(trace: Trace) -> dict[int, str]:
     return names
 
 
-def _work_of_lanes(trace: Trace) -> Iterator[str]:
+def _work_of_lanes(trace: Trace, lanes: Iterable[int]) -> Iterator[str]:
     """What each lane of a device is for, by time: "compute", "compute + copies", or nothing for lanes of hosts."""
     lane_first = rows_of(trace.lane, trace.depth, trace.lanes)
-    for index, lane in enumerate(trace.lanes):
+    for index in lanes:
+        lane = trace.lanes[index]
         if lane.kind not in ("stream", "memcpy") or not lane.depths:
             yield ""
             continue
@@ -195,7 +206,7 @@ def _ordered(lanes: Sequence[int], known: Sequence[Lane]) -> list[int]:
     return sorted(lanes, key=place)
 
 
-def _number_alike(labels: list[str], lanes: Sequence[int]) -> None:
+def _number_alike(labels: dict[int, str], lanes: Sequence[int]) -> None:
     """Tells lanes of one group that are called alike apart by numbers."""
     shared = Tally(labels[index] for index in lanes)
     seen: Tally[str] = Tally()
@@ -211,10 +222,53 @@ def _counter_label(process: str, name: str, series: str, several: bool) -> str:
     return f"{_HOST_SUFFIX.sub('', process)} · {label}" if several and process != "Allocators" else label
 
 
-def arrangement_payload(trace: Trace) -> dict[str, Any]:
-    """`arrange` as the browser gets it: groups, and labels per lane and counter."""
-    found = arrange(trace)
+def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None, most: int = MOST_LANES) -> list[int]:
+    """The lanes that a page shows of those whose names a pattern matches, as indices in order.
+
+    Of more than ``most`` they are those of devices first, then those with the most time. ``pattern`` is a regular
+    expression on ``process › name (process pid, thread tid)``; ``with_lane`` is shown in any case.
+
+    Raises:
+        UserError: the pattern is none.
+    """
+    found = [index for index, lane in enumerate(trace.lanes) if lane.depths] if len(trace.lanes) > most else None
+    if found is None:
+        return list(range(len(trace.lanes)))
+    if pattern:
+        lanes = trace.lanes
+        texts = [f"{e.process} › {e.name} (process {e.pid}, thread {e.tid})" for e in (lanes[i] for i in found)]
+        try:
+            found = [index for index, fits in zip(found, Pattern(pattern).matches(texts), strict=True) if fits]
+        except PatternError as error:
+            raise UserError(f"“{pattern}” is no filter of lanes: {error}. Correct it.") from None
+    if len(found) > most:
+        outermost = trace.depth == 0
+        busy = np.bincount(trace.lane[outermost], trace.duration_ns[outermost].astype(np.float64), len(trace.lanes))
+        on_host = np.array([trace.lanes[index].kind in ("host", "other") for index in found])
+        found = np.array(found)[np.lexsort((-busy[found], on_host))[:most]].tolist()
+    return sorted({*found, with_lane} if with_lane is not None else found)
+
+
+def lanes_payload(trace: Trace, shown: Sequence[int]) -> dict[str, Any]:
+    """Some lanes as the browser gets them: what they are, their groups, and labels of them and of counters.
+
+    Of a lane, ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn.
+    """
+    found = arrange(trace, shown)
     return {
+        "lanes": [
+            {
+                "lane": index,
+                "process": lane.process,
+                "name": lane.name,
+                "pid": lane.pid,
+                "tid": lane.tid,
+                "kind": lane.kind,
+                "depths": min(lane.depths, MOST_DEPTHS),
+            }
+            for index, lane in ((index, trace.lanes[index]) for index in shown)
+        ],
+        "lanes_total": len(trace.lanes),
         "groups": [
             {"title": g.title, "short": g.short, "kind": g.kind, "lanes": list(g.lanes), "counters": list(g.counters)}
             for g in found.groups
@@ -222,3 +276,24 @@ def arrangement_payload(trace: Trace) -> dict[str, Any]:
         "lane_labels": list(found.labels),
         "counter_labels": list(found.counters),
     }
+
+
+def left_out(trace: Trace) -> list[str]:
+    """What of the lanes, their rows and the counters is not drawn, in sentences."""
+    remarks = []
+    if len(trace.lanes) > MOST_LANES:
+        remarks.append(
+            f"of {len(trace.lanes):,} lanes the {MOST_LANES:,} with the most time are listed: filter lanes by name to "
+            "see others"
+        )
+    deep = [lane for lane in trace.lanes if lane.depths > MOST_DEPTHS]
+    if deep:
+        lane = max(deep, key=lambda lane: lane.depths)
+        others = f", and {len(deep) - 1:,} others have too many" if len(deep) > 1 else ""
+        remarks.append(
+            f"{lane.process}, {lane.name} has {lane.depths:,} rows of slices that overlap{others}: the first "
+            f"{MOST_DEPTHS:,} are drawn; search and tables have all"
+        )
+    if len(trace.counters) > MOST_COUNTERS:
+        remarks.append(f"of {len(trace.counters):,} counters the first {MOST_COUNTERS:,} are shown")
+    return remarks

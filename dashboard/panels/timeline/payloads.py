@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.lanes import arrangement_payload
+from dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, lanes_payload, left_out, shown_lanes
 from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Match, Window, coverage, search, span_ns
@@ -23,6 +23,8 @@ MAX_SLICES = 14_000
 MAX_STEPS = 5_000
 MAX_NAME = 160
 """Characters of a name in a window; a canvas never shows more, and details have it whole."""
+MAX_NAMES = 10_000
+"""Different names that a search tells."""
 MAX_CATEGORIES = 1_000
 OVERVIEW_BUCKETS = 500
 MAX_STRIPS = 16
@@ -57,17 +59,6 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "end": opened.end_ns - opened.start_ns,
         "work": _work(opened),
         "slices": len(trace),
-        "lanes": [
-            {
-                "process": lane.process,
-                "name": lane.name,
-                "pid": lane.pid,
-                "tid": lane.tid,
-                "kind": lane.kind,
-                "depths": lane.depths,
-            }
-            for lane in trace.lanes
-        ],
         "steps": [
             [step.number, step.name, step.start_ns - opened.start_ns, step.duration_ns] for step in steps[:MAX_STEPS]
         ],
@@ -81,9 +72,9 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
                 "min": _finite(c.values, np.min),
                 "max": _finite(c.values, np.max),
             }
-            for c in trace.counters
+            for c in trace.counters[:MOST_COUNTERS]
         ],
-        **arrangement_payload(trace),
+        **lanes_payload(trace, shown_lanes(trace)),
         "categories": sorted(trace.categories)[:MAX_CATEGORIES],
         "longest": int(trace.duration_ns.max()) if len(trace) else 0,
         "losses": dict(trace.losses.counts),
@@ -91,6 +82,7 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "meanings": {reason: explain(reason) for reason in trace.losses.counts},
         "notes": [
             *trace.losses.notes,
+            *left_out(trace),
             *(f"{name}, the same recording, is not listed" for name in opened.source.left_out),
         ],
         "coverage": _coverage(opened),
@@ -119,21 +111,25 @@ def _coverage(opened: OpenedTrace) -> dict[str, Any]:
     if not len(trace):
         return {"start": 0, "end": 0, "strips": []}
     begin, end = span_ns(trace)
-    busy = coverage(trace, OVERVIEW_BUCKETS)
-    shown = [index for index, lane in enumerate(trace.lanes) if lane.depths and lane.kind != "other"]
+    shown = [index for index in shown_lanes(trace) if trace.lanes[index].depths and trace.lanes[index].kind != "other"]
+    busy = dict(zip(shown, coverage(trace, OVERVIEW_BUCKETS, shown), strict=True))
     groups = [[index] for index in shown]
+
+    def busiest(group: list[int]) -> NDArray[np.float32]:
+        most: NDArray[np.float32] = np.max([busy[index] for index in group], axis=0)
+        return most
+
     if len(shown) > MAX_STRIPS:
         by_process: dict[str, list[int]] = {}
         for index in shown:
             by_process.setdefault(trace.lanes[index].process, []).append(index)
-        groups = sorted(by_process.values(), key=lambda g: -float(busy[g].max(axis=0).sum()))[:MAX_STRIPS]
+        groups = sorted(by_process.values(), key=lambda g: -float(busiest(g).sum()))[:MAX_STRIPS]
         groups.sort()
     return {
         "start": begin - opened.start_ns,
         "end": end - opened.start_ns,
         "strips": [
-            {"kind": trace.lanes[g[0]].kind, "busy": (busy[g].max(axis=0) * 100).round().astype(int).tolist()}
-            for g in groups
+            {"kind": trace.lanes[g[0]].kind, "busy": (busiest(g) * 100).round().astype(int).tolist()} for g in groups
         ],
     }
 
@@ -148,15 +144,16 @@ def window(
 ) -> bytes:
     """The slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
 
-    The buckets are halved until at most `MAX_SLICES` remain. Layout, little-endian: the magic ``SSW1``; uint32
+    The buckets are halved until at most `MAX_SLICES` remain; of lanes of more than `MOST_DEPTHS` rows the first are
+    there, and of more than `MAX_SLICES` rows of all lanes. Without ``lanes``, those of `shown_lanes` are. Layout, little-endian: the magic ``SSW1``; uint32
     length of a JSON header; the header, padded with spaces so that what follows starts at a multiple of 8; then,
     for n slices sorted by lane, depth and start, the columns float64 start[n], float64 duration[n],
     uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n], and with ``values``, one per slice of
     the trace, float32 value[n].
 
     The header holds ``n``; ``start`` and ``end`` as asked; ``bucket``, the width of a bucket in nanoseconds;
-    ``names`` and ``categories``, the tables that two columns index; ``value``, whether there are values; and ``rows``,
-    flat triples of lane, depth and offset of the row's first slice.
+    ``names`` and ``categories``, the tables that two columns index; ``value``, whether there are values; ``rows``,
+    flat triples of lane, depth and offset of the row's first slice; and ``rows_left_out``, of these lanes.
     """
     found = _fitting_window(opened, start, end, buckets, lanes)
     trace = opened.trace
@@ -169,9 +166,10 @@ def window(
         "end": end,
         "bucket": found.bucket_ns,
         "names": [trace.names[i][:MAX_NAME] for i in names],
-        "categories": [trace.categories[i] for i in categories],
+        "categories": [trace.categories[i][:MAX_NAME] for i in categories],
         "value": values is not None,
         "rows": _rows(trace.lane[index], trace.depth[index]),
+        "rows_left_out": found.rows_left_out,
     }
     text = json_bytes(header)
     text += b" " * (-(len(text) + 8) % 8)
@@ -190,8 +188,11 @@ def window(
 
 def _fitting_window(opened: OpenedTrace, start: int, end: int, buckets: int, lanes: Sequence[int] | None) -> Window:
     origin = opened.start_ns
+    shown = shown_lanes(opened.trace) if lanes is None else lanes
     while True:
-        found = opened.lod.window(origin + start, origin + end, buckets, lanes=lanes)
+        found = opened.lod.window(
+            origin + start, origin + end, buckets, lanes=shown, most_depths=MOST_DEPTHS, most_rows=MAX_SLICES
+        )
         if len(found.slice_index) <= MAX_SLICES or buckets == 1:
             return found
         buckets = max(buckets // 2, 1)
@@ -228,7 +229,7 @@ def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, 
         "duration": trace.duration_ns[found[page]].tolist(),
         "lane": trace.lane[found[page]].tolist(),
         "depth": trace.depth[found[page]].tolist(),
-        "names": [trace.names[i][:MAX_NAME] for i in np.unique(trace.name_id[found])],
+        "names": [trace.names[i][:MAX_NAME] for i in np.unique(trace.name_id[found])[:MAX_NAMES]],
         "minimap": hits.tolist(),
     }
 

@@ -10,7 +10,7 @@ from dashboard.traces.sources import OpenedTrace
 from dashboard.traces.studies import Study
 from profiler.analysis.classify import KINDS, Kind
 from profiler.analysis.code import call_stack
-from profiler.analysis.facts import Device
+from profiler.analysis.facts import Device, Facts
 from profiler.analysis.memcpys import direction_of
 from profiler.analysis.nesting import enclosing
 from profiler.analysis.operators import is_operator_name
@@ -31,7 +31,7 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
     facts, trace = study.facts, opened.trace
     kinds = study.kept("kinds of slices", "what each slice is", lambda: facts.kinds)
     device = study.kept("device activities", "what launched what", lambda: facts.every_device_activity)
-    parents = study.kept("parents of slices", "which slices lie in which", lambda: facts.parents)
+    study.kept("parents of slices", "which slices lie in which", lambda: facts.parents)
     place = np.flatnonzero(device.slice == index)
     ran_on_device = len(place) > 0
     launch = int(device.launch[place[0]]) if ran_on_device else -1
@@ -41,7 +41,7 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
         "index": index,
         "kind": kind,
         "launch": slice_row(opened, launch) if launch >= 0 else None,
-        "launched": _launched(opened, device, parents, index),
+        "launched": _launched(facts, opened, device, index),
         "operator": _operator(opened, kinds, called, itself=ran_on_device) if called >= 0 else None,
         "call_stack": list(call_stack(trace, called)[-MAX_FRAMES:]) if called >= 0 else [],
         "queue_ns": int(trace.start_ns[index] - facts.end_ns[launch]) if launch >= 0 else None,
@@ -49,17 +49,16 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
     }
 
 
-def _launched(opened: OpenedTrace, device: Device, parents: NDArray[np.int64], index: int) -> dict[str, Any]:
+def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> dict[str, Any]:
     """What a slice, or what lies in it on its lane, launched on devices, in order of start; waiting is no work."""
     trace = opened.trace
     known = np.flatnonzero((device.launch >= 0) & device.of("kernel", "memcpy", "memset", "communication"))
     start, end = trace.start_ns[index], trace.start_ns[index] + trace.duration_ns[index]
     begins = trace.start_ns[device.launch[known]]
     known = known[(begins >= start) & (begins <= end) & (trace.lane[device.launch[known]] == trace.lane[index])]
-    around = device.launch[known].copy()
-    while (waiting := (around >= 0) & (around != index)).any():
-        around[waiting] = parents[around[waiting]]
-    chosen = known[around == index]
+    within = facts.nearest(np.arange(len(trace)) == index) == index if len(known) else np.empty(0, np.bool_)
+    launches = device.launch[known]
+    chosen = known[within[launches] | (launches == index)] if len(known) else known
     return {
         "count": len(chosen),
         "total_ns": int(device.duration[chosen].sum()),
@@ -68,12 +67,11 @@ def _launched(opened: OpenedTrace, device: Device, parents: NDArray[np.int64], i
 
 
 def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itself: bool) -> dict[str, Any] | None:
-    around = [*enclosing(opened.trace, index).tolist(), *([index] if itself else [])]
-    for each in reversed(around):
-        lane = opened.trace.lanes[int(opened.trace.lane[each])]
-        if KINDS[int(kinds[each])] in _OPERATORS and lane.kind not in ("stream", "memcpy"):
-            return slice_row(opened, each)
-    return None
+    trace = opened.trace
+    around = np.concatenate([enclosing(trace, index), [index] if itself else []]).astype(np.int64)
+    on_host = np.array([lane.kind not in ("stream", "memcpy") for lane in trace.lanes], np.bool_)
+    operators = np.isin(kinds[around], [KINDS.index(kind) for kind in _OPERATORS]) & on_host[trace.lane[around]]
+    return slice_row(opened, int(around[operators][-1])) if operators.any() else None
 
 
 def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> dict[str, str]:
