@@ -3,8 +3,8 @@
     python -m tools.attack_traces --scale 0.01
     python -m tools.attack_traces bomb0 overlap --seconds 200 --gigabytes 20
 
-Every attack runs in a process of its own, bounded in time and memory, on a file in a temporary folder. ``--scale`` makes
-all of them smaller. Of each step it prints seconds, the most memory that the process ever had, and bytes of the answer.
+Every attack runs in a process of its own, bounded in time and memory, on a file in a temporary folder;
+``--scale`` makes all of them smaller. Of each step it prints seconds, the most memory that the process ever had, and bytes of the answer.
 """
 
 import gzip
@@ -151,14 +151,17 @@ def _questions(opened: OpenedTrace) -> dict[str, Callable[[], bytes]]:
         path = path_of(study.facts, step=None)
         return json_bytes(overlays.critical_path_window(path, opened.trace, opened.start_ns, 0, end, 2000))
 
+    of_slice: dict[str, Callable[[], bytes]] = {
+        "slice": lambda: json_bytes(details.slice_details(opened, middle)),
+        "relations": lambda: json_bytes(relations.relations(study, opened, middle)),
+        "critical_path": critical_path,
+    }
     return {
         "trace": lambda: json_bytes(payloads.summary(opened)),
         "window": lambda: payloads.window(opened, 0, end, 2000, None),
         "search": lambda: json_bytes(payloads.search_result(opened, "a", "text", 0, 2000, 0)),
-        "slice": lambda: json_bytes(details.slice_details(opened, middle)),
         "area": lambda: json_bytes(area.area_answer(opened, 0, end)),
-        "relations": lambda: json_bytes(relations.relations(study, opened, middle)),
-        "critical_path": critical_path,
+        **(of_slice if len(opened.trace) else {}),
     }
 
 
@@ -185,7 +188,8 @@ def main() -> None:
     parser.add_argument("--file", type=Path, help="measure this trace in this process, and make none")
     options = parser.parse_args()
     if options.file:
-        return measure(options.file)
+        measure(options.file)
+        return
     for name in options.names or ATTACKS:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.trace.json.gz"

@@ -96,7 +96,7 @@
       const of = (/** @type {any} */ source) => (several ? { trace: String(source.place + 1) } : {});
       const trace = /** @type {[string, string][]} */ (several ? [["trace", "Trace"]] : []);
       if (this.kind === "by_lane") {
-        const rows = this.answers.flatMap((a) => a.by_lane.map((/** @type {any} */ row) => ({ ...row, ...of(a.source), lane: a.source.summary.lane_labels[row.lane], percent: row.share })));
+        const rows = this.answers.flatMap((a) => a.by_lane.map((/** @type {any} */ row) => ({ ...row, ...of(a.source), lane: a.source.summary.lane_labels[row.lane] ?? `lane ${row.lane}`, percent: row.share })));
         return { columns: [...trace, ["lane", "Lane"], ["count", "Slices"], ["busy_ns", "Busy"], ["percent", "Of the area"]], rows };
       }
       if (this.kind === "counters") {

@@ -117,6 +117,7 @@
       this.place = 0;
       /** What windows carry for colours beside names: "" or "occupancy". */
       this.value = "";
+      this.takeLanes(summary);
       /** @type {Map<string, SliceWindow>} */
       this.windows = new Map();
       /** @type {{key: string, abort: AbortController} | null} */
@@ -133,6 +134,30 @@
       this.lastRequest = -Infinity;
       this.waiting = 0;
       this.bytes = 0;
+    }
+
+    /** Lanes by their number, of which a part is known where a trace has very many. @param {any} answer of the routes `trace` and `lanes` */
+    takeLanes(answer) {
+      /** @type {any[]} */
+      const lanes = [];
+      /** @type {string[]} */
+      const labels = [];
+      answer.lanes.forEach((/** @type {any} */ lane, /** @type {number} */ place) => {
+        lanes[lane.lane] = lane;
+        labels[lane.lane] = answer.lane_labels[place];
+      });
+      this.summary = { ...this.summary, lanes, lane_labels: labels, groups: answer.groups };
+      this.lanesKnown = answer.lanes.length;
+    }
+
+    /** Asks for the lanes that a filter chooses, and for one in any case, where not all are known. @param {string} text @param {number} [lane] @returns {Promise<boolean>} whether there are others now */
+    async findLanes(text, lane) {
+      if (this.lanesKnown === this.summary.lanes_total) return false;
+      const asked = (this.lanesAsked = {});
+      const answer = await this.json("lanes", { q: text, lane });
+      if (asked !== this.lanesAsked) return false;
+      this.takeLanes(answer);
+      return true;
     }
 
     get id() {

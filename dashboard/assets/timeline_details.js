@@ -102,7 +102,7 @@
   /** @param {any} source @param {number} lane */
   function laneName(source, lane) {
     const group = source.summary.groups.find((/** @type {any} */ g) => g.lanes.includes(lane));
-    return `${group ? `${group.title} · ` : ""}${source.summary.lane_labels[lane]}`;
+    return `${group ? `${group.title} · ` : ""}${source.summary.lane_labels[lane] ?? `lane ${lane}`}`;
   }
 
   /**

@@ -63,7 +63,8 @@
       const folded = group && scene.rows.bands.find((/** @type {any} */ b) => b.type === "group" && b.source === source && b.title === group.title);
       return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
     }
-    const y = bandY(scene, band) + LANE_PAD + slice.depth * band.sliceHeight;
+    // Of a lane with very many rows not all are drawn.
+    const y = bandY(scene, band) + LANE_PAD + Math.min(slice.depth, band.depths - 1) * band.sliceHeight;
     return { x0, x1: Math.max(x1, x0 + 1.5), y, height: Math.max(band.sliceHeight - 1.5, 2), band };
   }
 

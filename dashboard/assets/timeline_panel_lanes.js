@@ -20,6 +20,12 @@
       this.filter.set(text);
       this.settings.tell({ "timeline.lanes": [text] });
       this.relayout();
+      for (const source of this.sources) this.findLanes(source, text);
+    },
+
+    /** Lists lanes that are not known yet, of a trace with very many. @this {any} @param {any} source @param {string} text @param {number} [lane] */
+    findLanes(source, text, lane) {
+      source.findLanes(text, lane).then((/** @type {boolean} */ found) => found && this.relayout()).catch((/** @type {any} */ error) => this.notify(error.message));
     },
 
     /** @this {any} */
@@ -41,6 +47,7 @@
       this.relayout();
       if (this.rows.ofLane.has(`${source.place}/${lane}`)) return;
       this.showAllLanes();
+      if (!this.rows.ofLane.has(`${source.place}/${lane}`)) this.findLanes(source, "", lane);
     },
 
     /** Keys of a band and its neighbours that it can change places with. @this {any} @param {any} band @returns {string[]} */

@@ -100,7 +100,7 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
     def check(beginning: bytes) -> None:
         if not beginning or (beginning.isspace() and len(beginning) < BEGINNING):
             raise TraceError(f"{name} is empty. {_EXPECTED}")
-        if not _may_be_trace(beginning):
+        if beginning.isspace() or not _may_be_trace(beginning):
             raise TraceError(f"{name} is no trace. {_EXPECTED}")
 
     if is_compressed(data):
@@ -114,18 +114,18 @@ def _read(data: bytes, name: str, limits: Limits, notes: tuple[str, ...]) -> Tra
     if data.startswith(MAGIC):
         return read_cache(data, name=name)
     if looks_like_xplane(data):
-        return read_xplane(data, name=name, notes=notes)
+        return read_xplane(data, name=name, notes=notes, most_events=limits.events)
     binary = data[:1] == b"\n" or not _BEGINS_TEXT.match(data[:BEGINNING])
     most = limits.message_bytes if binary else limits.text_bytes
     if len(data) > most:
         raise TraceError(
-            f"{name} has {size_text(len(data))}, too much for a message{'' if binary else ' as text'}: nothing of it was "
-            f"read. Expected at most {size_text(most)}. Record fewer steps."
+            f"{name} has {size_text(len(data))}, too much for a message{'' if binary else ' as text'}: nothing of it "
+            f"was read. Expected at most {size_text(most)}. Record fewer steps."
         )
     step_stats = _step_stats_of(data, name, limits)
     if step_stats is None:
         raise TraceError(f"{name} is no trace. {_EXPECTED}")
-    return trace_of_step_stats(step_stats, notes=notes)
+    return trace_of_step_stats(step_stats, notes=notes, most_nodes=limits.nodes)
 
 
 def _may_be_trace(beginning: bytes) -> bool:

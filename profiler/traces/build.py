@@ -131,7 +131,10 @@ def arrange(raw: RawSlices, lanes: Sequence[Lane], *, may_overlap: Sequence[int]
     return Arranged(
         columns=RawSlices(start[by_row], duration[order], lane[by_row], raw.name_id[order], raw.category_id[order]),
         depth=depth[by_row],
-        lanes=tuple(replace(lane, depths=int(depths[index])) for index, lane in enumerate(lanes)),
+        lanes=tuple(
+            Lane(lane.process, lane.name, lane.pid, lane.tid, lane.kind, rows)
+            for lane, rows in zip(lanes, depths.tolist(), strict=True)
+        ),
         order=order,
         crossing=crossing[by_row],
         negative=np.flatnonzero(raw.duration_ns[order] < 0),

@@ -45,7 +45,7 @@ from profiler.traces.flows import FlowEvents, join_flows
 from profiler.traces.json_scan import Buffer, skip_space, skip_value
 from profiler.traces.json_values import UNREADABLE_TIME
 from profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
-from profiler.traces.losses import ARGUMENTS, BESIDE, LossTally, merged, moment
+from profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged, moment
 from profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
 from profiler.traces.texts import shortened
 from summary.cancellation import check_cancelled
@@ -92,9 +92,15 @@ def read_chrome(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
             _, position = _read_keys(data, buffer, events.end, metadata, tally)
             if data[position : position + 1] != b"}":
                 notes += (f"what follows byte {position} of {len(data)} cannot be read",)
-    if events.unreadable and not len(events.columns.phase) and not events.truncated:
+    only_foreign = len(events.foreign) > 0 and not _any_event(events)
+    if only_foreign or (events.unreadable and not len(events.columns.phase) and not events.truncated):
         raise TraceError(f"{name} is a JSON array of something else. Expected objects with “ph”, “ts” and “name”.")
     return _build(data, events, metadata, tally, (*notes, *_notes(events, len(data), bare=bare)))
+
+
+def _any_event(events: Events) -> bool:
+    columns = events.columns
+    return bool(((columns.phase > 0) | (columns.name >= 0) | (columns.time_ns != UNREADABLE_TIME)).any())
 
 
 def _read_keys(
@@ -313,6 +319,9 @@ def _find_slices(events: Events, tally: LossTally) -> _Found:
     duration[: len(complete)] = lasting
     ended = end_event >= 0
     duration[ended] = columns.time_ns[end_event[ended]] - start[ended]
+    # States of threads are written as moments that last.
+    lasting_moments = (columns.phase[event] == ord("T")) & (columns.duration_ns[event] != UNREADABLE_TIME)
+    duration[lasting_moments] = columns.duration_ns[event[lasting_moments]]
     last_ns = int(np.max(start + np.maximum(duration, 0), initial=0))
     unclosed = ~ended
     unclosed[: len(none)] = False
@@ -470,6 +479,9 @@ def _count_others(events: Events, tally: LossTally) -> None:
             tally.add(f"event of phase “{letter}”", len(those), _event_text(events, int(those[0])))
     absent = columns.phase == 0
     empty = absent & (columns.name < 0) & (columns.time_ns == UNREADABLE_TIME) & (columns.arguments_start < 0)
+    absent[np.array(events.foreign, np.int64)] = False
+    if len(events.foreign):
+        tally.add(NO_EVENT, len(events.foreign), f"element {events.foreign[0]} of the array")
     nameless = np.flatnonzero(absent & ~empty)
     if len(nameless):
         tally.add("event without a phase", len(nameless), _event_text(events, int(nameless[0])))

@@ -79,6 +79,8 @@ class Events:
     truncated: bool
     unread: bool
     """Whether there are more events than were to be read."""
+    foreign: Sequence[int]
+    """Objects that have other keys than "ph", "name" and "ts", and none of these."""
 
 
 class JsonArguments:
@@ -164,14 +166,13 @@ def gather_arguments(
     """The arguments of slices, without the rest of the file, by the events that begin and end them (-1 for none)."""
     buffer = np.frombuffer(data, np.uint8)
     ending = (end_event >= 0) & (end_event != event)
+    # What is longer is cut, and shown as the text that it is then.
     spans = (
         columns.arguments_start[event],
-        columns.arguments_length[event],
+        np.minimum(columns.arguments_length[event], MOST_ARGUMENT_BYTES),
         np.where(ending, columns.arguments_start[end_event], -1),
-        np.where(ending, columns.arguments_length[end_event], 0),
+        np.where(ending, np.minimum(columns.arguments_length[end_event], MOST_ARGUMENT_BYTES), 0),
     )
-    # What is no JSON any more is shown as text.
-    spans = tuple(np.minimum(span, MOST_ARGUMENT_BYTES) if place % 2 else span for place, span in enumerate(spans))
     offsets = _gathered(buffer, *spans, np.empty(0, np.uint8))
     texts = np.empty(int(offsets[-1]), np.uint8)
     if texts.size:
@@ -195,13 +196,13 @@ def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
 
 
 def decode_json(text: bytes) -> Any:
-    """A JSON value, with NaN and Infinity allowed as Python writes them; None where the text is no JSON."""
+    """A JSON value, also with control characters in strings, or NaN and Infinity as Python has them; None for no JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(text)
+        return json.loads(text, strict=False)
     except (ValueError, RecursionError):
         return None
 
@@ -218,6 +219,7 @@ def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> E
     )
     batches: list[Columns] = []
     stacks: dict[int, tuple[int, int]] = {}
+    foreign: list[int] = []
     scanned = 0
     reread, ended, unreadable, first_unreadable = 0, 0, 0, -1
     while ended == 0 and scanned < most:
@@ -231,6 +233,9 @@ def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> E
         for event in np.flatnonzero(batch.starts[json_scan.STACK] >= 0).tolist():
             place = int(batch.starts[json_scan.STACK][event]), int(batch.lengths[json_scan.STACK][event])
             stacks[scanned + event] = place
+        is_none = batch.lengths[json_scan.PH] == -1
+        is_none &= (batch.starts[json_scan.NAME] < 0) & (batch.starts[json_scan.TS] < 0)
+        foreign += (scanned + np.flatnonzero(is_none)).tolist()
         scanned += progress.events
         batches.append(_columns(buffer, batch, names, categories, places, ids, frames))
     return Events(
@@ -246,6 +251,7 @@ def scan_events(buffer: Buffer, position: int, tally: LossTally, most: int) -> E
         end=position,
         truncated=ended == json_scan.TRUNCATED,
         unread=ended == 0,
+        foreign=foreign,
     )
 
 
@@ -315,7 +321,7 @@ def _texts(interner: Interner, tally: LossTally) -> list[str]:
     """The texts of an interner, those that are long beyond any use cut."""
     texts = [_text(raw) for raw in interner.texts(_MOST_TEXT_BYTES)]
     for number in interner.longer_than(_MOST_TEXT_BYTES):
-        texts[number] = marked(texts[number], interner.length(number), crc32c(memoryview(interner.span(number))))
+        texts[number] = marked(texts[number], interner.length(number), crc32c(interner.span(number).data))
         tally.add(TEXT, 1, texts[number])
     return texts
 
@@ -325,7 +331,8 @@ def _text(raw: bytes) -> str:
         try:
             return msgspec.json.decode(b'"' + raw + b'"', type=str)
         except (msgspec.DecodeError, UnicodeDecodeError):
-            pass
+            if isinstance(text := decode_json(b'"' + raw + b'"'), str):
+                return text
     return raw.decode(errors="replace")
 
 

@@ -106,8 +106,17 @@ def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound
     end = slices.start_ns + slices.duration_ns
     in_order = waiting[np.lexsort(of_waiting)]
     slices_at(
-        *(order, slices.start_ns, end, slices.lane, depth),
-        *(int(depths.max()), in_order, events.time_ns, events.lane, events.to_next, bound),
+        order,
+        slices.start_ns,
+        end,
+        slices.lane,
+        depth.astype(np.int32),
+        int(depths.max()),
+        in_order,
+        events.time_ns,
+        events.lane,
+        events.to_next,
+        bound,
     )
 
 

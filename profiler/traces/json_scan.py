@@ -26,7 +26,7 @@ TRUNCATED: Final = -1
 """Instead of an offset: the data ends first. A damaged place at offset p is ``-2 - p``."""
 _MAX_NESTING: Final = 512
 _MAX_REREADS: Final = 4
-_QUOTE, _BACKSLASH, _NEWLINE, _COMMA, _COLON = 34, 92, 10, 44, 58
+_QUOTE, _BACKSLASH, _COMMA, _COLON = 34, 92, 44, 58
 _OPEN_BRACE, _CLOSE_BRACE, _OPEN_BRACKET, _CLOSE_BRACKET = 123, 125, 91, 93
 
 Buffer = NDArray[np.uint8]
@@ -35,7 +35,8 @@ Buffer = NDArray[np.uint8]
 class Spans(NamedTuple):
     """Where the values of one batch of events lie: ``starts`` and ``lengths`` are int64 ``[FIELDS, events]``.
 
-    The quotes of a string are outside its span. A key that an event lacks has start -1.
+    The quotes of a string are outside its span. A key that an event lacks has start -1. Where "ph" is absent its length
+    is -1 if the event has any other key, 0 if it has none.
     """
 
     starts: NDArray[np.int64]
@@ -71,7 +72,10 @@ def skip_space(buffer: Buffer, position: int) -> int:
 
 @kernel
 def _skip_string(buffer: Buffer, position: int) -> int:
-    """The offset after the closing quote of the string whose opening quote is before ``position``."""
+    """The offset after the closing quote of the string whose opening quote is before ``position``.
+
+    Control characters are taken as they are, which JSON forbids and some writers do.
+    """
     size = buffer.size
     while position < size:
         byte = buffer[position]
@@ -80,8 +84,6 @@ def _skip_string(buffer: Buffer, position: int) -> int:
         if byte == _BACKSLASH:
             position += 2
             continue
-        if byte == _NEWLINE:
-            return -2 - position
         position += 1
     return TRUNCATED
 
@@ -163,6 +165,7 @@ def _scan_event(
     size = buffer.size
     starts[:] = -1
     lengths[:] = 0
+    some_key = False
     while True:
         position = skip_space(buffer, position)
         if position >= size:
@@ -170,11 +173,14 @@ def _scan_event(
         byte = buffer[position]
         position += 1
         if byte == _CLOSE_BRACE:
+            if some_key and starts[PH] < 0:
+                lengths[PH] = -1
             return position
         if byte == _COMMA:
             continue
         if byte != _QUOTE:
             return -2 - position
+        some_key = True
         key = position
         position = _skip_string(buffer, position)
         if position < 0:

@@ -46,7 +46,8 @@ class ThreadKey:
 
 def identifier(text: str) -> int | str:
     """An identifier as the number it is, if it is one: the same thread is written as 7 and as "7"."""
-    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    digits = text[1:] if text[:1] == "-" else text
+    return int(text) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else text
 
 
 def lane_kind(process: str, thread: str, categories: Collection[str]) -> LaneKind:

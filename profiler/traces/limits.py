@@ -21,13 +21,15 @@ class Limits:
     file_bytes: int
     """Of an unpacked file."""
     events: int
-    """Of a Chrome trace."""
+    """Of a Chrome trace or an XSpace."""
     message_bytes: int
     """Of a StepStats message."""
     unpacked_ratio: int = 200
     """How many times its size a compressed file may unpack to; real traces do to 10 to 50 times."""
     always_unpacked: int = 256 << 20
     """Bytes that are unpacked whatever the ratio."""
+    nodes: int = 2_000_000
+    """Of a StepStats message."""
     text_bytes: int = 16 << 20
     """Of a StepStats message as text, of which a megabyte takes a second."""
 

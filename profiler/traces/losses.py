@@ -16,6 +16,8 @@ DROPPED: Final = "dropped while recording"
 TEXT: Final = "text cut"
 ARGUMENTS: Final = "arguments cut"
 BESIDE: Final = "part beside the events not read"
+NO_EVENT: Final = "object that is no event"
+MEMORY: Final = "beyond what there is memory for"
 FURTHER: Final = "lost for another reason"
 MOST_REASONS: Final = 100
 """Of one trace; further ones, as names of metadata events can be, are counted together."""
@@ -36,6 +38,8 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     TEXT: "A name of more than 4,096 characters. It is shown up to there, with its length and a checksum.",
     ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
     BESIDE: "A key of the file beside its events has more than 64 MiB, and is left out.",
+    NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",
+    MEMORY: "So many were left out at the end of the file, as there was no memory for them.",
     FURTHER: "More reasons than are told apart.",
     "flow end without a start": "An arrow ends here, but the file has no beginning of the same category, name and id.",
     "flow start without an end": "An arrow begins here, but nothing of the same category, name and id follows.",

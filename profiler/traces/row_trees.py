@@ -189,8 +189,8 @@ def slices_at(
 ) -> None:
     """Fill in the slice that each event is on: the deepest around its time, else the deepest that ends there.
 
-    ``order`` has the slices of some lanes of at most ``rows`` rows in order of (lane, start, depth); ``events`` those of
-    the same lanes in order of (lane, time, not ``to_next``). Of an event that belongs to the next slice, that is it.
+    ``order`` has the slices of some lanes of at most ``rows`` rows in order of (lane, start, depth); ``events`` those
+    of the same lanes in order of (lane, time, not ``to_next``). Of an event that belongs to the next slice, that is it.
     """
     leaves = 64
     while leaves <= rows + 1:

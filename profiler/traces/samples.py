@@ -19,9 +19,20 @@ from profiler.traces.losses import LossTally
 MOST_FRAMES: Final = 1000
 """Deeper stacks are cut: their outermost frames are kept."""
 CATEGORY: Final = "sample"
+_PLACE: Final = ("scriptId", "url", "lineNumber", "columnNumber")
+"""What says where a function of V8 is defined."""
 
-Stack = tuple[str, ...]
-"""Names of frames, the outermost first."""
+
+class Frame(NamedTuple):
+    """A function on a stack."""
+
+    name: str
+    place: str = ""
+    """Where it is defined, as far as the file says: functions of one name, as minified ones have, are several."""
+
+
+Stack = tuple[Frame, ...]
+"""The outermost first."""
 
 
 class Sample(NamedTuple):
@@ -59,20 +70,20 @@ class StackFrames:
         key = str(number)
         if key in self._stacks:
             return self._stacks[key]
-        names: list[str] = []
+        frames: list[Frame] = []
         seen: set[str] = set()
         at: str | None = key
-        while at is not None and at not in seen and len(names) < MOST_FRAMES:
+        while at is not None and at not in seen and len(frames) < MOST_FRAMES:
             frame = self._frames.get(at)
             if not isinstance(frame, dict):
                 break
             seen.add(at)
-            names.append(str(frame.get("name", at)))
+            frames.append(Frame(str(frame.get("name", at)), str(frame.get("place", ""))))
             parent = frame.get("parent")
             at = None if parent is None else str(parent)
         if at in seen:
             self._tally.add("stack frame that is its own parent", 1, f"frame {at}")
-        self._stacks[key] = tuple(reversed(names))
+        self._stacks[key] = tuple(reversed(frames))
         return self._stacks[key]
 
 
@@ -84,28 +95,28 @@ def slices_of_samples(samples: Iterable[Sample]) -> list[SampledSlice]:
     every: list[SampledSlice] = []
     for (pid, tid), of_thread in by_thread.items():
         of_thread.sort(key=lambda sample: sample.time_ns)
-        open_: list[tuple[str, int]] = []
+        open_: list[tuple[Frame, int]] = []
         found: list[tuple[int, SampledSlice]] = []
 
         def close(
             depth: int,
             now: int,
             place: tuple[str, str] = (pid, tid),
-            open_: list[tuple[str, int]] = open_,
+            open_: list[tuple[Frame, int]] = open_,
             found: list[tuple[int, SampledSlice]] = found,
         ) -> None:
             while len(open_) > depth:
-                name, begin = open_.pop()
-                found.append((len(open_), SampledSlice(*place, begin, now - begin, name)))
+                frame, begin = open_.pop()
+                found.append((len(open_), SampledSlice(*place, begin, now - begin, frame.name)))
 
         for sample in of_thread:
             common = 0
-            for (name, _), frame in zip(open_, sample.stack, strict=False):
-                if name != frame:
+            for (known, _), frame in zip(open_, sample.stack, strict=False):
+                if known != frame:
                     break
                 common += 1
             close(common, sample.time_ns)
-            open_.extend((name, sample.time_ns) for name in sample.stack[common:])
+            open_.extend((frame, sample.time_ns) for frame in sample.stack[common:])
         last = of_thread[-1].time_ns
         close(0, last + (last - of_thread[-2].time_ns if len(of_thread) > 1 else 0))
         # Of equal times, the one that was called first comes first, and is shown above.
@@ -151,13 +162,14 @@ def samples_of(
     return [sample for sample in found if EARLIEST_NS <= sample.time_ns <= LATEST_NS], used
 
 
-def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callable[[int], Stack] | None:
-    """What gives the stack that an event of a file began in; None where no event of the file has one."""
+def stacks_of_events(data: bytes, events: Events, frames: StackFrames) -> Callable[[int], Sequence[str]] | None:
+    """What gives the names of the stack that an event of a file began in; None where no event of the file has one."""
     if not events.stacks and not events.frames:
         return None
 
-    def stack_of(event: int) -> Stack:
-        return (_own_stack(data, events, event, frames) or ()) if event < len(events.columns.phase) else ()
+    def stack_of(event: int) -> Sequence[str]:
+        stack = _own_stack(data, events, event, frames) if event < len(events.columns.phase) else ()
+        return [frame.name for frame in stack or ()]
 
     return stack_of
 
@@ -167,7 +179,7 @@ def _own_stack(data: bytes, events: Events, event: int, frames: StackFrames) -> 
     if event in events.stacks:
         start, length = events.stacks[event]
         listed = decode_json(data[start : start + length])
-        return tuple(str(frame) for frame in reversed(listed[:MOST_FRAMES])) if isinstance(listed, list) else ()
+        return tuple(Frame(str(each)) for each in reversed(listed[:MOST_FRAMES])) if isinstance(listed, list) else ()
     number = events.columns.stack_frame[event]
     return None if number < 0 else frames.stack(events.frames[number])
 
@@ -222,7 +234,9 @@ class _Profiles:
         for node in _listed_objects(cpu_profile.get("nodes")):
             called = node.get("callFrame")
             parent = node.get("parent")
-            frame = {"name": (called.get("functionName") if isinstance(called, dict) else "") or "(anonymous)"}
+            called = called if isinstance(called, dict) else {}
+            defined = ":".join(str(called.get(part, "")) for part in _PLACE)
+            frame = {"name": called.get("functionName") or "(anonymous)", "place": defined}
             self._nodes[key][str(node.get("id"))] = frame | ({} if parent is None else {"parent": str(parent)})
         deltas = profile.get("timeDeltas", cpu_profile.get("timeDeltas"))
         samples = cpu_profile.get("samples")
@@ -240,7 +254,9 @@ class _Profiles:
             now = start
             for node_id, passed in self._samples[key]:
                 now += passed
-                found.append(Sample(*place, now, tuple(name for name in frames.stack(node_id) if name != "(root)")))
+                found.append(
+                    Sample(*place, now, tuple(frame for frame in frames.stack(node_id) if frame.name != "(root)"))
+                )
         return found
 
 

@@ -6,6 +6,7 @@ from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -23,8 +24,10 @@ from profiler.traces.build import (
     find_steps,
     intern_used,
 )
-from profiler.traces.losses import REPEATED, TIME_RANGE, LossTally, merged, moment
+from profiler.traces.limits import Limits
+from profiler.traces.losses import MEMORY, REPEATED, TIME_RANGE, LossTally, merged, moment
 from profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
+from summary.cancellation import check_cancelled
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
@@ -201,7 +204,8 @@ def _times(node: NodeExecStats) -> tuple[int, int]:
 class _Collected:
     """Slices and lanes as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_nodes: int = 0) -> None:
+        self.most_nodes = most_nodes
         self.lanes: list[Lane] = []
         self.overlapping: set[int] = set()
         self.nodes: list[tuple[NodeExecStats, bool]] = []
@@ -216,7 +220,9 @@ class _Collected:
         process, lane_name, kind = _lane_of(device.device)
         on_stream = kind in ("stream", "memcpy")
         threads: dict[int, int] = {}
-        for node in device.node_stats:
+        room = self.most_nodes - len(self.nodes)
+        self.lost.add(MEMORY, max(len(device.node_stats) - room, 0), f"nodes of {device.device}")
+        for node in islice(device.node_stats, room):
             start, duration = _times(node)
             if not (EARLIEST_NS <= start <= LATEST_NS and abs(duration) <= LONGEST_NS):
                 self.lost.add(TIME_RANGE, 1, f"“{node.node_name}” of {device.device} at {start} ns for {duration} ns")
@@ -279,7 +285,9 @@ class _Collected:
         return kept
 
 
-def trace_of_step_stats(step_stats: StepStats, *, step: int | None = None, notes: tuple[str, ...] = ()) -> Trace:
+def trace_of_step_stats(
+    step_stats: StepStats, *, step: int | None = None, notes: tuple[str, ...] = (), most_nodes: int = Limits.nodes
+) -> Trace:
     """The trace of one step: a lane per thread where threads have names, else one per device or stream.
 
     Ops of a device without thread names ran on several threads: where they overlap they take rows of their
@@ -289,10 +297,11 @@ def trace_of_step_stats(step_stats: StepStats, *, step: int | None = None, notes
     that made an input to the one that used it ("DataFlow"), and from an op to what it ran on the device
     (`LAUNCH`). The tensors of each allocator are a lane after all others, and what it held is a counter, both by
     the lifetimes that TensorFlow's Timeline assumes. ``step`` numbers the step that spans the whole trace;
-    ``notes`` become the losses' own.
+    ``notes`` become the losses' own. What is beyond ``most_nodes`` is left out and counted.
     """
-    everything = _Collected()
+    everything = _Collected(most_nodes)
     for number, device in enumerate(step_stats.dev_stats):
+        check_cancelled()
         everything.add_device(device, number)
     collected = everything.without_repeated()
     operations = collected.operations

@@ -132,6 +132,8 @@ class XEventColumns(NamedTuple):
     length: NDArray[np.int64]
     damaged_at: int
     """Offset from which nothing could be read, or -1."""
+    left_out: int
+    """Events that there are beyond those that were wanted."""
 
 
 @kernel
@@ -151,7 +153,7 @@ def _count(buffer: Buffer, start: int, end: int) -> int:
 def _scan(buffer: Buffer, start: int, end: int, columns: NDArray[np.int64]) -> int:
     event = 0
     position = start
-    while position < end:
+    while position < end and event < columns.shape[1]:
         number, wire_type, content, after = _field(buffer, position, end)
         if number == 0 or after > end:
             return position
@@ -184,15 +186,18 @@ def _scan(buffer: Buffer, start: int, end: int, columns: NDArray[np.int64]) -> i
     return -1
 
 
-def scan_events(buffer: Buffer, start: int, end: int) -> XEventColumns:
-    """The events of the XLine in ``start:end``, as far as they can be read."""
-    columns = np.zeros((7, _count(buffer, start, end)), np.int64)
+def scan_events(buffer: Buffer, start: int, end: int, most: int) -> XEventColumns:
+    """The first ``most`` events of the XLine in ``start:end``, as far as they can be read."""
+    count = _count(buffer, start, end)
+    columns = np.zeros((7, min(count, most)), np.int64)
     damaged_at = _scan(buffer, start, end, columns)
     if damaged_at >= 0:
         read = np.count_nonzero((columns[5] > 0) & (columns[5] < damaged_at))
         columns = columns[:, :read]
     metadata_id, offset_ps, duration_ps, occurrences, stats, at, length = columns
-    return XEventColumns(metadata_id, offset_ps, duration_ps, occurrences, stats > 0, at, length, damaged_at)
+    return XEventColumns(
+        metadata_id, offset_ps, duration_ps, occurrences, stats > 0, at, length, damaged_at, max(count - most, 0)
+    )
 
 
 @kernel

@@ -29,8 +29,10 @@ from profiler.traces.build import (
     intern_used,
 )
 from profiler.traces.error import TraceError
-from profiler.traces.losses import INTERNAL, TIME_RANGE, LossTally, merged, moment
+from profiler.traces.losses import ARGUMENTS, INTERNAL, MEMORY, TIME_RANGE, LossTally, merged, moment
+from profiler.traces.texts import shortened
 from profiler.traces.wire import Fields, XEventColumns, fields_of, scan_events, stat_numbers, varint_fields
+from summary.cancellation import check_cancelled
 from summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
 
 CONTEXT: Final = "context"
@@ -53,6 +55,9 @@ _INTERNAL_STATS: Final = frozenset({*_CONTEXT_STATS, "_r"})
 """Stats that are no arguments; the last marks the root of a step."""
 _CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", CONTEXT)
 _COUNTER_LINE: Final = "_counters_"
+_MOST_REMARKS: Final = 10
+_MOST_ARGUMENT_BYTES: Final = 1 << 20
+"""Of an event with its arguments."""
 
 
 @dataclass
@@ -106,8 +111,10 @@ def _named(data: bytes, buffer: NDArray[np.uint8], start: int, end: int) -> bool
     return False
 
 
-def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace:
+def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_events: int = 1 << 62) -> Trace:
     """Read an XSpace; ``name`` is for messages. What is damaged or cut off is left out and counted.
+
+    So are events beyond ``most_events``.
 
     Raises:
         TraceError: no plane of it can be read.
@@ -122,7 +129,9 @@ def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = ()) -> Trace
     )
     collected = _Collected(data, tally)
     for number, plane in enumerate(planes):
-        for line in _lines(data, buffer, plane, tally):
+        for start, end in plane.lines:
+            check_cancelled()
+            line = _line(data, buffer, plane, start, end, tally, most_events - collected.slices)
             collected.add_line(plane, number, line)
     return collected.trace(
         notes=(*notes, *remarks),
@@ -143,10 +152,10 @@ def _planes(
             plane = _plane(data, buffer, found, tally)
             if plane.name or plane.lines:
                 planes.append(plane)
-        elif found.number in (2, 3):
-            remarks.append(f"the profiler said: {text}")
+        elif found.number in (2, 3) and len(remarks) < _MOST_REMARKS:
+            remarks.append(f"the profiler said: {shortened(text)}")
         elif found.number == 4:
-            hosts.append(text)
+            hosts.append(shortened(text))
     return planes, tuple(remarks), hosts
 
 
@@ -177,19 +186,22 @@ def _plane(data: bytes, buffer: NDArray[np.uint8], at: Fields, tally: LossTally)
     return plane
 
 
-def _lines(data: bytes, buffer: NDArray[np.uint8], plane: _Plane, tally: LossTally) -> Iterator[_Line]:
-    for start, end in plane.lines:
-        numbers = varint_fields(buffer, start, min(end, len(data)), (1, 3, 10))
-        texts = {2: "", 11: ""}
-        end = min(end, len(data))
-        for found in _readable(fields_of(buffer, start, end, stop_at=4), tally, f"a line of {plane.name}"):
-            if found.number in texts and found.wire_type == 2:
-                texts[found.number] = data[found.start : found.end].decode(errors="replace")
-        name = texts[11] or texts[2]
-        events = scan_events(buffer, start, end)
-        if events.damaged_at >= 0:
-            tally.add("unreadable part", 1, f"line “{name}” of {plane.name} from byte {events.damaged_at}")
-        yield _Line(numbers[2] or numbers[0], name, numbers[1], events)
+def _line(
+    data: bytes, buffer: NDArray[np.uint8], plane: _Plane, start: int, end: int, tally: LossTally, most: int
+) -> _Line:
+    """The line in ``start:end`` with its first ``most`` events."""
+    numbers = varint_fields(buffer, start, min(end, len(data)), (1, 3, 10))
+    texts = {2: "", 11: ""}
+    end = min(end, len(data))
+    for found in _readable(fields_of(buffer, start, end, stop_at=4), tally, f"a line of {plane.name}"):
+        if found.number in texts and found.wire_type == 2:
+            texts[found.number] = data[found.start : found.end].decode(errors="replace")
+    name = texts[11] or texts[2]
+    events = scan_events(buffer, start, end, max(most, 0))
+    if events.damaged_at >= 0:
+        tally.add("unreadable part", 1, f"line “{name}” of {plane.name} from byte {events.damaged_at}")
+    tally.add(MEMORY, events.left_out, f"events of line “{name}” of {plane.name}")
+    return _Line(numbers[2] or numbers[0], name, numbers[1], events)
 
 
 def _readable(fields: Iterator[Fields], tally: LossTally, place: str) -> Iterator[Fields]:
@@ -231,7 +243,10 @@ class XPlaneArguments:
         if start < 0:
             return {}
         plane = self._planes[int(self._plane_of[slice_index])]
-        return _arguments(plane, self._data[start : start + int(self._lengths[slice_index])])
+        length = int(self._lengths[slice_index])
+        if length > _MOST_ARGUMENT_BYTES:
+            return {"args": f"{length:,} bytes, which are too many to be shown"}
+        return _arguments(plane, self._data[start : start + length])
 
 
 def _arguments(plane: _Plane, encoded: bytes) -> dict[str, Any]:
@@ -274,7 +289,7 @@ class _Collected:
         self._consumers: list[tuple[tuple[int, int], int]] = []
         self._steps: list[tuple[int, int]] = []
         """Slice and number of each step that the host marks."""
-        self._slices = 0
+        self.slices = 0
         self._counters: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
 
     def _text(self, text: str) -> int:
@@ -302,6 +317,8 @@ class _Collected:
             self._add_counters(plane, events, metadata, fitting, start)
             return
         kept = np.flatnonzero(shown)
+        long = int(np.count_nonzero(events.length[kept] > _MOST_ARGUMENT_BYTES))
+        self._tally.add(ARGUMENTS, long, f"an event of “{line.name}” of {plane.name}")
         lane = len(self._lanes)
         self._lanes.append(
             Lane(
@@ -333,7 +350,7 @@ class _Collected:
         at: NDArray[np.int64],
         length: NDArray[np.int64],
     ) -> None:
-        self._slices += len(start)
+        self.slices += len(start)
         self._parts.append(
             {
                 "start": start,
@@ -420,7 +437,7 @@ class _Collected:
         if max(wanted) < 0 or not len(chosen):
             return
         values, present = stat_numbers(self._buffer, events.start[chosen], events.length[chosen], wanted)
-        slices = self._slices + with_stats
+        slices = self.slices + with_stats
         for mark in np.flatnonzero(present[:, 1]).tolist():
             self._producers[int(values[mark, 0]), int(values[mark, 1])].append(int(slices[mark]))
         for mark in np.flatnonzero(present[:, 3]).tolist():

@@ -200,9 +200,10 @@ def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestCli
         "work": [0, 70_000],
         "slices": 4,
         "lanes": [
-            {"process": "trainer", "name": "main", "pid": 1, "tid": 7, "depths": 2},
-            {"process": "trainer", "name": "thread 8", "pid": 1, "tid": 8, "depths": 1},
+            {"lane": 0, "process": "trainer", "name": "main", "pid": 1, "tid": 7, "depths": 2},
+            {"lane": 1, "process": "trainer", "name": "thread 8", "pid": 1, "tid": 8, "depths": 1},
         ],
+        "lanes_total": 2,
         "steps": [],
         "steps_total": 0,
         "counters": [
@@ -233,6 +234,7 @@ def test_a_window_holds_every_slice_when_the_buckets_are_fine(client: TestClient
         "names": ["forward", "matmul", "copy"],
         "categories": ["op", "memcpy"],
         "value": False,
+        "rows_left_out": 0,
         "rows": [0, 0, 0, 0, 1, 2, 1, 0, 3],
         "start[]": [0.0, 60_000.0, 10_000.0, 65_000.0],
         "duration[]": [50_000.0, 10_000.0, 20_000.0, 5_000.0],

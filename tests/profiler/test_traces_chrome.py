@@ -749,3 +749,65 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_read_to_the_limit(
     assert len(trace) == 1
     most = size_text(max(100, len(packed) if why else 0))
     assert f"only the first {most} of the unpacked file were read{why}" in trace.losses.notes
+
+
+def test_functions_of_v8_are_told_apart_by_where_they_are_defined() -> None:
+    def node(number: int, parent: int | None, name: str, line: int) -> dict[str, Any]:
+        frame = {"functionName": name, "scriptId": 4, "url": "min.js", "lineNumber": line, "columnNumber": 0}
+        return {"id": number, "callFrame": frame} | ({} if parent is None else {"parent": parent})
+
+    profile = {
+        "nodes": [node(1, None, "(root)", 0), node(2, 1, "e", 1), node(3, 1, "e", 9), node(4, 3, "e", 1)],
+        "samples": [2, 3, 3, 4],
+    }
+    trace = read(
+        {"ph": "P", "name": "Profile", "id": "a", "pid": 1, "tid": 7, "args": {"data": {"startTime": 0}}},
+        {
+            "ph": "P", "name": "ProfileChunk", "id": "a", "pid": 1, "tid": 8, "ts": 1,
+            "args": {"data": {"cpuProfile": profile, "timeDeltas": [0, 10, 10, 10]}},
+        },
+    )  # fmt: skip
+    assert table(trace) == lines("""
+        process 1/7 samples | 0 | 0 | 10000 | e | sample
+        process 1/7 samples | 0 | 10000 | 30000 | e | sample
+        process 1/7 samples | 1 | 30000 | 10000 | e | sample
+    """)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[{"foo":1}]', '[{"foo":1},{}]', '[{"level":"info","args":{}},{"level":"info"}', '{"traceEvents":[{"a":1}]}'],
+)
+def test_an_array_in_which_nothing_is_an_event_is_no_trace(text: str) -> None:
+    with pytest.raises(TraceError, match=r"array of something else\. Expected objects with “ph”, “ts” and “name”"):
+        read_trace(text.encode(), name="log")
+
+
+def test_objects_that_are_no_events_are_counted_among_events() -> None:
+    # What ends the array of some writers, an empty object, is no loss.
+    trace = read(slice_("a", 0, 1), {"foo": 1}, {}, {"foo": 2, "args": {"b": 1}}, {"ts": 5})
+    assert (len(trace), trace.losses.counts) == (
+        1,
+        {"object that is no event": 2, "event without a phase": 1},
+    )
+    assert trace.losses.examples["object that is no event"] == "element 1 of the array"
+    assert explain("object that is no event")
+
+
+def test_control_characters_in_strings_are_read() -> None:
+    first = '{"ph":"X","name":"two\nlines","ts":0,"dur":1,"args":{"code":"a\n\tb\x01","n":1}}'
+    text = f'[{first},\n{{"ph":"X","name":"\\u0061\n","ts":2,"dur":1}}]'
+    trace = read_trace(text.encode(), name="tiny")
+    assert trace.names == ("two\nlines", "a\n")
+    assert trace.arguments[0] == {"code": "a\n\tb\x01", "n": 1}
+    assert (trace.losses.counts, trace.losses.notes) == ({}, ())
+
+
+def test_states_of_threads_last() -> None:
+    state = {"ph": "T", "cat": "thread_state", "name": "Running", "id": "1", "pid": 1, "tid": 1}
+    trace = read({**state, "ts": 1, "dur": 5}, {**state, "ts": 9}, slice_("a", 0, 20))
+    assert table(trace) == lines("""
+        process 1/thread 1 | 0 | 0 | 20000 | a |
+        process 1/Running | 0 | 1000 | 5000 | Running | thread_state
+        process 1/Running | 0 | 9000 | 0 | Running | thread_state
+    """).replace("a |", "a | ")

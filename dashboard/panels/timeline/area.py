@@ -19,7 +19,8 @@ def area_answer(
     """What the slices of some lanes, all if None, add up to between two moments, clipped to these.
 
     ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
-    say of how many. ``by_lane`` has at most `MAX_ROWS` lanes, those with the most time, of ``lanes_total``. ``longest`` is the slice of which most is in the area. ``counters`` are those with a value there.
+    say of how many. ``by_lane`` has at most `MAX_ROWS` lanes, those with the most time, of ``lanes_total``. ``longest``
+    is the slice of which most is in the area. ``counters`` are those with a value there.
     """
     trace = opened.trace
     start_ns, end_ns = opened.start_ns + start, opened.start_ns + end

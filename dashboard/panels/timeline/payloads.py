@@ -145,11 +145,12 @@ def window(
     """The slices to draw between two moments: per row and bucket, the longest slice and how many it stands for.
 
     The buckets are halved until at most `MAX_SLICES` remain; of lanes of more than `MOST_DEPTHS` rows the first are
-    there, and of more than `MAX_SLICES` rows of all lanes. Without ``lanes``, those of `shown_lanes` are. Layout, little-endian: the magic ``SSW1``; uint32
-    length of a JSON header; the header, padded with spaces so that what follows starts at a multiple of 8; then,
-    for n slices sorted by lane, depth and start, the columns float64 start[n], float64 duration[n],
-    uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n], and with ``values``, one per slice of
-    the trace, float32 value[n].
+    there, and of more than `MAX_SLICES` rows of all lanes. Without ``lanes``, those of `shown_lanes` are.
+
+    Layout, little-endian: the magic ``SSW1``; uint32 length of a JSON header; the header, padded with spaces so that
+    what follows starts at a multiple of 8; then, for n slices sorted by lane, depth and start, the columns float64
+    start[n], float64 duration[n], uint32 slice index[n], uint32 count[n], uint16 name[n], uint16 category[n], and with
+    ``values``, one per slice of the trace, float32 value[n].
 
     The header holds ``n``; ``start`` and ``end`` as asked; ``bucket``, the width of a bucket in nanoseconds;
     ``names`` and ``categories``, the tables that two columns index; ``value``, whether there are values; ``rows``,

@@ -1,0 +1,303 @@
+"""Traces that are meant to hurt, on a small scale: what they may take is bounded, counted, and near-linear."""
+
+import gzip
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from profiler.trace import Trace
+from profiler.traces import TraceError, read_trace, trace_of_step_stats
+from profiler.traces.build import rows_of
+from profiler.traces.cache import encode_cache
+from profiler.traces.chrome_events import MOST_ARGUMENT_BYTES
+from profiler.traces.compression import BEGINNING, unpacked, zstd_compress
+from profiler.traces.flows import _bind
+from profiler.traces.limits import Limits
+from profiler.traces.losses import FURTHER, MOST_EXAMPLE, MOST_REASONS, LossTally, explain
+from profiler.traces.nesting import in_order_of_start
+from profiler.traces.row_trees import slices_at
+from profiler.traces.texts import MOST_CHARACTERS
+from summary.cancellation import Cancellation, Cancelled, cancellable
+from summary.proto.step_stats_pb2 import StepStats
+from summary.proto.xplane_pb2 import XSpace
+
+LONG = "a" * (7 * MOST_CHARACTERS)
+ENOUGH = Limits(1 << 30, 1 << 20, 1 << 20)
+
+
+def chrome(*events: dict[str, Any], limits: Limits = ENOUGH) -> Trace:
+    return read_trace(json.dumps(events).encode(), name="tiny", limits=limits)
+
+
+def slice_(name: str, ts: int = 0, dur: int = 1, **more: Any) -> dict[str, Any]:
+    return {"ph": "X", "name": name, "ts": ts, "dur": dur, "pid": 1, "tid": 1, **more}
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd_compress])
+@pytest.mark.parametrize("filled", [b"\0", b" ", b"\n", b"\xff"])
+def test_what_cannot_become_a_trace_is_refused_by_its_beginning(
+    compress: Callable[[bytes], bytes], filled: bytes
+) -> None:
+    packed = compress(filled * 20 * BEGINNING)
+    seen: list[bytes] = []
+
+    def refuse(beginning: bytes) -> None:
+        seen.append(beginning)
+        raise TraceError("not this")
+
+    with pytest.raises(TraceError, match="not this"):
+        unpacked(packed, "bomb", ENOUGH, refuse)
+    assert seen == [filled * BEGINNING]
+    with pytest.raises(TraceError, match=r"^bomb is no trace\. Expected a Chrome trace"):
+        read_trace(packed, name="bomb")
+
+
+def test_the_beginning_of_a_compressed_trace_is_read_but_once() -> None:
+    event = json.dumps(slice_("a" * 100)).encode()
+    trace = read_trace(gzip.compress(b"[" + b",".join([event] * 5_000) + b"]"), name="large")
+    assert (len(trace), trace.losses.notes) == (5_000, ())
+
+
+@pytest.mark.parametrize("message", [b"\n\x06\n\x04/cpu", b"dev_stats { }\n"])
+def test_messages_that_would_take_all_memory_are_not_parsed(message: bytes) -> None:
+    limits = Limits(1 << 30, 10, message_bytes=100, text_bytes=100)
+    with pytest.raises(TraceError, match=r"bomb has 0\.0 MiB, too much for a message.*Expected at most 0\.0 MiB"):
+        read_trace(message * 100, name="bomb", limits=limits)
+
+
+def test_events_and_nodes_beyond_the_memory_are_left_out_and_said() -> None:
+    # Events are read in batches of 65,536.
+    trace = chrome(*[slice_("a", ts) for ts in range(70_000)], limits=replace(ENOUGH, events=10))
+    assert len(trace) == 65_536
+    assert trace.losses.notes[0].startswith("only the first 65,536 events were read, up to byte ")
+    step_stats = StepStats()
+    device = step_stats.dev_stats.add(device="/cpu:0")
+    for number in range(5):
+        device.node_stats.add(node_name=f"n{number}", all_start_micros=number + 1, all_end_rel_micros=1)
+    kept = trace_of_step_stats(step_stats, most_nodes=2)
+    assert ([kept.names[n] for n in kept.name_id if kept.names[n]][:2], kept.losses.counts) == (
+        ["n0", "n1"],
+        {"beyond what there is memory for": 3},
+    )
+    space = XSpace()
+    plane = space.planes.add(name="/host:CPU")
+    for number in range(2):
+        events = plane.lines.add(id=number, name=f"line {number}").events
+        for offset in range(3):
+            events.add(metadata_id=1, offset_ps=offset * 1000, duration_ps=1000)
+    plane.event_metadata[1].name = "work"
+    some = read_trace(space.SerializeToString(), name="space", limits=replace(ENOUGH, events=4))
+    assert (np.bincount(some.lane).tolist(), some.losses.counts) == ([3, 1], {"beyond what there is memory for": 2})
+
+
+def texts_of(trace: Trace) -> list[str]:
+    lanes = [text for lane in trace.lanes for text in (lane.process, lane.name, str(lane.pid), str(lane.tid))]
+    counters = [text for each in trace.counters for text in (each.process, each.name, each.series)]
+    return [*trace.names, *trace.categories, *lanes, *counters, *(step.name for step in trace.steps)]
+
+
+def hostile_names() -> Trace:
+    """Every text of a Chrome trace, far too long."""
+    return chrome(
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": f"p{LONG}"}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": f"t{LONG}"}},
+        slice_(f"{LONG}x", cat=f"c{LONG}"),
+        slice_(f"{LONG}y", ts=5),
+        slice_("b", ts=9, pid=f"q{LONG}", tid=f"r{LONG}"),
+        {"ph": "b", "name": f"o{LONG}", "cat": "a", "id": f"i{LONG}", "pid": 1, "ts": 5},
+        {"ph": "C", "name": f"n{LONG}", "pid": 1, "ts": 5, "args": {f"s{LONG}": 1}},
+        {"ph": "P", "name": "s", "pid": 1, "tid": 7, "ts": 1, "stack": [f"f{LONG}"]},
+    )
+
+
+def test_long_texts_of_a_chrome_trace_are_cut_counted_and_told_apart() -> None:
+    trace = hostile_names()
+    assert max(map(len, texts_of(trace))) <= MOST_CHARACTERS
+    x, y = (trace.names[trace.name_id[np.flatnonzero(trace.start_ns == ns)[0]]] for ns in (0, 5_000))
+    assert x.startswith("a" * 4_000 + "a")
+    assert x.partition("…")[2].startswith(f" ({len(LONG) + 1:,} in all, checksum ")
+    assert x != y
+    assert trace.losses.counts["text cut"] >= 9
+    assert explain("text cut")
+    assert max(len(example) for example in trace.losses.examples.values()) <= MOST_EXAMPLE
+    # What is cut is cut, and stays as it is when it is stored and read again.
+    again = read_trace(encode_cache(trace), name="cache")
+    assert (texts_of(again), again.losses) == (texts_of(trace), trace.losses)
+
+
+def test_names_of_ordinary_length_stay_whole() -> None:
+    name = "é" * MOST_CHARACTERS
+    trace = chrome(slice_(name))
+    assert (trace.names, trace.losses.counts) == ((name,), {})
+
+
+def test_long_texts_of_messages_are_cut_and_counted() -> None:
+    step_stats = StepStats()
+    device = step_stats.dev_stats.add(device=f"/job:{LONG}/cpu:0")
+    device.node_stats.add(node_name=LONG, timeline_label=f"{LONG} = {LONG}(x)", all_start_micros=1)
+    space = XSpace()
+    plane = space.planes.add(name=f"/host:{LONG}")
+    plane.event_metadata[1].name = LONG
+    plane.lines.add(id=1, name=LONG).events.add(metadata_id=1, duration_ps=1000)
+    for trace in (trace_of_step_stats(step_stats), read_trace(space.SerializeToString(), name="space")):
+        assert max(map(len, texts_of(trace))) <= MOST_CHARACTERS
+        assert trace.losses.counts["text cut"] >= 3
+
+
+def test_long_arguments_are_kept_as_text_up_to_a_limit_and_counted() -> None:
+    trace = chrome(slice_("a", args={"text": "b" * MOST_ARGUMENT_BYTES}), slice_("b", ts=5, args={"c": 1}))
+    assert trace.losses.counts == {"arguments cut": 1}
+    assert len(trace.arguments[0]["args"]) == MOST_ARGUMENT_BYTES
+    assert trace.arguments[1] == {"c": 1}
+    space = XSpace()
+    plane = space.planes.add(name="/host:CPU")
+    plane.stat_metadata[1].name = "text"
+    plane.lines.add(id=1).events.add(metadata_id=1).stats.add(metadata_id=1, str_value="b" * (1 << 20))
+    found = read_trace(space.SerializeToString(), name="space")
+    assert found.losses.counts == {"arguments cut": 1}
+    assert list(found.arguments[0]) == ["args"]
+
+
+def test_reasons_without_end_are_counted_together() -> None:
+    tally = LossTally()
+    for number in range(MOST_REASONS + 7):
+        tally.add(f"metadata event “{number}”", 1, "x" * 10_000)
+    losses = tally.losses()
+    assert (len(losses.counts), losses.counts[FURTHER]) == (MOST_REASONS + 1, 7)
+    assert {len(example) for example in losses.examples.values()} == {MOST_EXAMPLE}
+
+
+def rows_by_looking_at_all(slices: list[tuple[int, int]]) -> list[tuple[int, bool]]:
+    """Row of each slice, in order of (start, -duration), and whether it crosses another: by looking at every row."""
+    ends: list[int] = []
+    found = []
+    for start, end in slices:
+        open_rows = [row for row, last in enumerate(ends) if last > start]
+        around = [row for row in open_rows if ends[row] >= end]
+        row = (around[-1] if around else -1) + 1
+        while row in open_rows:
+            row += 1
+        found.append((row, len(around) < len(open_rows)))
+        ends[row:] = [end, *ends[row + 1 :]]
+    return found
+
+
+spans = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=60)
+
+
+@given(spans)
+def test_slices_that_overlap_lie_in_the_rows_that_looking_at_all_of_them_gives(slices: list[tuple[int, int]]) -> None:
+    ordered = sorted(slices, key=lambda each: (each[0], -each[1]))
+    expected = rows_by_looking_at_all([(start, start + length) for start, length in ordered])
+    trace = chrome(*[slice_(str(number), *span) for number, span in enumerate(ordered)])
+    row_of = {int(trace.names[name]): int(row) for name, row in zip(trace.name_id, trace.depth, strict=True)}
+    assert [row_of[number] for number in range(len(ordered))] == [row for row, _ in expected]
+    assert trace.losses.counts.get("overlaps its neighbour", 0) == sum(crosses for _, crosses in expected)
+
+
+def parents_by_looking_at_all(trace: Trace) -> list[int]:
+    """Of the deepest row above each slice that has one, the slice that encloses it."""
+    end = trace.start_ns + trace.duration_ns
+    found = []
+    for index in range(len(trace)):
+        parent = -1
+        for row in range(int(trace.depth[index])):
+            before = np.flatnonzero(
+                (trace.lane == trace.lane[index]) & (trace.depth == row) & (trace.start_ns <= trace.start_ns[index])
+            )
+            if len(before) and end[before[-1]] >= end[index]:
+                parent = int(before[-1])
+        found.append(parent)
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 2)), max_size=40))
+def test_parents_are_those_that_looking_at_all_gives(slices: list[tuple[int, int, int]]) -> None:
+    trace = chrome(*[slice_("a", start, length, tid=tid) for start, length, tid in slices])
+    assert trace.parents.tolist() == parents_by_looking_at_all(trace)
+
+
+def test_hundreds_of_rows_have_parents_and_depths() -> None:
+    # Each begins in all of those before it, and ends after them; then one lies in the last of them, and one in all.
+    stairs = [slice_(str(number), number, 300) for number in range(200)]
+    trace = chrome(*stairs, slice_("in the last", 450, 20), slice_("beside", 1_000, 1))
+    assert trace.lanes[0].depths == 201
+    inner = trace.name_id == trace.names.index("in the last")
+    (index,) = np.flatnonzero(inner).tolist()
+    assert [trace.names[trace.name_id[trace.parents[index]]], int((trace.parents >= 0).sum())] == ["199", 1]
+    # All but the first begin in slices that end before them; so does the one in the last of them.
+    assert trace.losses.counts == {"overlaps its neighbour": 200}
+
+
+def bound_row_by_row(trace: Trace, *events: NDArray[Any]) -> list[int]:
+    rows = rows_of(trace.lane, trace.depth, trace.lanes)
+    nowhere = np.full(len(events[0]), -1, np.int64)
+    found: list[int] = _bind(*events, nowhere, trace.start_ns, trace.duration_ns, rows.first, rows.lane_first).tolist()
+    return found
+
+
+def bound_in_order(trace: Trace, time: NDArray[Any], lane: NDArray[Any], to_next: NDArray[Any]) -> list[int]:
+    rows = rows_of(trace.lane, trace.depth, trace.lanes)
+    order = in_order_of_start(trace.start_ns, rows, np.unique(lane))
+    result = np.full(len(time), -1, np.int64)
+    end = trace.start_ns + trace.duration_ns
+    events = np.lexsort((~to_next, time, lane))
+    slices_at(order, trace.start_ns, end, trace.lane, trace.depth, 64, events, time, lane, to_next, result)
+    found: list[int] = result.tolist()
+    return found
+
+
+@given(spans.filter(bool), st.lists(st.tuples(st.integers(0, 90), st.booleans()), min_size=1, max_size=20))
+def test_arrows_on_deep_lanes_end_where_looking_row_by_row_says(
+    slices: list[tuple[int, int]], marks: list[tuple[int, bool]]
+) -> None:
+    threads = [slice_("a", *span, tid=1 + number % 2) for number, span in enumerate(slices)]
+    trace = chrome(*threads)
+    time = np.array([at * 1000 for at, _ in marks], np.int64)
+    to_next = np.array([following for _, following in marks])
+    lane = np.array([number % len(trace.lanes) for number in range(len(marks))], np.int32)
+    assert bound_in_order(trace, time, lane, to_next) == bound_row_by_row(trace, time, lane, to_next)
+
+
+def test_arrows_among_hundreds_of_rows() -> None:
+    stairs = [slice_(str(number), number, 300) for number in range(100)]
+    arrow = {"name": "f", "cat": "f", "id": 1, "pid": 1, "tid": 1}
+    trace = chrome(*stairs, {"ph": "s", "ts": 10.5, **arrow}, {"ph": "f", "bp": "e", "ts": 320.5, **arrow})
+    ends = [trace.names[trace.name_id[index]] for index in (trace.flows.source[0], trace.flows.target[0])]
+    assert (trace.lanes[0].depths, ends) == (100, ["10", "99"])
+
+
+def test_a_cache_whose_rows_are_not_its_slices_is_refused() -> None:
+    trace = chrome(slice_("a", 0, 10), slice_("b", 2, 3), slice_("c", 20, 3))
+    (lane,) = trace.lanes
+    order = np.array([1, 0, 2])
+    for damaged in (
+        replace(trace, lanes=(replace(lane, depths=1 << 40),)),
+        replace(trace, lanes=(replace(lane, depths=1),)),
+        replace(trace, depth=-trace.depth),
+        replace(trace, start_ns=trace.start_ns[order]),
+        replace(trace, duration_ns=trace.duration_ns - 20_000),
+    ):
+        with pytest.raises(TraceError, match="its columns do not fit together"):
+            read_trace(encode_cache(damaged), name="cache")
+    assert len(read_trace(encode_cache(trace), name="cache")) == 3
+
+
+@pytest.mark.parametrize("what", [b"[" + json.dumps(slice_("a")).encode() + b"]", b"\n\x06\n\x04/cpu"])
+def test_reading_ends_when_nobody_wants_it(what: bytes) -> None:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    with cancellable(cancellation), pytest.raises(Cancelled):
+        read_trace(what, name="tiny")
+
+
+def test_equal_slices_lie_in_each_other() -> None:
+    trace = chrome(*[slice_("a", 0, 5) for _ in range(2_000)])
+    assert trace.parents.tolist() == list(range(-1, 1_999))
