@@ -3,8 +3,9 @@
     python -m tools.attack_traces --scale 0.01
     python -m tools.attack_traces bomb0 overlap --seconds 200 --gigabytes 20
 
-Every attack runs in a process of its own, bounded in time and memory, on a file in a temporary folder;
-``--scale`` makes all of them smaller. Of each step it prints seconds, the most memory that the process ever had, and bytes of the answer.
+Every attack runs in a process of its own, bounded in time and memory, on a file in a temporary folder. ``--scale``
+makes all of them smaller. Of each step it prints seconds, the most memory that the process ever had, and the bytes of
+the answer.
 """
 
 import gzip

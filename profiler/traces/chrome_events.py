@@ -196,7 +196,7 @@ def arguments_of(data: bytes, columns: Columns, event: int) -> dict[str, Any]:
 
 
 def decode_json(text: bytes) -> Any:
-    """A JSON value, also with control characters in strings, or NaN and Infinity as Python has them; None for no JSON."""
+    """A JSON value, also with control characters in strings, NaN and Infinity; None where the text is no JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

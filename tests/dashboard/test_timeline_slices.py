@@ -301,6 +301,7 @@ def test_an_area_adds_up_what_is_in_it(client: TestClient) -> None:
                 "longest": 6,
             },
         ],
+        "lanes_total": 2,
         "by_lane": [
             {"lane": 0, "count": 2, "busy_ns": 22_000, "share": 22 / 90},
             {"lane": 1, "count": 6, "busy_ns": 90_000, "share": 1.0},
