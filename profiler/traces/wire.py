@@ -231,7 +231,7 @@ def _stat_numbers(
                     decoded, _ = _varint(buffer, value_at, after)
                     if number == 1:
                         name = decoded
-                    elif number == 3 or number == 4:
+                    elif number == 3 or number == 4 or number == 7:
                         value = decoded
                         whole = True
                 inner = next_
@@ -245,7 +245,9 @@ def _stat_numbers(
 def stat_numbers(
     buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64], wanted: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Stats that are whole numbers of the XEvents at ``starts``: values ``[n, wanted]``, and which events have them.
+    """Stats that are whole numbers or refer to texts, of the XEvents at ``starts``.
+
+    Gives their values, ``[n, wanted]``, and which events have them.
 
     ``wanted`` are the numbers of the stats' metadata. Numbers above 63 bits wrap.
     """

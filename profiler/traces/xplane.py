@@ -28,6 +28,7 @@ from profiler.traces.build import (
     find_steps,
     intern_used,
 )
+from profiler.traces.derived_lines import KERNEL, LINES, STATS, Kernels, derive
 from profiler.traces.error import TraceError
 from profiler.traces.losses import ARGUMENTS, INTERNAL, MEMORY, TIME_RANGE, LossTally, merged, moment
 from profiler.traces.texts import shortened
@@ -54,6 +55,7 @@ _STEP_STAT: Final = "step_num"
 _INTERNAL_STATS: Final = frozenset({*_CONTEXT_STATS, "_r"})
 """Stats that are no arguments; the last marks the root of a step."""
 _CATEGORIES: Final = ("", "kernel", "gpu_memcpy", "gpu_memset", CONTEXT)
+_GPU: Final = "/device:GPU:"
 _COUNTER_LINE: Final = "_counters_"
 _MOST_REMARKS: Final = 10
 _MOST_ARGUMENT_BYTES: Final = 1 << 20
@@ -133,6 +135,7 @@ def read_xplane(data: bytes, *, name: str, notes: tuple[str, ...] = (), most_eve
             check_cancelled()
             line = _line(data, buffer, plane, start, end, tally, most_events - collected.slices)
             collected.add_line(plane, number, line)
+        collected.add_derived(plane, number)
     return collected.trace(
         notes=(*notes, *remarks),
         metadata={"hostnames": hosts} | {plane.name: plane.stats for plane in planes if plane.stats},
@@ -290,6 +293,9 @@ class _Collected:
         self._steps: list[tuple[int, int]] = []
         """Slice and number of each step that the host marks."""
         self.slices = 0
+        self._kernels: list[Kernels] = []
+        self._lines_of_plane: set[str] = set()
+        """Names of the lines of the plane that is being read."""
         self._counters: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
 
     def _text(self, text: str) -> int:
@@ -331,6 +337,7 @@ class _Collected:
             )
         )
         self._note_marks(plane, events, kept)
+        self._note_kernels(plane, line, events, kept, start, duration)
         self._add(
             lane,
             start[kept],
@@ -445,6 +452,48 @@ class _Collected:
         steps = np.flatnonzero(present[:, 4])
         if not plane.name.startswith("/device:"):
             self._steps += zip(slices[steps].tolist(), values[steps, 4].tolist(), strict=True)
+
+    def _note_kernels(
+        self,
+        plane: _Plane,
+        line: _Line,
+        events: XEventColumns,
+        kept: NDArray[np.int64],
+        start: NDArray[np.int64],
+        duration: NDArray[np.int64],
+    ) -> None:
+        """Remembers what the lines that are derived of a GPU are made of; not where the file has them already."""
+        self._lines_of_plane.add(line.name)
+        numbers = {name: number for number, name in plane.stat_names.items()}
+        chosen = kept[events.stats[kept]]
+        if not plane.name.startswith(_GPU) or KERNEL not in numbers or not len(chosen):
+            return
+        wanted = [numbers.get(name, -1) for name in STATS]
+        values, present = stat_numbers(self._buffer, events.start[chosen], events.length[chosen], wanted)
+        kernel = present[:, 0]
+        texts = np.where(present, values, -1)[kernel, 1:]
+        begin = start[chosen][kernel]
+        self._kernels.append(Kernels(begin, begin + duration[chosen][kernel], texts))
+
+    def add_derived(self, plane: _Plane, plane_number: int) -> None:
+        """Adds lanes for what the kernels of a plane say about modules, operations and name scopes."""
+        parts, known = self._kernels, self._lines_of_plane
+        self._kernels, self._lines_of_plane = [], set()
+        if not parts:
+            return
+        kernels = Kernels(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        derived = derive(kernels, plane.stat_names)
+        for number, name in enumerate(LINES):
+            slices = [each for each in derived if each.line == name]
+            if not slices or name in known:
+                continue
+            # Of kind "other", so that no analysis counts the kernels' time twice.
+            self._lanes.append(Lane(plane.name, name, plane_number, f"derived {number}", "other", 0))
+            start = np.array([each.start_ns for each in slices], np.int64)
+            end = np.array([each.end_ns for each in slices], np.int64)
+            names = np.array([self._text(each.name) for each in slices], np.int32)
+            nowhere = np.full(len(slices), -1, np.int64)
+            self._add(len(self._lanes) - 1, start, end - start, names, nowhere, np.zeros(len(slices), np.int64))
 
     def _add_regions(
         self,

@@ -13,6 +13,7 @@ from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profiler.analysis.classify import KINDS, classify
 from profiler.trace import Trace
 from profiler.traces import TraceError, read_trace
 from profiler.traces.losses import explain
@@ -239,3 +240,54 @@ def test_a_profile_of_tensorflow_is_what_xprof_shows(peer: Callable[[str], Path]
     assert len(arrows) == 665
     assert all(flows[keys[source][:4]] == flows[keys[target][:4]] for source, target in arrows)
     assert [step.number for step in trace.steps] == [4, 5, 6, 7, 8, 9]
+
+
+def test_modules_operations_and_scopes_are_derived_from_the_kernels_of_a_gpu() -> None:
+    # Texts 11 and on; a kernel is what has details, and refers to its module, HLO operation or framework operation.
+    texts = {11: "jit_f", 12: "fusion.1", 13: "call::dot", 14: "a/b/MatMul:MatMul", 15: "a/c/add:AddV2", 16: "regs:8"}
+    stats = dict(enumerate(("kernel_details", "hlo_module", "hlo_op", "tf_op", "program_id"), 1))
+
+    def kernel(start: int, duration: int, *refs: tuple[int, int], program: int | None = None) -> str:
+        said = "".join(f"stats {{ metadata_id: {stat} ref_value: {text} }} " for stat, text in refs)
+        said += f"stats {{ metadata_id: 5 uint64_value: {program} }}" if program is not None else ""
+        return f"events {{ metadata_id: 1 offset_ps: {start}000 duration_ps: {duration}000 {said} }}"
+
+    details = (1, 16)
+    first = [
+        kernel(0, 10, details, (2, 11), (3, 12), program=7),
+        kernel(20, 10, details, (2, 11), (3, 12), program=7),
+        kernel(40, 10, details, (2, 11), (3, 13), program=7),
+        kernel(60, 10, (4, 14)),
+    ]
+    second = [kernel(100, 5, details, (4, 14)), kernel(110, 5, details, (4, 14)), kernel(120, 5, details, (4, 15))]
+    metadata = "".join(
+        f'stat_metadata {{ key: {number} value {{ id: {number} name: "{name}" }} }}'
+        for number, name in (texts | stats).items()
+    )
+    text = (
+        f'planes {{ name: "/device:GPU:0" lines {{ id: 1 name: "Stream #1" {" ".join(first)} }} '
+        f'lines {{ id: 2 name: "Stream #2" {" ".join(second)} }} '
+        f'event_metadata {{ key: 1 value {{ id: 1 name: "k" }} }} {metadata} }}'
+    )
+    trace = read_trace(text_format.Parse(text, XSpace()).SerializeToString(), name="gpu")
+    found = [
+        (trace.lanes[lane].name, depth, trace.names[name], start, start + duration)
+        for lane, depth, name, start, duration in zip(
+            *(c.tolist() for c in (trace.lane, trace.depth, trace.name_id, trace.start_ns, trace.duration_ns)),
+            strict=True,
+        )
+        if trace.lanes[lane].kind == "other"
+    ]
+    assert found == [
+        ("XLA Modules", 0, "jit_f(7)", 0, 50),
+        ("XLA Ops", 0, "fusion.1", 0, 30),
+        ("XLA Ops", 0, "call", 40, 50),
+        ("XLA Ops", 1, "dot", 40, 50),
+        ("Framework Name Scope", 0, "a", 100, 125),
+        ("Framework Name Scope", 1, "b", 100, 115),
+        ("Framework Name Scope", 1, "c", 120, 125),
+        ("Framework Ops", 0, "MatMul", 100, 115),
+        ("Framework Ops", 0, "AddV2", 120, 125),
+    ]
+    # None of them is counted beside the kernels.
+    assert Counter(KINDS[kind] for kind in classify(trace)) == {"kernel": 7, "annotation": 6, "other": 3}

@@ -7,7 +7,7 @@ What files call processes and threads differs between profilers, and between ver
 import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -110,7 +110,8 @@ def arrange(trace: Trace, lanes: Sequence[int] | None = None) -> Arrangement:
 def _group_of(lane: Lane, many_tasks: bool, devices: Mapping[int, str]) -> tuple[GroupKind, str]:
     task = _TASK.match(lane.process)
     place = f"{task['job']} {task['task'] or 0} · " if task and many_tasks else ""
-    if lane.kind == "other":
+    of_device = lane.process.startswith("/device:") and not lane.process.endswith("Tensors")
+    if lane.kind == "other" and not of_device:
         if lane.process.endswith("Tensors"):
             return "tensors", place + "Tensors"
         return "profiler", "Profiler"
@@ -120,7 +121,7 @@ def _group_of(lane: Lane, many_tasks: bool, devices: Mapping[int, str]) -> tuple
             number = found[1] or found[2]
             return "host", f"{place}Host · CPU {number}" if number else f"{place}Host · CPU"
         return "host", f"{place}Host · {_HOST_SUFFIX.sub('', lane.process) or lane.pid}"
-    number = device_number(lane)
+    number = device_number(replace(lane, kind="device"))
     sort = next((each for each in ("TPU", "XPU", "MTIA") if each in lane.process.upper()), "GPU")
     name = devices.get(number)
     return "device", f"{place}{sort} {number}" + (f" · {name}" if name else "")
