@@ -35,7 +35,7 @@ _EXPLANATIONS: Final[Mapping[str, str]] = {
     "host and device differ.",
     INTERNAL: "TensorFlow marks it for its own analyses, as xprof does not show it either.",
     DROPPED: "The profiler's buffer was full: these were never stored.",
-    TEXT: "A name of more than 4,096 characters. It is shown up to there, with its length and a checksum.",
+    TEXT: "A name of more than 16,384 characters. It is shown up to there, with its length and a checksum.",
     ARGUMENTS: "The arguments of an event have more than a megabyte. They are kept as text up to there.",
     BESIDE: "A key of the file beside its events has more than 64 MiB, and is left out.",
     NO_EVENT: "An element of the array of events with neither “ph” nor “name” nor “ts”.",

@@ -7,8 +7,8 @@ from profiler.trace import Counter, Lane, Losses, Step
 from profiler.traces.losses import TEXT, LossTally
 from summary.records import crc32c
 
-MOST_CHARACTERS: Final = 4_096
-"""Of a name; the longest names of kernels, with their template arguments, have about half of that."""
+MOST_CHARACTERS: Final = 16_384
+"""Of a name; those of kernels, with their template arguments, have some thousands."""
 _MARK: Final = 64
 """Characters that the mark of a cut text has at most."""
 

@@ -17,7 +17,7 @@ from profiler.traces.cache import BLOCK, encode_cache
 from profiler.traces.to_chrome import chrome_json
 from profiler.traces.to_step_stats import not_carried, step_stats_of_trace
 from summary.proto.step_stats_pb2 import StepStats
-from tests.profiler.test_traces_any_input import SAMPLE, check_contract, events_of_any_kind
+from tests.profiler.test_traces_any_input import AN_EVENT, SAMPLE, check_contract, events_of_any_kind
 
 KINETO = {
     "baseTimeNanoseconds": 1_700_000_000_000_000_000,
@@ -144,7 +144,7 @@ def test_a_damaged_cache_is_refused_or_says_what_is_lost() -> None:
 
 @given(st.lists(events_of_any_kind, max_size=20))
 def test_any_trace_survives_a_cache(events: list[dict[str, Any]]) -> None:
-    trace = read_trace(json.dumps({"traceEvents": events}).encode(), name="any")
+    trace = read_trace(json.dumps({"traceEvents": [*events, AN_EVENT]}).encode(), name="any")
     found = read_trace(encode_cache(trace), name="cache")
     check_contract(found)
     assert np.array_equal(found.start_ns, trace.start_ns)
@@ -177,7 +177,7 @@ def test_steps_without_slices_are_written_as_slices() -> None:
 
 @given(st.lists(events_of_any_kind, max_size=20))
 def test_any_trace_can_be_written_as_chrome_json(events: list[dict[str, Any]]) -> None:
-    trace = read_trace(json.dumps({"traceEvents": events}).encode(), name="any")
+    trace = read_trace(json.dumps({"traceEvents": [*events, AN_EVENT]}).encode(), name="any")
     found = read_trace(b"".join(chrome_json(trace)), name="again")
     check_contract(found)
     assert sorted(found.duration_ns.tolist()) == sorted(trace.duration_ns.tolist())
@@ -207,7 +207,7 @@ def test_step_stats_hold_kernels_copies_and_threads() -> None:
 
 @given(st.lists(events_of_any_kind, max_size=20))
 def test_any_trace_can_be_written_as_step_stats(events: list[dict[str, Any]]) -> None:
-    trace = read_trace(json.dumps({"traceEvents": events}).encode(), name="any")
+    trace = read_trace(json.dumps({"traceEvents": [*events, AN_EVENT]}).encode(), name="any")
     check_contract(trace_of_step_stats(step_stats_of_trace(trace)))
 
 

@@ -236,10 +236,11 @@ def test_hundreds_of_rows_have_parents_and_depths() -> None:
     assert trace.losses.counts == {"overlaps its neighbour": 200}
 
 
-def bound_row_by_row(trace: Trace, *events: NDArray[Any]) -> list[int]:
+def bound_row_by_row(trace: Trace, time: NDArray[Any], lane: NDArray[Any], to_next: NDArray[Any]) -> list[int]:
     rows = rows_of(trace.lane, trace.depth, trace.lanes)
-    nowhere = np.full(len(events[0]), -1, np.int64)
-    found: list[int] = _bind(*events, nowhere, trace.start_ns, trace.duration_ns, rows.first, rows.lane_first).tolist()
+    nowhere = np.full(len(time), -1, np.int64)
+    slices = (trace.start_ns, trace.duration_ns)
+    found: list[int] = _bind(time, lane, to_next, nowhere, *slices, rows.first, rows.lane_first).tolist()
     return found
 
 
