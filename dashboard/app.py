@@ -33,7 +33,7 @@ from dashboard.api.callbacks import CallbackGuard
 from dashboard.api.capture import CaptureRules
 from dashboard.api.guard import Guard
 from dashboard.api.hparams import routes as hparams
-from dashboard.controls import fingerprint, off_loop, panel_stores, setting_id
+from dashboard.controls import fingerprint, panel_stores, setting_id
 from dashboard.health import health_badge, register_progress
 from dashboard.live import Live
 from dashboard.numbers import count
@@ -46,6 +46,7 @@ from dashboard.runs.listing import Listings
 from dashboard.runs.settings import RUN_SETTINGS
 from dashboard.runs.table import RunTable
 from dashboard.state import decode
+from dashboard.work import RequestAtHand, light
 from profiler.client import Address
 
 DATA_ROUTES = (
@@ -137,6 +138,7 @@ def build_app(
         panel.register(app, live)
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
+    server.add_middleware(RequestAtHand)
     # The last is the first that a request meets.
     policy = page_policy(access.frames, app.csp_hashes())
     server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)
@@ -220,7 +222,7 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         State(setting_id("tab"), "value"),
         prevent_initial_call=True,
     )
-    @off_loop
+    @light
     def update_frame(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:
@@ -262,7 +264,7 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         State("scheme", "data"),
         prevent_initial_call=True,
     )
-    @off_loop
+    @light
     def mount_again(_again: int, name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
         """Puts the open tab's content on the page once more, where its controls have to follow the view."""
         if name is None or query is None:

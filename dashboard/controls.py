@@ -1,19 +1,13 @@
 """Ids and small parts that the frame and every panel share."""
 
-import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import dash_mantine_components as dmc
 from dash import Input, dcc
 
 from dashboard.icons import icon
 from dashboard.state import Setting, View
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def setting_id(name: str) -> dict[str, str]:
@@ -48,16 +42,6 @@ def panel_stores(panel: str, query: str, revision: int | None, scheme: str | Non
     """What the inputs above listen to; the frame puts it beside the open panel and keeps it up to date."""
     values = {"panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
     return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
-
-
-def off_loop(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
-    """Makes a callback run in a worker thread, so that event streams and other requests go on meanwhile."""
-
-    @wraps(function)
-    async def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(function, *args, **kwargs)
-
-    return run
 
 
 def segmented(setting: Setting[str], view: View, options: dict[str, str], label: str) -> dmc.SegmentedControl:

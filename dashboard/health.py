@@ -8,10 +8,10 @@ import dash
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html
 
-from dashboard.controls import off_loop
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.numbers import count, counted, file_size
+from dashboard.work import light
 from summary.snapshot import FileHealth, Snapshot
 
 MOST_FILES = 50
@@ -98,7 +98,7 @@ def register_progress(app: Dash, live: Live) -> None:
         State(READING_ID, "children"),
         prevent_initial_call=True,
     )
-    @off_loop
+    @light
     def update_progress(_revision: int | None, shown: list[Any] | None) -> Any:
         at = progress(live.snapshot())
         if at is None:

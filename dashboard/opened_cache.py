@@ -3,13 +3,10 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from contextlib import suppress
 from threading import Lock
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from summary.cancellation import check_cancelled
-
-_LOOK_SECONDS: Final = 0.2
+from dashboard.work import wait_for
 
 
 class Listed(Protocol):
@@ -72,22 +69,14 @@ class OpenedCache(Generic[S, O]):
                     future = self._opened[key] = Future()
                 self._opened.move_to_end(key)
             if mine:
-                self._open(source, future)
-            error = self._error_of(future)
+                self._open(source, key, future)
+            wait_for(future)
+            error = future.exception()
             if isinstance(error, self._unavailable):
-                # A new one: the kept one would gather a traceback, with all that its frames hold, from everybody who
-                # asks.
+                # A new one: the kept one would gather a traceback, with all its frames hold, from everybody who asks.
                 raise self._unavailable(str(error))
             if error is None or mine:
                 return future.result()
-
-    @staticmethod
-    def _error_of(future: "Future[O]") -> BaseException | None:
-        """What went wrong with what somebody opens, who is waited for."""
-        while True:
-            check_cancelled()
-            with suppress(TimeoutError):
-                return future.exception(_LOOK_SECONDS)
 
     def peek(self, source: S) -> O | None:
         """The opened thing if it is kept."""
@@ -95,7 +84,7 @@ class OpenedCache(Generic[S, O]):
             future = self._opened.get((source.id, source.version))
         return future.result() if future is not None and future.done() and future.exception() is None else None
 
-    def _open(self, source: S, future: Future[O]) -> None:
+    def _open(self, source: S, key: tuple[str, Hashable], future: Future[O]) -> None:
         try:
             future.set_result(self._opener(source))
         except self._unavailable as error:
@@ -103,7 +92,7 @@ class OpenedCache(Generic[S, O]):
             future.set_exception(self._unavailable(str(error)))
         except BaseException as error:
             with self._lock:
-                self._opened.pop((source.id, source.version), None)
+                self._opened.pop(key, None)
             future.set_exception(error)
         with self._lock:
             self._evict()

@@ -8,6 +8,8 @@ from typing import Final
 from fastapi import APIRouter
 from fastapi.responses import Response
 
+from dashboard.work import LightRoute
+
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
@@ -35,7 +37,7 @@ class PageAssets:
 
     def router(self) -> APIRouter:
         """``/page/<digest>/page.js`` and ``page.css``, kept forever: another content has another address."""
-        routes = APIRouter()
+        routes = APIRouter(route_class=LightRoute)
 
         @routes.get("/page/{digest}/page.js", include_in_schema=False)
         def scripts(digest: str) -> Response:

@@ -14,6 +14,7 @@ from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.panels.text.rendering import markdown_html
+from dashboard.work import LightRoute
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
 from summary.snapshot import Series
@@ -50,7 +51,7 @@ def points(series: Series, sample: int) -> Iterator[dict[str, Any]]:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["audio"])
+    routes = APIRouter(tags=["audio"], route_class=LightRoute)
 
     @routes.get("/data/plugin/audio/tags")
     def tags() -> dict[str, dict[str, dict[str, Any]]]:

@@ -18,6 +18,7 @@ from dashboard.api.bodies import JsonBody, parsed
 from dashboard.live import Live
 from dashboard.panels.custom_scalars.routes import writable_folder
 from dashboard.traces.sources import trace_sources
+from dashboard.work import LightRoute
 from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
 from profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
 from profiler.collectors.registry import COLLECTORS
@@ -71,7 +72,7 @@ class CaptureRules:
 
 def router(live: Live, rules: CaptureRules) -> APIRouter:
     """The routes over the log directory that ``live`` follows."""
-    routes = APIRouter(tags=["capture"])
+    routes = APIRouter(tags=["capture"], route_class=LightRoute)
 
     @routes.get("/api/capture")
     def possible() -> dict[str, Any]:

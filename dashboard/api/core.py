@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from dashboard.api.access import HEALTH
 from dashboard.live import Live
+from dashboard.work import LightRoute
 from summary.kinds import audio, custom_scalars, graph, histogram, hparams, image, mesh, pr_curve, run_metadata, text
 from summary.projector import projector_runs
 from summary.snapshot import SCALARS, Snapshot
@@ -46,8 +47,9 @@ def is_active(plugin: str, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["core"])
+    routes = APIRouter(tags=["core"], route_class=LightRoute)
     window_title = Path(live.path).name or live.path
+    own_version = version("stepscope")
 
     @routes.get(HEALTH)
     async def healthz() -> dict[str, str]:
@@ -55,15 +57,15 @@ def router(live: Live) -> APIRouter:
         return {"status": "ok"}
 
     @routes.get("/data/logdir")
-    def logdir() -> dict[str, str]:
+    async def logdir() -> dict[str, str]:
         """The log directory's path."""
         return {"logdir": live.path}
 
     @routes.get("/data/environment")
-    def environment() -> dict[str, Any]:
+    async def environment() -> dict[str, Any]:
         """Version of Stepscope, the log directory's path and the page's title."""
         return {
-            "version": version("stepscope"),
+            "version": own_version,
             "data_location": live.path,
             "window_title": window_title,
             "experiment_name": "",
@@ -72,22 +74,22 @@ def router(live: Live) -> APIRouter:
         }
 
     @routes.get("/data/window_properties")
-    def window_properties() -> dict[str, str]:
+    async def window_properties() -> dict[str, str]:
         """The page's title."""
         return {"window_title": window_title}
 
     @routes.get("/data/experiments")
-    def experiments() -> list[Any]:
+    async def experiments() -> list[Any]:
         """Always empty: a log directory is one experiment, which has no name."""
         return []
 
     @routes.get("/data/experiment_runs")
-    def experiment_runs() -> list[Any]:
+    async def experiment_runs() -> list[Any]:
         """Always empty, as in TensorBoard; ``/data/runs`` has the runs."""
         return []
 
     @routes.get("/data/notifications")
-    def notifications() -> dict[str, list[Any]]:
+    async def notifications() -> dict[str, list[Any]]:
         """Always empty: there are none."""
         return {"notifications": []}
 

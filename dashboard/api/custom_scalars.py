@@ -12,6 +12,7 @@ from dashboard.api.parameters import MAX_NAME, RunName, TagName
 from dashboard.api.patterns import exact_case
 from dashboard.api.scalars import Format, points, scalars_answer
 from dashboard.live import Live
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.custom_scalars import PLUGIN_NAME, TAG
 from summary.patterns import PatternError
@@ -62,7 +63,7 @@ def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> dict[str, An
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["custom_scalars"])
+    routes = APIRouter(tags=["custom_scalars"], route_class=LightRoute)
 
     @routes.get("/data/plugin/custom_scalars/layout")
     def layout() -> Response:

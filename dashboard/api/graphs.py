@@ -10,6 +10,7 @@ from dashboard.api.graph_parts import leave_out_large_attributes, tensorboards_g
 from dashboard.api.messages import text_answer
 from dashboard.api.parameters import MAX_NAME, RunName, TagName
 from dashboard.live import Live
+from dashboard.work import HeavyRoute
 from summary.event_file import RUN_GRAPH_TAG
 from summary.graphs.from_keras import graph_from_keras
 from summary.kinds.base import Payload, PayloadError
@@ -81,7 +82,7 @@ def find_graph(snapshot: Snapshot, run: str, tag: str | None, *, conceptual: boo
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["graphs"])
+    routes = APIRouter(tags=["graphs"], route_class=HeavyRoute)
 
     @routes.get("/data/plugin/graphs/info")
     def info() -> dict[str, dict[str, Any]]:

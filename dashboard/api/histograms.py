@@ -15,6 +15,7 @@ from dashboard.api.scalars import tag_index
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.histograms.compressor import compress
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.snapshot import Series
@@ -50,7 +51,7 @@ def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["histograms"])
+    routes = APIRouter(tags=["histograms"], route_class=LightRoute)
 
     @routes.get("/data/plugin/histograms/tags")
     @routes.get("/data/plugin/distributions/tags")

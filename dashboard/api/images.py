@@ -13,6 +13,7 @@ from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import answer, read_picture
 from dashboard.panels.text.rendering import markdown_html
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME
 from summary.snapshot import Series
@@ -36,7 +37,7 @@ def pictures_at(series: Series, sample: int) -> Iterator[tuple[float | str, int,
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["images"])
+    routes = APIRouter(tags=["images"], route_class=LightRoute)
 
     @routes.get("/data/plugin/images/tags")
     def tags() -> dict[str, dict[str, dict[str, Any]]]:

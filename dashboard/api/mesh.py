@@ -10,6 +10,7 @@ from google.protobuf.message import DecodeError
 from dashboard.api.parameters import Index, RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.proto.plugin_data_pb2 import MeshPluginData
@@ -100,7 +101,7 @@ def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[b
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["mesh"])
+    routes = APIRouter(tags=["mesh"], route_class=LightRoute)
 
     @routes.get("/data/plugin/mesh/tags")
     def tags() -> dict[str, dict[str, dict[str, int]]]:

@@ -15,6 +15,7 @@ from dashboard.api.parameters import MOST_RUNS, TagName
 from dashboard.api.scalars import tag_index
 from dashboard.live import Live
 from dashboard.numbers import json_number
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
 from summary.snapshot import Series
@@ -57,7 +58,7 @@ def points(series: Series) -> Iterator[dict[str, Any]]:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["pr_curves"])
+    routes = APIRouter(tags=["pr_curves"], route_class=LightRoute)
 
     @routes.get("/data/plugin/pr_curves/tags")
     def tags() -> dict[str, dict[str, dict[str, str]]]:

@@ -11,6 +11,7 @@ from dashboard.api.parameters import MAX_NAME, RunName
 from dashboard.live import Live
 from dashboard.panels.images.pictures import sniff
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
+from dashboard.work import HeavyRoute
 from summary.kinds.base import PayloadError
 from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.projector import (
@@ -79,7 +80,7 @@ def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["projector"])
+    routes = APIRouter(tags=["projector"], route_class=HeavyRoute)
     budget = live.shared(MemoryBudget)
 
     def find(run: str, name: str) -> tuple[ProjectorRun, EmbeddingInfo]:

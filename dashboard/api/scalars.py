@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 import orjson
 from fastapi import APIRouter, HTTPException, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from dashboard.api.bodies import Body, form_fields, values_of
@@ -16,6 +16,7 @@ from dashboard.api.parameters import MOST_RUNS, RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import markdown_html
+from dashboard.work import LightRoute, Pieces
 from summary.snapshot import SCALARS, Series, Snapshot
 
 Format = Literal["json", "csv"]
@@ -58,13 +59,13 @@ def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
 def scalars_answer(series: Series, format: Format) -> Response:
     """Every point of a series, as TensorBoard sends it."""
     if format == "csv":
-        return StreamingResponse(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
+        return Pieces(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
     return Response(orjson.dumps(points(series)), media_type="application/json")
 
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["scalars"])
+    routes = APIRouter(tags=["scalars"], route_class=LightRoute)
 
     @routes.get("/data/plugin/scalars/tags")
     def tags() -> dict[str, dict[str, dict[str, str]]]:

@@ -10,6 +10,7 @@ from dashboard.api.parameters import RunName, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import text_html
+from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
 from summary.snapshot import Series
@@ -28,7 +29,7 @@ def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["text"])
+    routes = APIRouter(tags=["text"], route_class=LightRoute)
 
     @routes.get("/data/plugin/text/tags")
     def tags() -> dict[str, list[str]]:

@@ -17,6 +17,7 @@ from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import answer, read_picture
 from dashboard.panels.text.rendering import markdown_html
+from dashboard.work import LightRoute
 from summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from summary.kinds.image import PLUGIN_NAME as IMAGES
 from summary.snapshot import SCALARS, Run, Series, Snapshot
@@ -165,7 +166,7 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["timeseries"])
+    routes = APIRouter(tags=["timeseries"], route_class=LightRoute)
 
     @routes.get("/data/plugin/timeseries/tags")
     def tags() -> dict[str, dict[str, Any]]:

@@ -17,6 +17,7 @@ from dashboard.panels.charts import utc_offset
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, View, decode
 from dashboard.traces.sources import has_traces
+from dashboard.work import LightRoute
 from summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
@@ -72,7 +73,7 @@ def curve_routes(
         spec_of: which lines the chart of a key has.
         first_keys: the cards that stand first on the page.
     """
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.post("/first")
     def first(body: Body) -> Response:

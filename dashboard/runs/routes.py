@@ -1,6 +1,5 @@
 """``/api/search`` and ``/api/runs/fields``: what the palette finds, and what runs can be described by."""
 
-import asyncio
 from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query
@@ -10,27 +9,27 @@ from dashboard.runs.expression import BuiltIn
 from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
 from dashboard.runs.listing import column_of
 from dashboard.runs.search import LONGEST_SEARCH, MOST_HITS, Hit, search, tags_of
+from dashboard.work import LightRoute
 
 MOST_FIELDS = 2_000
 
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["runs"])
+    routes = APIRouter(tags=["runs"], route_class=LightRoute)
 
     @routes.get("/api/search")
-    async def find(
+    def find(
         q: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = MOST_HITS,
     ) -> list[dict[str, Any]]:
         """Runs and tags whose names hold the letters of ``q`` in order, best first."""
-        hits = await asyncio.to_thread(search, live.snapshot(), q, limit)
-        return [_as_json(hit) for hit in hits]
+        return [_as_json(hit) for hit in search(live.snapshot(), q, limit)]
 
     @routes.get("/api/runs/fields")
-    async def fields() -> dict[str, Any]:
+    def fields() -> dict[str, Any]:
         """What runs can be grouped, coloured and searched by: hyperparameters, and scalar tags."""
-        return await asyncio.to_thread(_fields, live)
+        return _fields(live)
 
     return routes
 

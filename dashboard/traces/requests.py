@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 
 from fastapi import HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 
 from dashboard.live import Live
 from dashboard.traces.json_bytes import json_bytes
@@ -19,6 +18,7 @@ from dashboard.traces.sources import (
     find_source,
 )
 from dashboard.traces.studies import Studies, Study, studies_of
+from dashboard.work import HeavyRoute
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000
@@ -32,8 +32,8 @@ Width = Annotated[int, Query(ge=1, le=MAX_BUCKETS, description="Buckets that the
 Numbers = Annotated[str | None, Query(max_length=16_384, description="Comma-separated numbers.")]
 
 
-class SentenceRoute(APIRoute):
-    """A route that answers a bad parameter with one sentence instead of a structure."""
+class SentenceRoute(HeavyRoute):
+    """A route that opens what may be large, and answers a bad parameter with one sentence instead of a structure."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handler = super().get_route_handler()

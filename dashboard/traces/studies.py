@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from dashboard.live import Live
 from dashboard.numbers import file_size
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
+from dashboard.work import held
 from profiler.analysis import report
 from profiler.analysis.facts import Facts
 from summary.snapshot import Companion
@@ -62,13 +63,14 @@ class Study:
         """The trace's beginning: the Timeline's times are since then."""
         self.facts: Final = Facts(opened.trace)
         self._progress = progress
-        # Facts are worked out when they are asked for; two threads would do it twice.
+        # Facts are worked out when they are asked for; two threads would do it twice. Who leaves meanwhile leaves what
+        # is done by then, and the next goes on.
         self._lock = RLock()
         self._kept: OrderedDict[object, Any] = OrderedDict()
 
     def kept(self, key: object, what: str, make: Callable[[], T]) -> T:
         """What ``make`` gave the first time it was asked for under ``key``; ``what`` says it to people who wait."""
-        with self._lock:
+        with held(self._lock):
             if key not in self._kept:
                 with self._progress.doing(f"Working out {what}"):
                     self._kept[key] = make()

@@ -19,6 +19,7 @@ from dashboard.api.messages import message_answer
 from dashboard.api.parameters import MAX_NAME
 from dashboard.api.scalars import points
 from dashboard.live import Live
+from dashboard.work import LightRoute
 from summary.proto.hparams_pb2 import (
     Experiment,
     GetExperimentRequest,
@@ -92,7 +93,7 @@ def visible_columns(text: str) -> list[bool]:
 
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
-    routes = APIRouter(tags=["hparams"])
+    routes = APIRouter(tags=["hparams"], route_class=LightRoute)
 
     @routes.get("/data/plugin/hparams/experiment")
     def get_experiment(request: RequestJson) -> Response:

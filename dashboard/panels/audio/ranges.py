@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from fastapi import Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
+
+from dashboard.work import Pieces
 
 _PIECE: Final = 1 << 18
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)
@@ -52,7 +54,7 @@ def ranged(request: Request, body: bytes, mime_type: str, headers: dict[str, str
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{len(body)}"
     # In pieces, so that what a browser does not read ahead is never copied.
     pieces = _pieces(memoryview(body)[start:stop])
-    return StreamingResponse(pieces, 200 if wanted == "none" else 206, headers, media_type=mime_type)
+    return Pieces(pieces, 200 if wanted == "none" else 206, headers, media_type=mime_type)
 
 
 def _pieces(view: memoryview) -> Iterator[memoryview]:

@@ -17,6 +17,7 @@ from dashboard.panels.audio.figures import spectrogram as make_spectrogram
 from dashboard.panels.audio.ranges import ranged
 from dashboard.panels.audio.wav import Wav
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING
+from dashboard.work import LightRoute, heavy
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
 from summary.snapshot import Series
@@ -70,7 +71,7 @@ def caching(series: Series, index: int, step: int | None, wall_time: float | Non
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
     _add_clip_routes(routes, live)
     _add_picture_routes(routes, live)
     return routes
@@ -109,6 +110,7 @@ def _add_clip_routes(routes: APIRouter, live: Live) -> None:
 
 def _add_picture_routes(routes: APIRouter, live: Live) -> None:
     @routes.get("/waveform", response_class=Response)
+    @heavy
     def waveform(
         run: RunName,
         tag: TagName,
@@ -128,6 +130,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         return _binary(found.bounds.astype("<f4", copy=False).tobytes(), headers)
 
     @routes.get("/spectrogram", response_class=Response)
+    @heavy
     def spectrogram(
         run: RunName,
         tag: TagName,

@@ -14,6 +14,7 @@ from dashboard.live import Live
 from dashboard.panels.custom_scalars.charts import matched_tags
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, decode
+from dashboard.work import LightRoute
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.custom_scalars import custom_scalars
 from summary.patterns import LONGEST_PATTERN, PatternError
@@ -64,7 +65,7 @@ class SavedLayouts:
 
 def layout_routes(live: Live) -> APIRouter:
     """The editor's routes."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
     saved = SavedLayouts()
 
     @routes.get("/layout")

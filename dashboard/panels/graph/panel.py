@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from fastapi import APIRouter
 
-from dashboard.controls import off_loop, revision_input, setting_id
+from dashboard.controls import revision_input, setting_id
 from dashboard.graphs.sources import graph_sources, has_graphs
 from dashboard.icons import icon
 from dashboard.live import Live
@@ -16,6 +16,7 @@ from dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SET
 from dashboard.state import Setting, View
 from dashboard.traces.choices import choices
 from dashboard.traces.sources import trace_sources
+from dashboard.work import heavy
 from summary.snapshot import Snapshot
 
 EXAMPLE: Final = """from summary import SummaryWriter
@@ -85,7 +86,7 @@ class GraphPanel:
             State(setting_id(GRAPH.name), "data"),
             prevent_initial_call=True,
         )
-        @off_loop
+        @heavy
         def update_choices(_revision: int | None, graph: str | None, compared: str | None, shown: list[Any]) -> Any:
             """Lists graphs that have arrived; which one is open stays as it is."""
             sources = graph_sources(live.snapshot())

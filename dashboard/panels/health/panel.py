@@ -10,7 +10,6 @@ from fastapi import APIRouter
 
 from dashboard.controls import (
     fingerprint,
-    off_loop,
     pattern_input,
     revision_input,
     segmented,
@@ -27,6 +26,7 @@ from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
 from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
 from dashboard.state import View, decode, pattern_error
+from dashboard.work import light
 from summary.snapshot import FileHealth, Snapshot
 
 MOST_ROWS = 5_000
@@ -81,7 +81,7 @@ class HealthPanel:
             State("health-keys", "data"),
             prevent_initial_call=True,
         )
-        @off_loop
+        @light
         def update_health(query: str | None, _revision: int | None, known: dict[str, str]) -> Any:
             """Brings the panel up to date; what is as the page has it already is not sent again."""
             if query is None:

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import StreamingResponse
 
 from dashboard.api.downloads import attachment, csv_lines
 from dashboard.api.parameters import MAX_NAME
@@ -17,13 +16,14 @@ from dashboard.panels.health.report import (
 )
 from dashboard.panels.health.selection import chosen_files
 from dashboard.state import pattern_error
+from dashboard.work import LightRoute, Pieces
 
 Text = Annotated[str, Query(max_length=MAX_NAME)]
 
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/{table}.csv")
     def table_as_csv(
@@ -31,7 +31,7 @@ def make_router(live: Live) -> APIRouter:
         show: Literal["all", "bad"] = "all",
         filter: Text = "",
         file: Text = "",
-    ) -> StreamingResponse:
+    ) -> Pieces:
         """All event files, or the stretches that were skipped in them, as CSV.
 
         ``show=bad`` leaves those with loss; ``filter`` is a regular expression that is searched for in their paths;
@@ -50,6 +50,6 @@ def make_router(live: Live) -> APIRouter:
             lines = csv_lines(list(FILE_COLUMNS), file_csv_rows(found))
         else:
             lines = csv_lines(list(DAMAGE_COLUMNS), damage_csv_rows(found))
-        return StreamingResponse(lines, media_type="text/csv", headers=attachment(f"event_{table}", "csv"))
+        return Pieces(lines, media_type="text/csv", headers=attachment(f"event_{table}", "csv"))
 
     return routes

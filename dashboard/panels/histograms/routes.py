@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from dashboard.api.downloads import attachment, csv_lines
 from dashboard.api.errors import find_series
@@ -18,6 +18,7 @@ from dashboard.panels.histograms.buckets import clean, statistics
 from dashboard.panels.histograms.moments import ChartSettings, Height
 from dashboard.panels.histograms.reading import StepRange, everything, left_out
 from dashboard.panels.histograms.shapes import make_shapes
+from dashboard.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME, Histogram
 from summary.snapshot import Series
@@ -97,7 +98,7 @@ def json_pieces(found: Iterator[Row]) -> Iterator[bytes]:
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/point")
     def point(run: RunName, tag: TagName, index: Index, height: Height = "count", log: bool = False) -> Response:
@@ -123,7 +124,7 @@ def make_router(live: Live) -> APIRouter:
         found = rows(chosen, StepRange(first, last))
         headers = attachment(tag if len(chosen) != 1 else f"{chosen[0].run}_{tag}", format)
         if format == "csv":
-            return StreamingResponse(csv_lines(list(COLUMNS), csv_rows(found)), media_type="text/csv", headers=headers)
-        return StreamingResponse(json_pieces(found), media_type="application/json", headers=headers)
+            return Pieces(csv_lines(list(COLUMNS), csv_rows(found)), media_type="text/csv", headers=headers)
+        return Pieces(json_pieces(found), media_type="application/json", headers=headers)
 
     return routes

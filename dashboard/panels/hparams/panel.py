@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from fastapi import APIRouter
 
-from dashboard.controls import fingerprint, off_loop, revision_input, segmented, setting_id, switch, view_input
+from dashboard.controls import fingerprint, revision_input, segmented, setting_id, switch, view_input
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.panels.cards import Draw
@@ -20,6 +20,7 @@ from dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, r
 from dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
 from dashboard.panels.hparams.table import Table, build_table, payload
 from dashboard.state import View, decode
+from dashboard.work import heavy, light
 from summary.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -130,7 +131,7 @@ class HParamsPanel:
             revision_input(self.name),
             State("hparams-known", "data"),
         )
-        @off_loop
+        @light
         def update_hparams(query: str | None, _revision: int | None, known: str) -> Any:
             """Sends the table, unless the page has it: most of what changes in the view the page does alone."""
             if query is None:
@@ -155,7 +156,7 @@ class HParamsPanel:
             State("hparams-ranked", "data"),
             running=[(Output("hparams-importance", "className"), "busy", "")],
         )
-        @off_loop
+        @heavy
         def update_importance(query: str | None, _revision: int | None, known: str) -> Any:
             """Ranks the hyperparameters while that is what the user looks at."""
             view = decode(query or "")

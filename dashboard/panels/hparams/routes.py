@@ -15,6 +15,7 @@ from dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from dashboard.panels.hparams.settings import Asked
 from dashboard.panels.hparams.table import Row, build_table
 from dashboard.state import decode
+from dashboard.work import LightRoute
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
     "@run": ("run", lambda row: row.name),
@@ -40,7 +41,7 @@ class AskedTable(msgspec.Struct):
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.post("/table.{extension}")
     def table_as_file(extension: Literal["csv", "json", "tex"], body: Body) -> Response:

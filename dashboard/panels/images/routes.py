@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
-from fastapi.responses import JSONResponse, Response, StreamingResponse
+from fastapi.responses import JSONResponse, Response
 
 from dashboard.api.bodies import Body, parsed
 from dashboard.api.downloads import attachment
@@ -19,6 +19,7 @@ from dashboard.panels.cards import Draw
 from dashboard.panels.images.pictures import EXTENSIONS, Picture, picture
 from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
 from dashboard.state import MAX_QUERY, decode
+from dashboard.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME, Images
 from summary.snapshot import Series
@@ -134,7 +135,7 @@ def wanted_of(body: bytes) -> list[Wanted]:
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
     thumbnails = Thumbnails()
 
     @routes.get("/catalog")
@@ -149,6 +150,7 @@ def make_router(live: Live) -> APIRouter:
         return {"steps": typed(series.steps), "epoch": epoch(series)}
 
     @routes.get("/look", response_class=Response)
+    @heavy
     def look(
         request: Request,
         run: RunName,
@@ -194,10 +196,11 @@ def make_router(live: Live) -> APIRouter:
         return answer(request, found, attachment(name, EXTENSIONS[found.mime_type]))
 
     @routes.post("/zip", response_class=Response)
+    @heavy
     def zipped(body: Body) -> Response:
         """Pictures as they were logged, in one ZIP file; which could not be read is said in a text file in it."""
         files = chosen_files(live.snapshot(), wanted_of(body), PLUGIN_NAME)
         headers = {**SAFE_HEADERS, "Cache-Control": "no-store", **attachment("images", "zip")}
-        return StreamingResponse(zip_stream(files), media_type="application/zip", headers=headers)
+        return Pieces(zip_stream(files), media_type="application/zip", headers=headers)
 
     return routes

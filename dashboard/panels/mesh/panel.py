@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from dashboard.arrays import typed
 from dashboard.colors import RunColor
-from dashboard.controls import off_loop, revision_input, scheme_input, setting_id, view_input
+from dashboard.controls import revision_input, scheme_input, setting_id, view_input
 from dashboard.live import Live
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
 from dashboard.panels.groups import prefix
@@ -40,6 +40,7 @@ from dashboard.panels.mesh.settings import (
 )
 from dashboard.panels.mesh.toolbar import comparisons, toolbar
 from dashboard.state import Setting, View, decode
+from dashboard.work import light
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 
@@ -91,7 +92,7 @@ class MeshPanel:
             revision_input(self.name),
             prevent_initial_call=True,
         )
-        @off_loop
+        @light
         def list_comparisons(query: str, _revision: int | None) -> Any:
             return comparisons(live.snapshot(), decode(query))
 

@@ -13,6 +13,7 @@ from dashboard.live import Live
 from dashboard.panels.mesh.files import describe, pack, ply
 from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
+from dashboard.work import HeavyRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import Mesh
 from summary.snapshot import Series, Snapshot
@@ -113,7 +114,7 @@ def _reference(other: tuple[Series, int] | None, sample: int, notes: list[str]) 
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=HeavyRoute)
 
     def vertices_of(mesh: MeshSeries) -> Series:
         if mesh.vertices is None:

@@ -5,13 +5,14 @@ from typing import Annotated, Any, Final, Literal
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from dashboard.api.downloads import attachment, csv_lines
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import MOST_RUNS, Index, TagName
 from dashboard.live import Live
 from dashboard.numbers import json_number
+from dashboard.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
 from summary.snapshot import Series
@@ -54,7 +55,7 @@ def rows(series: Series, index: int, found: PrCurve) -> Iterator[tuple[Any, ...]
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/download", response_class=Response)
     def download(
@@ -72,7 +73,7 @@ def make_router(live: Live) -> APIRouter:
         table = (row for series, at, found in read_now for row in rows(series, at, found))
         headers = attachment(tag, format)
         if format == "csv":
-            return StreamingResponse(csv_lines(list(COLUMNS), table), media_type="text/csv", headers=headers)
+            return Pieces(csv_lines(list(COLUMNS), table), media_type="text/csv", headers=headers)
         objects = [
             dict(zip(COLUMNS, (json_number(cell) if isinstance(cell, float) else cell for cell in row), strict=True))
             for row in table

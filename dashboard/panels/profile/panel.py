@@ -11,7 +11,6 @@ from fastapi import APIRouter
 from dashboard.colors import Scheme
 from dashboard.controls import (
     fingerprint,
-    off_loop,
     revision_input,
     scheme_input,
     segmented,
@@ -28,6 +27,7 @@ from dashboard.state import View, decode
 from dashboard.traces.choices import choices, newest
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
+from dashboard.work import heavy
 from summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "options", "facts", "body", "chosen")
@@ -111,7 +111,7 @@ class ProfilePanel:
             State("profile-keys", "data"),
             running=[(Output("profile-running", "data"), True, False)],
         )
-        @off_loop
+        @heavy
         def update_profile(
             query: str | None, _revision: int | None, scheme: str | None, trace: str | None, known: dict[str, str]
         ) -> Any:

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from dashboard.api.downloads import attachment
 from dashboard.live import Live
@@ -13,11 +13,12 @@ from dashboard.state import MAX_QUERY, decode
 from dashboard.tables import csv_pieces, json_pieces
 from dashboard.traces.sources import TraceUnavailableError, trace_sources
 from dashboard.traces.studies import studies_of
+from dashboard.work import HeavyRoute, Pieces
 
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=HeavyRoute)
 
     @routes.get("/table.{extension}")
     def table(
@@ -40,10 +41,10 @@ def make_router(live: Live) -> APIRouter:
         pieces = csv_pieces if extension == "csv" else json_pieces
         media = "text/csv" if extension == "csv" else "application/json"
         headers = attachment(f"{answer.study.source.run}_{name}", extension)
-        return StreamingResponse(pieces(found[name].frame), media_type=media, headers=headers)
+        return Pieces(pieces(found[name].frame), media_type=media, headers=headers)
 
     @routes.get("/progress")
-    def progress() -> list[dict[str, Any]]:
+    async def progress() -> list[dict[str, Any]]:
         """What is being read or worked out, the latest first, and for how many seconds it has been."""
         now = studies_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]

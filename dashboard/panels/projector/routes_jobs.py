@@ -3,7 +3,6 @@
 Those that wait are coroutines and hold no thread while they do.
 """
 
-import asyncio
 from time import monotonic
 from typing import Annotated, Any, Final
 
@@ -27,6 +26,7 @@ from dashboard.embeddings.requests import (
 )
 from dashboard.live import Live
 from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
+from dashboard.work import HEAVY, LIGHT, run
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
@@ -101,9 +101,9 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         Array 0 has the coordinates, point by point; array 1 which points of the dataset they are, where they are not
         all. There is no array where the picture is the one of ``after``.
         """
-        await asyncio.to_thread(found, asked, job)
+        await run(LIGHT, found, asked, job)
         await asked.jobs.wait_beyond(job, after, wait)
-        return await asyncio.to_thread(frame_answer, asked, job, frame, after)
+        return await run(LIGHT, frame_answer, asked, job, frame, after)
 
     @router.get("/quality")
     async def quality(
@@ -125,11 +125,11 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
             picture = picture_of(asked, job, frame, listed(components))
             return submitted(asked, plan_quality(asked, picture, count, column))[0]
 
-        judged = await asyncio.to_thread(begin)
+        judged = await run(HEAVY, begin)
         end = monotonic() + wait
         while judged.state in UNFINISHED and (left := end - monotonic()) > 0:
             await asked.jobs.wait_beyond(judged.key, judged.version, left)
-        return await asyncio.to_thread(quality_answer, request, asked, judged.key)
+        return await run(LIGHT, quality_answer, request, asked, judged.key)
 
 
 def submitted(asked: EmbeddingRequests, plan: Plan) -> tuple[Job, bool]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from dashboard.api.downloads import attachment
 from dashboard.curves.spec import ChartSpec
@@ -13,6 +13,7 @@ from dashboard.panels.cards import tag_keys
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, View, decode
 from dashboard.tables import TableFormat, csv_pieces, json_pieces, write_table
+from dashboard.work import LightRoute, Pieces, heavy
 from summary.snapshot import SCALARS, Snapshot
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ MEDIA_TYPES: Final[dict[TableFormat, str]] = {
 
 def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec]) -> APIRouter:
     """``GET /names`` and ``GET /table`` of a panel of scalars, whose cards have the lines that ``spec_of`` says."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/names")
     def names(
@@ -41,6 +42,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
         return {"tags": list(tags)[:MOST_NAMES]}
 
     @routes.get("/table")
+    @heavy
     def table(
         view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
         key: Annotated[str | None, Query(max_length=65_536, description="A card; without one, all of them.")] = None,
@@ -65,7 +67,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
         if format == "parquet":
             return Response(_parquet(frame), media_type=MEDIA_TYPES[format], headers=headers)
         pieces = csv_pieces(frame) if format == "csv" else json_pieces(frame)
-        return StreamingResponse(pieces, media_type=MEDIA_TYPES[format], headers=headers)
+        return Pieces(pieces, media_type=MEDIA_TYPES[format], headers=headers)
 
     return routes
 

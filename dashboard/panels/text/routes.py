@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 import orjson
 from fastapi import APIRouter, HTTPException, Query
-from fastapi.responses import PlainTextResponse, StreamingResponse
+from fastapi.responses import PlainTextResponse
 
 from dashboard.api.downloads import attachment
 from dashboard.api.errors import find_series
@@ -21,6 +21,7 @@ from dashboard.panels.text.json_tree import json_tree
 from dashboard.panels.text.rendering import raw_text, text_html
 from dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
 from dashboard.state import MAX_QUERY, decode
+from dashboard.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
 from summary.patterns import LONGEST_PATTERN, PatternError
@@ -73,7 +74,7 @@ def read_text(series: Series, index: int) -> str:
 
 def make_router(live: Live) -> APIRouter:
     """The panel's routes, over the latest snapshot."""
-    routes = APIRouter()
+    routes = APIRouter(route_class=LightRoute)
     _add_entries(routes, live)
     _add_files(routes, live)
     _add_diff(routes, live)
@@ -129,7 +130,7 @@ def _add_files(routes: APIRouter, live: Live) -> None:
         run: RunName | None = None,
         tag: TagName | None = None,
         format: FileFormat = "txt",
-    ) -> StreamingResponse:
+    ) -> Pieces:
         """Every text of the shown runs and tags, or of one run's tag, as one file: plain, or an object a line."""
         snapshot = live.snapshot()
         if run is not None and tag is not None:
@@ -139,7 +140,7 @@ def _add_files(routes: APIRouter, live: Live) -> None:
         name = f"{run}_{tag}" if run is not None and tag is not None else "texts"
         kind = "text/plain; charset=utf-8" if format == "txt" else "application/jsonl"
         headers = {**SAFE, **attachment(name, format)}
-        return StreamingResponse(file_lines(chosen, format), media_type=kind, headers=headers)
+        return Pieces(file_lines(chosen, format), media_type=kind, headers=headers)
 
 
 def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
@@ -162,6 +163,7 @@ def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
 
 def _add_diff(routes: APIRouter, live: Live) -> None:
     @routes.get("/diff")
+    @heavy
     def difference(
         tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index
     ) -> dict[str, Any]:
@@ -194,6 +196,7 @@ def _add_diff(routes: APIRouter, live: Live) -> None:
 
 def _add_search(routes: APIRouter, live: Live) -> None:
     @routes.get("/search")
+    @heavy
     def find(
         pattern: PatternText,
         query: ViewQuery = "",

@@ -1,7 +1,7 @@
 """The Timeline panel's HTTP routes, mounted under ``/api/timeline``.
 
-Every route is a plain function: FastAPI runs it in a thread, so that opening a large trace never blocks the event
-loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Every route is a plain function, which runs in a thread of `dashboard.work`, so that opening a large trace never blocks
+the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 import json
@@ -36,6 +36,7 @@ from dashboard.traces.sources import (
     find_source,
     trace_sources,
 )
+from dashboard.work import light
 from profiler.lod import Match
 from profiler.timeline import chrome_trace
 from summary.errors import UserError
@@ -54,6 +55,7 @@ def make_router(live: Live) -> APIRouter:
     opened = traces_asked_for.opened
 
     @router.get("/traces")
+    @light
     def traces(request: Request) -> Response:
         """The traces of the log directory, newest first within each run."""
         snapshot = live.snapshot()

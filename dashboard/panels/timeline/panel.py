@@ -7,13 +7,14 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.controls import off_loop, revision_input, setting_id
+from dashboard.controls import revision_input, setting_id
 from dashboard.icons import icon
 from dashboard.live import Live
 from dashboard.panels.timeline.api import make_router
 from dashboard.state import Setting, View, data_choice, names, text
 from dashboard.traces.choices import choices, newest
 from dashboard.traces.sources import has_traces, trace_sources
+from dashboard.work import light
 from profiler.lod import Match
 from summary.snapshot import Snapshot
 
@@ -129,7 +130,7 @@ class TimelinePanel:
             State(setting_id(TRACE.name), "data"),
             prevent_initial_call=True,
         )
-        @off_loop
+        @light
         def update_choices(_revision: int | None, trace: str | None, shown: list[dict[str, Any]]) -> Any:
             """Lists traces that have arrived; which one is open stays as it is."""
             current = choices(trace_sources(live.snapshot()), trace)

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from fastapi.responses import StreamingResponse
 
 from dashboard.api.downloads import attachment
 from dashboard.live import Live
@@ -25,6 +24,7 @@ from dashboard.traces.requests import (
     parse_numbers,
 )
 from dashboard.traces.sources import OpenedTrace
+from dashboard.work import Pieces
 from profiler.analysis.area import overlap
 from profiler.traces.to_chrome import chrome_json
 
@@ -93,7 +93,7 @@ def make_router(live: Live) -> APIRouter:
         if compress:
             headers["Content-Encoding"] = "gzip"
         body = visible.in_pieces(chrome_json(part), compress=compress)
-        return StreamingResponse(body, media_type="application/json", headers=headers)
+        return Pieces(body, media_type="application/json", headers=headers)
 
     return router
 

@@ -1,0 +1,368 @@
+"""Where requests are worked on: threads for what is light and others for what is heavy, a deadline, and an end for what
+nobody waits for any more.
+
+Plain functions of routers with `LightRoute` or `HeavyRoute`, and callbacks under `light` or `heavy`, run here. A
+request that waits for the work of another (`wait_for`, `held`) lends its place in the pool meanwhile.
+"""
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from functools import wraps
+from inspect import iscoroutinefunction, unwrap
+from threading import Condition, RLock, Thread
+from typing import Any, ClassVar, Final, ParamSpec, TypeVar
+
+from fastapi import HTTPException, Response
+from fastapi.responses import StreamingResponse
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dashboard.traces.json_bytes import json_bytes
+from summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+BUSY: Final = "The server works on as many requests of this kind as it can, and as many wait. Try again in a moment."
+LEFT: Final = 499
+"""Status of an answer that nobody receives: the client had left."""
+_RETRY_S: Final = 5
+_LOOK_S: Final = 0.05
+"""How often whoever waits for another thread looks whether it is still wanted itself."""
+
+_receive: ContextVar[Receive | None] = ContextVar("receive", default=None)
+_pool: ContextVar["Pool | None"] = ContextVar("pool", default=None)
+
+
+class BusyError(Exception):
+    """As many jobs wait as may."""
+
+
+class Pool:
+    """Threads for one kind of work, started when needed; safe to use from many threads and event loops.
+
+    They are daemons, so that a job which cannot be interrupted does not keep the program from ending.
+    """
+
+    def __init__(self, name: str, *, threads: int, most_waiting: int, seconds: float) -> None:
+        """A pool without jobs.
+
+        Args:
+            name: of its threads.
+            threads: jobs that run at a time, without those that wait for others.
+            most_waiting: jobs that may wait for a thread, and for other jobs; further ones are refused.
+            seconds: after which a job is no longer wanted, counted from when it was asked for.
+        """
+        self.seconds: Final = seconds
+        self._name: Final = name
+        self._threads: Final = threads
+        self._most_waiting: Final = most_waiting
+        self._ready: Final = Condition()
+        self._jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._places = threads
+        """Jobs that may begin now."""
+        self._idle = 0
+        """Threads that wait for a job."""
+        self._lent = 0
+        """Jobs that wait for others, each in a thread beyond ``threads``."""
+
+    def submit(self, job: Callable[[], R]) -> Future[R]:
+        """Runs ``job`` as soon as there is a place; a future that is canceled before is left out.
+
+        Raises:
+            BusyError: as many jobs wait as may.
+        """
+        future: Future[R] = Future()
+        with self._ready:
+            if len(self._jobs) >= self._most_waiting:
+                self._jobs = deque(waiting for waiting in self._jobs if not waiting[0].cancelled())
+                if len(self._jobs) >= self._most_waiting:
+                    raise BusyError
+            self._jobs.append((future, job))
+            self._more()
+        return future
+
+    def _more(self) -> None:
+        if self._jobs and self._places > 0:
+            if self._idle == 0:
+                self._idle += 1
+                Thread(target=self._work, name=f"{self._name} worker", daemon=True).start()
+            self._ready.notify_all()
+
+    def _work(self) -> None:
+        while (taken := self._next_job()) is not None:
+            future, job = taken
+            try:
+                future.set_result(job())
+            except BaseException as error:
+                future.set_exception(error)
+            # Not to keep what was worked out until the next job comes.
+            del taken, future, job
+            with self._ready:
+                self._places += 1
+                self._idle += 1
+                self._ready.notify_all()
+
+    def _next_job(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._ready:
+            while True:
+                if self._jobs and self._places > 0:
+                    future, job = self._jobs.popleft()
+                    if not future.set_running_or_notify_cancel():
+                        continue
+                    self._places -= 1
+                    self._idle -= 1
+                    self._more()
+                    return future, job
+                if self._idle > self._threads:
+                    self._idle -= 1
+                    return None
+                self._ready.wait()
+
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """Lets another job begin while the calling one waits inside the block; it goes on when there is a place again.
+
+        Raises:
+            BusyError: as many jobs wait for others as may.
+            Cancelled: the calling job is not wanted any more.
+        """
+        with self._ready:
+            if self._lent >= self._most_waiting:
+                raise BusyError
+            self._lent += 1
+            self._places += 1
+            self._more()
+        try:
+            yield
+        finally:
+            with self._ready:
+                # Taken although there is none where the job is no longer wanted: it ends at once.
+                try:
+                    while self._places <= 0:
+                        self._ready.wait(_LOOK_S)
+                        check_cancelled()
+                finally:
+                    self._places -= 1
+                    self._lent -= 1
+
+
+LIGHT: Final = Pool("light", threads=16, most_waiting=4_000, seconds=60)
+"""For what takes milliseconds, and is much where many look on."""
+HEAVY: Final = Pool("heavy", threads=max(4, os.cpu_count() or 1), most_waiting=256, seconds=120)
+"""For what may take seconds: opening and analyzing."""
+PIECES: Final = Pool("pieces", threads=4, most_waiting=4_000, seconds=120)
+"""For the next piece of an answer that is sent in pieces."""
+
+
+@contextmanager
+def _lent() -> Iterator[None]:
+    pool = _pool.get()
+    if pool is None:
+        yield
+    else:
+        with pool.lent():
+            yield
+
+
+def wait_for(future: Future[Any]) -> None:
+    """Return when another thread is done with ``future``, whatever became of it.
+
+    Raises:
+        Cancelled: the calling work is not wanted any more.
+    """
+    if not future.done():
+        with _lent():
+            while not _is_done(future):
+                check_cancelled()
+
+
+def _is_done(future: Future[Any]) -> bool:
+    try:
+        future.exception(_LOOK_S)
+    except TimeoutError:
+        return future.done()
+    return True
+
+
+@contextmanager
+def held(lock: RLock) -> Iterator[None]:
+    """Hold a lock under which others may work for long.
+
+    Raises:
+        Cancelled: the calling work is not wanted any more, before it had the lock.
+    """
+    if not lock.acquire(blocking=False):
+        with _lent():
+            while not lock.acquire(timeout=_LOOK_S):
+                check_cancelled()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+async def run(pool: Pool, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run ``function`` in a pool for the request at hand, whose body has been read.
+
+    When its client leaves, or its time is over, the answer is not waited for, and `check_cancelled` ends the work.
+
+    Raises:
+        HTTPException: 503 where too many wait or the time is over, 499 where the client has left.
+    """
+    cancellation = Cancellation(pool.seconds)
+
+    def job() -> R:
+        _pool.set(pool)
+        with cancellable(cancellation):
+            # It may have waited for its place for all of its time.
+            check_cancelled()
+            return function(*args, **kwargs)
+
+    context, receive = copy_context(), _receive.get()
+    done: asyncio.Future[R] | None = None
+    left = asyncio.ensure_future(_left(receive)) if receive is not None else None
+    try:
+        done = asyncio.wrap_future(pool.submit(lambda: context.run(job)))
+        waited_for: set[asyncio.Future[Any]] = {done} if left is None else {done, left}
+        await asyncio.wait(waited_for, timeout=pool.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if done.done():
+            return done.result()
+        if left is not None and left.done():
+            raise HTTPException(LEFT, "The client has left.")
+        raise Cancelled(f"This took longer than {pool.seconds:g} seconds and was ended.")
+    except BusyError:
+        raise HTTPException(503, BUSY, {"Retry-After": str(_RETRY_S)}) from None
+    except Cancelled as error:
+        raise HTTPException(503, f"{error} Ask for less, or try again when less is going on.") from None
+    finally:
+        cancellation.cancel()
+        for each in (done, left):
+            if each is not None:
+                each.cancel()
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class RequestAtHand:
+    """Middleware that tells `run` how to hear that the client of the request at hand has left."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token = _receive.set(receive if scope["type"] == "http" else None)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            _receive.reset(token)
+
+
+def in_pool(pool: Pool, function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Make ``function`` run in a pool, so that event streams and other requests go on meanwhile."""
+
+    @wraps(function)
+    async def work(*args: P.args, **kwargs: P.kwargs) -> R:
+        return await run(pool, function, *args, **kwargs)
+
+    vars(work)["pool"] = pool
+    return work
+
+
+def light(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Make a route or a callback that takes milliseconds run beside the event loop."""
+    return in_pool(LIGHT, function)
+
+
+def heavy(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Make a route or a callback that may take seconds run where it keeps none of the light ones waiting."""
+    return in_pool(HEAVY, function)
+
+
+class PooledRoute(APIRoute):
+    """A route whose plain function runs in a pool, where its answer becomes JSON too.
+
+    The pool is that of the class, unless the function was given to another (`light`, `heavy`).
+    """
+
+    pool: ClassVar[Pool]
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        pool = getattr(endpoint, "pool", None if iscoroutinefunction(endpoint) else self.pool)
+        if pool is not None:
+            endpoint = in_pool(pool, _answering(unwrap(endpoint)))
+        super().__init__(path, endpoint, **options)
+
+
+class LightRoute(PooledRoute):
+    """For functions that take milliseconds."""
+
+    pool = LIGHT
+
+
+class HeavyRoute(PooledRoute):
+    """For functions that may take seconds."""
+
+    pool = HEAVY
+
+
+def _answering(endpoint: Callable[P, Any]) -> Callable[P, Response]:
+    @wraps(endpoint)
+    def answer(*args: P.args, **kwargs: P.kwargs) -> Response:
+        found = endpoint(*args, **kwargs)
+        if isinstance(found, Pieces):
+            found.begin()
+        if isinstance(found, Response):
+            return found
+        return Response(json_bytes(found), media_type="application/json")
+
+    return answer
+
+
+class Pieces(StreamingResponse):
+    """An answer that is made and sent a piece at a time, so that none of it is in memory at once.
+
+    The first piece is made before anything is sent: what cannot be answered has to be found out by then. A piece takes
+    milliseconds, and ends with the client.
+    """
+
+    def __init__(
+        self,
+        pieces: Iterable[str | bytes | memoryview],
+        status_code: int = 200,
+        headers: dict[str, str] | None = None,
+        media_type: str | None = None,
+    ) -> None:
+        self._pieces: Final = iter(pieces)
+        self._first: str | bytes | memoryview | None = None
+        super().__init__(self._sent(), status_code, headers, media_type)
+
+    def begin(self) -> None:
+        """Makes the first piece."""
+        self._first = next(self._pieces, b"")
+
+    async def _sent(self) -> Any:
+        if self._first is None:
+            await _next_piece(self.begin)
+        piece = self._first
+        self._first = b""
+        while piece is not None:
+            yield piece
+            piece = await _next_piece(next, self._pieces, None)
+
+
+async def _next_piece(function: Callable[..., R], *args: Any) -> R:
+    # Whether the client has left, the response itself finds out.
+    token = _receive.set(None)
+    try:
+        return await run(PIECES, function, *args)
+    finally:
+        _receive.reset(token)
