@@ -7,12 +7,13 @@ request that waits for the work of another (`wait_for`, `held`) lends its place 
 
 import asyncio
 import os
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import wraps
+from functools import partial, wraps
 from inspect import iscoroutinefunction, unwrap
 from threading import Condition, RLock, Thread
 from typing import Any, ClassVar, Final, ParamSpec, TypeVar
@@ -32,6 +33,7 @@ BUSY: Final = "The server works on as many requests of this kind as it can, and 
 LEFT: Final = 499
 """Status of an answer that nobody receives: the client had left."""
 _RETRY_S: Final = 5
+_PIECE_BYTES: Final = 1 << 17
 _LOOK_S: Final = 0.05
 """How often whoever waits for another thread looks whether it is still wanted itself."""
 
@@ -215,6 +217,10 @@ async def run(pool: Pool, function: Callable[P, R], /, *args: P.args, **kwargs: 
     Raises:
         HTTPException: 503 where too many wait or the time is over, 499 where the client has left.
     """
+    return await _run(pool, _receive.get(), partial(function, *args, **kwargs))
+
+
+async def _run(pool: Pool, receive: Receive | None, function: Callable[[], R]) -> R:
     cancellation = Cancellation(pool.seconds)
 
     def job() -> R:
@@ -222,9 +228,9 @@ async def run(pool: Pool, function: Callable[P, R], /, *args: P.args, **kwargs: 
         with cancellable(cancellation):
             # It may have waited for its place for all of its time.
             check_cancelled()
-            return function(*args, **kwargs)
+            return function()
 
-    context, receive = copy_context(), _receive.get()
+    context = copy_context()
     done: asyncio.Future[R] | None = None
     left = asyncio.ensure_future(_left(receive)) if receive is not None else None
     try:
@@ -342,27 +348,30 @@ class Pieces(StreamingResponse):
         media_type: str | None = None,
     ) -> None:
         self._pieces: Final = iter(pieces)
-        self._first: str | bytes | memoryview | None = None
+        self._first: bytes | memoryview | None = None
         super().__init__(self._sent(), status_code, headers, media_type)
 
     def begin(self) -> None:
         """Makes the first piece."""
-        self._first = next(self._pieces, b"")
+        self._first = self._next()
 
-    async def _sent(self) -> Any:
+    def _next(self) -> bytes | memoryview:
+        # Small pieces together: each way to a thread and back takes as long as to make some of them.
+        found: list[bytes | memoryview] = []
+        size, end = 0, time.monotonic() + _LOOK_S
+        for piece in self._pieces:
+            found.append(piece.encode() if isinstance(piece, str) else piece)
+            size += len(piece)
+            if size >= _PIECE_BYTES or (size and time.monotonic() > end):
+                break
+            check_cancelled()
+        return found[0] if len(found) == 1 else b"".join(found)
+
+    async def _sent(self) -> AsyncIterator[bytes | memoryview]:
+        # Whether the client has left, the response itself finds out.
         if self._first is None:
-            await _next_piece(self.begin)
-        piece = self._first
-        self._first = b""
-        while piece is not None:
+            await _run(PIECES, None, self.begin)
+        piece, self._first = self._first, None
+        while piece:
             yield piece
-            piece = await _next_piece(next, self._pieces, None)
-
-
-async def _next_piece(function: Callable[..., R], *args: Any) -> R:
-    # Whether the client has left, the response itself finds out.
-    token = _receive.set(None)
-    try:
-        return await run(PIECES, function, *args)
-    finally:
-        _receive.reset(token)
+            piece = await _run(PIECES, None, self._next)

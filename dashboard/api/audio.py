@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from dashboard.api.blobs import BlobKey, blob_key, find_blob, most_samples
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.api.pieces import json_answer, listed
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
@@ -70,9 +71,9 @@ def router(live: Live) -> APIRouter:
         }
 
     @routes.get("/data/plugin/audio/audio")
-    def audio(run: RunName, tag: TagName, sample: Index = 0) -> list[dict[str, Any]]:
+    def audio(run: RunName, tag: TagName, sample: Index = 0) -> Response:
         """Every step of one tag of one run that has the clip, with the query for ``individualAudio``."""
-        return list(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample))
+        return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample)))
 
     @routes.get("/data/plugin/audio/individualAudio", response_class=Response)
     def individual_audio(blob_key: BlobKey, content_type: Annotated[str, Query(max_length=80)] = "") -> Response:

@@ -1,8 +1,8 @@
 """``/data/plugin/custom_scalars``: TensorBoard's routes."""
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
-import orjson
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
@@ -10,7 +10,8 @@ from dashboard.api.errors import find_series
 from dashboard.api.messages import message_answer
 from dashboard.api.parameters import MAX_NAME, RunName, TagName
 from dashboard.api.patterns import exact_case
-from dashboard.api.scalars import Format, points, scalars_answer
+from dashboard.api.pieces import json_answer, named, point_list
+from dashboard.api.scalars import Format, scalars_answer
 from dashboard.live import Live
 from dashboard.work import LightRoute
 from summary.kinds.base import PayloadError
@@ -47,8 +48,8 @@ def merged_layout(snapshot: Snapshot) -> Layout | None:
     return merged
 
 
-def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> dict[str, Any]:
-    """The scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with."""
+def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> Iterator[bytes]:
+    """The scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with: JSON."""
     found = snapshot.runs.get(run)
     series = found.of_kind(SCALARS) if found is not None else []
     try:
@@ -56,9 +57,9 @@ def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> dict[str, An
             raise PatternError("empty")
         matches = exact_case(pattern, from_beginning=True).matches([one.tag for one in series])
     except PatternError:
-        return {"regex_valid": False, "tag_to_events": {}}
-    chosen = [one for one, fits in zip(series, matches, strict=True) if fits]
-    return {"regex_valid": True, "tag_to_events": {one.tag: points(one) for one in chosen}}
+        return named([("regex_valid", [b"false"]), ("tag_to_events", [b"{}"])])
+    chosen = [(one.tag, point_list(one)) for one, fits in zip(series, matches, strict=True) if fits]
+    return named([("regex_valid", [b"true"]), ("tag_to_events", named(chosen))])
 
 
 def router(live: Live) -> APIRouter:
@@ -74,7 +75,7 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/plugin/custom_scalars/scalars")
     def scalars(run: RunName, tag: Annotated[str, Query(max_length=MAX_NAME)] = "") -> Response:
         """Every point of the tags of one run that match the regular expression ``tag`` from their beginning."""
-        return Response(orjson.dumps(matching_scalars(live.snapshot(), run, tag)), media_type="application/json")
+        return json_answer(matching_scalars(live.snapshot(), run, tag))
 
     @routes.get("/data/plugin/custom_scalars/download_data")
     def download_data(run: RunName, tag: TagName, format: Format = "json") -> Response:

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import orjson
 from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import RunName, TagName
+from dashboard.api.pieces import json_answer, listed
 from dashboard.api.scalars import tag_index
 from dashboard.live import Live
 from dashboard.numbers import json_number
@@ -45,8 +45,9 @@ def as_percentiles(buckets: Buckets) -> list[list[float | str]]:
 
 def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
     """Rows of wall time, step and what ``convert`` makes of the buckets."""
-    rows = [[json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series)]
-    return Response(orjson.dumps(rows), media_type="application/json")
+    return json_answer(
+        listed([json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series))
+    )
 
 
 def router(live: Live) -> APIRouter:

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from dashboard.api.blobs import BlobKey, blob_key, find_blob, most_samples
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.api.pieces import json_answer, listed
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import answer, read_picture
@@ -60,12 +61,12 @@ def router(live: Live) -> APIRouter:
         run: RunName,
         tag: TagName,
         sample: Index = 0,
-    ) -> list[dict[str, Any]]:
+    ) -> Response:
         """Every step of one tag of one run, with the query for ``individualImage``."""
-        return [
-            {"wall_time": wall_time, "step": step, "query": f"blob_key={key}"}
-            for wall_time, step, key in pictures_at(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample)
-        ]
+        found = pictures_at(find_series(live.snapshot(), run, tag, PLUGIN_NAME), sample)
+        return json_answer(
+            listed({"wall_time": wall_time, "step": step, "query": f"blob_key={key}"} for wall_time, step, key in found)
+        )
 
     @routes.get("/data/plugin/images/individualImage", response_class=Response)
     def individual_image(request: Request, blob_key: BlobKey) -> Response:

@@ -1,5 +1,6 @@
 """``/data/plugin/mesh``: TensorBoard's routes."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal
 
 import numpy as np
@@ -8,6 +9,7 @@ from fastapi.responses import Response
 from google.protobuf.message import DecodeError
 
 from dashboard.api.parameters import Index, RunName, TagName
+from dashboard.api.pieces import json_answer, listed
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.work import LightRoute
@@ -63,21 +65,22 @@ def batch_size(series: Series, data: MeshPluginData) -> int:
         return 0
 
 
-def moments(parts: list[tuple[Series, MeshPluginData]]) -> list[dict[str, Any]]:
+def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, Any]]:
     """Every point of every part, by step: when it is of, and what its metadata says."""
-    found: list[dict[str, Any]] = [
+    steps = np.concatenate([series.steps for series, _ in parts])
+    wall_times = np.concatenate([series.wall_times for series, _ in parts])
+    part_of = np.repeat(np.arange(len(parts)), [len(series.steps) for series, _ in parts])
+    known = [
         {
-            "wall_time": json_number(wall_time),
-            "step": step,
             "content_type": data.content_type,
             "components": data.components,
             "config": data.json_config,
             "data_shape": list(data.shape),
         }
-        for series, data in parts
-        for wall_time, step in zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)
+        for _, data in parts
     ]
-    return sorted(found, key=lambda point: point["step"])
+    for at in np.argsort(steps, kind="stable"):
+        yield {"wall_time": json_number(float(wall_times[at])), "step": int(steps[at]), **known[part_of[at]]}
 
 
 def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[bytes]:
@@ -113,9 +116,9 @@ def router(live: Live) -> APIRouter:
         }
 
     @routes.get("/data/plugin/mesh/meshes")
-    def meshes(run: RunName, tag: TagName) -> list[dict[str, Any]]:
+    def meshes(run: RunName, tag: TagName) -> Response:
         """Every step of every part of a mesh: its shape, the parts there are (1 << content type) and the scene."""
-        return moments(find_parts(live.snapshot(), run, tag))
+        return json_answer(listed(moments(find_parts(live.snapshot(), run, tag))))
 
     @routes.get("/data/plugin/mesh/data", response_class=Response)
     def data(

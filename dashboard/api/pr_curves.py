@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import numpy as np
-import orjson
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import MOST_RUNS, TagName
+from dashboard.api.pieces import json_answer, listed, named
 from dashboard.api.scalars import tag_index
 from dashboard.live import Live
 from dashboard.numbers import json_number
@@ -71,7 +71,6 @@ def router(live: Live) -> APIRouter:
         """Every curve of one tag of each run asked for: run -> points of counts, precision, recall and thresholds."""
         snapshot = live.snapshot()
         found = {name: find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)}
-        body = {name: list(points(series)) for name, series in found.items()}
-        return Response(orjson.dumps(body), media_type="application/json")
+        return json_answer(named((name, listed(points(series))) for name, series in found.items()))
 
     return routes

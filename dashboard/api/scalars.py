@@ -3,44 +3,35 @@
 from collections.abc import Iterable
 from typing import Literal
 
-import numpy as np
-import orjson
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
-from numpy.typing import NDArray
 
 from dashboard.api.bodies import Body, form_fields, values_of
 from dashboard.api.downloads import csv_lines
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import MOST_RUNS, RunName, TagName
+from dashboard.api.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
 from dashboard.live import Live
-from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import markdown_html
 from dashboard.work import LightRoute, Pieces
 from summary.snapshot import SCALARS, Series, Snapshot
 
 Format = Literal["json", "csv"]
 
-Row = tuple[float | str, int, float | str]
-"""Wall time, step and value."""
-
-
-def json_column(numbers: NDArray[np.float64]) -> list[float | str]:
-    """A column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
-    column: list[float | str] = numbers.tolist()
-    return column if np.isfinite(numbers).all() else [json_number(number) for number in numbers.tolist()]
-
-
-def points(series: Series) -> list[Row]:
-    """All points as wall time, step and value, for JSON."""
-    columns = series.columns
-    return list(zip(json_column(columns.wall_times), columns.steps.tolist(), json_column(columns.values), strict=True))
-
 
 def csv_rows(series: Series) -> Iterable[Row]:
     """All points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and ``-inf``."""
-    columns = series.columns
-    return zip(columns.wall_times.tolist(), columns.steps.tolist(), columns.values.tolist(), strict=True)
+    columns = columns_of(series)
+    return (
+        row
+        for begin in range(0, len(columns), POINTS_A_PIECE)
+        for row in zip(
+            columns.wall_times[begin : begin + POINTS_A_PIECE].tolist(),
+            columns.steps[begin : begin + POINTS_A_PIECE].tolist(),
+            columns.values[begin : begin + POINTS_A_PIECE].tolist(),
+            strict=True,
+        )
+    )
 
 
 def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Series]:
@@ -60,7 +51,7 @@ def scalars_answer(series: Series, format: Format) -> Response:
     """Every point of a series, as TensorBoard sends it."""
     if format == "csv":
         return Pieces(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
-    return Response(orjson.dumps(points(series)), media_type="application/json")
+    return json_answer(point_list(series))
 
 
 def router(live: Live) -> APIRouter:
@@ -93,7 +84,6 @@ def router(live: Live) -> APIRouter:
         if len(tags) != 1 or len(runs) > MOST_RUNS:
             raise HTTPException(400, f"Expected one tag and up to {MOST_RUNS} runs, got {len(tags)} and {len(runs)}.")
         found = scalar_series(live.snapshot(), runs, tags[0])
-        answer = orjson.dumps({series.run: points(series) for series in found})
-        return Response(answer, media_type="application/json")
+        return json_answer(named([(series.run, point_list(series)) for series in found]))
 
     return routes

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 
 from dashboard.api.errors import find_series
 from dashboard.api.parameters import RunName, TagName
+from dashboard.api.pieces import json_answer, listed
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.text.rendering import text_html
@@ -42,8 +43,8 @@ def router(live: Live) -> APIRouter:
         run: RunName,
         tag: TagName,
         markdown: bool = True,
-    ) -> list[dict[str, Any]]:
+    ) -> Response:
         """Every text of one tag of one run as sanitised HTML; tensors of strings are tables."""
-        return list(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown))
+        return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown)))
 
     return routes

@@ -1,7 +1,10 @@
 """``/data/plugin/timeseries``: TensorBoard's routes for scalars, histograms and images together."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Final
 
 import orjson
@@ -12,7 +15,7 @@ from dashboard.api.blobs import BlobKey, find_blob
 from dashboard.api.bodies import LARGEST_BODY, Body, form_fields, values_of
 from dashboard.api.histograms import readable
 from dashboard.api.images import pictures_at, samples_of
-from dashboard.api.scalars import points
+from dashboard.api.pieces import columns_of, elements_of, joined, json_answer, named, rows
 from dashboard.live import Live
 from dashboard.numbers import json_number
 from dashboard.panels.images.routes import answer, read_picture
@@ -24,6 +27,12 @@ from summary.snapshot import SCALARS, Run, Series, Snapshot
 
 MOST_REQUESTS: Final = 1_000
 """Time series, each of one tag, that one request may ask for."""
+
+MOST_POINTS: Final = 10_000_000
+"""Of one answer, which is some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
+MOST_KEPT: Final = 1_000_000
+"""Points of answers that are kept to be repeated; what is beyond is written anew."""
+POINTS_A_HISTOGRAM: Final = 30
 
 Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON list of plugin, tag, run and sample.")]
 
@@ -72,31 +81,26 @@ def with_kind(snapshot: Snapshot, kind: str) -> dict[str, list[Series]]:
     return {name: found for name, run in snapshot.runs.items() if (found := run.of_kind(kind))}
 
 
-def scalar_points(series: Series) -> list[dict[str, Any]]:
+def scalar_points(series: Series) -> Iterator[bytes]:
     """Wall time, step and value of every point."""
-    return [{"wallTime": wall_time, "step": step, "value": value} for wall_time, step, value in points(series)]
+    for part in rows(series.columns):
+        yield elements_of([{"wallTime": wall_time, "step": step, "value": value} for wall_time, step, value in part])
 
 
-def histogram_points(series: Series) -> list[dict[str, Any]]:
+def histogram_points(series: Series) -> Iterator[bytes]:
     """Wall time, step and bins of every point that can be decoded."""
-    return [
-        {
-            "wallTime": json_number(wall_time),
-            "step": step,
-            "bins": [
-                {"min": json_number(left), "max": json_number(right), "count": json_number(number)}
-                for left, right, number in buckets.tolist()
-            ],
-        }
-        for wall_time, step, buckets in readable(series)
-    ]
+    for wall_time, step, buckets in readable(series):
+        bins = [
+            {"min": json_number(left), "max": json_number(right), "count": json_number(number)}
+            for left, right, number in buckets.tolist()
+        ]
+        yield orjson.dumps({"wallTime": json_number(wall_time), "step": step, "bins": bins})
 
 
-def image_points(series: Series, sample: int) -> list[dict[str, Any]]:
+def image_points(series: Series, sample: int) -> Iterator[bytes]:
     """Wall time, step and the key for ``imageData`` of every point that has the sample."""
-    return [
-        {"wallTime": wall_time, "step": step, "imageId": key} for wall_time, step, key in pictures_at(series, sample)
-    ]
+    for wall_time, step, key in pictures_at(series, sample):
+        yield orjson.dumps({"wallTime": wall_time, "step": step, "imageId": key})
 
 
 def problem_of(asked: Mapping[str, Any]) -> str:
@@ -122,34 +126,69 @@ def runs_asked_for(snapshot: Snapshot, run: Any) -> Iterator[Run]:
         yield snapshot.runs[run]
 
 
-def time_series(snapshot: Snapshot, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to one request: its own fields, and a series per run or what is wrong with it."""
+@dataclass(frozen=True)
+class Question:
+    """What one request asks for."""
+
+    said: bytes
+    """Its own fields as a JSON object, which the answer repeats."""
+    problem: str
+    """What is wrong with it; empty where nothing is."""
+    series: tuple[Series, ...]
+    """The answer's, of one run each."""
+    sample: int
+
+    @property
+    def points(self) -> int:
+        """About how many the answer has, counted as points of scalars."""
+        return sum(len(series) * (POINTS_A_HISTOGRAM if series.kind == HISTOGRAMS else 1) for series in self.series)
+
+    def answer(self) -> Iterator[bytes]:
+        """Its own fields, and a series per run or what is wrong with it."""
+        if self.problem:
+            return iter([self.said[:-1] + b',"error":' + orjson.dumps(self.problem) + b"}"])
+        by_run = [(series.run, self._points(series)) for series in self.series]
+        return chain([self.said[:-1] + b',"runToSeries":'], named(self._with_some(by_run)), [b"}"])
+
+    def _points(self, series: Series) -> Iterator[bytes]:
+        if series.kind == SCALARS:
+            return scalar_points(series)
+        return histogram_points(series) if series.kind == HISTOGRAMS else image_points(series, self.sample)
+
+    def _with_some(self, by_run: list[tuple[str, Iterator[bytes]]]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        for (run, parts), series in zip(by_run, self.series, strict=True):
+            first = next(parts, None)
+            # Runs without a picture of the sample are left out.
+            if first is not None or series.kind != IMAGES:
+                yield run, joined(parts if first is None else chain([first], parts))
+
+
+def question(snapshot: Snapshot, asked: Mapping[str, Any]) -> Question:
+    """What a request asks for.
+
+    Raises:
+        HTTPException: 400 where it cannot be repeated in its answer.
+    """
     tag, kind, sample = asked.get("tag"), asked.get("plugin"), asked.get("sample")
-    said: dict[str, Any] = {"plugin": kind, "tag": tag}
-    said |= {"run": asked["run"]} if isinstance(asked.get("run"), str) else {}
-    said |= {"sample": sample} if isinstance(sample, int) else {}
-    problem = problem_of(asked)
-    if problem:
-        return {**said, "error": problem}
-    by_run: dict[str, list[dict[str, Any]]] = {}
-    for run in runs_asked_for(snapshot, asked.get("run")):
-        series = run.series.get(str(tag))
-        if series is None or series.kind != kind:
-            continue
-        if kind == SCALARS:
-            by_run[run.name] = scalar_points(series)
-        elif kind == HISTOGRAMS:
-            by_run[run.name] = histogram_points(series)
-        elif found := image_points(series, int(sample or 0)):
-            by_run[run.name] = found
-    return {**said, "runToSeries": by_run}
+    fields: dict[str, Any] = {"plugin": kind, "tag": tag}
+    fields |= {"run": asked["run"]} if isinstance(asked.get("run"), str) else {}
+    fields |= {"sample": sample} if isinstance(sample, int) else {}
+    try:
+        said = orjson.dumps(fields)
+    except TypeError as error:
+        raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
+    if problem := problem_of(asked):
+        return Question(said, problem, (), 0)
+    found = (run.series.get(str(tag)) for run in runs_asked_for(snapshot, asked.get("run")))
+    return Question(said, "", tuple(one for one in found if one is not None and one.kind == kind), int(sample or 0))
 
 
 def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
-    """The answers to a JSON list of requests, in its order.
+    """The answers to a JSON list of requests, in its order; those that are equal are worked out once.
 
     Raises:
-        HTTPException: 400 where it is no such list.
+        HTTPException: 400 where it is no such list, 413 where the answer would have more than `MOST_POINTS`, 422 where
+            points cannot be read any more.
     """
     try:
         asked = json.loads(requests)
@@ -157,11 +196,45 @@ def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
         raise HTTPException(400, f"Expected 'requests' as JSON: {error}.") from error
     if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked) or len(asked) > MOST_REQUESTS:
         raise HTTPException(400, f"Expected 'requests' as a list of at most {MOST_REQUESTS} objects.")
-    try:
-        body = orjson.dumps([time_series(snapshot, one) for one in asked])
-    except TypeError as error:
-        raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
-    return Response(body, media_type="application/json")
+    questions = [question(snapshot, one) for one in asked]
+    points = sum(one.points for one in questions)
+    if points > MOST_POINTS:
+        raise HTTPException(
+            413,
+            f"The answer would have {points:,} points, and at most {MOST_POINTS:,} are sent at once. "
+            "Ask for fewer time series, or name a run in each request.",
+        )
+    for each in {id(series): series for one in questions for series in one.series if series.kind == SCALARS}.values():
+        columns_of(each)
+    return json_answer(answers(questions))
+
+
+def answers(questions: Sequence[Question]) -> Iterator[bytes]:
+    """A JSON array of the answers."""
+    often = {key for key, times in Counter(map(_key, questions)).items() if times > 1}
+    kept: dict[object, list[bytes]] = {}
+    room = MOST_KEPT
+    before = b"["
+    for one in questions:
+        yield before
+        before = b","
+        key = _key(one)
+        if key in kept:
+            yield from kept[key]
+        elif key in often and one.points <= room:
+            room -= one.points
+            kept[key] = []
+            for part in one.answer():
+                kept[key].append(part)
+                yield part
+        else:
+            yield from one.answer()
+    yield b"]" if questions else b"[]"
+
+
+def _key(one: Question) -> tuple[bytes, bool]:
+    # A run that is no text, as null, is not repeated, and stands for all or for none.
+    return one.said, bool(one.series)
 
 
 def router(live: Live) -> APIRouter:

@@ -17,7 +17,7 @@ from dashboard.api.hparams.groups import session_groups
 from dashboard.api.hparams.sessions import run_of_metric
 from dashboard.api.messages import message_answer
 from dashboard.api.parameters import MAX_NAME
-from dashboard.api.scalars import points
+from dashboard.api.pieces import json_answer, point_list
 from dashboard.live import Live
 from dashboard.work import LightRoute
 from summary.proto.hparams_pb2 import (
@@ -63,8 +63,7 @@ def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Respon
         HTTPException: 404 where the session has no such metric.
     """
     run = run_of_metric(request.session_name, request.metric_name.group)
-    found = points(find_series(snapshot, run, request.metric_name.tag, SCALARS))
-    return Response(orjson.dumps(found), media_type="application/json")
+    return json_answer(point_list(find_series(snapshot, run, request.metric_name.tag, SCALARS)))
 
 
 def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
