@@ -1,6 +1,7 @@
 """Builds the dashboard: one FastAPI application with the data routes and the Dash page."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from dashboard import frame
+from dashboard.answers import once_per_revision
 from dashboard.api import (
     audio,
     capture,
@@ -222,7 +224,7 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         State(setting_id("tab"), "value"),
         prevent_initial_call=True,
     )
-    @light
+    @partial(once_per_revision, live)
     def update_frame(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
+from dashboard.answers import Answers, state_of
 from dashboard.api.bodies import Body, parsed
 from dashboard.binary import ColumnPack
 from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
@@ -17,7 +18,7 @@ from dashboard.panels.charts import utc_offset
 from dashboard.runs.table import RunTable
 from dashboard.state import MAX_QUERY, View, decode
 from dashboard.traces.sources import has_traces
-from dashboard.work import LightRoute
+from dashboard.work import LIGHT, LightRoute, run
 from summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
@@ -74,21 +75,28 @@ def curve_routes(
         first_keys: the cards that stand first on the page.
     """
     routes = APIRouter(route_class=LightRoute)
+    answers = Answers()
 
     @routes.post("/first")
-    def first(body: Body) -> Response:
+    async def first(body: Body) -> Response:
         """The charts that a page with a view shows first, as ``curves`` gives them; asked for while the page starts."""
+        return await answered("first", body, first_charts)
+
+    def first_charts(body: bytes) -> bytes:
         asked = parsed(body, FirstRequest, "Expected a view", 400)
         keys = first_keys(live.snapshot(), decode(asked.view[:MAX_QUERY]))[:FIRST_CHARTS]
         return answer(asked.view, [ChartRequest(key, asked.points) for key in keys])
 
     @routes.post("/curves")
-    def curves(body: Body) -> Response:
+    async def curves(body: Body) -> Response:
         """Charts as `dashboard.binary` writes them: "revision", "traces" (whether the log directory has any) and
         "charts" by key, without those that did not change.
 
         Each is what `dashboard.curves.chart.chart` gives, with its "version".
         """
+        return await answered("curves", body, charts_asked_for)
+
+    def charts_asked_for(body: bytes) -> bytes:
         asked = parsed(body, ChartsRequest, "Expected a list of charts", 400)
         return answer(asked.view, asked.charts)
 
@@ -103,7 +111,11 @@ def curve_routes(
         spec = spec_of(asked.key, snapshot, view)
         return {"points": values_at(spec, RunTable(snapshot, view), settings, asked.x)}
 
-    def answer(query: str, charts: Sequence[ChartRequest]) -> Response:
+    async def answered(route: str, body: bytes, make: Callable[[bytes], bytes]) -> Response:
+        found = await answers.get(state_of(live), (route, body), lambda: run(LIGHT, make, body))
+        return Response(found, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+
+    def answer(query: str, charts: Sequence[ChartRequest]) -> bytes:
         if len(charts) > MOST_CHARTS or len(query) > MAX_QUERY:
             raise HTTPException(400, f"Expected up to {MOST_CHARTS} charts, got {len(charts)}.")
         snapshot, view = live.snapshot(), decode(query)
@@ -120,7 +132,6 @@ def curve_routes(
                 # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
                 raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
                 found[wanted.key] = made | {"version": version, "raw_version": raw, "points": wanted.points}
-        body = pack.body({"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found})
-        return Response(body, media_type="application/octet-stream", headers={"Cache-Control": "no-store"})
+        return pack.body({"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found})
 
     return routes

@@ -7,13 +7,14 @@ which cards are on the screen.
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
+from dashboard.answers import once_per_revision
 from dashboard.colors import RunColor, Scheme
 from dashboard.controls import fingerprint, revision_input, scheme_input, setting_id, view_input
 from dashboard.icons import icon
@@ -22,7 +23,6 @@ from dashboard.numbers import count
 from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
 from dashboard.runs.table import RunTable
 from dashboard.state import Setting, View, decode, names, pattern_error
-from dashboard.work import light
 from summary.snapshot import Series, Snapshot
 
 
@@ -187,7 +187,7 @@ class CardGrid:
             State(f"{self.panel}-arranged", "data"),
             prevent_initial_call=True,
         )
-        @light
+        @partial(once_per_revision, live)
         def arrange_cards(query: str, _revision: int | None, mounted: dict[str, Any]) -> Any:
             view = decode(query)
             error = pattern_error(view.tag_filter)
@@ -214,7 +214,7 @@ class CardGrid:
             State(self.data_id_pattern, "id"),
             State(f"{self.panel}-drawn", "data"),
         )
-        @light
+        @partial(once_per_revision, live)
         def draw_cards(
             query: str | None,
             _revision: int | None,
