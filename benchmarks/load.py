@@ -149,12 +149,12 @@ class Client:
             ("runs-listing", "data"), ("run-count", "children"), (search, "error"), (tab, "children"), (tab, "value"),
             ("panel-name", "data"), ("health", "children"), ("panel", "children"), ("frame-key", "data"),
         ]  # fmt: skip
-        state = [
+        state: list[dict[str, Any]] = [
             {"id": "frame-key", "property": "data", "value": self._keys},
             {"id": "scheme", "property": "data", "value": "light"},
             {"id": json.loads(tab), "property": "value", "value": "scalars"},
         ]
-        inputs = [
+        inputs: list[dict[str, Any]] = [
             {"id": "view", "property": "data", "value": _VIEW},
             {"id": "revision", "property": "data", "value": revision},
         ]
@@ -162,8 +162,8 @@ class Client:
         self._keys = found.get("frame-key", {}).get("data", self._keys)
 
     async def _progress(self, revision: int) -> None:
-        inputs = [{"id": "revision", "property": "data", "value": revision}]
-        state = [{"id": "reading", "property": "children", "value": []}]
+        inputs: list[dict[str, Any]] = [{"id": "revision", "property": "data", "value": revision}]
+        state: list[dict[str, Any]] = [{"id": "reading", "property": "children", "value": []}]
         await self._callback("progress", callback_body([("reading", "children")], inputs, state, ["revision.data"]))
 
     async def _curves(self) -> None:

@@ -10,11 +10,14 @@ from fastapi.testclient import TestClient
 
 from dashboard.answers import Answers
 from dashboard.api import timeseries
+from dashboard.api.pieces import rows
 from dashboard.app import build_app
 from dashboard.curves import routes as curve_routes
+from dashboard.curves.chart import chart
 from dashboard.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
+from summary.snapshot import Columns
 from tests.dashboard.media import NoFollower
 
 PATIENCE_S = 30.0
@@ -33,7 +36,7 @@ class Work:
         return b"answer %d" % self.begun
 
 
-async def asked(answers: Answers, state: int, question: str, work: Any, times: int) -> list[asyncio.Future[bytes]]:
+async def asked(answers: Answers, state: int, question: str, work: Any, times: int) -> list[asyncio.Task[Any]]:
     tasks = [asyncio.ensure_future(answers.get(state, question, work)) for _ in range(times)]
     # Each runs as far as it can.
     for _ in range(5):
@@ -120,8 +123,12 @@ def client(live: Live) -> TestClient:
 
 def test_charts_that_several_pages_ask_for_are_drawn_once(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    chart = curve_routes.chart
-    monkeypatch.setattr(curve_routes, "chart", lambda *given: drawn.append("chart") or chart(*given))
+
+    def counted(*given: Any) -> Any:
+        drawn.append("chart")
+        return chart(*given)
+
+    monkeypatch.setattr(curve_routes, "chart", counted)
     question = {"view": "?tab=scalars", "charts": [{"key": "loss"}]}
     first, second = (client.post("/api/scalars/curves", json=question) for _ in range(2))
     assert first.status_code == second.status_code == 200
@@ -137,8 +144,12 @@ def test_equal_time_series_of_one_request_are_worked_out_once(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    rows = timeseries.rows
-    monkeypatch.setattr(timeseries, "rows", lambda columns: written.append("rows") or rows(columns))
+
+    def counted(columns: Columns) -> Any:
+        written.append("rows")
+        return rows(columns)
+
+    monkeypatch.setattr(timeseries, "rows", counted)
     loss = {"plugin": "scalars", "tag": "loss"}
     answer = time_series(client, loss, {"plugin": "scalars", "tag": "none"}, loss, loss).json()
     assert [sorted(one["runToSeries"]) for one in answer] == [["a", "b"], [], ["a", "b"], ["a", "b"]]
