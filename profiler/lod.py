@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from profiler.trace import Trace
 from profiler.traces.build import rows_of
-from profiler.traces.kernel import kernel
 from summary.errors import UserError
+from summary.kernels import kernel
 from summary.patterns import Pattern, PatternError
 
 Match = Literal["text", "regex", "name"]
@@ -39,7 +39,7 @@ class Window:
     """Rows of the lanes that are beyond what was asked for."""
 
 
-@kernel
+@kernel()
 def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
     """A segment tree without its leaves: node k holds the longest slice under nodes 2k and 2k + 1.
 
@@ -58,7 +58,7 @@ def _build_maxima(duration: NDArray[np.int64]) -> NDArray[np.int64]:
     return best
 
 
-@kernel
+@kernel()
 def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, last: int) -> int:
     """The first of the longest slices in ``first:last``, which is not empty, in O(log n)."""
     size = duration.size
@@ -85,7 +85,7 @@ def _longest(duration: NDArray[np.int64], best: NDArray[np.int64], first: int, l
     return longest
 
 
-@kernel
+@kernel()
 def _first_from(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
     """The first of the slices ``low:high`` that begins at or after ``time``, found in steps that double."""
     step = 1
@@ -102,7 +102,7 @@ def _first_from(start: NDArray[np.int64], low: int, high: int, time: int) -> int
     return low
 
 
-@kernel
+@kernel()
 def _query(
     start: NDArray[np.int64],
     duration: NDArray[np.int64],
@@ -144,7 +144,7 @@ def _query(
     return slice_index[:entries].copy(), count[:entries].copy()
 
 
-@kernel
+@kernel()
 def _busy(
     start: NDArray[np.int64],
     duration: NDArray[np.int64],

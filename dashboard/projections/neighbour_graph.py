@@ -174,8 +174,10 @@ class _Search:
             case _:
                 assert_never(self.metric)
 
-    def _keep(self, products: NDArray[Any], add: NDArray[Any], factor: NDArray[Any], *kept: NDArray[Any]) -> None:
-        self.workers.over(len(products), lambda begin, end: keep(products, add, factor, *kept, begin, end), least=16)
+    def _keep(self, *arrays: NDArray[Any]) -> None:
+        """Puts what is near enough into the heaps, by the arrays that `keep` takes."""
+        keep_rows: Callable[..., None] = keep
+        self.workers.over(len(arrays[0]), lambda begin, end: keep_rows(*arrays, begin, end), least=16)
 
 
 def _exact(search: _Search) -> Steps:

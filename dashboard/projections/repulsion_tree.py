@@ -71,7 +71,13 @@ def _split(picture: Picture, order: NDArray[np.int32], level: int, levels: int, 
 
 
 @kernel()
-def _select(values: NDArray[np.float32], order: NDArray[np.int32], low: int, high: int, middle: int) -> None:
+def _select(
+    values: NDArray[np.float32],
+    order: NDArray[np.int32],
+    low: int | np.int64,
+    high: int | np.int64,
+    middle: int | np.int64,
+) -> None:
     """Orders a range so that no value before ``middle`` is above one from there on (Hoare's selection)."""
     last = high - 1
     while low < last:

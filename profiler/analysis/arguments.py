@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from profiler.trace import Arguments
 from profiler.traces.chrome_events import JsonArguments
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 _MISSING, _INTEGER, _NUMBER, _UNUSUAL, _DECIMAL = range(5)
 _LARGEST: Final = 1 << 62
@@ -40,7 +40,7 @@ class _Found(NamedTuple):
         )
 
 
-@kernel
+@kernel()
 def _scan(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],

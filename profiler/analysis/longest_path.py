@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.kernel import kernel
 from summary.cancellation import check_cancelled
+from summary.kernels import kernel
 
 Column = NDArray[np.int64]
 
@@ -28,7 +28,7 @@ def longest_path(source: Column, target: Column, weight: Column, times: Column) 
     return _followed_back(source, edge, int(order[len(order) - 1 - int(np.argmax(balance[::-1]))]))
 
 
-@kernel
+@kernel()
 def _in_order(first: Column, by_source: Column, target: Column, times: Column, by_time: Column) -> Column:
     """The nodes by time, and those of one time such that edges among them lead on, unless they lead in a circle."""
     reached_by = np.zeros(times.size, np.int64)
@@ -76,7 +76,7 @@ def _in_order(first: Column, by_source: Column, target: Column, times: Column, b
     return order
 
 
-@kernel
+@kernel()
 def _lengths(first: Column, by_source: Column, target: Column, weight: Column, order: Column) -> tuple[Column, Column]:
     """Length of the longest path to each node, and the edge it comes by; -1 for none."""
     length = np.zeros(order.size, np.int64)
@@ -95,7 +95,7 @@ def _lengths(first: Column, by_source: Column, target: Column, weight: Column, o
     return length, edge
 
 
-@kernel
+@kernel()
 def _followed_back(source: Column, edge: Column, node: int) -> Column:
     """The edges by which a node is reached, the first one first."""
     count = 0

@@ -4,15 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.trace import Trace
-from profiler.traces.kernel import kernel
 from summary.cancellation import check_cancelled
+from summary.kernels import kernel
 
 Column = NDArray[np.int64]
 _FURTHER_UP = -2
 """In place of a parent: the row above does not have it, a row further up may."""
 
 
-@kernel
+@kernel()
 def _in_row_above(start: Column, end: Column, lane: NDArray[np.int32], depth: NDArray[np.int32]) -> Column:
     """The slice of the row above that encloses each slice; -1 in the topmost rows, else `_FURTHER_UP`."""
     parent = np.full(start.size, -1, np.int64)
@@ -33,7 +33,7 @@ def _in_row_above(start: Column, end: Column, lane: NDArray[np.int32], depth: ND
     return parent
 
 
-@kernel
+@kernel()
 def _in_rows_further_up(
     order: Column, end: Column, lane: NDArray[np.int32], depth: NDArray[np.int32], rows: int, parent: Column
 ) -> None:
@@ -82,7 +82,7 @@ def _in_rows_further_up(
             tree[node] = max(tree[2 * node], tree[2 * node + 1])
 
 
-@kernel
+@kernel()
 def _nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
     found = np.empty(parent.size, np.int64)
     for index in range(parent.size):

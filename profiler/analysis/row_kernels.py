@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 COUNT, TOTAL, OWN, LEAST, MOST, LONGEST = range(6)
 """Columns of the sums."""
@@ -18,7 +18,7 @@ _SPREAD: Final = 0x1E3779B97F4A7C15
 """An odd number with no pattern, close to 2^61 divided by the golden ratio."""
 
 
-@kernel
+@kernel()
 def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) -> int:
     """The first place in ``low:high`` of a sorted column that holds ``value`` or more, or ``high``."""
     while low < high:
@@ -30,7 +30,7 @@ def _first_at_least(column: NDArray[np.int32], low: int, high: int, value: int) 
     return low
 
 
-@kernel
+@kernel()
 def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> int:
     """The first of the slices ``low:high`` that begins after ``time``, or ``high``, found in steps that double."""
     step = 1
@@ -47,7 +47,7 @@ def _first_after(start: NDArray[np.int64], low: int, high: int, time: int) -> in
     return low
 
 
-@kernel
+@kernel()
 def rows_of_lanes(
     lane: NDArray[np.int32], depth: NDArray[np.int32], lanes: NDArray[np.int64], depths: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -70,7 +70,7 @@ def rows_of_lanes(
     return first, last, top
 
 
-@kernel
+@kernel()
 def narrow(
     start: NDArray[np.int64],
     duration: NDArray[np.int64],
@@ -88,7 +88,7 @@ def narrow(
         first[row] = at
 
 
-@kernel
+@kernel()
 def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
     """The slices around a slice, the innermost first."""
     count = 0
@@ -104,7 +104,7 @@ def enclosing(parent: NDArray[np.int64], index: int) -> NDArray[np.int64]:
     return found
 
 
-@kernel
+@kernel()
 def _slot(keys: NDArray[np.int64], key: int) -> int:
     """The place of a key in a hash table, or the free one (-1) where it belongs; the size is a power of two."""
     at = ((key * _SPREAD) >> 32) & (keys.size - 1)
@@ -113,7 +113,7 @@ def _slot(keys: NDArray[np.int64], key: int) -> int:
     return at
 
 
-@kernel
+@kernel()
 def _grown(
     keys: NDArray[np.int64], groups: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -130,7 +130,7 @@ def _grown(
     return more_keys, more_groups, more_sums
 
 
-@kernel
+@kernel()
 def sum_up(
     start: NDArray[np.int64],
     duration: NDArray[np.int64],

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 Column = NDArray[np.int64]
 
@@ -19,7 +19,7 @@ class Groups(NamedTuple):
     """By what is called its size; of equals the first."""
 
 
-@kernel
+@kernel()
 def _group(
     place: Column, start: Column, end: Column, size: Column, begin: int, pixel: int
 ) -> tuple[Column, Column, Column]:
@@ -57,7 +57,7 @@ def group_narrow(place: Column, start: Column, end: Column, size: Column, begin:
     return Groups(*_group(place, start, end, size, begin, pixel))
 
 
-@kernel
+@kernel()
 def _sum_within(
     number: Column, start: Column, end: Column, counts: NDArray[np.bool_], begin: int, finish: int, size: int
 ) -> tuple[Column, Column]:

@@ -25,6 +25,7 @@ KERNELS: Final = Group(
     "traces",
     [
         "profiler.traces.json_scan",
+        "profiler.traces.row_trees",
         "profiler.traces.json_values",
         "profiler.traces.chrome_events",
         "profiler.traces.build",
@@ -32,7 +33,8 @@ KERNELS: Final = Group(
         "profiler.traces.wire",
         "profiler.lod",
         "profiler.analysis.arguments",
-        "profiler.analysis.critical_path",
+        "profiler.analysis.longest_path",
+        "profiler.analysis.parents",
         "profiler.analysis.row_kernels",
         "profiler.analysis.windows",
     ],

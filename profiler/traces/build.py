@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
-from profiler.traces.kernel import kernel
 from profiler.traces.losses import BACKWARDS, NEGATIVE_DURATION, OVERLAP, LossTally, merged, moment
 from profiler.traces.row_trees import assign_depths
 from profiler.traces.texts import BoundedTexts
 from summary.cancellation import check_cancelled
+from summary.kernels import kernel
 
 EARLIEST_NS: Final = -(1 << 60)
 """Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""
@@ -69,7 +69,7 @@ class Arranged:
     """Indices of the slices whose durations were negative."""
 
 
-@kernel
+@kernel()
 def _settle_ties(key: NDArray[np.int64], duration: NDArray[np.int64], order: NDArray[np.int64]) -> bool:
     """Put the longest first among equal keys, and of these the first in the file; False if there are too many."""
     first = 0

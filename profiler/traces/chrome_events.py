@@ -14,10 +14,10 @@ from profiler.traces import json_scan
 from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
 from profiler.traces.json_scan import Buffer, Spans
 from profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
-from profiler.traces.kernel import kernel
 from profiler.traces.losses import TEXT, LossTally
 from profiler.traces.texts import MOST_CHARACTERS, marked
 from summary.cancellation import check_cancelled
+from summary.kernels import kernel
 from summary.records import crc32c
 
 MOST_ARGUMENT_BYTES: Final = 1 << 20
@@ -105,7 +105,7 @@ class JsonArguments:
         return arguments
 
 
-@kernel
+@kernel()
 def _has_keys(buffer: Buffer, start: int, length: int) -> bool:
     """Whether a JSON text is an object with at least one key."""
     if start < 0 or length < 2 or buffer[start] != 123 or buffer[start + length - 1] != 125:
@@ -116,7 +116,7 @@ def _has_keys(buffer: Buffer, start: int, length: int) -> bool:
     return position < start + length - 1
 
 
-@kernel
+@kernel()
 def _gathered(
     buffer: Buffer,
     starts: NDArray[np.int64],
@@ -355,7 +355,7 @@ class _Texts(Sequence[str]):
         return _text(self._interner.beginning(number, _MOST_TEXT_BYTES))
 
 
-@kernel
+@kernel()
 def _match_nested(
     thread: NDArray[np.int64], name: NDArray[np.int32], begins: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:

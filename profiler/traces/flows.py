@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from profiler.trace import Flows
 from profiler.traces.build import RawSlices, Rows
-from profiler.traces.kernel import kernel
 from profiler.traces.nesting import in_order_of_start
 from profiler.traces.row_trees import slices_at
 from summary.cancellation import check_cancelled
+from summary.kernels import kernel
 
 START, STEP, END = range(3)
 """What a flow event does: leave a slice, pass through one, reach one."""
@@ -42,7 +42,7 @@ class FlowEvents(NamedTuple):
     category_id: NDArray[np.int32]
 
 
-@kernel
+@kernel()
 def _bind(
     time: NDArray[np.int64],
     lane: NDArray[np.int32],
@@ -120,7 +120,7 @@ def _bind_on_deep_lanes(events: FlowEvents, slices: RawSlices, rows: Rows, bound
     )
 
 
-@kernel
+@kernel()
 def _join(
     key: NDArray[np.int64], role: NDArray[np.int8], bound: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:

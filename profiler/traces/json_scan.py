@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 FIELDS: Final = (
     "ph", "name", "cat", "ts", "dur", "pid", "tid", "id", "args",
@@ -59,7 +59,7 @@ class Progress(NamedTuple):
     """0 if there may be more, 1 after the closing bracket, `TRUNCATED` where the data ends without one."""
 
 
-@kernel
+@kernel()
 def skip_space(buffer: Buffer, position: int) -> int:
     """The first offset from ``position`` that holds no JSON white space."""
     size = buffer.size
@@ -70,7 +70,7 @@ def skip_space(buffer: Buffer, position: int) -> int:
     return position
 
 
-@kernel
+@kernel()
 def _skip_string(buffer: Buffer, position: int) -> int:
     """The offset after the closing quote of the string whose opening quote is before ``position``.
 
@@ -88,7 +88,7 @@ def _skip_string(buffer: Buffer, position: int) -> int:
     return TRUNCATED
 
 
-@kernel
+@kernel()
 def _skip_nested(buffer: Buffer, position: int) -> int:
     size = buffer.size
     closing = np.empty(_MAX_NESTING, np.uint8)
@@ -114,7 +114,7 @@ def _skip_nested(buffer: Buffer, position: int) -> int:
     return TRUNCATED
 
 
-@kernel
+@kernel()
 def skip_value(buffer: Buffer, position: int) -> int:
     """The offset after the JSON value at ``position``; negative if it has no end."""
     size = buffer.size
@@ -136,7 +136,7 @@ def skip_value(buffer: Buffer, position: int) -> int:
     return TRUNCATED
 
 
-@kernel
+@kernel()
 def _field_of(buffer: Buffer, start: int, length: int, key_bytes: Buffer, key_starts: NDArray[np.int64]) -> int:
     for field in range(key_starts.size - 1):
         first = key_starts[field]
@@ -152,7 +152,7 @@ def _field_of(buffer: Buffer, start: int, length: int, key_bytes: Buffer, key_st
     return -1
 
 
-@kernel
+@kernel()
 def _scan_event(
     buffer: Buffer,
     position: int,
@@ -201,7 +201,7 @@ def _scan_event(
             lengths[field] = position - value - 2 * quoted
 
 
-@kernel
+@kernel()
 def _next_event(buffer: Buffer, position: int) -> int:
     """The offset of the next brace that follows another object and a comma, or `TRUNCATED`."""
     size = buffer.size
@@ -216,7 +216,7 @@ def _next_event(buffer: Buffer, position: int) -> int:
     return TRUNCATED
 
 
-@kernel
+@kernel()
 def _scan_batch(
     buffer: Buffer,
     position: int,

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.traces.json_scan import Buffer
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 UNREADABLE_TIME: Final = np.iinfo(np.int64).min
 """Stands for a time that is absent or no number."""
 
 
-@kernel
+@kernel()
 def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
     """Microseconds in decimal text -> nanoseconds, rounded half away from zero at the fourth decimal."""
     position = start
@@ -71,7 +71,7 @@ def _nanoseconds(buffer: Buffer, start: int, length: int) -> int:
     return -mantissa if negative else mantissa
 
 
-@kernel
+@kernel()
 def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Times in microseconds, as numbers or strings, as int64 nanoseconds.
 
@@ -84,7 +84,7 @@ def nanoseconds(buffer: Buffer, starts: NDArray[np.int64], lengths: NDArray[np.i
     return result
 
 
-@kernel
+@kernel()
 def _word(buffer: Buffer, at: int) -> np.uint64:
     """Eight bytes as a number; written so that it becomes one load."""
     word = np.uint64(0)
@@ -93,7 +93,7 @@ def _word(buffer: Buffer, at: int) -> np.uint64:
     return word
 
 
-@kernel
+@kernel()
 def _hash(buffer: Buffer, start: int, length: int) -> np.uint64:
     """FNV-1a over words of eight bytes, folded after each, as its high bits never reach the low ones."""
     code = np.uint64(14695981039346656037) ^ np.uint64(length)
@@ -109,7 +109,7 @@ def _hash(buffer: Buffer, start: int, length: int) -> np.uint64:
     return code ^ (code >> np.uint64(32))
 
 
-@kernel
+@kernel()
 def _same(buffer: Buffer, one: int, other: int, length: int) -> bool:
     at = 0
     while at + 8 <= length:
@@ -123,7 +123,7 @@ def _same(buffer: Buffer, one: int, other: int, length: int) -> bool:
     return True
 
 
-@kernel
+@kernel()
 def _intern(
     buffer: Buffer,
     starts: NDArray[np.int64],
@@ -162,7 +162,7 @@ def _intern(
     return ids, uniques
 
 
-@kernel
+@kernel()
 def _fill_table(table: NDArray[np.int32], hashes: NDArray[np.uint64], uniques: int) -> None:
     mask = table.size - 1
     for known in range(uniques):

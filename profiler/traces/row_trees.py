@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 _NEVER: Final = np.iinfo(np.int64).min
 _FOREVER: Final = np.iinfo(np.int64).max
@@ -19,7 +19,7 @@ _LATEST, _EARLIEST, _OPEN = range(3)
 Column = NDArray[np.int64]
 
 
-@kernel
+@kernel()
 def _empty(leaves: int) -> Column:
     trees = np.empty((3, 2 * leaves), np.int64)
     trees[_LATEST] = _NEVER
@@ -28,7 +28,7 @@ def _empty(leaves: int) -> Column:
     return trees
 
 
-@kernel
+@kernel()
 def _put(tree: Column, row: int, end: int, latest: bool) -> None:
     at = tree.size // 2 + row
     tree[at] = end
@@ -43,14 +43,14 @@ def _put(tree: Column, row: int, end: int, latest: bool) -> None:
         at >>= 1
 
 
-@kernel
+@kernel()
 def _put_all(trees: Column, row: int, end: int) -> None:
     _put(trees[_LATEST], row, end, True)
     _put(trees[_EARLIEST], row, end, False)
     _put(trees[_OPEN], row, end, False)
 
 
-@kernel
+@kernel()
 def _clear(trees: Column, rows: int) -> None:
     for row in range(rows):
         _put(trees[_LATEST], row, _NEVER, True)
@@ -58,7 +58,7 @@ def _clear(trees: Column, rows: int) -> None:
         _put(trees[_OPEN], row, _FOREVER, False)
 
 
-@kernel
+@kernel()
 def _with_room(trees: Column, rows: int) -> Column:
     """The same trees with more leaves than ``rows``, which `_deepest` relies on."""
     leaves = trees.shape[1] // 2
@@ -77,7 +77,7 @@ def _with_room(trees: Column, rows: int) -> Column:
     return more
 
 
-@kernel
+@kernel()
 def _deepest(tree: Column, rows: int, least: int) -> int:
     """The last of the first ``rows`` rows that ends at ``least`` or later, or -1."""
     leaves = tree.size // 2
@@ -92,7 +92,7 @@ def _deepest(tree: Column, rows: int, least: int) -> int:
     return -1
 
 
-@kernel
+@kernel()
 def _first_free(tree: Column, row: int, most: int) -> int:
     """The first row from ``row`` on that ends at ``most`` or earlier; a row that was never used does."""
     leaves = tree.size // 2
@@ -106,7 +106,7 @@ def _first_free(tree: Column, row: int, most: int) -> int:
     return at - leaves
 
 
-@kernel
+@kernel()
 def _close(tree: Column, time: int) -> None:
     """Takes rows that end at ``time`` or earlier out of the tree of open ones."""
     leaves = tree.size // 2
@@ -117,7 +117,7 @@ def _close(tree: Column, time: int) -> None:
         _put(tree, at - leaves, _FOREVER, False)
 
 
-@kernel
+@kernel()
 def assign_depths(start: Column, end: Column, lane: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """Depth of each slice, given in order of (lane, start, -duration), and whether it crosses a neighbor.
 
@@ -173,7 +173,7 @@ def assign_depths(start: Column, end: Column, lane: NDArray[np.int32]) -> tuple[
     return depth, crossing
 
 
-@kernel
+@kernel()
 def slices_at(
     order: Column,
     start: Column,

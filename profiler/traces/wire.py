@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from profiler.traces.json_scan import Buffer
-from profiler.traces.kernel import kernel
+from summary.kernels import kernel
 
 
 class Fields(NamedTuple):
@@ -23,7 +23,7 @@ class Fields(NamedTuple):
     end: int
 
 
-@kernel
+@kernel()
 def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     """A number and the offset after it, which is -1 where there is none."""
     value = np.uint64(0)
@@ -38,7 +38,7 @@ def _varint(buffer: Buffer, position: int, end: int) -> tuple[int, int]:
     return 0, -1
 
 
-@kernel
+@kernel()
 def _field(buffer: Buffer, position: int, end: int) -> tuple[int, int, int, int]:
     """Number, wire type, start and end of the field at an offset; number 0 where it is none.
 
@@ -84,7 +84,7 @@ def fields_of(buffer: Buffer, start: int, end: int, *, stop_at: int = 0) -> Iter
             position = _skip_repeated(buffer, position, end, stop_at)
 
 
-@kernel
+@kernel()
 def _skip_repeated(buffer: Buffer, position: int, end: int, repeated: int) -> int:
     """The offset of the next field of another number."""
     while position < end:
@@ -95,7 +95,7 @@ def _skip_repeated(buffer: Buffer, position: int, end: int, repeated: int) -> in
     return position
 
 
-@kernel
+@kernel()
 def _varint_fields(buffer: Buffer, start: int, end: int, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     values = np.zeros(numbers.size, np.int64)
     position = start
@@ -136,7 +136,7 @@ class XEventColumns(NamedTuple):
     """Events that there are beyond those that were wanted."""
 
 
-@kernel
+@kernel()
 def _count(buffer: Buffer, start: int, end: int) -> int:
     count = 0
     position = start
@@ -149,7 +149,7 @@ def _count(buffer: Buffer, start: int, end: int) -> int:
     return count
 
 
-@kernel
+@kernel()
 def _scan(buffer: Buffer, start: int, end: int, columns: NDArray[np.int64]) -> int:
     event = 0
     position = start
@@ -200,7 +200,7 @@ def scan_events(buffer: Buffer, start: int, end: int, most: int) -> XEventColumn
     )
 
 
-@kernel
+@kernel()
 def _stat_numbers(
     buffer: Buffer,
     starts: NDArray[np.int64],

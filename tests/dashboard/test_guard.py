@@ -262,7 +262,9 @@ def asked(receive: Receive, path: str = "/data/plugin/hparams/experiment") -> li
 
 
 def test_a_client_that_leaves_in_the_midst_of_its_request_is_let_go() -> None:
-    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+    messages: Iterator[Message] = iter(
+        [{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}]
+    )
 
     async def receive() -> Message:
         return next(messages)

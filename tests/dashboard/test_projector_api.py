@@ -499,7 +499,7 @@ def test_what_a_page_got_wrong(client: TestClient, path: str, body: Any, status:
     assert (answer.status_code, answer.json()["detail"][: len(detail)]) == (status, detail)
 
 
-SETTINGS = [("project", "projection", name, kind) for name, kind in KINDS.items()]
+SETTINGS: list[tuple[str, str, str, Any]] = [("project", "projection", name, kind) for name, kind in KINDS.items()]
 SETTINGS += [("clusters", "method", "kmeans", KmeansSettings), ("clusters", "method", "hdbscan", HdbscanSettings)]
 
 

@@ -4,13 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
-from summary import kernels, scan
+from summary import kernels, scan_kernel
 from summary.kernels import Group, is_compiled, kernel
 
 ROOT = Path(kernels.__file__).parents[1]
@@ -22,7 +24,7 @@ def double(number: int) -> int:
 
 
 def test_a_kernel_is_compiled_when_it_is_first_called_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     fresh = kernel()(double.py_func)  # type: ignore[attr-defined]
     assert not is_compiled(fresh)
     assert fresh(4) == 8
@@ -43,12 +45,11 @@ def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> Non
 def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
     from dashboard.warm_up import GROUPS
 
-    marked = "@kernel"
     found = {
         str(path.relative_to(ROOT).with_suffix("")).replace(os.sep, ".")
         for room in ("summary", "profiler", "dashboard")
         for path in (ROOT / room).rglob("*.py")
-        if any(line.startswith(marked) for line in path.read_text("utf-8").splitlines())
+        if any(line.startswith("@kernel") for line in path.read_text("utf-8").splitlines())
     }
     known = {name for group in GROUPS.values() for name in group.modules}
     assert {name for name in found if not name.startswith("dashboard.projections.")} == known
@@ -76,7 +77,7 @@ def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_
         done = subprocess.run(
             [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
         )
-        assert done.stdout == f"{scan.scan_kernel._masked_crc(np.frombuffer(b'123456789', np.uint8), 0, 9)}\n"
+        assert done.stdout == f"{scan_kernel._masked_crc(np.frombuffer(b'123456789', np.uint8), 0, 9)}\n"
         assert done.stderr.count("Compiled loops are kept in") == 1
     kept = list(temporary.rglob("*.nbi"))
     assert bool(kept) == folder_of_all
@@ -87,8 +88,8 @@ def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_
 def test_code_is_not_loaded_from_a_folder_that_others_can_write_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(kernels.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     shared = tmp_path / f"stepscope-kernels-{os.getuid()}"
     shared.mkdir()
     shared.chmod(0o777)

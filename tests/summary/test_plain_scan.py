@@ -77,11 +77,11 @@ def test_the_loops_go_on_where_the_plain_scan_was(random: Random) -> None:
 
 
 def test_a_number_is_a_tensor_of_one_element_whatever_its_rank() -> None:
-    shapes = ([], [1], [1, 1], [2], [1] * 33)
+    shapes: tuple[list[int], ...] = ([], [1], [1, 1], [2], [1] * 33)
     values = [
         Summary.Value(
             tag="t",
-            tensor=TensorProto(dtype=DT_FLOAT, float_val=[0.5], tensor_shape={"dim": [{"size": n} for n in shape]}),  # type: ignore[arg-type]
+            tensor=TensorProto(dtype=DT_FLOAT, float_val=[0.5], tensor_shape={"dim": [{"size": n} for n in shape]}),
         )
         for shape in shapes
     ]
