@@ -48,13 +48,15 @@ def warm_traces() -> None:
     """Read small traces and analyze one."""
     from profiler.analysis.area import area, overlap
     from profiler.analysis.facts import Facts
+    from profiler.analysis.nesting import enclosing
     from profiler.analysis.report import TABLES, change
+    from profiler.analysis.windows import group_narrow, sum_within
     from profiler.lod import LevelOfDetail, coverage, span_ns
 
     space = XSpace()
     plane = space.planes.add(name="/device:GPU:0")
     plane.event_metadata[1].name = "kernel"
-    plane.stat_metadata[1].name = "bytes"
+    plane.stat_metadata[1].name = "_p"
     line = plane.lines.add(id=1, name="Stream #1")
     line.events.add(metadata_id=1, offset_ps=1_000, duration_ps=2_000).stats.add(metadata_id=1, uint64_value=3)
     traces.read_trace(space.SerializeToString(), name="small.xplane.pb")
@@ -69,10 +71,14 @@ def warm_traces() -> None:
     for _, table in TABLES.values():
         table(facts)
     change(facts, facts, "changed_operators")
+    enclosing(trace, 0)
+    some = np.array([0, 1])
+    group_narrow(some, some, some + 1, some, 0, 1)
+    sum_within(some, some, some + 1, some > 0, (0, 2), 2)
 
 
 def _small_trace() -> bytes:
-    """A Chrome trace of a step with an operator that launches a kernel."""
+    """A Chrome trace that has some of everything."""
     launched = {"correlation": 7, "device": 0, "stream": 7}
     events = [
         {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "ts": 0.5, "dur": 99, "pid": 1, "tid": 1},
@@ -84,6 +90,11 @@ def _small_trace() -> bytes:
         {"ph": "B", "name": "work", "ts": 60, "pid": 1, "tid": 1},
         {"ph": "E", "ts": 70, "pid": 1, "tid": 1},
         {"ph": "C", "name": "memory", "ts": 5, "pid": 1, "args": {"bytes": 3}},
+        # Slices that overlap, an arrow among them, and more names than the first table has room for.
+        *({"ph": "X", "name": "crossing", "ts": at, "dur": 4, "pid": 2, "tid": 1} for at in (1, 3, 5, 7)),
+        {"ph": "s", "name": "flow", "cat": "flow", "id": 8, "ts": 2, "pid": 2, "tid": 1},
+        {"ph": "f", "name": "flow", "cat": "flow", "id": 8, "ts": 6, "pid": 2, "tid": 1, "bp": "e"},
+        *({"ph": "X", "name": f"name {number}", "ts": number, "dur": 1, "pid": 3, "tid": 1} for number in range(5_000)),
     ]  # fmt: skip
     return json.dumps({"traceEvents": events}).encode()
 

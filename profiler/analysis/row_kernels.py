@@ -121,7 +121,9 @@ def _grown(
     more_keys = np.full(2 * keys.size, -1, np.int64)
     more_groups = np.empty(2 * keys.size, np.int64)
     more_sums = np.empty((2 * sums.shape[0], sums.shape[1]), np.int64)
-    more_sums[: sums.shape[0]] = sums
+    for group in range(sums.shape[0]):
+        for column in range(sums.shape[1]):
+            more_sums[group, column] = sums[group, column]
     for place in range(keys.size):
         if keys[place] >= 0:
             to = _slot(more_keys, keys[place])

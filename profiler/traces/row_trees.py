@@ -69,7 +69,8 @@ def _with_room(trees: Column, rows: int) -> Column:
         wider *= 2
     more = _empty(wider)
     for number in range(3):
-        more[number, wider : wider + leaves] = trees[number, leaves:]
+        for leaf in range(leaves):
+            more[number, wider + leaf] = trees[number, leaves + leaf]
         for at in range(wider - 1, 0, -1):
             left = more[number, 2 * at]
             right = more[number, 2 * at + 1]
@@ -150,7 +151,8 @@ def assign_depths(start: Column, end: Column, lane: NDArray[np.int32]) -> tuple[
             if height == 0 or row_end[height - 1] >= finish:
                 if height == row_end.size:
                     larger = np.empty(2 * height, np.int64)
-                    larger[:height] = row_end
+                    for row in range(height):
+                        larger[row] = row_end[row]
                     row_end = larger
                 row_end[height] = finish
                 depth[index] = height

@@ -4,6 +4,7 @@
 """
 
 import math
+import warnings
 import wave
 from collections.abc import Sequence
 from io import BytesIO
@@ -60,6 +61,12 @@ def _audio(value: Summary.Value) -> Summary.Value:
     clips = decode_audio(value).clips
     if not clips:
         return value
+    if len(clips) > 1:
+        warnings.warn(
+            f"{value.tag!r} has {len(clips)} clips at a step; only the first is written, as the legacy form holds one. "
+            "Write each under a tag of its own, or without legacy=True.",
+            stacklevel=2,
+        )
     with wave.open(BytesIO(clips[0].encoded)) as sound:
         audio = Summary.Audio(
             sample_rate=sound.getframerate(),

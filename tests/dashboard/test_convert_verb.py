@@ -11,6 +11,7 @@ import pytest
 from dashboard.cli import main
 from profiler.traces import load_trace
 from profiler.traces.compression import zstd_compress
+from profiler.traces.limits import Limits
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.step_stats_pb2 import StepStats
 
@@ -101,7 +102,9 @@ def test_a_file_beyond_the_limit_is_refused(
 ) -> None:
     cache = tmp_path / "a.sstrace"
     assert main(["convert", str(trace), "-o", str(cache)]) == 0
-    monkeypatch.setattr("profiler.traces.most_bytes", lambda: 100)
+    monkeypatch.setattr(
+        "profiler.traces.limits_of_memory", lambda: Limits(file_bytes=100, events=1_000, message_bytes=1_000)
+    )
     assert main(["convert", str(cache), "-o", str(tmp_path / "b.json")]) == 2
     assert "nothing of it was read. Expected at most" in capsys.readouterr().err
 
@@ -112,11 +115,13 @@ def test_of_a_chrome_trace_beyond_the_limit_the_beginning_is_read(
     events = [f'{{"ph":"X","pid":1,"tid":1,"name":"op {at}","ts":{at},"dur":1}}' for at in range(10)]
     path = tmp_path / "large.json"
     path.write_text("[" + ",".join(events) + "]")
-    monkeypatch.setattr("profiler.traces.most_bytes", lambda: 200)
+    monkeypatch.setattr(
+        "profiler.traces.limits_of_memory", lambda: Limits(file_bytes=200, events=1_000, message_bytes=1_000)
+    )
     trace = load_trace(str(path))
     assert trace.names == ("op 0", "op 1", "op 2")
     assert trace.losses.notes == (
-        "only the first 0.0 of the file's 0.0 GiB were read",
+        "only the first 0.0 MiB of the file's 0.0 MiB were read",
         "the first unreadable event is at byte 169",
         "the file ends early: nothing was read from byte 169 of 200",
     )

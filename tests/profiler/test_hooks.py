@@ -255,6 +255,7 @@ def test_a_collector_that_cannot_record_costs_the_steps_only(tmp_path: Path, cap
 def test_a_directory_that_takes_no_more_costs_the_steps_only(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     hook = ProfilerHook(save_steps=1, output_dir=tmp_path / "timelines", logdir=tmp_path / "run", collectors=[])
     (tmp_path / "timelines").rmdir()
+    (tmp_path / "timelines").write_text("in the way of the timelines")
     (tmp_path / "run" / "plugins").write_text("in the way of the traces")
     train(hook, 2)
     (tmp_path / "run" / "plugins").unlink()

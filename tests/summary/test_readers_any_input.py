@@ -588,7 +588,9 @@ def test_links_that_lead_nowhere_or_in_circles(tmp_path: Path) -> None:
 def test_points_of_another_kind_do_not_move_the_place_of_a_restart() -> None:
     # They are not shown, but were counted, so that good points after the restart were superseded.
     source = MemorySource()
-    source.put("events.out.tfevents.1", file_of(event_of(5, strings("text", "loss", b"x"))))
+    first = event_of(5, strings("text", "loss", b"x"))
+    first.wall_time = 0.5
+    source.put("events.out.tfevents.1", file_of(first))
     source.put("events.out.tfevents.2", file_of(scalar(1, 1.0), scalar(2, 2.0)))
     note = [event_of(step, strings("text", "loss", b"x")) for step in (4, 6)]
     source.put("events.out.tfevents.3", file_of(start(3), *note))
