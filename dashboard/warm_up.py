@@ -90,8 +90,8 @@ def _small_trace() -> bytes:
         {"ph": "B", "name": "work", "ts": 60, "pid": 1, "tid": 1},
         {"ph": "E", "ts": 70, "pid": 1, "tid": 1},
         {"ph": "C", "name": "memory", "ts": 5, "pid": 1, "args": {"bytes": 3}},
-        # Slices that overlap, an arrow among them, and more names than the first table has room for.
-        *({"ph": "X", "name": "crossing", "ts": at, "dur": 4, "pid": 2, "tid": 1} for at in (1, 3, 5, 7)),
+        # A lane of many rows with an arrow, and more names than the first table has room for.
+        *({"ph": "X", "name": "crossing", "ts": at, "dur": 999, "pid": 2, "tid": 1} for at in range(400)),
         {"ph": "s", "name": "flow", "cat": "flow", "id": 8, "ts": 2, "pid": 2, "tid": 1},
         {"ph": "f", "name": "flow", "cat": "flow", "id": 8, "ts": 6, "pid": 2, "tid": 1, "bp": "e"},
         *({"ph": "X", "name": f"name {number}", "ts": number, "dur": 1, "pid": 3, "tid": 1} for number in range(5_000)),

@@ -23,3 +23,21 @@ def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: P
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
     smooth = [4.0, 4 / 3, 12 / 7]
     assert done.stdout == f"['charts'] False {smooth}\nTrue True {smooth}\n()\n"
+
+
+EVERY_LOOP = """
+from dashboard import warm_up
+from summary.kernels import is_compiled
+for name, group in warm_up.GROUPS.items():
+    warm_up.WARMERS[name]()
+    print(name, [kernel.__name__ for kernel in group.kernels() if not is_compiled(kernel)])
+"""
+
+
+def test_no_loop_is_left_to_be_compiled(tmp_path: Path) -> None:
+    """A server would have them compiled at every start."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", EVERY_LOOP], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "event files []\ncharts []\ntraces []\n"
