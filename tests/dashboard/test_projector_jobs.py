@@ -188,7 +188,7 @@ def test_a_finished_projection_is_extended_and_perturbed(make_jobs: Callable[...
 
 def has_ended(pid: int) -> bool:
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
