@@ -1,4 +1,4 @@
-"""The scan of `summary.scan_kernel` in plain Python: some hundred times slower, but there from the first moment.
+"""The scan of `summary.scan_kernel` in plain Python: hundreds of times slower, but there from the first moment.
 
 It finds the same records, rows and damages, and its rules are written down there.
 """
