@@ -49,17 +49,23 @@ class MemoryBudget:
     @contextmanager
     def reading(self) -> Iterator[None]:
         """What `claim` is called with inside the block counts until its end."""
-        lease = _Lease(self)
-        token = _current.set(lease)
+        lease = self.lease()
         try:
-            yield
+            with lease.reading():
+                yield
         finally:
-            _current.reset(token)
-            with self._changed:
-                self._claimed -= lease.held
-                self._changed.notify_all()
+            lease.release()
 
-    def _claim(self, lease: "_Lease", size: int) -> None:
+    def lease(self) -> "Lease":
+        """Memory for what outlives its reading, nothing yet."""
+        return Lease(self)
+
+    def _give_back(self, size: int) -> None:
+        with self._changed:
+            self._claimed -= size
+            self._changed.notify_all()
+
+    def _claim(self, lease: "Lease", size: int) -> None:
         if lease.held + size > self._most:
             raise TooLargeError(
                 f"It needs some {_mebibytes(lease.held + size)} of memory; at most {_mebibytes(self._most)} are taken."
@@ -79,15 +85,29 @@ class MemoryBudget:
             lease.held += size
 
 
-class _Lease:
-    """What one piece of work has claimed."""
+class Lease:
+    """Bytes of a budget that one piece of work has claimed."""
 
     def __init__(self, budget: MemoryBudget) -> None:
         self.budget: Final = budget
         self.held = 0
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What `claim` is called with inside the block counts until `release`."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
 
-_current: ContextVar[_Lease | None] = ContextVar("memory lease", default=None)
+    def release(self) -> None:
+        """Give back what was claimed."""
+        held, self.held = self.held, 0
+        self.budget._give_back(held)
+
+
+_current: ContextVar[Lease | None] = ContextVar("memory lease", default=None)
 
 
 def claim(size: int) -> None:

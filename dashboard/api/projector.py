@@ -1,19 +1,21 @@
 """``/data/plugin/projector``: TensorBoard's routes."""
 
-from collections.abc import Callable
-from typing import Annotated, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Annotated, Final, TypeVar
 
+import numpy as np
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from google.protobuf import json_format
+from numpy.typing import NDArray
 
 from dashboard.api.parameters import MAX_NAME, RunName
 from dashboard.live import Live
 from dashboard.panels.images.pictures import sniff
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
-from dashboard.work import HeavyRoute
+from dashboard.work import HeavyRoute, Pieces
 from summary.kinds.base import PayloadError
-from summary.memory_budget import MemoryBudget, NoMemoryError
+from summary.memory_budget import Lease, MemoryBudget, NoMemoryError
 from summary.projector import (
     ProjectorError,
     ProjectorRun,
@@ -29,6 +31,8 @@ from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
 from summary.snapshot import Snapshot
 
 T = TypeVar("T")
+
+_PIECE_BYTES: Final = 1 << 17
 
 EmbeddingName = Annotated[str, Query(max_length=MAX_NAME, description="The tensor's name.")]
 Rows = Annotated[int | None, Query(ge=1, le=1 << 31, description="How many points; all where it is not given.")]
@@ -48,7 +52,7 @@ def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
     return with_other_matrices(found)
 
 
-def reading(budget: MemoryBudget, read: Callable[[], T]) -> T:
+def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
     """What ``read`` gives, within the memory that may be taken for reading.
 
     Raises:
@@ -56,7 +60,7 @@ def reading(budget: MemoryBudget, read: Callable[[], T]) -> T:
             memory.
     """
     try:
-        with budget.reading():
+        with memory.reading():
             return read()
     except ProjectorError as error:
         raise HTTPException(404, str(error)) from error
@@ -76,6 +80,23 @@ def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
             except (ProjectorError, NoMemoryError):
                 continue
     return config
+
+
+def row_pieces(budget: MemoryBudget, read: Callable[[], NDArray[np.float32]]) -> Iterator[memoryview]:
+    """Raw little-endian float32 [points, dimensions] that ``read`` gives, before the first piece.
+
+    Its memory counts until all is sent, or nobody waits for it any more.
+
+    Raises:
+        HTTPException: as `reading`.
+    """
+    lease = budget.lease()
+    try:
+        raw = np.ascontiguousarray(reading(lease, read), dtype="<f4").reshape(-1).view(np.uint8).data
+        for begin in range(0, len(raw), _PIECE_BYTES):
+            yield raw[begin : begin + _PIECE_BYTES]
+    finally:
+        lease.release()
 
 
 def router(live: Live) -> APIRouter:
@@ -103,8 +124,8 @@ def router(live: Live) -> APIRouter:
     def tensor(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
         """The points of an embedding as raw little-endian float32, row by row."""
         found, embedding = find(run, name)
-        points = reading(budget, lambda: read_tensor(found, embedding, num_rows))
-        return Response(points.astype("<f4", copy=False).tobytes(), media_type="application/octet-stream")
+        points = row_pieces(budget, lambda: read_tensor(found, embedding, num_rows))
+        return Pieces(points, media_type="application/octet-stream")
 
     @routes.get("/data/plugin/projector/metadata", response_class=Response)
     def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:

@@ -15,11 +15,11 @@ from dashboard.api.hparams.download import MEDIA_TYPES, Format, encoded, table
 from dashboard.api.hparams.experiment import experiment, readable_json
 from dashboard.api.hparams.groups import session_groups
 from dashboard.api.hparams.sessions import run_of_metric
-from dashboard.api.messages import message_answer
+from dashboard.api.messages import message_answer, messages_answer
 from dashboard.api.parameters import MAX_NAME
 from dashboard.api.pieces import json_answer, point_list
 from dashboard.live import Live
-from dashboard.work import LightRoute
+from dashboard.work import LightRoute, heavy
 from summary.proto.hparams_pb2 import (
     Experiment,
     GetExperimentRequest,
@@ -71,6 +71,12 @@ def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> L
     return asking(lambda: session_groups(snapshot, request))
 
 
+def groups_answer(snapshot: Snapshot, request: ListSessionGroupsRequest) -> Response:
+    """The groups as they are asked for, each made JSON when it is sent."""
+    found = groups_asked_for(snapshot, request)
+    return messages_answer("sessionGroups", found.session_groups, totalSize=found.total_size)
+
+
 def visible_columns(text: str) -> list[bool]:
     """Which columns a table has.
 
@@ -105,14 +111,16 @@ def router(live: Live) -> APIRouter:
         return message_answer(experiment_asked_for(live.snapshot(), parsed_message(body, GetExperimentRequest())))
 
     @routes.get("/data/plugin/hparams/session_groups")
+    @heavy
     def get_session_groups(request: RequestJson) -> Response:
         """A page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
-        return message_answer(groups_asked_for(live.snapshot(), parsed_message(request, ListSessionGroupsRequest())))
+        return groups_answer(live.snapshot(), parsed_message(request, ListSessionGroupsRequest()))
 
     @routes.post("/data/plugin/hparams/session_groups")
+    @heavy
     def post_session_groups(body: Body) -> Response:
         """The same, with the request as the body."""
-        return message_answer(groups_asked_for(live.snapshot(), parsed_message(body, ListSessionGroupsRequest())))
+        return groups_answer(live.snapshot(), parsed_message(body, ListSessionGroupsRequest()))
 
     @routes.get("/data/plugin/hparams/metric_evals")
     def get_metric_evals(request: RequestJson) -> Response:
