@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from dashboard.curves import smoothing
 from profiler import traces
 from summary import scan
+from summary.child_process import python_command
 from summary.kernels import Group
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
@@ -23,11 +23,7 @@ from summary.records import frame
 
 GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
-_ROOT: Final = str(Path(__file__).resolve().parents[1])
-_CODE: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dashboard.warm_up import compile_for_a_server; "
-    "compile_for_a_server(sys.argv[2:])"
-)
+_CODE: Final = "import sys; from dashboard.warm_up import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
 _log: Final = logging.getLogger(__name__)
 
 
@@ -139,13 +135,8 @@ def compile_beside(groups: Iterable[Group] = tuple(GROUPS.values())) -> tuple[Gr
     done = {group.name: threading.Event() for group in missing}
     for group in missing:
         group.compiled_elsewhere(done[group.name])
-    path = [place for place in sys.path if place]
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, json.dumps([*path, *([] if _ROOT in path else [_ROOT])]), *done],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
+        process = subprocess.Popen(python_command(_CODE, *done), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
         _log.warning("Loops are compiled while they are needed: no process could be started for it (%s).", error)
         for event in done.values():

@@ -5,7 +5,6 @@ some are numbered (``x0``, ``x1``, ...), those; a name such as "label" or "id" m
 other columns say something about the points.
 """
 
-import io
 import os
 import re
 from collections import Counter
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.cancellation import check_cancelled
+from summary.foreign_tables import read_foreign_table
 from summary.memory_budget import TooLargeError, claim
 from summary.source import read_up_to
 from summary.table_sizes import declared_bytes
@@ -364,14 +364,10 @@ def _frame_of_records(records: Sequence[dict[str, Any]]) -> "pl.DataFrame":
 
 
 def _frame(content: bytes, name: str) -> "pl.DataFrame":
-    import polars as pl
-
     try:
-        claim(declared_bytes(content))
-        if content.startswith(b"PAR1"):
-            return pl.read_parquet(io.BytesIO(content))
-        if content.startswith(b"ARROW1"):
-            return pl.read_ipc(io.BytesIO(content))
-        return pl.read_ipc_stream(io.BytesIO(content))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError, MemoryError) as error:
+        declared = declared_bytes(content)
+        # Once in the process that reads it, and once here.
+        claim(2 * declared + len(content))
+        return read_foreign_table(content, declared)
+    except ValueError as error:
         raise VectorTableError(f"{name} cannot be read: {error!s:.300}.") from error

@@ -1,25 +1,20 @@
 """The server's end of a worker process: how it is started, spoken to and ended, and what it said when it broke."""
 
-import json
 import logging
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any, BinaryIO, Final, cast
 
 from dashboard.embeddings import wire
 from dashboard.embeddings.wire import Arrays
+from summary.child_process import python_command
 
-_ROOT: Final = str(Path(__file__).resolve().parents[2])
-_CODE: Final = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from dashboard.embeddings.worker import main; main()"
-)
+_CODE: Final = "from dashboard.embeddings.worker import main; main()"
 _ALLOCATION: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
 """Has the C library of Linux give arrays back that are done with; otherwise it keeps those of up to 32 MiB each."""
 _TAIL_BYTES: Final = 4_096
@@ -29,8 +24,7 @@ _log: Final = logging.getLogger(__name__)
 class WorkerProcess:
     """A worker, from its start to its end; none of its methods waits.
 
-    It is started as a program of its own, not through `multiprocessing`, which would run the program that the server
-    is part of a second time. It ends when its standard input does, also where the server was killed.
+    It ends when its standard input does, also where the server was killed.
 
     Args:
         hear: called with each message, by a thread of the worker's.
@@ -48,9 +42,8 @@ class WorkerProcess:
         self._outbox: SimpleQueue[tuple[Mapping[str, Any], Arrays] | None] = SimpleQueue()
         self.closed = False
         """Whether it was told to end."""
-        path = [place for place in sys.path if place]
         self._process: Final = subprocess.Popen(
-            [sys.executable, "-P", "-c", _CODE, json.dumps([*path, *([] if _ROOT in path else [_ROOT])])],
+            python_command(_CODE),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,

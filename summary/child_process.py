@@ -1,0 +1,24 @@
+"""Child processes that run code of Stepscope."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Final
+
+_ROOT: Final = str(Path(__file__).resolve().parents[1])
+_PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
+
+
+def python_command(code: str, *arguments: str) -> list[str]:
+    """The command of a Python process that finds the modules which this one finds, and runs ``code``.
+
+    It is a program of its own: `multiprocessing` would run the program that this process is a part of a second time.
+
+    Args:
+        code: statements on one line.
+        arguments: ``sys.argv[1:]`` of the process.
+    """
+    path = [place for place in sys.path if place]
+    if _ROOT not in path:
+        path.append(_ROOT)
+    return [sys.executable, "-P", "-c", _PATH + code, json.dumps(path), *arguments]
