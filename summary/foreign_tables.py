@@ -132,7 +132,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @atexit.register
-def _end_readers() -> None:
+def end_readers() -> None:
+    """End the processes that wait for a further file; the next file starts one."""
     while _idle:
         _idle.pop().end()
 

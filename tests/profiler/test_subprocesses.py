@@ -21,6 +21,7 @@ from profiler.collectors.subprocesses import SubprocessCollector
 from profiler.process import _process
 from profiler.session import Session
 from profiler.traces import load_trace
+from summary.foreign_tables import end_readers
 
 FORK = multiprocessing.get_context("fork")
 ECHO = [sys.executable, "-c", "input()"]
@@ -74,6 +75,7 @@ def nothing_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
     folder = Path(tempfile.mkdtemp(prefix="stays-"))
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     # What earlier tests have left, so that the children here are those of the test.
+    end_readers()
     for child in psutil.Process().children():
         child.wait(0)
     classes = (subprocess.Popen, multiprocessing.popen_fork.Popen)
