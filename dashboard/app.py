@@ -39,7 +39,7 @@ from dashboard.controls import fingerprint, panel_stores, setting_id
 from dashboard.health import health_badge, register_progress
 from dashboard.live import Live
 from dashboard.numbers import count
-from dashboard.page_assets import PageAssets
+from dashboard.page_assets import ICONS, PageAssets
 from dashboard.panels.base import Panel
 from dashboard.panels.projector.routes_files import UPLOADS
 from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
@@ -75,20 +75,18 @@ EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
 LOCAL = Access()
 
-ASSETS = Path(__file__).parent / "assets"
-
 INDEX = """<!DOCTYPE html>
 <html lang="en">
 <head>
 {%metas%}
 <title>{%title%}</title>
-<link rel="icon" type="image/svg+xml" href="/assets/icons/favicon.svg">
+<link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
 {%css%}
 <!-- page styles -->
 </head>
 <body>
 {%app_entry%}
-<footer>{%config%}{%scripts%}<!-- page scripts -->{%renderer%}</footer>
+<footer>{%config%}{%scripts%}{%renderer%}<!-- page scripts --></footer>
 </body>
 </html>
 """
@@ -117,13 +115,13 @@ def build_app(
         routes = panel.router(live)
         if routes is not None:
             server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
-    assets = PageAssets(ASSETS)
+    assets = PageAssets()
     server.include_router(assets.router())
     app = Dash(
         "stepscope",
         server=server,
         backend="fastapi",
-        assets_folder=str(ASSETS),
+        assets_folder=str(ICONS),
         title=f"{Path(live.path).name or live.path} · Stepscope",
         update_title="",
         suppress_callback_exceptions=True,
@@ -133,6 +131,8 @@ def build_app(
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         add_log_handler=False,
     )
+    # web/main.js starts it, once its callbacks are there.
+    app.renderer = ""
     app.layout = frame.page([*RUN_SETTINGS, *(setting for panel in panels for setting in panel.settings)])
     register_frame(app, live, panels)
     register_progress(app, live)

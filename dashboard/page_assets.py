@@ -1,66 +1,90 @@
-"""The page's own scripts and styles as one file each: a hundred small requests would hold the first picture up."""
+"""The page's own scripts, styles and icons: addressed by content, kept by browsers forever, sent compressed."""
 
+import gzip
 import hashlib
+import os
 from base64 import b64encode
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
+from dashboard import bundle
 from dashboard.work import LightRoute
 
-FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable"}
+FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+ICONS: Final = bundle.ROOT / "web" / "icons"
+VARIANT: Final = "STEPSCOPE_PAGE"
+"""Environment variable that names the bundle to serve, where it is another than `bundle.SHIPPED`."""
+_ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 
 
 class PageAssets:
-    """Files of a folder, joined in order of their names when the server starts.
+    """What the page consists of beside Dash's own scripts.
 
     Args:
-        folder: holds ``*.js`` and ``*.css``, and ``icons/*.svg``, which become properties ``--icon-NAME`` of the page.
+        variant: of the bundle. One that is not made of the modules as they are is made anew.
+
+    Raises:
+        bundle.BundleError: it cannot be made.
     """
 
-    def __init__(self, folder: Path) -> None:
-        # A file that begins with a bracket would call what the file before it ends with.
-        self._scripts: Final = _joined(folder, "*.js", b"\n;\n")
-        self._styles: Final = _icons(folder / "icons") + _joined(folder, "*.css", b"\n")
+    def __init__(self, variant: str | None = None) -> None:
+        variant = variant or os.environ.get(VARIANT) or bundle.SHIPPED
+        if not bundle.is_current(variant):
+            bundle.make(variant)
+        files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.js*"))}
+        styles = _icons() + b"\n".join(path.read_bytes() for path in bundle.styles())
+        files |= {"page.css": styles, "page.css.gz": gzip.compress(styles, 6, mtime=0)}
+        self._files: Final = files
+        self._entry: Final = f"{variant}.js"
+        self._digest: Final = _digest(files.values())
 
     @property
     def head(self) -> str:
         """What the page's head needs."""
-        return f'<link rel="stylesheet" href="/page/{_digest(self._styles)}/page.css">'
+        return f'<link rel="stylesheet" href="/page/{self._digest}/page.css">'
 
     @property
     def foot(self) -> str:
-        """What the page's end needs, before Dash starts."""
-        return f'<script src="/page/{_digest(self._scripts)}/page.js"></script>'
+        """What the page's end needs: the script, which runs after those of Dash and starts it."""
+        return f'<script type="module" src="/page/{self._digest}/{self._entry}"></script>'
 
     def router(self) -> APIRouter:
-        """``/page/<digest>/page.js`` and ``page.css``, kept forever: another content has another address."""
+        """``/page/<digest>/<file>``: another content has another address."""
         routes = APIRouter(route_class=LightRoute)
 
-        @routes.get("/page/{digest}/page.js", include_in_schema=False)
-        def scripts(digest: str) -> Response:
-            return Response(self._scripts, media_type="text/javascript", headers=FOREVER)
-
-        @routes.get("/page/{digest}/page.css", include_in_schema=False)
-        def styles(digest: str) -> Response:
-            return Response(self._styles, media_type="text/css", headers=FOREVER)
+        @routes.get("/page/{digest}/{name}", include_in_schema=False)
+        def file(request: Request, digest: str, name: str) -> Response:
+            content = self._files.get(name)
+            if content is None:
+                raise HTTPException(404, f"No file {name!r}.")
+            headers = dict(FOREVER)
+            accepted = request.headers.get("accept-encoding", "")
+            for encoding, suffix in _ENCODINGS:
+                if encoding in accepted and name + suffix in self._files:
+                    content, headers["Content-Encoding"] = self._files[name + suffix], encoding
+                    break
+            media_type = "text/css" if name.endswith(".css") else "text/javascript"
+            return Response(content, media_type=media_type, headers=headers)
 
         return routes
 
 
-def _joined(folder: Path, pattern: str, between: bytes) -> bytes:
-    return between.join(path.read_bytes() for path in sorted(folder.glob(pattern)))
-
-
-def _icons(folder: Path) -> bytes:
+def _icons() -> bytes:
+    """Properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
+    files = {path.stem: path for path in ICONS.glob("*.svg")}
+    files |= {path.parent.parent.name: path for path in bundle.ROOT.glob("panels/*/web/icon.svg")}
     properties = (
-        f'--icon-{path.stem}: url("data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}");'
-        for path in sorted(folder.glob("*.svg"))
+        f'--icon-{name}: url("data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}");'
+        for name, path in sorted(files.items())
     )
     return (":root {" + "\n".join(properties) + "}\n").encode()
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.blake2b(content, digest_size=8).hexdigest()
+def _digest(contents: Iterable[bytes]) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for content in contents:
+        found.update(content)
+    return found.hexdigest()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard import bundle
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
     "summary": {"summary"},
@@ -67,9 +69,10 @@ def test_training_code_pays_for_no_heavy_import(module: str) -> None:
     assert done.stdout.split() == []
 
 
-def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_assets() -> None:
-    for path in (REPOSITORY / "dashboard" / "assets").rglob("*"):
-        if path.suffix in {".js", ".css", ".html"}:
-            text = path.read_text()
-            for address in ("http://", "https://", "//cdn", "@import"):
-                assert address not in text.replace("http://www.w3.org/", ""), f"{path.name} has {address}"
+def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_modules_and_styles() -> None:
+    sources = [*bundle.modules(), *bundle.styles()]
+    assert {".js", ".css"} <= {path.suffix for path in sources}
+    for path in sources:
+        text = path.read_text()
+        for address in ("http://", "https://", "//cdn", "@import"):
+            assert address not in text.replace("http://www.w3.org/", ""), f"{path.name} has {address}"

@@ -11,9 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
+from dashboard import bundle
 from dashboard.api.access import Access
 from dashboard.app import LOCAL
 from dashboard.live import Live
+from dashboard.page_assets import VARIANT
 from dashboard.verbs.serve import make_live, make_server
 from summary.sources import source_of
 from tools.browser import FLAGS, browser_path
@@ -30,6 +32,14 @@ class Dashboard:
     url: str
     logdir: Path
     live: Live
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _debug_handles() -> Iterator[None]:
+    """Servers of the tests, and of processes that they start, give away the bundle with ``window.stepscope``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIANT, bundle.DEBUG)
+        yield
 
 
 @pytest.fixture

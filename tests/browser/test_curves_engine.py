@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from dashboard import bundle
+from tests.browser.scripts import script_of
+
 pytestmark = pytest.mark.browser
 
-ASSETS = Path(__file__).resolve().parents[2] / "dashboard" / "assets"
 MINUS = "\u2212"
 HELPERS = """
 window.seen = [];
@@ -69,9 +70,8 @@ def prepare(page: Page) -> None:
     """Puts the engine and one empty element of 400 x 240 pixels into a page."""
     page.set_content('<!doctype html><body><div class="chart"></div></body>')
     page.add_style_tag(content="body { margin: 0 } .chart { width: 400px; height: 240px; font: 11px sans-serif }")
-    page.add_style_tag(path=str(ASSETS / "curves.css"))
-    for script in sorted(ASSETS.glob("curves_*.js")):
-        page.add_script_tag(path=str(script))
+    page.add_style_tag(path=str(bundle.ROOT / "web" / "lines" / "curves.css"))
+    page.add_script_tag(content=script_of("lines.js"))
     page.add_script_tag(content=HELPERS)
 
 

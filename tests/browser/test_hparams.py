@@ -68,7 +68,7 @@ def steady(page: Page, selector: str) -> dict[str, float]:
 
 def brush(page: Page, column: str, low: float, high: float) -> None:
     """Drags along an axis between two shares of its height."""
-    # As in assets/hparams_parallel.js: the axes reach from 66 to 288 pixels below the top.
+    # As in panels/hparams/web/parallel.js: the axes reach from 66 to 288 pixels below the top.
     x = steady(page, f".hparams-axis[data-key='{column}']")["x"] + 8
     bottom = steady(page, ".hparams-parallel")["y"] + 288
     page.mouse.move(x, bottom - 222 * low)

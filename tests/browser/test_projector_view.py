@@ -1,7 +1,6 @@
 """The cloud of the Projector on a blank page: its arithmetic, its pixels, and what the hand does to it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -9,18 +8,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
+from dashboard import bundle
+from tests.browser.scripts import script_of
+
 pytestmark = pytest.mark.browser
 
-ASSETS = Path(__file__).resolve().parents[2] / "dashboard" / "assets"
-PARTS = ("camera", "stamps", "raster", "sprites", "pick", "lasso", "labels", "axes", "motion", "input", "svg", "png")
-SCRIPTS = (
-    "curves_pen",
-    *(f"projector_{part}" for part in PARTS),
-    "projector_view",
-    "projector_view_draw",
-    "projector_view_hand",
-    "projector_view_theme",
-)
 SVG = "{http://www.w3.org/2000/svg}"
 SQUARE = "[0, 0, 10, 0, 0, 10, 10, 10]"
 HELPERS = """
@@ -54,10 +46,9 @@ window.same = (a, b) => a.every((value, k) => Math.abs(value - b[k]) < 3);
 def prepare(page: Page) -> None:
     """Puts the scripts and one empty host of 400 x 300 pixels into a page."""
     page.set_content('<!doctype html><html data-mantine-color-scheme="light"><body><div id="host"></div></body></html>')
-    page.add_style_tag(path=str(ASSETS / "frame.css"))
+    page.add_style_tag(path=str(bundle.ROOT / "web" / "page" / "frame.css"))
     page.add_style_tag(content="#host { position: absolute; left: 20px; top: 10px; width: 400px; height: 300px }")
-    for script in SCRIPTS:
-        page.add_script_tag(path=str(ASSETS / f"{script}.js"))
+    page.add_script_tag(content=script_of("cloud.js"))
     page.add_script_tag(content=HELPERS)
 
 

@@ -1,16 +1,16 @@
 """The SVG context of the timeline: its document is well-formed, small, and looks like the canvas."""
 
 import re
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.scripts import script_of
+
 pytestmark = pytest.mark.browser
 
-ASSETS = Path(__file__).resolve().parents[2] / "dashboard" / "assets"
 SVG = "{http://www.w3.org/2000/svg}"
 PRELUDE = """
 // Draws a scene on a canvas and, through SVG, on another; the greatest difference of each pixel's four channels.
@@ -118,7 +118,7 @@ TEXTS = """(c) => {
 @pytest.fixture
 def blank(page: Page) -> Page:
     page.set_content("<!doctype html><body></body>")
-    page.add_script_tag(path=str(ASSETS / "timeline_svg.js"))
+    page.add_script_tag(content=script_of("svg.js"))
     page.add_script_tag(content=PRELUDE)
     return page
 

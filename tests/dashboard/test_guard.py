@@ -55,7 +55,7 @@ def addresses(routes: list[Any], prefix: str = "") -> Iterator[tuple[str, str]]:
         elif isinstance(route, WebSocketRoute) or "WebSocket" in type(route).__name__:
             yield "WEBSOCKET", prefix + route.path
         elif isinstance(route, Mount):
-            yield "GET", f"{prefix}{route.path}/icons/favicon.svg"
+            yield "GET", f"{prefix}{route.path}/favicon.svg"
         else:
             for method in route.methods - {"HEAD"}:
                 yield method, prefix + re.sub(r"\{.*?\}", "x", route.path)
@@ -70,7 +70,7 @@ def every_route(client: TestClient) -> list[tuple[str, str]]:
     expected = {
         ("POST", "/_dash-update-component"),
         ("WEBSOCKET", "/_dash-ws-callback"),
-        ("GET", "/assets/icons/favicon.svg"),
+        ("GET", "/assets/favicon.svg"),
         ("GET", "/api/revision"),
         ("GET", "/"),
     }
@@ -199,7 +199,7 @@ def test_the_link_gives_the_browser_a_cookie(serve: Callable[..., TestClient]) -
     assert rest.partition("; ")[2] == "HttpOnly; Path=/; SameSite=strict"
     assert TOKEN not in rest
     assert client.get("/?tab=text").status_code == 200
-    assert client.get("/assets/icons/favicon.svg").status_code == 200
+    assert client.get("/assets/favicon.svg").status_code == 200
     # Browsers send it to other ports of the machine too, and a server with another token does not take it.
     other = serve(Access(token=TOKEN + "!"))
     assert other.get("/data/runs", headers={"Cookie": f"stepscope-6006={rest.partition(';')[0]}"}).status_code == 401
@@ -296,7 +296,7 @@ def test_head_is_answered_as_get_without_the_body(serve: Callable[..., TestClien
 
 def test_every_answer_has_the_headers_that_keep_browsers_from_guessing(serve: Callable[..., TestClient]) -> None:
     client = serve()
-    for path in ("/", "/data/runs", "/nowhere", "/assets/icons/favicon.svg", "/_dash-layout"):
+    for path in ("/", "/data/runs", "/nowhere", "/assets/favicon.svg", "/_dash-layout"):
         headers = client.get(path).headers
         assert (headers["x-content-type-options"], headers["referrer-policy"]) == ("nosniff", "same-origin"), path
     policy = client.get("/").headers["content-security-policy"].split("; ")

@@ -115,7 +115,10 @@ def test_every_route_that_is_posted_to_answers_or_refuses(client: TestClient) ->
         )
 
 
-@pytest.mark.parametrize("path", ["/assets/../cli.py", "/assets/%2e%2e/cli.py", "/assets//etc/passwd"])
+@pytest.mark.parametrize(
+    "path",
+    ["/assets/../cli.py", "/assets/%2e%2e/cli.py", "/assets//etc/passwd", "/page/0/../../cli.py", "/page/0/%2e%2e"],
+)
 def test_assets_lead_nowhere_else(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 

@@ -127,7 +127,7 @@ def test_no_other_origin_is_allowed(client: TestClient) -> None:
 
 def test_assets_do_not_lead_out_of_their_folder(client: TestClient) -> None:
     assert client.get("/assets/%2e%2e/app.py").status_code == 404
-    assert client.get("/assets/frame.css").status_code == 200
+    assert client.get("/assets/favicon.svg").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,59 @@
+/** What leaves the Projector panel: coordinates with metadata, pictures, a link. */
+import * as frame from "../../../web/page/layout.js";
+import * as parts from "./parts.js";
+import { format as projectorFormat } from "./parts.js";
+import { METHODS } from "./settings.js";
+
+const nameOf = (/** @type {any} */ panel) => `${panel.state.id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${panel.state.projection}`;
+
+/** @param {any} panel of projector_panel.js @param {"csv" | "parquet" | "tsv"} format @param {Uint32Array | null} rows */
+async function saveTable(panel, format, rows) {
+  try {
+    const key = rows ? await panel.dataset.keyOf(rows) : null;
+    const address = panel.api.address("export", { ...panel.dataset.at, ...(panel.job?.frame ? panel.pictureOf() : {}), format, rows_of: key });
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error((await answer.json().catch(() => null))?.detail ?? `The server answered with status ${answer.status}.`);
+    parts.saveBlob(await answer.blob(), `${nameOf(panel)}.${format}`);
+  } catch (error) {
+    panel.notify(error.message);
+  }
+}
+
+/** @param {any} panel */
+async function savePng(panel) {
+  try {
+    parts.saveBlob(await panel.view.toPng({ scale: 2, background: panel.theme.background }), `${nameOf(panel)}.png`);
+  } catch (error) {
+    panel.notify(`The picture could not be made: ${error.message}`);
+  }
+}
+
+/** @param {any} panel */
+function saveSvg(panel) {
+  const { info } = panel.dataset;
+  const title = `${info.label} · ${METHODS[panel.state.projection].title}`;
+  parts.saveBlob(new Blob([panel.view.toSvg({ title, legend: panel.legend.entries() })], { type: "image/svg+xml" }), `${nameOf(panel)}.svg`);
+}
+
+/** @param {any} panel @returns {[string, () => void][]} */
+export function entries(panel) {
+  const rows = panel.selection.length ? panel.selection : panel.visibleRows();
+  const which = panel.selection.length ? ` of the ${projectorFormat.counted(panel.selection.length, "selected point")}` : rows ? ` of the ${projectorFormat.counted(rows.length, "shown point")}` : "";
+  return [
+    ["All as CSV", () => saveTable(panel, "csv", null)],
+    ["All as Parquet", () => saveTable(panel, "parquet", null)],
+    ["All as TSV", () => saveTable(panel, "tsv", null)],
+    ...(rows ? /** @type {[string, () => void][]} */ ([[`CSV${which}`, () => saveTable(panel, "csv", rows)], [`Parquet${which}`, () => saveTable(panel, "parquet", rows)]]) : []),
+    ["Picture as PNG", () => savePng(panel)],
+    ["Picture as SVG", () => saveSvg(panel)],
+    ["Bookmarks for TensorBoard", () => panel.bookmarks.download()],
+    ["Copy a link to this view", () => copyLink(panel)],
+  ];
+}
+
+/** @param {any} panel */
+export async function copyLink(panel) {
+  panel.tellCamera();
+  if (panel.linkTooLong) panel.notify("The selection is too large for a link; all else is in it.", "info");
+  await frame.copyLink();
+}

@@ -1,0 +1,90 @@
+/** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. Methods of TimelinePanel in timeline_panel.js. */
+import * as geometry from "./geometry.js";
+import * as layout from "./layout.js";
+
+export const lanes = {
+  /** @this {any} */
+  relayout() {
+    this.rows = layout.layout(this.sources, this.lanes);
+    this.filter.show(this.rows);
+    if (this.ready && this.rows.total) this.say(this.rows.hidden === this.rows.total ? "No lane is shown: all are hidden or do not match the filter. The number above the names shows them all again." : "");
+    this.scrollBy(0);
+    this.changed();
+  },
+
+  /** @this {any} @param {string} text a regular expression on lanes' full names */
+  setFilter(text) {
+    this.lanes.setFilter(text);
+    this.filter.set(text);
+    this.settings.tell({ "timeline.lanes": [text] });
+    this.relayout();
+    for (const source of this.sources) this.findLanes(source, text);
+  },
+
+  /** Lists lanes that are not known yet, of a trace with very many. @this {any} @param {any} source @param {string} text @param {number} [lane] */
+  findLanes(source, text, lane) {
+    source.findLanes(text, lane).then((/** @type {boolean} */ found) => found && this.relayout()).catch((/** @type {any} */ error) => this.notify(error.message));
+  },
+
+  /** @this {any} */
+  showAllLanes() {
+    this.lanes.showAll();
+    this.setFilter("");
+  },
+
+  /** @this {any} @param {boolean} folded */
+  foldLanes(folded) {
+    for (const band of this.rows.bands) if (band.type === "lane" && band.foldable) this.lanes.fold(band, folded);
+    this.relayout();
+  },
+
+  /** Makes sure that a lane is shown. @this {any} @param {any} source @param {number} lane @param {any} group */
+  reveal(source, lane, group) {
+    const folded = this.rows.bands.filter((b) => b.source === source && b.folded && (b.type === "trace" || (b.type === "group" && b.title === group?.title)));
+    for (const band of folded) this.lanes.fold(band, false);
+    this.relayout();
+    if (this.rows.ofLane.has(`${source.place}/${lane}`)) return;
+    this.showAllLanes();
+    if (!this.rows.ofLane.has(`${source.place}/${lane}`)) this.findLanes(source, "", lane);
+  },
+
+  /** Keys of a band and its neighbours that it can change places with. @this {any} @param {any} band @returns {string[]} */
+  siblingsOf(band) {
+    if (band.pinned) return this.rows.pinned.filter((b) => b.source === band.source).map((b) => b.key);
+    return this.rows.bands.filter((b) => b.source === band.source && b.type !== "trace" && b.parent === band.parent && (b.type === "group") === (band.type === "group")).map((b) => b.key);
+  },
+
+  /** Where a dragged band would go. @this {any} @param {any} band @param {number} y @returns {{place: number, y: number} | null} */
+  dropAt(band, y) {
+    if (band.type === "trace") return null;
+    const siblings = this.siblingsOf(band);
+    const list = band.pinned ? this.rows.pinned : this.rows.bands;
+    const others = siblings.map((key) => list.find((b) => b.key === key && b.source === band.source)).filter((b) => b !== undefined);
+    let place = 0;
+    let line = geometry.bandY(this.scene, others[0]);
+    for (const other of others) {
+      const top = geometry.bandY(this.scene, other);
+      if (y > top + other.height / 2) {
+        if (other.key !== band.key) place += 1;
+        line = top + other.height;
+      }
+    }
+    return { place, y: line };
+  },
+
+  /** @this {any} @param {any} band @param {number} place among its siblings */
+  moveBand(band, place) {
+    const siblings = this.siblingsOf(band);
+    if (band.pinned) this.lanes.movePin(siblings, band.key, place);
+    else this.lanes.move(siblings, band.key, place);
+    this.relayout();
+  },
+
+  /** @this {any} @param {{x: number, y: number} | null} at */
+  pinAt(at) {
+    const band = at && this.bandAt(at);
+    if (!band || (band.type !== "lane" && band.type !== "counter")) return;
+    this.lanes.pin(band, !band.pinned);
+    this.relayout();
+  },
+};

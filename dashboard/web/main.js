@@ -1,0 +1,112 @@
+/** The page: what every visit needs at once, and how the large panels are fetched when they are opened. */
+import "../curves/web/actions.js";
+import "../curves/web/cards.js";
+import "../curves/web/exact.js";
+import "../curves/web/marks_table.js";
+import "../curves/web/model.js";
+import "../curves/web/profiled_steps.js";
+import "../curves/web/table.js";
+import "../panels/audio/web/compare.js";
+import "../panels/audio/web/data.js";
+import "../panels/audio/web/draw.js";
+import "../panels/audio/web/index.js";
+import "../panels/audio/web/player.js";
+import "../panels/audio/web/row.js";
+import "../panels/audio/web/steps.js";
+import "../panels/audio/web/view.js";
+import "../panels/custom_scalars/web/index.js";
+import "../panels/health/web/index.js";
+import "../panels/histograms/web/index.js";
+import "../panels/histograms/web/large.js";
+import "../panels/hparams/web/chart.js";
+import "../panels/hparams/web/controls.js";
+import "../panels/hparams/web/index.js";
+import "../panels/hparams/web/parallel.js";
+import "../panels/hparams/web/scales.js";
+import "../panels/hparams/web/scatter.js";
+import "../panels/hparams/web/table.js";
+import "../panels/images/web/canvas.js";
+import "../panels/images/web/compare_picker.js";
+import "../panels/images/web/compare_side.js";
+import "../panels/images/web/controls.js";
+import "../panels/images/web/decode.js";
+import "../panels/images/web/downloads.js";
+import "../panels/images/web/film_strip.js";
+import "../panels/images/web/index.js";
+import "../panels/images/web/large.js";
+import "../panels/images/web/pictures.js";
+import "../panels/images/web/pixels.js";
+import "../panels/images/web/png.js";
+import "../panels/images/web/settings.js";
+import "../panels/images/web/sources.js";
+import "../panels/images/web/stepper.js";
+import "../panels/images/web/steps.js";
+import "../panels/images/web/tiles.js";
+import "../panels/images/web/viewer.js";
+import "../panels/mesh/web/axes.js";
+import "../panels/mesh/web/cameras.js";
+import "../panels/mesh/web/geometry.js";
+import "../panels/mesh/web/gl.js";
+import "../panels/mesh/web/index.js";
+import "../panels/mesh/web/input.js";
+import "../panels/mesh/web/math.js";
+import "../panels/mesh/web/scene.js";
+import "../panels/mesh/web/steps.js";
+import "../panels/pr_curves/web/index.js";
+import "../panels/pr_curves/web/pointer.js";
+import "../panels/profile/web/index.js";
+import "../panels/profile/web/rows.js";
+import "../panels/text/web/diff.js";
+import "../panels/text/web/entry.js";
+import "../panels/text/web/index.js";
+import "../panels/text/web/search.js";
+import "../runs/web/labels.js";
+import "../runs/web/menu.js";
+import "../runs/web/settings.js";
+import "../runs/web/state.js";
+import "../runs/web/table.js";
+import "./cards/grid.js";
+import "./cards/plotly.js";
+import "./core/binary.js";
+import "./core/canvas_text.js";
+import "./core/dash.js";
+import "./core/dom.js";
+import "./core/popover.js";
+import "./core/step_slider.js";
+import "./core/stepper.js";
+import "./core/svg_context.js";
+import "./lines/chart.js";
+import "./lines/draw.js";
+import "./lines/interactions.js";
+import "./lines/loop.js";
+import "./lines/overlay.js";
+import "./lines/pen.js";
+import "./lines/points.js";
+import "./lines/raster.js";
+import "./lines/scale.js";
+import "./lines/scene.js";
+import "./lines/ticks.js";
+import "./page/capture.js";
+import "./page/layout.js";
+import "./page/live.js";
+import "./page/palette.js";
+import "./page/shortcuts.js";
+import "./page/shortcuts_panels.js";
+import "./page/theme.js";
+import "./page/view.js";
+import { callbacks } from "./core/dash.js";
+
+/** Panels whose scripts come with their first visit: the namespace and the functions that callbacks of the server name. */
+const LATER = {
+  graph: ["stepscopeGraph", ["open"], () => import("../panels/graph/web/mount.js")],
+  projector: ["stepscopeProjector", ["open", "welcome", "refresh"], () => import("../panels/projector/web/mount.js")],
+  timeline: ["stepscopeTimeline", ["open"], () => import("../panels/timeline/web/mount.js")],
+};
+
+for (const [namespace, names, load] of Object.values(LATER)) {
+  const later = (name) => async (...values) => (await load())[name](...values);
+  callbacks(namespace, Object.fromEntries(names.map((name) => [name, later(name)])));
+}
+const opened = LATER[new URLSearchParams(location.search).get("tab")];
+if (opened) void opened[2]();
+new window.DashRenderer();

@@ -1,0 +1,253 @@
+// What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
+// Python's side of it is dashboard/state.py.
+import * as dash from "../core/dash.js";
+import { live } from "./live.js";
+import { storage } from "../core/dom.js";
+import { theme } from "./theme.js";
+
+/** @type {string} */
+let current = "";
+/** @type {Object<string, string[]>} */
+let defaults = {};
+/** Settings that are remembered for the next visit. @type {Set<string>} */
+let personal = new Set();
+/** @type {Object<string, number>} */
+const settling = {};
+/** @type {(() => void)[]} */
+const listeners = [];
+const STORED = "stepscope-settings";
+const LATEST_START_MS = 3000;
+
+/** Query string with what is harmless in a query left readable: to the letter what `state.encode` writes. */
+function readable(params) {
+  const kept = { "%2F": "/", "%3A": ":", "%2C": ",", "%7C": "|", "%28": "(", "%29": ")", "+": "%20", "%7E": "~" };
+  return params.toString().replace(/%(?:2F|3A|2C|7C|28|29|7E)|\+/g, (escape) => kept[escape]);
+}
+
+/**
+ * Writes the address bar and returns the new query string.
+ * @param {URLSearchParams} params
+ * @param {boolean} [step] whether the back button leads to what was before
+ */
+function remember(params, step) {
+  const before = current;
+  current = readable(params);
+  if (current === before) return current;
+  const url = location.pathname + (current ? "?" + current : "") + location.hash;
+  if (step) history.pushState(null, "", url);
+  else history.replaceState(history.state, "", url);
+  keepPersonal(new URLSearchParams(before), params);
+  for (const listener of listeners) listener();
+  return current;
+}
+
+/** @returns {Object<string, string[]>} */
+function stored() {
+  try {
+    return JSON.parse(storage.get(STORED) || "{}") || {};
+  } catch {
+    return {};
+  }
+}
+
+/** Remembers the personal settings that were changed, and only those. */
+function keepPersonal(before, after) {
+  const changed = [...personal].filter((name) => !sameValues(before.getAll(name), after.getAll(name)));
+  if (!changed.length) return;
+  const kept = stored();
+  for (const name of changed) {
+    if (after.has(name)) kept[name] = after.getAll(name);
+    else delete kept[name];
+  }
+  storage.set(STORED, JSON.stringify(kept));
+}
+
+/** The view of a visit without a query: the personal settings. A query says all by itself. */
+function begin() {
+  const query = location.search.replace(/^\?/, "");
+  if (query) return query;
+  const params = new URLSearchParams();
+  for (const [name, values] of Object.entries(stored()))
+    if (personal.has(name) && Array.isArray(values)) assign(params, name, values.map(String));
+  const found = readable(params);
+  if (found) history.replaceState(history.state, "", location.pathname + "?" + found + location.hash);
+  return found;
+}
+
+const controlId = (name) => ({ type: "setting", name: name.replace(".", ":") });
+
+/** Makes a text control that is on the page show what the view says. */
+function follow(name) {
+  const id = controlId(name);
+  if (!document.getElementById(JSON.stringify({ name: id.name, type: id.type }))) return;
+  window.dash_clientside.set_props(id, { value: new URLSearchParams(current).get(name) || "" });
+}
+
+const tabs = () => [...document.querySelectorAll(".tabs [role=tab]")];
+const tabName = (tab) => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
+
+/** Mounts the open panel anew, so that its controls show what the view says. */
+const remount = () => window.dash_clientside.set_props("panel-again", { data: Date.now() });
+
+window.addEventListener("popstate", () => {
+  const next = location.search.replace(/^\?/, "");
+  if (next === current) return;
+  Object.values(settling).forEach(clearTimeout);
+  const opened = (query) => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
+  const same = opened(current) === opened(next);
+  current = next;
+  window.dash_clientside.set_props("view", { data: current });
+  follow("run_filter");
+  if (same) remount();
+  for (const listener of listeners) listener();
+});
+
+function sameValues(one, other) {
+  return one.length === other.length && one.every((value, index) => value === other[index]);
+}
+
+/** Sets a parameter, or removes it where that is its default. */
+function assign(params, name, values) {
+  if (sameValues(params.getAll(name), values)) return;
+  params.delete(name);
+  if (!sameValues(values, defaults[name] || [])) values.forEach((value) => params.append(name, value));
+}
+
+let telling = false;
+
+/** Dash hears of the view behind the next frame: what listeners draw by themselves is on the screen before. */
+function tellDash() {
+  if (telling) return;
+  telling = true;
+  const tell = () => {
+    telling = false;
+    window.dash_clientside.set_props("view", { data: current });
+  };
+  if (document.hidden) tell();
+  else requestAnimationFrame(() => setTimeout(tell));
+}
+
+const exportedView = {
+  /** The parameters as they are now; changing them changes nothing until `update`. */
+  params: () => new URLSearchParams(current),
+  /** All values of a parameter, its default where it is absent. */
+  values(name) {
+    const found = new URLSearchParams(current).getAll(name);
+    return found.length ? found : defaults[name] || [];
+  },
+  /**
+   * Changes the view: `change` gets the parameters and a function (name, values) that sets one; `step` makes it
+   * a step that the back button undoes.
+   * @param {(params: URLSearchParams, assign: (name: string, values: string[]) => void) => void} change
+   * @param {boolean} [step]
+   */
+  update(change, step) {
+    const params = new URLSearchParams(current);
+    const before = current;
+    change(params, (name, values) => assign(params, name, values));
+    if (remember(params, step) !== before) tellDash();
+  },
+  query: () => current,
+  /** Calls back whenever the view has changed. @param {() => void} listener */
+  onChange(listener) {
+    listeners.push(listener);
+  },
+  /** The names of the tabs, and that of the open one. */
+  tabs: () => tabs().map((tab) => ({ name: tabName(tab), title: tab.textContent, open: tab.getAttribute("aria-selected") === "true" })),
+  /**
+   * Opens a tab, with other parameters if need be, as a step that the back button undoes.
+   * @param {string} name
+   * @param {Object<string, string[]>} [others]
+   */
+  open(name, others) {
+    this.update((_params, set) => {
+      set("tab", [name]);
+      for (const [other, values] of Object.entries(others || {})) set(other, values);
+    }, true);
+    for (const other of Object.keys(others || {})) follow(other);
+  },
+  /** Forgets what was remembered, and takes all personal settings back to their defaults. */
+  reset() {
+    localStorage.removeItem(STORED);
+    this.update((params) => personal.forEach((name) => params.delete(name)));
+    remount();
+  },
+  /** The address of exactly this view, the open tab included. */
+  link() {
+    const params = new URLSearchParams(current);
+    const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
+    if (open && !params.has("tab")) params.set("tab", tabName(open));
+    const query = readable(params);
+    return location.origin + location.pathname + (query ? "?" + query : "");
+  },
+  follow,
+  /** Adds `value` to a list parameter or takes it out. */
+  toggle(name, value, on) {
+    this.update((params, set) => {
+      const rest = params.getAll(name).filter((entry) => entry !== value);
+      set(name, on ? [...rest, value] : rest);
+    });
+  },
+};
+
+const clientside = {
+  /** The page begins: takes the view from the address bar. */
+  boot(settings) {
+    defaults = settings.values;
+    personal = new Set(settings.personal);
+    current = begin();
+    setTimeout(() => live.start(), LATEST_START_MS);
+    for (const listener of listeners) listener();
+    return [current, new URLSearchParams(current).get("run_filter") || "", theme.chosen()];
+  },
+  /** Controls -> URL. Only what the user touched is written, so that controls being mounted change nothing. */
+  collect(_values, _checked, openPanel) {
+    const context = window.dash_clientside.callback_context;
+    const params = new URLSearchParams(current);
+    let step = false;
+    for (const trigger of context.triggered) {
+      const at = trigger.prop_id.lastIndexOf(".");
+      let name;
+      try {
+        name = JSON.parse(trigger.prop_id.slice(0, at)).name.replace(":", ".");
+      } catch {
+        continue;
+      }
+      if (trigger.value === undefined || trigger.value === null) continue;
+      const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
+      if (name === "tab") {
+        // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
+        if (value !== openPanel) {
+          params.set("tab", value);
+          step = true;
+        }
+      } else if (typeof trigger.value === "number") {
+        // A slider under the hand: what it passes on the way is not drawn.
+        clearTimeout(settling[name]);
+        settling[name] = setTimeout(() => exportedView.update((_params, set) => set(name, [value])), 80);
+      } else if (value === "") params.delete(name);
+      else assign(params, name, [value]);
+    }
+    const before = current;
+    return remember(params, step) === before ? window.dash_clientside.no_update : current;
+  },
+  /**
+   * View, revision and scheme -> the stores of the open panel; what it knows already is not told again. Runs when a
+   * panel has been mounted too, since any of the three may have changed while it was on its way.
+   */
+  tellPanel(view, revision, scheme, _children, views, revisions, schemes) {
+    const news = (value, known) => known.map((old) => (old === value ? window.dash_clientside.no_update : value));
+    return [news(view, views), news(revision ?? null, revisions), news(scheme ?? null, schemes)];
+  },
+  /** The frame is there: from now on news are worth a look. */
+  startLive() {
+    live.start();
+    return window.dash_clientside.no_update;
+  },
+  applyTheme(choice) {
+    return theme.apply(choice);
+  },
+};
+dash.callbacks("stepscope", clientside);
+
+export { exportedView as view };

@@ -1,0 +1,4 @@
+// What draws as SVG what a canvas shows.
+import { SvgContext } from "../../../dashboard/web/core/svg_context.js";
+
+window.stepscope = { timeline: { SvgContext } };

@@ -1,0 +1,18 @@
+"""Modules of the page as one script, for tests that put a part of it on a blank page."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from dashboard import bundle
+
+ENTRIES = Path(__file__).with_name("entries")
+
+
+@cache
+def script_of(entry: str) -> str:
+    """The modules that an entry of ``entries`` imports, as one classic script."""
+    command = [bundle.deno(), "bundle", "--quiet", "--platform", "browser", "--format", "iife", str(ENTRIES / entry)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
