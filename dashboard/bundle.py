@@ -21,7 +21,7 @@ SHIPPED: Final = "main"
 """What users get."""
 DEBUG: Final = "debug"
 """The same, with handles for tests and benchmarks on ``window.stepscope``."""
-_ENTRIES: Final = {SHIPPED: "web/main.js", DEBUG: "web/debug.js"}
+_ENTRIES: Final = {SHIPPED: "web/main.ts", DEBUG: "web/debug.ts"}
 _STAMP: Final = "modules.txt"
 
 
@@ -36,7 +36,7 @@ def folder_of(variant: str, root: Path = ROOT) -> Path:
 
 def modules(root: Path = ROOT) -> list[Path]:
     """The modules of the page; none where the package was installed without them."""
-    return sorted(path for path in _sources(root, "*.[jt]s") if not path.parent.name.endswith("_bundle"))
+    return sorted(path for path in _sources(root, "*.ts") if not path.parent.name.endswith("_bundle"))
 
 
 def styles(root: Path = ROOT) -> list[Path]:
@@ -78,7 +78,7 @@ def make(variant: str, root: Path = ROOT) -> None:
             text=True,
             check=False,
         )
-        if done.returncode or not (made / Path(entry).name).is_file():
+        if done.returncode or not (made / f"{variant}.js").is_file():
             raise BundleError(f"The page's scripts cannot be bundled:\n{done.stderr.strip()}")
         for path in list(made.glob("*.js")):
             compress(path)

@@ -71,7 +71,7 @@ def test_training_code_pays_for_no_heavy_import(module: str) -> None:
 
 def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_modules_and_styles() -> None:
     sources = [*bundle.modules(), *bundle.styles()]
-    assert {".js", ".css"} <= {path.suffix for path in sources}
+    assert {".ts", ".css"} <= {path.suffix for path in sources}
     for path in sources:
         text = path.read_text()
         for address in ("http://", "https://", "//cdn", "@import"):

@@ -71,7 +71,7 @@ def prepare(page: Page) -> None:
     page.set_content('<!doctype html><body><div class="chart"></div></body>')
     page.add_style_tag(content="body { margin: 0 } .chart { width: 400px; height: 240px; font: 11px sans-serif }")
     page.add_style_tag(path=str(bundle.ROOT / "web" / "lines" / "curves.css"))
-    page.add_script_tag(content=script_of("lines.js"))
+    page.add_script_tag(content=script_of("lines.ts"))
     page.add_script_tag(content=HELPERS)
 
 

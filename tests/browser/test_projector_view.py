@@ -48,7 +48,7 @@ def prepare(page: Page) -> None:
     page.set_content('<!doctype html><html data-mantine-color-scheme="light"><body><div id="host"></div></body></html>')
     page.add_style_tag(path=str(bundle.ROOT / "web" / "page" / "frame.css"))
     page.add_style_tag(content="#host { position: absolute; left: 20px; top: 10px; width: 400px; height: 300px }")
-    page.add_script_tag(content=script_of("cloud.js"))
+    page.add_script_tag(content=script_of("cloud.ts"))
     page.add_script_tag(content=HELPERS)
 
 

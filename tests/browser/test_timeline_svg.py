@@ -118,7 +118,7 @@ TEXTS = """(c) => {
 @pytest.fixture
 def blank(page: Page) -> Page:
     page.set_content("<!doctype html><body></body>")
-    page.add_script_tag(content=script_of("svg.js"))
+    page.add_script_tag(content=script_of("svg.ts"))
     page.add_script_tag(content=PRELUDE)
     return page
 

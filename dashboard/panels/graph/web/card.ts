@@ -1,0 +1,336 @@
+// @ts-nocheck
+/** The card about the selected node, at the right side. */
+import * as parts from "./parts.ts";
+import { canExpand } from "./scene.ts";
+import { elements } from "../../../web/core/dom.ts";
+import { format } from "./data.ts";
+import { theme } from "./theme.ts";
+
+const MOST_LINKS = 60;
+
+/** Lists come as rows, or as an object by name. */
+const rowsOf = (
+  given: any,
+): any[] => (Array.isArray(given) ? given : Object.entries(given ?? {}).map(([name, row]) => ({ name, ...row })));
+
+export class Card {
+  panel;
+  element = elements.make("aside", { className: "graph-card", "aria-label": "The selected node", hidden: true });
+  /** Whom it is about, from when it is asked for. */
+  id = "";
+  /** What is shown. */
+  shown: any = null;
+  asked = 0;
+  top: any;
+
+  /** @param panel of graph_panel.js */
+  constructor(panel: any) {
+    this.panel = panel;
+  }
+
+  /** Pixels of the stage that the card lies over. */
+  get inset() {
+    return this.element.hidden ? 0 : this.element.offsetWidth + 12;
+  }
+
+  hide() {
+    this.asked += 1;
+    this.id = "";
+    this.shown = null;
+    this.element.hidden = true;
+  }
+
+  async show(id: string) {
+    const asked = (this.asked += 1);
+    this.id = id;
+    if (this.element.hidden) {
+      this.element.replaceChildren(
+        this.head({ id }),
+        elements.make("div", { className: "graph-card-body" }, elements.make("p", { className: "graph-none" }, "…")),
+      );
+      this.element.hidden = false;
+    }
+    try {
+      const { id: graphId, function: called, costs } = this.panel.state;
+      const card = await this.panel.api.get("node", { id: graphId, function: called, node: id, trace: costs });
+      if (asked === this.asked) this.fill({ id, ...card });
+    } catch (error) {
+      if (asked !== this.asked) return;
+      this.shown = null;
+      this.element.replaceChildren(
+        this.head({ id }),
+        elements.make(
+          "div",
+          { className: "graph-card-body" },
+          elements.make("p", { className: "graph-none bad" }, error.message),
+        ),
+      );
+    }
+  }
+
+  head(card: any) {
+    const { make, icon } = elements;
+    const copy = make("button", {
+      type: "button",
+      className: "icon-button",
+      title: "Copy the name",
+      "aria-label": "Copy the name",
+    }, icon("copy", 14));
+    copy.addEventListener("click", () => parts.copy(card.id, "Name copied"));
+    const close = make("button", {
+      type: "button",
+      className: "icon-button",
+      title: "Close (Esc)",
+      "aria-label": "Close",
+    }, icon("close", 14));
+    close.addEventListener("click", () => this.panel.select([]));
+    const last = format.last(card.id);
+    const scope = card.id.slice(0, card.id.length - last.length);
+    const kind = card.kind === "group" ? "Scope" : card.kind === "series" ? "Series" : card.op || "";
+    const [, , hue] = theme.categoryOf(card.op || "");
+    const mark = make("i", { className: "graph-swatch" });
+    mark.style.background = this.panel.theme.stripe(hue);
+    return make(
+      "header",
+      {},
+      make("div", { className: "graph-card-kind" }, mark, kind, make("span", { className: "spacer" }), copy, close),
+      make("h3", {}, make("bdi", { className: "graph-card-scope" }, scope), make("bdi", {}, last)),
+    );
+  }
+
+  /** @param card answer of the route `node` */
+  fill(card: any) {
+    const { make } = elements;
+    // The same node again, with other costs: where the hand is in it stays.
+    const again = this.shown?.id === card.id;
+    this.shown = card;
+    if (again) return this.renew();
+    this.top = make("div", {}, ...this.beginning(card));
+    const body = make(
+      "div",
+      { className: "graph-card-body" },
+      ...[
+        this.top,
+        this.attributes(card),
+        this.tensors("Inputs", card.inputs, card),
+        this.tensors("Outputs", card.outputs, card),
+        this.members(card),
+        this.folded(card),
+      ].filter(Boolean),
+    );
+    this.element.replaceChildren(this.head(card), body);
+    this.element.scrollTop = 0;
+  }
+
+  beginning(card: any) {
+    return [this.actions(card), this.summary(card)].filter((part) => part !== null);
+  }
+
+  /** What depends on the scene and the costs, again. */
+  renew() {
+    if (!this.shown) return;
+    const buttons = () => [...this.top.querySelectorAll("button")];
+    const at = buttons().indexOf(document.activeElement);
+    this.top.replaceChildren(...this.beginning(this.shown));
+    if (at >= 0) buttons()[at]?.focus();
+  }
+
+  actions(card: any) {
+    const { button } = parts;
+    const { panel } = this;
+    const node = panel.scene?.byId.get(card.id);
+    const row = elements.make("div", { className: "graph-card-actions" });
+    if (node && canExpand(node)) {
+      row.append(button(node.expanded ? "Collapse" : "Expand", "Enter", () => panel.toggle(node)));
+    }
+    row.append(
+      button("Inputs", "Light up all that it is made from (I)", () => panel.trace("inputs")),
+      button("Outputs", "Light up all that is made from it (O)", () => panel.trace("outputs")),
+    );
+    row.append(
+      button(
+        panel.isAside(card.id) ? "Bring back" : "Set aside",
+        "Out of the picture, or back into it (X)",
+        () => panel.setAsideSelected(),
+      ),
+    );
+    if (panel.state.costs) {
+      row.append(button("Its slices", "Show its slices on the Timeline", () => panel.showSlices(card)));
+    }
+    return row;
+  }
+
+  summary(card: any) {
+    const rows: [string, Node | string][] = [];
+    const cost = this.panel.colours.costs?.get(card.id) ?? card.costs;
+    if (card.kind !== "op" && card.op) rows.push(["Operation", card.op]);
+    if (card.device) rows.push(["Device", card.device]);
+    if (card.xla) rows.push(["XLA cluster", card.xla]);
+    if (card.count > 1) rows.push(["Nodes inside", format.integer(card.count)]);
+    if (card.parameters) {
+      rows.push([
+        "Parameters",
+        `${format.integer(card.parameters)}${card.bytes ? ` · ${format.bytes(card.bytes)}` : ""}`,
+      ]);
+    }
+    if (card.flops) rows.push(["FLOPs", format.flops(card.flops)]);
+    if (cost) {
+      if (cost.ran === false) rows.push(["Cost", "did not run in this trace"]);
+      if (cost.time_ns) rows.push(["Time", format.duration(cost.time_ns)]);
+      if (cost.bytes) rows.push(["Memory", format.bytes(cost.bytes)]);
+    }
+    for (const name of card.functions ?? []) {
+      rows.push([
+        "Function",
+        this.link(name, () => this.panel.openFunction(name)),
+      ]);
+    }
+    if (card.alike > 1) rows.push(["Built alike", `${format.integer(card.alike)} with this one`]);
+    for (const host of card.hosts ?? []) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
+    const shapes = (card.outputs_of ?? []).filter(Boolean);
+    if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);
+    return rows.length ? parts.facts(rows) : null;
+  }
+
+  link(text: string, action: () => void, title: string = text) {
+    const made = elements.make(
+      "button",
+      { type: "button", className: "graph-link", title },
+      elements.make("bdi", {}, text),
+    );
+    made.addEventListener("click", action);
+    return made;
+  }
+
+  attributes(card: any) {
+    const { make } = elements;
+    const rows = rowsOf(card.attributes);
+    if (!rows.length) return null;
+    const table = make("table", { className: "graph-attributes" });
+    for (const row of rows) {
+      const value = make("td", {}, make("span", { className: "graph-attribute-value" }, row.text ?? ""));
+      if (row.truncated) value.append(" ", this.whole(card, row, value));
+      table.append(make("tr", {}, make("th", { scope: "row", title: row.kind ?? "" }, row.name), value));
+    }
+    return parts.section(`Attributes (${rows.length})`, table);
+  }
+
+  /** The button that fetches all of a large attribute. */
+  whole(card: any, row: any, cell: HTMLElement) {
+    const size = row.bytes ? ` (${format.bytes(row.bytes)})` : "";
+    const more = this.link(`show all${size}`, async () => {
+      more.disabled = true;
+      try {
+        const { id, function: called } = this.panel.state;
+        const answer = await this.panel.api.get("attribute", { id, function: called, node: card.id, name: row.name });
+        const { text } = answer;
+        const area = elements.make("textarea", {
+          className: "graph-attribute-all",
+          readOnly: true,
+          rows: 10,
+          value: text,
+          "aria-label": row.name,
+        });
+        cell.replaceChildren(area);
+        if (answer.truncated) {
+          cell.append(
+            elements.make(
+              "p",
+              { className: "graph-none" },
+              `The first ${format.integer(text.length)} characters${size}.`,
+            ),
+          );
+        }
+      } catch (error) {
+        more.disabled = false;
+        this.panel.notify(error.message);
+      }
+    });
+    return more;
+  }
+
+  tensors(title: string, tensors: any[] | undefined, card: any) {
+    const { make } = elements;
+    const rows = tensors ?? [];
+    if (!rows.length) return null;
+    const list = make("ul", { className: "graph-links" });
+    const fill = (most: number) => {
+      const shown = rows.slice(0, most).map((row) => this.tensor(row));
+      if (rows.length > most) {
+        shown.push(
+          make("li", {}, this.link(`${format.integer(rows.length - most)} more`, () => fill(most * 10), "Show more")),
+        );
+      }
+      list.replaceChildren(...shown);
+    };
+    fill(MOST_LINKS);
+    const left = (card[title === "Inputs" ? "inputs_total" : "outputs_total"] ?? rows.length) - rows.length;
+    if (left > 0) {
+      return parts.section(
+        `${title} (${format.integer(rows.length + left)})`,
+        list,
+        make("p", { className: "graph-none" }, `The first ${rows.length} are listed.`),
+      );
+    }
+    return parts.section(`${title} (${format.integer(rows.length)})`, list);
+  }
+
+  tensor(row: any) {
+    const { make } = elements;
+    const name = row.node;
+    const slot = row.slot > 0 ? `:${row.slot}` : "";
+    const mark = row.control
+      ? make("span", { className: "graph-tag" }, "control")
+      : row.reference
+      ? make("span", { className: "graph-tag" }, "reference")
+      : "";
+    return make(
+      "li",
+      {},
+      this.link(`${name}${slot}`, () => this.panel.goTo(name, row.expand)),
+      mark,
+      make("span", { className: "graph-shape" }, row.label),
+    );
+  }
+
+  members(card: any) {
+    const { make } = elements;
+    const list = card.members ?? [];
+    if (!list.length) return null;
+    const total = card.members_total ?? list.length;
+    const rows = list.slice(0, 200).map((row: any) => {
+      return make(
+        "li",
+        {},
+        this.link(row.label, () => this.panel.goTo(row.id, [...(card.expand ?? []), card.id]), row.id),
+        make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? format.counted(row.count, "node") : "")),
+      );
+    });
+    if (total > rows.length) {
+      rows.push(make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`));
+    }
+    const ops = (card.ops ?? []).map((row: { op: string; count: number }) =>
+      `${row.op} × ${format.integer(row.count)}`
+    );
+    return parts.section(
+      `Inside (${format.integer(total)})`,
+      ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "",
+      make("ul", { className: "graph-links" }, ...rows),
+    );
+  }
+
+  folded(card: any) {
+    const { make } = elements;
+    const ids = card.aux ?? [];
+    if (!ids.length) return null;
+    const rows = ids.map((id: string) =>
+      make(
+        "li",
+        {},
+        this.link(format.last(id), () => this.show(id), id),
+        this.link("show", () => this.panel.bringBack(id), "Show it as a node of its own"),
+      )
+    );
+    return parts.section(`Folded into it (${ids.length})`, make("ul", { className: "graph-links" }, ...rows));
+  }
+}

@@ -1,0 +1,74 @@
+// @ts-nocheck
+/** What differs from another graph: which nodes were added or changed, and where. */
+
+const idOf = (row: any) => (typeof row === "string" ? row : row.node ?? row.id);
+
+export class Comparison {
+  panel;
+  /** Answer of the route `compare`. */
+  answer: any = null;
+  /** By visible node. */
+  verdicts: Map<string, "added" | "removed" | "changed"> = new Map();
+
+  /** @param panel of graph_panel.js */
+  constructor(panel: any) {
+    this.panel = panel;
+  }
+
+  reset() {
+    this.answer = null;
+    this.verdicts = new Map();
+  }
+
+  async load() {
+    const { panel } = this;
+    this.reset();
+    const { state } = panel;
+    const { id, compare, function: called } = state;
+    const late = () => id !== state.id || compare !== state.compare || called !== state.function;
+    if (compare) {
+      try {
+        // The other graph is what there was before; what is shown is what came of it.
+        const answer = await panel.api.get("compare", { id: [compare, id], function: called });
+        if (late()) return;
+        this.answer = answer;
+      } catch (error) {
+        if (late()) return;
+        panel.notify(error.message);
+      }
+    }
+    this.judge();
+    panel.paintAround();
+  }
+
+  /** Finds the visible nodes that stand for the differences. */
+  judge() {
+    this.verdicts = new Map();
+    const { scene } = this.panel;
+    if (!this.answer || !scene) return;
+    for (const name of (["changed", "added"] as const)) {
+      for (const row of this.answer[name]) {
+        const node = scene.standsFor(idOf(row));
+        if (!node || node.expanded) continue;
+        const whole = node.id === idOf(row) || scene.hosts.get(idOf(row)) === node;
+        this.verdicts.set(node.id, whole && name === "added" && node.kind === "op" ? "added" : "changed");
+      }
+    }
+    this.markWholes(scene);
+    // What was removed is no more; the scope that it was in has changed.
+    for (const row of this.answer.removed) {
+      const node = scene.standsFor(idOf(row));
+      if (node && !this.verdicts.has(node.id)) this.verdicts.set(node.id, node.expanded ? "removed" : "changed");
+    }
+  }
+
+  /** A closed group in which all is new is new itself. */
+  markWholes(scene: any) {
+    const added: Map<string, number> = new Map();
+    for (const row of this.answer.added) {
+      const node = scene.standsFor(idOf(row));
+      if (node) added.set(node.id, (added.get(node.id) ?? 0) + 1);
+    }
+    for (const [id, count] of added) if (count >= scene.byId.get(id).count) this.verdicts.set(id, "added");
+  }
+}

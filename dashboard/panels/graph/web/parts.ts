@@ -1,0 +1,43 @@
+// @ts-nocheck
+/** Small parts that the Graph panel's boxes are made of. */
+import * as frame from "../../../web/page/layout.ts";
+import { elements } from "../../../web/core/dom.ts";
+
+export function button(
+  text: string,
+  title: string,
+  action: (event: MouseEvent) => void,
+  className: string = "",
+): HTMLButtonElement {
+  const made = elements.make("button", { type: "button", className: `graph-button ${className}`, title }, text);
+  if (text.length === 1) made.setAttribute("aria-label", title);
+  made.addEventListener("click", action);
+  return made;
+}
+
+/** A head and what stands below it. */
+export const section = (title: string, ...children: ((Node | string))[]) =>
+  elements.make("section", { className: "graph-section" }, elements.make("h4", {}, title), ...children);
+
+/** Names and values. */
+export const facts = (rows: [string, Node | string][]) =>
+  elements.make(
+    "dl",
+    { className: "graph-facts" },
+    ...rows.flatMap(([name, value]) => [elements.make("dt", {}, name), elements.make("dd", {}, value)]),
+  );
+
+export function saveText(text: string, name: string) {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  save(url, name);
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+}
+
+export function save(href: string, name: string) {
+  const link = document.createElement("a");
+  link.href = href;
+  link.download = name;
+  link.click();
+}
+
+export const copy = (text: string, said: string) => elements.toClipboard(text).then(() => frame.say(said));

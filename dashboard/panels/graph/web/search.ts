@@ -1,0 +1,255 @@
+// @ts-nocheck
+/** The search over the whole graph, also over what is closed: results open the way to a node. */
+import * as parts from "./parts.ts";
+import { elements } from "../../../web/core/dom.ts";
+import { format } from "./data.ts";
+
+const PAUSE_MS = 180;
+const LIMIT = 200;
+const FIELDS = {
+  name: ["Name", "Search names of nodes"],
+  op: ["Op", "Search types of operations"],
+  attribute: ["Attr", "Search names and values of attributes"],
+};
+
+export class Search {
+  panel;
+  regex = false;
+  fields = new Set(["name", "op"]);
+  current = -1;
+  results: { id: string; op: string; expand?: string[] }[] = [];
+  abort: AbortController | null = null;
+  /** Keys of what is on its way, and of what is listed. */
+  asked = "";
+  answered = "";
+  timer = 0;
+  input: HTMLInputElement;
+  count;
+  toggles;
+  regexToggle;
+  list;
+  element;
+  answer: any;
+
+  /** @param panel of graph_panel.js */
+  constructor(panel: any) {
+    const { make } = elements;
+    this.panel = panel;
+    this.input = make("input", {
+      type: "text",
+      className: "graph-search-input",
+      placeholder: "Search nodes  ( / )",
+      spellcheck: false,
+      "aria-label": "Search nodes",
+      "aria-controls": "graph-results",
+    }) as HTMLInputElement;
+    this.count = make("span", { className: "graph-search-count", "aria-live": "polite" });
+    this.toggles = new Map(
+      Object.entries(FIELDS).map(([field, [label, title]]) => [
+        field,
+        parts.button(label, title, () => this.toggleField(field), "plain toggle"),
+      ]),
+    );
+    this.regexToggle = parts.button(".*", "Regular expression", () => this.setRegex(!this.regex), "plain toggle mono");
+    this.list = make("div", {
+      id: "graph-results",
+      className: "graph-results",
+      role: "listbox",
+      "aria-label": "Nodes that match",
+      hidden: true,
+    });
+    this.element = make(
+      "div",
+      { className: "graph-search" },
+      this.input,
+      this.count,
+      ...this.toggles.values(),
+      this.regexToggle,
+      this.list,
+    );
+    this.input.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.run(), PAUSE_MS);
+    });
+    this.input.addEventListener("focus", () => (this.list.hidden = !this.list.childElementCount));
+    this.element.addEventListener("focusout", (event) => {
+      if (!this.element.contains(event.relatedTarget as Node | null)) this.list.hidden = true;
+    });
+    this.input.addEventListener("keydown", (event) => this.key(event));
+    this.paint();
+  }
+
+  key(event: KeyboardEvent) {
+    event.stopPropagation();
+    if (event.key === "Escape") {
+      if (this.list.hidden || !this.input.value) this.clear();
+      this.list.hidden = true;
+      this.panel.canvas.focus();
+    } else if (event.key === "Enter") this.enter(event.shiftKey ? -1 : 1);
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      this.list.hidden = !this.results.length;
+      this.mark(this.current + (event.key === "ArrowDown" ? 1 : -1));
+    } else return;
+    event.preventDefault();
+  }
+
+  focus() {
+    this.input.focus();
+    this.input.select();
+  }
+
+  toggleField(field: string) {
+    if (this.fields.has(field) && this.fields.size > 1) this.fields.delete(field);
+    else this.fields.add(field);
+    this.paint();
+    return this.run();
+  }
+
+  setRegex(on: boolean) {
+    this.regex = on;
+    this.paint();
+    return this.run();
+  }
+
+  paint() {
+    for (const [field, toggle] of [...this.toggles, ["", this.regexToggle]]) {
+      const on = field ? this.fields.has(field) : this.regex;
+      toggle.classList.toggle("on", on);
+      toggle.setAttribute("aria-pressed", String(on));
+    }
+  }
+
+  set(text: string, regex: boolean = false) {
+    this.input.value = text;
+    this.regex = regex;
+    this.paint();
+    return this.run(false);
+  }
+
+  clear() {
+    this.input.value = "";
+    this.run();
+  }
+
+  /** All that the answer depends on. */
+  get wanted() {
+    const { id, function: called } = this.panel.state;
+    return JSON.stringify([id, called, this.input.value, this.regex, [...this.fields]]);
+  }
+
+  /** Whether the list is of another search than the one in the field. */
+  get stale() {
+    return this.wanted !== this.answered;
+  }
+
+  /**
+   * @param show whether the list opens
+   * @returns the same while the same is on its way
+   */
+  run(show: boolean = true): Promise<void> {
+    clearTimeout(this.timer);
+    const { wanted } = this;
+    if (wanted !== this.asked) this.answer = this.ask(wanted, show);
+    return this.answer;
+  }
+
+  async ask(key: string, show: boolean) {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    this.asked = key;
+    const query = this.input.value;
+    this.current = -1;
+    this.panel.tell({ "graph.search": [query], "graph.regex": [query && this.regex ? "on" : "off"] });
+    try {
+      if (!query || !this.panel.state.id) return this.show([], 0, "", false, key);
+      const { id, function: called } = this.panel.state;
+      const answer = await this.panel.api.get("search", {
+        id,
+        function: called,
+        q: query,
+        match: this.regex ? "regex" : "text",
+        in: [...this.fields].join(","),
+        limit: LIMIT,
+      }, abort.signal);
+      this.show(answer.results, answer.count, query, show, key);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      this.show([], 0, "", false, "");
+      this.count.textContent = "!";
+      this.count.title = error.message;
+      this.element.classList.add("wrong");
+      this.panel.notify(error.message);
+    } finally {
+      if (abort === this.abort) this.asked = "";
+    }
+  }
+
+  show(
+    results: { id: string; op: string; expand?: string[] }[],
+    count: number,
+    query: string,
+    open: boolean,
+    key: string,
+  ) {
+    const { make } = elements;
+    this.results = results;
+    this.answered = key;
+    this.element.classList.remove("wrong");
+    this.count.title = "";
+    this.count.textContent = query ? (count ? format.integer(count) : "none") : "";
+    const rows = results.map((result, place) => {
+      const row = make(
+        "button",
+        { type: "button", className: "graph-result", role: "option", title: result.id, tabIndex: -1 },
+        make("bdi", { className: "graph-result-name" }, result.id),
+        make("span", { className: "graph-result-op" }, result.op || "scope"),
+      );
+      row.addEventListener("click", () => this.choose(place));
+      return row;
+    });
+    if (count > results.length) {
+      rows.push(
+        make(
+          "div",
+          { className: "graph-result-more" },
+          `and ${format.integer(count - results.length)} more: say more of the name`,
+        ),
+      );
+    }
+    this.list.replaceChildren(...rows);
+    this.list.hidden = !open || !rows.length || document.activeElement !== this.input;
+    this.panel.setMatches(
+      results.flatMap((result) => [result.id, ...(result.expand ?? []), ...(result.hosts ?? [])]),
+      query ? count : null,
+    );
+  }
+
+  mark(place: number) {
+    const count = this.results.length;
+    if (!count) return;
+    this.current = (place + count) % count;
+    [...this.list.querySelectorAll(".graph-result")].forEach((row, at) => {
+      row.setAttribute("aria-selected", String(at === this.current));
+      if (at === this.current) row.scrollIntoView({ block: "nearest" });
+    });
+    this.count.textContent = `${format.integer(this.current + 1)} of ${this.count.textContent.replace(/^.* of /, "")}`;
+  }
+
+  async enter(direction: number) {
+    if (this.stale) await this.run();
+    // Who typed on or went elsewhere meanwhile wants another one, or none.
+    if (this.stale || !this.results.length || document.activeElement !== this.input) return;
+    // What the arrow keys have marked is meant first.
+    if (this.list.hidden || this.current < 0) this.mark(this.current + direction);
+    await this.choose(this.current);
+  }
+
+  async choose(place: number) {
+    this.mark(place);
+    this.list.hidden = true;
+    const { id, expand, hosts } = this.results[place];
+    await this.panel.goTo(hosts?.length ? hosts[0] : id, hosts?.length ? undefined : expand);
+    // The card is about what was found, the place is that of what it is folded into.
+    if (hosts?.length && this.panel.selection[0] === hosts[0]) this.panel.card.show(id);
+  }
+}

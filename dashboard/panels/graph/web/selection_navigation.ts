@@ -1,0 +1,295 @@
+// @ts-nocheck
+/** Selecting nodes and walking through the graph: along edges, to nodes that are closed away, along traces and paths. */
+import * as draw from "./draw.ts";
+import { canExpand } from "./scene.ts";
+import { format } from "./data.ts";
+import { popover } from "../../../web/core/popover.ts";
+import { view } from "../../../web/page/view.ts";
+
+const middle = (node: any) => [node.to[0] + node.to[2] / 2, node.to[1] + node.to[3] / 2];
+const boxOf = (node: any) => ({ x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] });
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** @returns the node there, or null */
+function neighbour(panel: any, node: any, way: "input" | "output" | "left" | "right"): any {
+  const [x, y] = middle(node);
+  if (way === "input" || way === "output") {
+    if (node.expanded && way === "output") return [...node.children].sort((a, b) => a.to[1] - b.to[1])[0] ?? null;
+    const edges = way === "input" ? node.inputs : node.outputs;
+    const ends = edges.map((edge: any) => ({
+      end: way === "input" ? edge.source : edge.target,
+      control: edge.control,
+    }));
+    // Data before control, then what is nearest.
+    ends.sort((a: any, b: any) =>
+      Number(a.control) - Number(b.control) || distance(middle(a.end), [x, y]) - distance(middle(b.end), [x, y])
+    );
+    if (ends.length) return ends[0].end;
+  }
+  const siblings = (node.parent ? node.parent.children : panel.scene.roots).filter((other: any) => other !== node);
+  const [dx, dy] = way === "left" ? [-1, 0] : way === "right" ? [1, 0] : way === "input" ? [0, -1] : [0, 1];
+  const ahead = siblings.map((other: any) => {
+    const [ox, oy] = middle(other);
+    const along = (ox - x) * dx + (oy - y) * dy;
+    return { other, along, cost: along + 3 * Math.abs((ox - x) * dy + (oy - y) * dx) };
+  }).filter((one: any) => one.along > 1).sort((a: any, b: any) => a.cost - b.cost);
+  return ahead.length ? ahead[0].other : null;
+}
+
+const distance = (one: number[], other: number[]) => Math.hypot(one[0] - other[0], one[1] - other[1]);
+
+export const walk = {
+  /** The visible node that stands for the selection. */
+  get selected() {
+    const panel = this as any;
+    return panel.selection.length ? panel.scene?.standsFor(panel.selection[0]) ?? null : null;
+  },
+
+  /** @param ids none, one, or two */
+  select(this: any, ids: string[]) {
+    this.turn += 1;
+    this.selection = ids;
+    this.tell({ "graph.node": [ids[0] ?? ""] });
+    if (ids.length) this.card.show(ids[ids.length - 1]);
+    else this.card.hide();
+    this.changed();
+  },
+
+  /** Selects what is visible, and moves there. */
+  arrive(this: any, id: string, move: boolean = true) {
+    this.select([id]);
+    const node = this.scene.standsFor(id);
+    if (!node || !move) return;
+    this.remember();
+    this.view.reveal(boxOf(node), this.card.inset);
+    this.changed();
+  },
+
+  /**
+   * Shows a node wherever it is: opens what is closed around it.
+   * @param expand what to open, where that is known
+   */
+  async goTo(this: any, id: string, expand?: string[], move: boolean = true) {
+    const turn = (this.turn += 1);
+    if (!this.scene) await this.opened;
+    if (!this.scene || turn !== this.turn) return;
+    if (this.scene.byId.has(id) || this.isAside(id)) return this.arrive(id, move);
+    const { state } = this;
+    try {
+      if (!expand) ({ id, expand } = await this.find(id));
+    } catch (error) {
+      return this.notify(error.message);
+    }
+    if (!this.scene || turn !== this.turn) return;
+    const missing = expand.filter((group) => !state.expanded.includes(group));
+    if (missing.length) {
+      this.remember(true);
+      const anchor = this.scene.standsFor(missing[0])?.id ?? null;
+      state.expanded = [...state.expanded, ...missing];
+      if (!(await this.reload(anchor)) || turn !== this.turn) return;
+    }
+    this.arrive(id, move);
+  },
+
+  /** A node by its id, or by its name in the graph. */
+  async find(this: any, id: string): Promise<{ id: string; expand: string[] }> {
+    const { id: graphId, function: called } = this.state;
+    const found = await this.api.get("search", {
+      id: graphId,
+      function: called,
+      q: `^${escaped(id)}$`,
+      match: "regex",
+      in: "name",
+      limit: 1,
+    });
+    if (!found.results.length) throw new Error(`There is no node ${id} in this graph.`);
+    const [first] = found.results;
+    // What is folded into another is shown with that.
+    return first.hosts?.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
+  },
+
+  step(this: any, way: "input" | "output" | "left" | "right") {
+    const node = this.selected;
+    if (!node) {
+      const seen = this.scene.within(this.view.visible);
+      const first = [...seen.containers, ...seen.leaves].sort((a, b) =>
+        a.depth - b.depth || a.to[1] - b.to[1] || a.to[0] - b.to[0]
+      )[0];
+      if (first) {
+        this.arrive(first.id);
+      }
+      return;
+    }
+    const next = neighbour(this, node, way);
+    if (next) this.arrive(next.id);
+  },
+
+  // ---- lit up
+
+  async trace(this: any, way: "inputs" | "outputs") {
+    const [id] = this.selection;
+    if (!id) return this.notify("Select a node first.", "info");
+    const turn = (this.litTurn += 1);
+    try {
+      const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
+      if (turn !== this.litTurn) return;
+      this.light(
+        [id, ...answer.nodes, ...answer.groups],
+        `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${format.counted(answer.total, "node")}${
+          answer.truncated ? ", not all of them lit" : ""
+        }`,
+        id,
+      );
+    } catch (error) {
+      this.notify(error.message);
+    }
+  },
+
+  async path(this: any) {
+    const [from, to] = this.selection;
+    if (!from || !to) return this.notify("Select a node, and a second one with Shift and a click.", "info");
+    const turn = (this.litTurn += 1);
+    try {
+      const asked = { id: this.state.id, function: this.state.function };
+      let answer = await this.api.get("path", { ...asked, from, to });
+      if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
+      if (turn !== this.litTurn) return;
+      if (!answer.nodes.length) {
+        return this.notify(`No path leads from ${format.last(from)} to ${format.last(to)}, nor back.`, "info");
+      }
+      const steps = Math.max(answer.shortest.length - 1, 0);
+      this.light(
+        [from, to, ...answer.nodes, ...answer.groups],
+        `Between ${format.last(from)} and ${format.last(to)}: ${format.counted(answer.total, "node")}, ${
+          format.counted(steps, "edge")
+        } at least`,
+      );
+    } catch (error) {
+      this.notify(error.message);
+    }
+  },
+
+  /** @param whole a node that is lit with all inside */
+  light(this: any, ids: string[], what: string, whole: string = "") {
+    this.tracedIds = ids;
+    this.tracedWhole = whole;
+    this.tracedWhat = what;
+    this.relight();
+    this.strip.draw();
+  },
+
+  endTrace(this: any) {
+    this.litTurn += 1;
+    if (!this.tracedWhat) return false;
+    this.light([], "");
+    return true;
+  },
+
+  setMatches(this: any, ids: string[], count: number | null) {
+    this.matchIds = ids;
+    this.matchCount = count;
+    this.relight();
+  },
+
+  /** Which visible nodes stand for what is lit up and found. */
+  relight(this: any) {
+    const visible = (ids: string[]) => {
+      const found = new Set();
+      for (const id of this.scene ? ids : []) {
+        for (let node = this.scene.standsFor(id); node && !found.has(node.id); node = node.parent) {
+          found.add(node.id);
+        }
+      }
+      return found;
+    };
+    this.traced = visible(this.tracedIds);
+    const inside = (node: any) => {
+      for (const child of node?.children ?? []) {
+        this.traced.add(child.id);
+        inside(child);
+      }
+    };
+    inside(this.tracedWhole && this.scene?.byId.get(this.tracedWhole));
+    const found = visible(this.matchIds);
+    // A scope that is open shows its matches itself.
+    this.matched = new Set([...found].filter((id) => !this.scene.byId.get(id).expanded));
+    this.changed();
+  },
+
+  // ---- the mouse
+
+  point(this: any, at: { x: number; y: number } | null) {
+    this.cursor = at;
+    if (!this.scene) return;
+    const place = at && this.view.toWorld(at.x, at.y);
+    const node = place ? this.scene.at(place.x, place.y) : null;
+    const edge = place && (!node || node.expanded) ? this.scene.edgeAt(place.x, place.y, 5 / this.view.zoom) : null;
+    if (node !== this.hover || edge !== this.hoverEdge) this.changed();
+    this.hover = node;
+    this.hoverEdge = edge;
+    this.tip.point(at);
+  },
+
+  /**
+   * Whether a point is on the mark that opens or closes a node.
+   * @param place in the graph
+   */
+  onChevron(this: any, node: any, place: { x: number; y: number }) {
+    if (!canExpand(node)) return false;
+    const far = node.expanded ? Math.max(draw.HEADER, 18 / this.view.zoom) : 20;
+    return place.x - node.x < far && (!node.expanded || place.y - node.y < far);
+  },
+
+  /** @param second whether the first stays selected */
+  clickAt(this: any, at: { x: number; y: number }, second: boolean) {
+    const place = this.view.toWorld(at.x, at.y);
+    const node = this.scene.at(place.x, place.y);
+    this.tip.point(null);
+    if (!node) return this.select([]);
+    if (!second && this.onChevron(node, place)) return void this.toggle(node);
+    if (second && this.selection.length) {
+      return this.select(this.selection[0] === node.id ? [node.id] : [this.selection[0], node.id]);
+    }
+    // The inside of an open group is ground to drag on; its head is what stands for it.
+    if (node.expanded && place.y - node.y > Math.max(draw.HEADER, 18 / this.view.zoom)) return this.select([]);
+    this.select([node.id]);
+    this.view.reveal && this.keepClear(node);
+  },
+
+  /** The card shall not lie over the node that it is about. */
+  keepClear(this: any, node: any) {
+    const { x } = this.view.toScreen(node.to[0] + node.to[2], 0);
+    const over = x - (this.view.width - this.card.inset - 12);
+    const { x: left } = this.view.toScreen(node.to[0], 0);
+    if (over > 0 && left - over > 8) this.view.pan(-over, 0);
+  },
+
+  /** A double click. */
+  openAt(this: any, at: { x: number; y: number }) {
+    const place = this.view.toWorld(at.x, at.y);
+    const node = this.scene.at(place.x, place.y);
+    // The two clicks on a chevron have opened and closed it.
+    if (!node || this.onChevron(node, place)) return;
+    if (node.expanded && place.y - node.y > draw.HEADER) this.zoomBy(1.8, at);
+    else if (canExpand(node)) this.toggle(node);
+    else this.fit(true);
+  },
+
+  clear(this: any) {
+    popover.close();
+    if (this.endTrace()) return;
+    if (this.selection.length > 1) this.select([this.selection[0]]);
+    else if (this.selection.length) this.select([]);
+    else if (this.search.input.value) this.search.clear();
+    else return false;
+  },
+
+  showSlices(this: any, card: any) {
+    const op = card.kind === "op" || card.kind === undefined;
+    view.open("timeline", {
+      "timeline.trace": [this.state.costs],
+      "timeline.search": [card.id],
+      "timeline.match": [op ? "name" : "text"],
+    });
+  },
+};

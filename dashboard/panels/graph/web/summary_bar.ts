@@ -1,0 +1,201 @@
+// @ts-nocheck
+/** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
+import * as parts from "./parts.ts";
+import { elements } from "../../../web/core/dom.ts";
+import { format } from "./data.ts";
+import { popover } from "../../../web/core/popover.ts";
+
+export class Strip {
+  panel;
+  about;
+  element;
+
+  /** @param panel of graph_panel.js */
+  constructor(panel: any) {
+    const { make } = elements;
+    this.panel = panel;
+    this.about = make("div", { className: "graph-about" });
+    this.element = make("div", { className: "graph-strip" }, this.about, panel.buttons.element);
+  }
+
+  draw() {
+    const { panel } = this;
+    const { scene } = panel;
+    const { make } = elements;
+    if (!scene) return this.about.replaceChildren();
+    const { nodes, edges, parameters, bytes, flops } = scene.total;
+    const totals = [
+      nodes === undefined ? "" : format.counted(nodes, "node"),
+      edges === undefined ? "" : format.counted(edges, "edge"),
+      parameters ? `${format.amount(parameters)} parameters${bytes ? ` (${format.bytes(bytes)})` : ""}` : "",
+      flops ? format.flops(flops) : "",
+    ].filter(Boolean);
+    const made = [make("span", { className: "graph-totals" }, totals.join(" · "))];
+    if (scene.aside.length) {
+      const aside = parts.button(
+        `Set aside: ${scene.aside.length}`,
+        "Nodes that stand beside the graph, so that they do not cross it with their edges",
+        () => this.aside(aside),
+        "small",
+      );
+      aside.setAttribute("aria-haspopup", "dialog");
+      made.push(aside);
+    }
+    if (panel.tracedWhat) {
+      made.push(
+        make(
+          "span",
+          { className: "graph-chip", title: panel.tracedWhat },
+          make("span", {}, panel.tracedWhat),
+          parts.button("✕", "End it (Esc)", () => panel.endTrace(), "plain small"),
+        ),
+      );
+    }
+    const { answer } = panel.comparison;
+    if (answer) {
+      const differs = parts.button("", "What differs, as a list", () => this.changes(differs), "small");
+      differs.replaceChildren(...this.counts(answer));
+      differs.setAttribute("aria-haspopup", "dialog");
+      made.push(differs);
+    }
+    if (scene.problems.length) {
+      const count = scene.problems.length;
+      const wrong = parts.button(
+        `${count} ${count === 1 ? "problem" : "problems"} in this graph`,
+        "What is wrong, as a table",
+        () => this.problems(wrong),
+        "small warn",
+      );
+      wrong.setAttribute("aria-haspopup", "dialog");
+      made.push(wrong);
+    }
+    this.about.replaceChildren(...made);
+  }
+
+  /** @param answer of the route `compare` */
+  counts(answer: any) {
+    const { make } = elements;
+    const count = (name: string) => answer[`${name}_total`] ?? answer[`${name}_count`];
+    if (!count("added") && !count("removed") && !count("changed")) return ["No differences"];
+    return ["added", "removed", "changed"].map((name) =>
+      make("span", { className: `graph-count ${name}` }, `${format.integer(count(name))} ${name}`)
+    );
+  }
+
+  aside(anchor: HTMLElement) {
+    const { make } = elements;
+    const { panel } = this;
+    const rows = panel.scene.aside.map((row: any) => {
+      const name = make("button", { type: "button", className: "graph-link", title: row.id }, make("bdi", {}, row.id));
+      name.addEventListener("click", () => panel.select([row.id]));
+      const back = parts.button("bring back", "Show it in the graph", () => {
+        popover.close();
+        panel.bringBack(row.id);
+      }, "plain small");
+      return make("li", {}, name, make("span", { className: "graph-shape" }, row.op || "scope"), back);
+    });
+    popover.show(anchor, "Set aside", [
+      make("h3", {}, "Set aside"),
+      make("p", { className: "hint" }, "Nodes with many edges, and those you set aside with X."),
+      make("ul", { className: "graph-links graph-box" }, ...rows),
+    ]);
+  }
+
+  problems(anchor: HTMLElement) {
+    const { make } = elements;
+    const table = make(
+      "table",
+      { className: "graph-problems" },
+      make("tr", {}, ...["What", "Count", "For example"].map((head) => make("th", { scope: "col" }, head))),
+    );
+    for (const problem of this.panel.scene.problems) {
+      const examples = (problem.examples ?? []).slice(0, 5).map((example: any) => {
+        const link = make(
+          "button",
+          { type: "button", className: "graph-link", title: String(example) },
+          make("bdi", {}, String(example)),
+        );
+        link.addEventListener("click", () => this.panel.goTo(String(example)));
+        return make("div", {}, link);
+      });
+      table.append(
+        make(
+          "tr",
+          {},
+          make("td", {}, problem.message),
+          make("td", { className: "number" }, format.integer(problem.count ?? 1)),
+          make("td", {}, ...examples),
+        ),
+      );
+    }
+    popover.show(anchor, "Problems of this graph", [
+      make("h3", {}, "Problems of this graph"),
+      make("p", { className: "hint" }, "It is shown as far as it can be read."),
+      table,
+    ]);
+  }
+
+  changes(anchor: HTMLElement) {
+    const { make } = elements;
+    const { answer } = this.panel.comparison;
+    const link = (id: string) => {
+      const made = make("button", { type: "button", className: "graph-link", title: id }, make("bdi", {}, id));
+      made.addEventListener("click", () => {
+        popover.close();
+        this.panel.goTo(id);
+      });
+      return made;
+    };
+    const idOf = (row: any) => (typeof row === "string" ? row : row.node ?? row.id);
+    const part = (title: string, name: string, rows: any[], one: (row: any) => Node) => {
+      if (!rows.length) return [];
+      const total = Math.max(answer[`${name}_total`] ?? answer[`${name}_count`], rows.length);
+      const more = total > rows.length
+        ? [make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`)]
+        : [];
+      return [
+        make("h3", { className: `graph-count ${name}` }, `${title} (${format.integer(total)})`),
+        make("ul", { className: "graph-links" }, ...rows.slice(0, 500).map(one), ...more),
+      ];
+    };
+    const content = [
+      ...part(
+        "Added",
+        "added",
+        answer.added,
+        (row) => make("li", {}, link(idOf(row)), make("span", { className: "graph-shape" }, row.op ?? "")),
+      ),
+      ...part(
+        "Removed",
+        "removed",
+        answer.removed,
+        (row) => make("li", {}, make("bdi", {}, idOf(row)), make("span", { className: "graph-shape" }, row.op ?? "")),
+      ),
+      ...part(
+        "Changed",
+        "changed",
+        answer.changed,
+        (row) =>
+          make(
+            "li",
+            { className: "graph-change" },
+            link(idOf(row)),
+            make(
+              "span",
+              { className: "graph-shape" },
+              `${row.attribute}: ${row.before ?? "none"} → ${row.after ?? "none"}`,
+            ),
+          ),
+      ),
+    ];
+    popover.show(anchor, "Differences", [
+      make(
+        "div",
+        { className: "graph-box wide" },
+        ...(content.length
+          ? content
+          : [make("p", { className: "graph-none" }, "The two graphs have the same nodes with the same attributes.")]),
+      ),
+    ]);
+  }
+}

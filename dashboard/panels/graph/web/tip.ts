@@ -1,0 +1,72 @@
+// @ts-nocheck
+/** The box beside the mouse, about the node or the edge under it. */
+import { elements } from "../../../web/core/dom.ts";
+import { format } from "./data.ts";
+
+export class Tip {
+  panel;
+  element = elements.make("div", { className: "graph-tip", hidden: true });
+
+  /** @param panel of graph_panel.js */
+  constructor(panel: any) {
+    this.panel = panel;
+  }
+
+  /** @param at on the stage */
+  point(at: { x: number; y: number } | null) {
+    const { hover, hoverEdge } = this.panel;
+    const content = at && (hover && !hover.expanded ? this.node(hover) : hoverEdge ? this.edge(hoverEdge) : null);
+    this.element.hidden = !content;
+    if (!at || !content) return;
+    this.element.replaceChildren(...content);
+    const { offsetWidth: w, offsetHeight: h } = this.element;
+    const { width, height } = this.panel.view;
+    const x = at.x + 16 + w > width ? Math.max(at.x - w - 12, 4) : at.x + 16;
+    const y = at.y + 18 + h > height ? Math.max(at.y - h - 12, 4) : at.y + 18;
+    this.element.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+  }
+
+  node(node: any) {
+    const { make } = elements;
+    const { colours } = this.panel;
+    const cost = colours.costs?.get(node.id);
+    const facts = [
+      node.kind === "group" ? "scope" : node.kind === "series" ? `series of ${node.op || "scopes"}` : node.op,
+      node.count > 1 ? format.counted(node.count, "node") : "",
+      node.parameters ? `${format.amount(node.parameters)} parameters` : "",
+      node.flops ? format.flops(node.flops) : "",
+      cost?.ran === false ? "did not run" : cost?.time_ns ? format.duration(cost.time_ns) : "",
+      cost?.bytes ? format.bytes(cost.bytes) : "",
+    ].filter(Boolean);
+    const lines = [make("b", {}, node.id), make("div", {}, facts.join(" · "))];
+    if (node.device) lines.push(make("div", { className: "dim" }, node.device));
+    const [shape] = node.outputs.filter((edge: any) => edge.label && !edge.control).map((edge: any) => edge.label);
+    if (shape) lines.push(make("div", { className: "dim" }, `→ ${shape}`));
+    if (node.aux?.length) {
+      lines.push(
+        make(
+          "div",
+          { className: "dim" },
+          `with ${node.aux.slice(0, 4).map(format.last).join(", ")}${
+            node.aux.length > 4 ? ` and ${node.aux.length - 4} more` : ""
+          }`,
+        ),
+      );
+    }
+    return lines;
+  }
+
+  edge(edge: any) {
+    const { make } = elements;
+    const facts = [
+      edge.control ? "control" : edge.label || "shape not known",
+      edge.reference ? "reference" : "",
+      edge.tensors > 1 && !/tensors/.test(edge.label ?? "") ? `${edge.tensors} tensors` : "",
+      edge.bytes ? format.bytes(edge.bytes) : "",
+    ].filter(Boolean);
+    return [
+      make("b", {}, `${format.last(edge.source.id)} → ${format.last(edge.target.id)}`),
+      make("div", {}, facts.join(" · ")),
+    ];
+  }
+}

@@ -1,0 +1,115 @@
+// @ts-nocheck
+/** The Graph panel's buttons and its menus. */
+import * as exports from "./exports.ts";
+import * as parts from "./parts.ts";
+import { MODES } from "./colours.ts";
+import { canExpand } from "./scene.ts";
+import { elements } from "../../../web/core/dom.ts";
+import { format } from "./data.ts";
+import { popover } from "../../../web/core/popover.ts";
+import { shortcuts } from "../../../web/page/shortcuts.ts";
+
+/**
+ * The row of buttons.
+ * @param panel of graph_panel.js
+ */
+export function make(panel: any): { element: HTMLElement; show: () => void } {
+  const { button } = parts;
+  const colour = button("Colour", "What nodes are coloured by", () =>
+    panel.ready &&
+    popover.menu(
+      colour,
+      "Colour by",
+      Object.entries(MODES).map((
+        [mode, label],
+      ) => [mode === panel.colours.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColour(mode)]),
+    ), "small");
+  const save = button(
+    "Save",
+    "Save a picture or the graph",
+    () => panel.ready && popover.menu(save, "Save", exports.entries(panel)),
+    "small",
+  );
+  for (const one of [colour, save]) one.setAttribute("aria-haspopup", "menu");
+  const element = elements.make(
+    "span",
+    { className: "graph-tools-end" },
+    colour,
+    save,
+    button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll(), "small"),
+    button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
+    button("?", "Keys and mouse (?)", () => shortcuts.sheet(), "small"),
+  );
+  const show =
+    () => (colour.textContent = `Colour: ${
+      MODES[panel.colours.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")
+    }`);
+  show();
+  return { element, show };
+}
+
+/**
+ * What can be done with a node.
+ * @param node of graph_scene.js
+ */
+export function actions(panel: any, node: any): [string, () => void][] {
+  const entries: [string, () => void][] = [];
+  const on = (act: () => any) => () => {
+    panel.select([node.id]);
+    act();
+  };
+  if (canExpand(node)) entries.push([node.expanded ? "Collapse" : "Expand", () => panel.toggle(node)]);
+  if (node.expanded) entries.push(["Expand all children", on(() => panel.expandChildren())]);
+  if (node.parent) entries.push([`Collapse ${node.parent.label}`, () => panel.toggle(node.parent)]);
+  entries.push(
+    ["Light up its inputs", on(() => panel.trace("inputs"))],
+    ["Light up its outputs", on(() => panel.trace("outputs"))],
+  );
+  const [first] = panel.selection;
+  if (first && first !== node.id) {
+    entries.push([`Path between it and ${format.last(first)}`, () => {
+      panel.select([first, node.id]);
+      panel.path();
+    }]);
+  }
+  entries.push([panel.isAside(node.id) ? "Bring back" : "Set aside", on(() => panel.setAsideSelected())]);
+  if (node.op) {
+    entries.push([
+      `Find all ${node.op}`,
+      () => panel.search.set(`^${node.op.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`, true),
+    ]);
+  }
+  entries.push(["Zoom to it", on(() => panel.fit(true))]);
+  if (panel.state.costs) entries.push(["Its slices on the Timeline", () => panel.showSlices(node)]);
+  entries.push(["Copy the name", () => parts.copy(node.id, "Name copied")]);
+  return entries;
+}
+
+export const menus = {
+  /** @param at on the canvas */
+  menuAt(this: any, at: { x: number; y: number }, page: { x: number; y: number }) {
+    const place = this.view.toWorld(at.x, at.y);
+    const node = this.scene.at(place.x, place.y);
+    this.tip.point(null);
+    const entries = node ? actions(this, node) : [
+      ["Fit everything", () => this.fit(false)],
+      ["Expand a level", () => {
+        this.select([]);
+        this.expandChildren();
+      }],
+      ["Collapse all", () => this.collapseAll()],
+      ["Undo", () => this.undo()],
+      ...exports.entries(this),
+    ];
+    popover.menu(this.canvas, node ? node.id : "Graph", entries, { left: page.x, top: page.y, bottom: page.y });
+  },
+
+  menuOfSelected(this: any) {
+    const node = this.selected;
+    if (!node) return false;
+    const box = this.canvas.getBoundingClientRect();
+    const { x, y } = this.view.toScreen(node.x, node.y + node.h);
+    const at = { left: box.left + x, top: box.top + y, bottom: box.top + y };
+    popover.menu(this.canvas, node.id, actions(this, node), at);
+  },
+};

@@ -1,0 +1,297 @@
+// @ts-nocheck
+// The images panel: a canvas that shows pixels at any size, moved by wheel and drag, alone or together with others.
+import * as imagesPixels from "./pixels.ts";
+import { elements } from "../../../web/core/dom.ts";
+
+const GRID_FROM = 8;
+const VALUES_FROM = 32;
+const LARGEST = 256;
+
+export interface Layer {
+  /** as images_png.js has it */
+  pixels: object;
+  /** as images_pixels.js has it */
+  look: object;
+  /** only right of this share of the picture's width */
+  from?: number;
+}
+
+/**
+ * Which part of a picture is seen, for one stage or several: scale in screen pixels per pixel, and the point of the
+ * picture in the middle; or fitted.
+ */
+function makeViewport(changed) {
+  const stages = new Set();
+  const view = { fit: true, scale: 1, x: 0, y: 0 };
+
+  /** Size of the largest picture of a stage, and how it fits. */
+  const fitScale = (stage) => {
+    const { width, height } = stage.extent();
+    return Math.min(stage.canvas.width / width, stage.canvas.height / height) || 1;
+  };
+
+  /** Where a stage looks. */
+  function of(stage) {
+    if (!view.fit) return view;
+    const { width, height } = stage.extent();
+    const fitting = fitScale(stage);
+    return { scale: fitting >= 1 ? Math.max(Math.floor(fitting * 2) / 2, 1) : fitting, x: width / 2, y: height / 2 };
+  }
+
+  function set(news) {
+    Object.assign(view, news);
+    stages.forEach((stage) => stage.draw());
+    changed(view);
+  }
+
+  /** Zooms so that the point of the picture under (px, py), in screen pixels of a stage, stays there. */
+  function zoom(stage, factor, px, py) {
+    if (stage.empty()) return;
+    const now = of(stage);
+    const least = Math.min(fitScale(stage) / 4, 0.5);
+    const scale = Math.min(Math.max(now.scale * factor, least), LARGEST);
+    const x = now.x + (px - stage.canvas.width / 2) * (1 / now.scale - 1 / scale);
+    const y = now.y + (py - stage.canvas.height / 2) * (1 / now.scale - 1 / scale);
+    set({ fit: false, scale, x, y });
+  }
+
+  function pan(stage, dx, dy) {
+    if (stage.empty()) return;
+    const now = of(stage);
+    set({ fit: false, scale: now.scale, x: now.x - dx / now.scale, y: now.y - dy / now.scale });
+  }
+
+  return { stages, view, of, set, zoom, pan };
+}
+
+function makeStage(
+  viewport: ReturnType<typeof makeViewport>,
+  on: { hover: (at: { x: number; y: number } | null) => void; grid: () => boolean },
+) {
+  const canvas = elements.make("canvas", { className: "stage" });
+  const context = canvas.getContext("2d");
+  const scratch = document.createElement("canvas").getContext("2d");
+  let layers: Layer[] = [];
+  let marked = null;
+  let waiting = 0;
+  let drag = null;
+
+  const extent = () => ({
+    width: Math.max(1, ...layers.map((layer) => layer.pixels.width)),
+    height: Math.max(1, ...layers.map((layer) => layer.pixels.height)),
+  });
+
+  const stage = {
+    canvas,
+    extent,
+    empty: () => layers.length === 0,
+    draw: () => (waiting = waiting || requestAnimationFrame(paint)),
+    show,
+    mark,
+    corner,
+    close,
+  };
+
+  function show(news) {
+    layers = news;
+    stage.draw();
+  }
+
+  /** Marks a pixel, as the pointer does in another stage. */
+  function mark(at) {
+    if (at === marked || (at && marked && at.x === marked.x && at.y === marked.y)) return;
+    marked = at;
+    stage.draw();
+  }
+
+  /** The picture's top left corner and its scale, in screen pixels of the canvas. */
+  function corner() {
+    const { scale, x, y } = viewport.of(stage);
+    return { scale, left: Math.round(canvas.width / 2 - x * scale), top: Math.round(canvas.height / 2 - y * scale) };
+  }
+
+  function paint() {
+    waiting = 0;
+    const ratio = devicePixelRatio;
+    const width = Math.round(canvas.clientWidth * ratio);
+    const height = Math.round(canvas.clientHeight * ratio);
+    if (!width || !height) return;
+    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    context.clearRect(0, 0, width, height);
+    if (!layers.length) return;
+    const at = corner();
+    layers.forEach((layer) => drawLayer(layer, at));
+    if (on.grid() && at.scale >= GRID_FROM * ratio) drawGrid(at);
+    const front = layers[0];
+    if (at.scale >= VALUES_FROM * ratio && layers.length === 1) drawValues(front, at);
+    if (marked && at.scale >= 4) outline(at);
+    canvas.dataset.drawn = String(Number(canvas.dataset.drawn || 0) + 1);
+  }
+
+  function drawLayer({ pixels, look, from }, at) {
+    const wanted = [pixels, ...(pixels.smaller || [])];
+    // Of the smaller copies the smallest that still has a pixel for each of the screen.
+    let level = 0;
+    while (level + 1 < wanted.length && (wanted[level + 1].width / pixels.width) >= at.scale) level += 1;
+    const source = wanted[level];
+    const fx = (at.scale * pixels.width) / source.width;
+    const fy = (at.scale * pixels.height) / source.height;
+    const cut = from === undefined ? 0 : Math.round(from * pixels.width * at.scale) + at.left;
+    const x0 = Math.max(Math.floor((Math.max(0, from === undefined ? 0 : cut) - at.left) / fx), 0);
+    const y0 = Math.max(Math.floor(-at.top / fy), 0);
+    const x1 = Math.min(Math.ceil((canvas.width - at.left) / fx), source.width);
+    const y1 = Math.min(Math.ceil((canvas.height - at.top) / fy), source.height);
+    if (x1 <= x0 || y1 <= y0) return;
+    Object.assign(scratch.canvas, { width: x1 - x0, height: y1 - y0 });
+    scratch.putImageData(imagesPixels.paint(source, look, x0, y0, x1 - x0, y1 - y0), 0, 0);
+    context.save();
+    if (from !== undefined) {
+      context.beginPath();
+      context.rect(cut, 0, canvas.width, canvas.height);
+      context.clip();
+    }
+    const [left, top, wide, high] = [at.left + x0 * fx, at.top + y0 * fy, (x1 - x0) * fx, (y1 - y0) * fy];
+    if (pixels.channels % 2 === 0) checkers(left, top, wide, high);
+    else if (from !== undefined) context.clearRect(left, top, wide, high);
+    context.imageSmoothingEnabled = fx < 1;
+    context.imageSmoothingQuality = "high";
+    context.drawImage(scratch.canvas, left, top, wide, high);
+    context.restore();
+  }
+
+  /** What transparent pixels are drawn over. */
+  function checkers(left, top, wide, high) {
+    const side = 8 * devicePixelRatio;
+    context.fillStyle = "#ffffff";
+    context.fillRect(left, top, wide, high);
+    context.save();
+    context.beginPath();
+    context.rect(left, top, wide, high);
+    context.clip();
+    context.fillStyle = "#d4d7dd";
+    const [x0, y0] = [Math.max(left, 0), Math.max(top, 0)];
+    for (let y = Math.floor(y0 / side); y * side < Math.min(top + high, canvas.height); y += 1) {
+      for (let x = Math.floor(x0 / side); x * side < Math.min(left + wide, canvas.width); x += 1) {
+        if ((x + y) % 2) context.fillRect(x * side, y * side, side, side);
+      }
+    }
+    context.restore();
+  }
+
+  /** Columns and rows that are seen. */
+  function seen(at) {
+    const { width, height } = extent();
+    return {
+      x0: Math.max(Math.floor(-at.left / at.scale), 0),
+      x1: Math.min(Math.ceil((canvas.width - at.left) / at.scale), width),
+      y0: Math.max(Math.floor(-at.top / at.scale), 0),
+      y1: Math.min(Math.ceil((canvas.height - at.top) / at.scale), height),
+    };
+  }
+
+  function drawGrid(at) {
+    const { x0, x1, y0, y1 } = seen(at);
+    context.beginPath();
+    for (let x = x0; x <= x1; x += 1) {
+      const px = Math.round(at.left + x * at.scale) + 0.5;
+      context.moveTo(px, at.top + y0 * at.scale);
+      context.lineTo(px, at.top + y1 * at.scale);
+    }
+    for (let y = y0; y <= y1; y += 1) {
+      const py = Math.round(at.top + y * at.scale) + 0.5;
+      context.moveTo(at.left + x0 * at.scale, py);
+      context.lineTo(at.left + x1 * at.scale, py);
+    }
+    context.lineWidth = 1;
+    context.strokeStyle = "rgb(128 128 128 / 45%)";
+    context.stroke();
+  }
+
+  function drawValues({ pixels, look }, at) {
+    if (pixels.signed) return;
+    const { x0, x1, y0, y1 } = seen(at);
+    const size = Math.min(at.scale / 3.6, 15 * devicePixelRatio);
+    context.font = `${size}px ${getComputedStyle(document.documentElement).getPropertyValue("--mono")}`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const shown = imagesPixels.paint(pixels, look, x0, y0, x1 - x0, y1 - y0).data;
+    for (let y = y0; y < y1; y += 1) {
+      for (let x = x0; x < x1; x += 1) {
+        const o = ((y - y0) * (x1 - x0) + x - x0) * 4;
+        const opaque = shown[o + 3] / 255;
+        const light = (0.299 * shown[o] + 0.587 * shown[o + 1] + 0.114 * shown[o + 2]) * opaque + 235 * (1 - opaque);
+        context.fillStyle = light > 135 ? "#10141b" : "#f4f6fa";
+        const place = (y * pixels.width + x) * pixels.channels;
+        const values = look.channel === "all"
+          ? imagesPixels.valuesAt(pixels, x, y)
+          : [imagesPixels.single(pixels, place, look.channel)];
+        const step = size * 0.94;
+        values.slice(0, 4).forEach((value, i) => {
+          const py = at.top + (y + 0.5) * at.scale +
+            (i - (values.length - 1) / 2) * step * (values.length > 3 ? 0.85 : 1);
+          context.fillText(String(value), at.left + (x + 0.5) * at.scale, py, at.scale - 4);
+        });
+      }
+    }
+  }
+
+  function outline(at) {
+    context.lineWidth = 2;
+    context.strokeStyle = "#ffffff";
+    context.strokeRect(at.left + marked.x * at.scale, at.top + marked.y * at.scale, at.scale, at.scale);
+    context.lineWidth = 1;
+    context.strokeStyle = "#000000";
+    context.strokeRect(at.left + marked.x * at.scale, at.top + marked.y * at.scale, at.scale, at.scale);
+  }
+
+  // --- by hand ---------------------------------------------------------------------------------------------
+
+  const placeOf = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return { px: (event.clientX - box.left) * devicePixelRatio, py: (event.clientY - box.top) * devicePixelRatio };
+  };
+
+  function hovered(event) {
+    const { px, py } = placeOf(event);
+    const at = corner();
+    const place = { x: Math.floor((px - at.left) / at.scale), y: Math.floor((py - at.top) / at.scale) };
+    const { width, height } = extent();
+    return layers.length > 0 && place.x >= 0 && place.y >= 0 && place.x < width && place.y < height ? place : null;
+  }
+
+  canvas.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const { px, py } = placeOf(event);
+    const lines = event.deltaMode === 1 ? 20 : 1;
+    viewport.zoom(stage, Math.exp(-Math.max(Math.min(event.deltaY * lines, 200), -200) * 0.003), px, py);
+  }, { passive: false });
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    drag = placeOf(event);
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag) {
+      const now = placeOf(event);
+      viewport.pan(stage, now.px - drag.px, now.py - drag.py);
+      drag = now;
+    }
+    on.hover(hovered(event));
+  });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => (drag = null));
+  canvas.addEventListener("pointerleave", () => on.hover(null));
+  canvas.addEventListener("dblclick", () => viewport.set({ fit: true }));
+  const sizes = new ResizeObserver(() => stage.draw());
+  sizes.observe(canvas);
+  viewport.stages.add(stage);
+
+  function close() {
+    sizes.disconnect();
+    viewport.stages.delete(stage);
+    canvas.remove();
+  }
+
+  return stage;
+}
+
+export { makeStage as make, makeViewport as viewport };

@@ -1,0 +1,135 @@
+// @ts-nocheck
+// The images panel: film strips, a row for each series and a column for each step; only what is seen is on the page.
+import * as gallery from "./index.ts";
+import * as settings from "./settings.ts";
+import * as steps from "./steps.ts";
+import * as tiles from "./tiles.ts";
+import { elements } from "../../../web/core/dom.ts";
+
+const { make, runLabel, step } = elements;
+const GAP = 8;
+const HEAD = 20;
+const CAPTION = 18;
+/** Browsers draw nothing beyond some 33 million pixels. */
+const WIDEST = 15e6;
+
+/**
+ * The strips of a card.
+ * @param card as images.js has it
+ */
+function makeStrip(card: object) {
+  const canvas = make("div", { className: "strip-canvas" });
+  const element = make("div", { className: "strip", tabIndex: 0, "aria-label": "Steps, film strips" }, canvas);
+  /** By "row:column". */
+  const cells: Map<string, object> = new Map();
+  let heads = [];
+  let follows = true;
+  let drawing = 0;
+
+  const cellWidth = () => settings.number("width", 160) + GAP;
+  const pictureHeight = () => Math.round(Math.min(Math.max((cellWidth() - GAP) / (card.ratio || 1), 24), 480));
+  const rowHeight = () => HEAD + CAPTION + pictureHeight() + GAP;
+  const columns = () => Math.min(card.positions.length, Math.floor(WIDEST / cellWidth()));
+  /** Position of the first column. */
+  const first = () => card.positions.length - columns();
+
+  element.addEventListener("scroll", () => {
+    follows = element.scrollLeft + element.clientWidth >= element.scrollWidth - 4;
+    if (!drawing) drawing = requestAnimationFrame(draw);
+  });
+  new ResizeObserver(() => draw()).observe(element);
+
+  /** Brings the strips in line with the card's data and the settings. */
+  function refresh() {
+    const width = columns() * cellWidth();
+    const before = { left: element.scrollLeft, width: parseFloat(canvas.style.width) || 0 };
+    canvas.style.width = width + "px";
+    canvas.style.height = card.series.length * rowHeight() + "px";
+    heads.forEach((head) => head.remove());
+    heads = card.series.map((series, row) => {
+      const head = make("div", { className: "strip-head" }, make("span", {}, runLabel(series)));
+      head.style.top = row * rowHeight() + "px";
+      return head;
+    });
+    canvas.append(...heads);
+    for (const tile of cells.values()) tiles.drop(tile);
+    cells.clear();
+    if (follows || !before.width) element.scrollLeft = width;
+    draw();
+  }
+
+  /** Puts what is seen on the page, and takes off what is not. */
+  function draw() {
+    drawing = 0;
+    if (!element.isConnected || !card.positions.length) return;
+    const wide = cellWidth();
+    const high = rowHeight();
+    const left = Math.max(Math.floor(element.scrollLeft / wide) - 1, 0);
+    const right = Math.min(Math.ceil((element.scrollLeft + element.clientWidth) / wide) + 1, columns());
+    const top = Math.max(Math.floor(element.scrollTop / high), 0);
+    const bottom = Math.min(Math.ceil((element.scrollTop + element.clientHeight) / high) + 1, card.series.length);
+    const keep = new Set();
+    for (let row = top; row < bottom; row += 1) {
+      for (let column = left; column < right; column += 1) {
+        const point = pointAt(card.series[row], card.positions[first() + column]);
+        if (!point) continue;
+        const name = row + ":" + column;
+        keep.add(name);
+        place(name, row, column, point);
+      }
+    }
+    for (const [name, tile] of cells) {
+      if (keep.has(name)) continue;
+      tiles.drop(tile);
+      cells.delete(name);
+    }
+  }
+
+  function place(name, row, column, point) {
+    let tile = cells.get(name);
+    const series = card.series[row];
+    if (!tile) {
+      tile = tiles.make(settled);
+      tile.caption.textContent = step(point.step);
+      tile.element.style.left = column * cellWidth() + "px";
+      tile.element.style.top = row * rowHeight() + HEAD + "px";
+      tile.element.style.width = cellWidth() - GAP + "px";
+      tile.picture.style.height = pictureHeight() + "px";
+      canvas.append(tile.element);
+      cells.set(name, tile);
+    }
+    tile.element.classList.toggle("here", first() + column === gallery.position(card));
+    tiles.want(tile, { run: series.run, tag: series.tag, epoch: series.epoch, point, sample: gallery.sample(card) });
+  }
+
+  function settled(tile) {
+    gallery.showSamples(card);
+    if (card.ratio || !tile.ratio) return;
+    card.ratio = Math.min(Math.max(tile.ratio, 0.4), 4);
+    if (Math.abs(card.ratio - 1) > 0.02) refresh();
+  }
+
+  /** Brings a position into view. */
+  function show(at) {
+    const column = Math.max(at - first(), 0);
+    const start = column * cellWidth();
+    if (start < element.scrollLeft || start + cellWidth() > element.scrollLeft + element.clientWidth) {
+      element.scrollLeft = start - (element.clientWidth - cellWidth()) / 2;
+    }
+    draw();
+  }
+
+  const note =
+    () => (columns() < card.positions.length
+      ? `the newest ${step(columns())} of ${step(card.positions.length)} steps`
+      : "");
+  return { element, refresh, draw, show, note, tiles: () => [...cells.values()] };
+}
+
+/** The picture that a series has at a position, if it has one. */
+function pointAt(series, position) {
+  const point = series.points[steps.nearest(series.points, position.step, position.nth)];
+  return point && point.step === position.step && point.nth === position.nth ? point : null;
+}
+
+export { makeStrip as strip };

@@ -1,0 +1,332 @@
+// @ts-nocheck
+// The images panel: arithmetic on pixels: adjustments, colour maps, smaller copies, histograms, differences.
+import * as png from "./png.ts";
+
+const SLICE = 2e6;
+/** Where a signed difference of nothing lies. */
+const MIDDLE = 32768;
+/** A few colours of each map, evenly apart; between them it is linear. */
+const MAPS = {
+  viridis: ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725"],
+  magma: ["000004", "180f3d", "440f76", "721f81", "9e2f7f", "cd4071", "f1605d", "fd9668", "feca8d", "fcfdbf"],
+  turbo: [
+    "30123b",
+    "4145ab",
+    "4675ed",
+    "39a2fc",
+    "1bcfd4",
+    "24eca6",
+    "61fc6c",
+    "a4fc3b",
+    "d1e834",
+    "f3c63a",
+    "fe9b2d",
+    "f36315",
+    "d93806",
+    "b11901",
+    "7a0402",
+  ],
+  diverging: [
+    "053061",
+    "2166ac",
+    "4393c3",
+    "92c5de",
+    "d1e5f0",
+    "f7f7f7",
+    "fddbc7",
+    "f4a582",
+    "d6604d",
+    "b2182b",
+    "67001f",
+  ],
+};
+
+/** how pixels are drawn */
+export interface Look {
+  /** factor */
+  brightness: number;
+  /** factor around the middle */
+  contrast: number;
+  /** exponent 1 / gamma */
+  gamma: number;
+  invert: boolean;
+  channel: "all" | "r" | "g" | "b" | "a" | "luminance";
+  /** of one value per pixel */
+  map: "grey" | "viridis" | "magma" | "turbo";
+  /** factor of a difference */
+  amplify: number;
+}
+
+const mapTables = new Map();
+/** 256 colours of a map, RGB. */
+function mapTable(name) {
+  if (mapTables.has(name)) return mapTables.get(name);
+  const colors = MAPS[name].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+  const table = new Uint8ClampedArray(768);
+  for (let i = 0; i < 256; i += 1) {
+    const at = (i / 255) * (colors.length - 1);
+    const low = Math.min(Math.floor(at), colors.length - 2);
+    for (let c = 0; c < 3; c += 1) {
+      table[i * 3 + c] = colors[low][c] + (colors[low + 1][c] - colors[low][c]) * (at - low);
+    }
+  }
+  mapTables.set(name, table);
+  return table;
+}
+
+let lastTable = { name: "", table: null };
+/** Stored value -> 0 to 255 on the screen. */
+function table(top, look) {
+  const name = [top, look.brightness, look.contrast, look.gamma, look.invert, look.amplify].join();
+  if (lastTable.name === name) return lastTable.table;
+  const made = new Uint8ClampedArray(top + 1);
+  const bound = (x) => Math.min(Math.max(x, 0), 1);
+  for (let value = 0; value <= top; value += 1) {
+    let x = bound((value / top) * look.amplify * look.brightness);
+    x = bound((x - 0.5) * look.contrast + 0.5) ** (1 / look.gamma);
+    made[value] = Math.round(255 * (look.invert ? 1 - x : x));
+  }
+  lastTable = { name, table: made };
+  return made;
+}
+
+/** One value of a pixel, as the channel asks for. */
+export function single(pixels, at, channel) {
+  const { data, channels, top } = pixels;
+  if (channel === "a") return channels % 2 ? top : data[at + channels - 1];
+  if (channels < 3) return data[at];
+  if (channel === "luminance") return Math.round(0.2126 * data[at] + 0.7152 * data[at + 1] + 0.0722 * data[at + 2]);
+  return data[at + { r: 0, g: 1, b: 2 }[channel]];
+}
+
+export const isSingle = (pixels, look) => look.channel !== "all" || pixels.channels < 3;
+
+/** A part of a picture in colours of the screen. */
+export function paint(pixels, look, left, top_, width, height): ImageData {
+  const image = new ImageData(width, height);
+  const out = image.data;
+  const { data, channels } = pixels;
+  const perRow = pixels.width * channels;
+  const alpha = channels % 2 || look.channel !== "all" ? -1 : channels - 1;
+  if (pixels.signed) return paintSigned(pixels, look, image, left, top_);
+  const lut = table(pixels.top, look);
+  const map = isSingle(pixels, look) && look.map !== "grey" ? mapTable(look.map) : null;
+  const one = isSingle(pixels, look);
+  const plain = channels < 3 && look.channel !== "a";
+  const toByte = 255 / pixels.top;
+  for (let y = 0, o = 0; y < height; y += 1) {
+    let at = (top_ + y) * perRow + left * channels;
+    for (let x = 0; x < width; x += 1, o += 4, at += channels) {
+      if (one) {
+        const value = lut[plain ? data[at] : single(pixels, at, look.channel)];
+        if (map) {
+          out[o] = map[value * 3];
+          out[o + 1] = map[value * 3 + 1];
+          out[o + 2] = map[value * 3 + 2];
+        } else out[o] = out[o + 1] = out[o + 2] = value;
+      } else {
+        out[o] = lut[data[at]];
+        out[o + 1] = lut[data[at + 1]];
+        out[o + 2] = lut[data[at + 2]];
+      }
+      out[o + 3] = alpha < 0 ? 255 : data[at + alpha] * toByte;
+    }
+  }
+  return image;
+}
+
+function paintSigned(pixels, look, image, left, top_) {
+  const out = image.data;
+  const map = mapTable("diverging");
+  const factor = (127.5 * look.amplify) / pixels.signed;
+  for (let y = 0, o = 0; y < image.height; y += 1) {
+    let at = (top_ + y) * pixels.width + left;
+    for (let x = 0; x < image.width; x += 1, o += 4, at += 1) {
+      const value = Math.round(Math.min(Math.max(127.5 + (pixels.data[at] - MIDDLE) * factor, 0), 255));
+      out[o] = map[value * 3];
+      out[o + 1] = map[value * 3 + 1];
+      out[o + 2] = map[value * 3 + 2];
+      out[o + 3] = 255;
+    }
+  }
+  return image;
+}
+
+// --- smaller copies ----------------------------------------------------------------------------------------
+
+const MERGE = {
+  mean: (a, b, c, d) => (a + b + c + d + 2) >> 2,
+  max: (a, b, c, d) => Math.max(a, b, c, d),
+  /** The farthest from no difference: a single pixel that differs stays seen. */
+  extreme: (a, b, c, d) => [a, b, c, d].reduce((far, x) => (Math.abs(x - MIDDLE) > Math.abs(far - MIDDLE) ? x : far)),
+};
+
+async function half(pixels, merge) {
+  const { channels } = pixels;
+  const width = Math.max(pixels.width >> 1, 1);
+  const height = Math.max(pixels.height >> 1, 1);
+  const data = new pixels.data.constructor(width * height * channels);
+  const source = pixels.data;
+  const right = pixels.width > 1 ? channels : 0;
+  const below = pixels.height > 1 ? pixels.width * channels : 0;
+  let since = 0;
+  for (let y = 0, o = 0; y < height; y += 1) {
+    let at = 2 * y * pixels.width * channels;
+    for (let x = 0; x < width; x += 1, at += channels) {
+      for (let c = 0; c < channels; c += 1, at += 1, o += 1) {
+        data[o] = merge(source[at], source[at + right], source[at + below], source[at + below + right]);
+      }
+    }
+    since += width * channels;
+    if (since > SLICE) {
+      since = 0;
+      await png.pause();
+    }
+  }
+  return { ...pixels, width, height, data, smaller: [] };
+}
+
+/** Gives a picture its smaller copies, so that drawing costs what the screen has, not what the picture has. */
+export async function shrink(pixels, way) {
+  pixels.smaller = [];
+  let last = pixels;
+  while (Math.max(last.width, last.height) > 1024 && Math.min(last.width, last.height) > 1) {
+    last = await half(last, MERGE[way || "mean"]);
+    pixels.smaller.push(last);
+  }
+  return pixels;
+}
+
+/** The picture at another size, bilinear. */
+export async function resize(pixels, width, height) {
+  const { channels, data } = pixels;
+  const out = new data.constructor(width * height * channels);
+  const fx = pixels.width / width;
+  const fy = pixels.height / height;
+  for (let y = 0, o = 0; y < height; y += 1) {
+    const sy = Math.min(Math.max((y + 0.5) * fy - 0.5, 0), pixels.height - 1);
+    const y0 = Math.floor(sy);
+    const y1 = Math.min(y0 + 1, pixels.height - 1);
+    for (let x = 0; x < width; x += 1) {
+      const sx = Math.min(Math.max((x + 0.5) * fx - 0.5, 0), pixels.width - 1);
+      const x0 = Math.floor(sx);
+      const x1 = Math.min(x0 + 1, pixels.width - 1);
+      for (let c = 0; c < channels; c += 1, o += 1) {
+        const value = (row, column) => data[(row * pixels.width + column) * channels + c];
+        const above = value(y0, x0) + (value(y0, x1) - value(y0, x0)) * (sx - x0);
+        const below = value(y1, x0) + (value(y1, x1) - value(y1, x0)) * (sx - x0);
+        out[o] = Math.round(above + (below - above) * (sy - y0));
+      }
+    }
+    if (y % 128 === 127) await png.pause();
+  }
+  return shrink({ ...pixels, width, height, data: out });
+}
+
+// --- numbers -----------------------------------------------------------------------------------------------
+
+/** Counts of 256 bins for each channel, with smallest, largest and mean. */
+export async function histogram(pixels) {
+  const { data, channels, top } = pixels;
+  const bins = Array.from({ length: channels }, () => new Float64Array(256));
+  const low = new Array(channels).fill(Infinity);
+  const high = new Array(channels).fill(-Infinity);
+  const sums = new Array(channels).fill(0);
+  const bin = Uint8Array.from({ length: top + 1 }, (_, value) => (value * 256) / (top + 1));
+  for (let at = 0; at < data.length; at += channels) {
+    for (let c = 0; c < channels; c += 1) {
+      const value = data[at + c];
+      bins[c][bin[value]] += 1;
+      if (value < low[c]) low[c] = value;
+      if (value > high[c]) high[c] = value;
+      sums[c] += value;
+    }
+    if (at % (channels << 20) === 0) await png.pause();
+  }
+  const count = data.length / channels;
+  return bins.map((counts, c) => ({ counts, low: low[c], high: high[c], mean: sums[c] / count }));
+}
+
+/**
+ * The difference of two pictures over their common top left part.
+ *
+ * Grey against colours counts as equal colours; without alpha means opaque; 8 against 16 bits is compared in 16.
+ * Mean and PSNR = 10 log10(top² / mean square) are over all values of all channels.
+ */
+export async function difference(
+  a,
+  b,
+): Promise<
+  {
+    absolute: object;
+    signed: object;
+    stats: { mean: number; max: number; psnr: number; differing: number; count: number; top: number };
+  }
+> {
+  const width = Math.min(a.width, b.width);
+  const height = Math.min(a.height, b.height);
+  const top = Math.max(a.top, b.top);
+  const colors = a.channels < 3 && b.channels < 3 ? 1 : 3;
+  const alpha = a.channels % 2 === 0 || b.channels % 2 === 0;
+  const compared = colors + (alpha ? 1 : 0);
+  const absolute = new Uint16Array(width * height * colors);
+  const signed = new Uint16Array(width * height);
+  const value = (pixels, at, c) => {
+    if (c >= colors) return pixels.channels % 2 ? top : pixels.data[at + pixels.channels - 1] * (top / pixels.top);
+    return pixels.data[at + (pixels.channels < 3 ? 0 : c)] * (top / pixels.top);
+  };
+  // A signed mean over channels may be a fraction: 8 bits get 6 more of them.
+  const unit = top > 255 ? 0.5 : 64;
+  let sum = 0;
+  let squares = 0;
+  let max = 0;
+  let differing = 0;
+  for (let y = 0, pixel = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1, pixel += 1) {
+      const inA = (y * a.width + x) * a.channels;
+      const inB = (y * b.width + x) * b.channels;
+      let any = false;
+      let mean = 0;
+      for (let c = 0; c < compared; c += 1) {
+        const d = value(a, inA, c) - value(b, inB, c);
+        const size = Math.abs(d);
+        sum += size;
+        squares += d * d;
+        if (size > max) max = size;
+        if (d !== 0) any = true;
+        if (c < colors) {
+          absolute[pixel * colors + c] = size;
+          mean += d / colors;
+        } else {for (let k = 0; k < colors; k += 1) {
+            absolute[pixel * colors + k] = Math.max(absolute[pixel * colors + k], size);
+          }}
+      }
+      if (any) differing += 1;
+      signed[pixel] = Math.round(MIDDLE + mean * unit);
+    }
+    if (y % 128 === 127) await png.pause();
+  }
+  const count = width * height;
+  const values = count * compared;
+  const stats = {
+    mean: sum / values,
+    max,
+    psnr: 10 * Math.log10((top * top) / (squares / values)),
+    differing,
+    count,
+    top,
+  };
+  const shape = { width, height, note: "" };
+  return {
+    absolute: await shrink({ ...shape, channels: colors, top, data: absolute }, "max"),
+    signed: await shrink({ ...shape, channels: 1, top, data: signed, signed: top * unit }, "extreme"),
+    stats,
+  };
+}
+
+/** The stored values of a pixel; empty outside. */
+export function valuesAt(pixels, x, y): number[] {
+  if (x < 0 || y < 0 || x >= pixels.width || y >= pixels.height) return [];
+  const at = (y * pixels.width + x) * pixels.channels;
+  return Array.from(pixels.data.subarray(at, at + pixels.channels));
+}

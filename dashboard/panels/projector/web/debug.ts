@@ -1,0 +1,89 @@
+// @ts-nocheck
+/** The state of the Projector panel as plain values, for tests and benchmarks. */
+import { panel as projectorPanel } from "./panel.ts";
+
+/** @param panel of projector_panel.js */
+export const stateOf = (panel: any) => {
+  const { state, dataset, job, picture, quality, nearest, colouring } = panel;
+  const frame = job?.frame ?? null;
+  return {
+    id: dataset?.id ?? null,
+    step: dataset?.step ?? null,
+    steps: dataset?.info.steps ?? [],
+    count: dataset?.count ?? 0,
+    dimensions: dataset?.info.dimensions ?? 0,
+    columns: dataset?.columnInfos.map((column: any) => column.name) ?? [],
+    problems: dataset?.info.problems ?? [],
+    projection: state.projection,
+    shown: picture
+      ? {
+        projection: picture.key,
+        dimensions: picture.dimensions,
+        points: picture.values.length / picture.dimensions,
+        first: Array.from(picture.values.slice(0, picture.dimensions)),
+      }
+      : null,
+    waiting: panel.waiting ?? "",
+    job: frame && {
+      key: job.key,
+      state: frame.state,
+      phase: frame.phase,
+      iteration: frame.iteration,
+      total: frame.total,
+      loss: frame.loss ?? null,
+      message: frame.message ?? "",
+      updates: job.updates,
+      losses: job.losses.length,
+      frames: frame.frames ?? null,
+      settings: frame.settings ?? null,
+      seed: frame.seed ?? null,
+    },
+    quality: quality &&
+      {
+        state: quality.state,
+        trustworthiness: quality.trustworthiness ?? null,
+        continuity: quality.continuity ?? null,
+        hit: quality.hit ?? null,
+        kept: quality.kept ?? null,
+        sampled: quality.sampled ?? null,
+        message: quality.message ?? "",
+      },
+    colour: {
+      by: panel.colourBy,
+      sort: colouring.sort,
+      categories: colouring.entries.length,
+      minimum: colouring.minimum,
+      maximum: colouring.maximum,
+      off: [...state.off],
+    },
+    size: state.size,
+    label: panel.labelBy,
+    sequence: panel.sequenceBy,
+    sprites: state.sprites,
+    selection: Array.from(panel.selection),
+    focus: panel.focus,
+    neighbours: nearest && nearest.row === panel.focus
+      ? { rows: [...nearest.rows], distances: [...nearest.distances], metric: nearest.metric, space: nearest.space }
+      : null,
+    isolated: panel.isolated ? Array.from(panel.isolated) : null,
+    hidden: [...panel.hidden].sort((a, b) => a - b),
+    visible: panel.visibleCount ?? dataset?.count ?? 0,
+    found: panel.found ? panel.found.length : null,
+    tool: panel.tools.tool,
+    table: { open: state.table, rows: panel.table.count, sort: state.sort },
+    bookmarks: panel.bookmarks.kept.map((one: any) => one.state.label),
+    camera: panel.view?.camera() ?? "",
+    frames: panel.view?.frames?.() ?? null,
+    embeddings: panel.embeddings.map((one: any) => one.id),
+    loading: panel.loading > 0 || panel.api.pending > 0,
+    requests: panel.api.requests,
+    message: panel.message.hidden ? "" : panel.message.textContent,
+    status: panel.status.hidden ? "" : panel.status.textContent,
+    news: panel.news.hidden ? "" : panel.news.textContent,
+    dark: panel.theme.dark,
+  };
+};
+export const debug = () => {
+  const panel = projectorPanel();
+  return panel && stateOf(panel);
+};

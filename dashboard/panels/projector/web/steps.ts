@@ -1,0 +1,134 @@
+// @ts-nocheck
+/** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
+import * as parts from "./parts.ts";
+import { format } from "./parts.ts";
+import { elements } from "../../../web/core/dom.ts";
+
+const SETTLE_MS = 160;
+const PLAY_MS = 900;
+
+export class Steps {
+  panel;
+  timer = 0;
+  playing = 0;
+  play;
+  slider: HTMLInputElement;
+  at;
+  aligned;
+  note;
+  element;
+
+  /** @param panel of projector_panel.js */
+  constructor(panel: any) {
+    const { make, check, iconButton } = parts;
+    this.panel = panel;
+    this.play = iconButton("play", "Play the steps (Space)", () => this.flip());
+    this.slider = make("input", {
+      type: "range",
+      className: "slider-input",
+      min: 0,
+      step: 1,
+      "aria-label": "Step",
+    }) as HTMLInputElement;
+    this.at = make("output", { className: "pj-count" });
+    this.aligned = check(
+      "Keep points in place",
+      "Every step is projected so that points stay as near as they can to where they were before: then what moves has changed.",
+      (on: boolean) => panel.setAligned(on),
+    );
+    this.note = make("p", { className: "pj-note" });
+    this.element = make(
+      "section",
+      { className: "pj-steps", hidden: true },
+      make("div", { className: "pj-row" }, this.play, this.slider, this.at),
+      this.aligned,
+      this.note,
+    );
+    this.slider.addEventListener("input", () => {
+      this.stop();
+      const index = Number(this.slider.value);
+      this.say(this.steps[index]);
+      this.timer = window.setTimeout(() => {
+        this.timer = 0;
+        void this.go(index);
+      }, SETTLE_MS);
+    });
+  }
+
+  get steps(): number[] {
+    return this.panel.dataset?.info.steps ?? [];
+  }
+
+  /** Of the step that is shown, or on its way. */
+  get index() {
+    const { dataset, state, loading } = this.panel;
+    const at = this.steps.indexOf((loading ? state.step : null) ?? dataset?.step ?? NaN);
+    return at < 0 ? this.steps.length - 1 : at;
+  }
+
+  show() {
+    const { steps, panel } = this;
+    this.element.hidden = steps.length < 2;
+    if (steps.length < 2) return;
+    this.slider.max = String(steps.length - 1);
+    // What the hand has chosen and is not asked for yet stays.
+    if (!this.timer) {
+      this.slider.value = String(this.index);
+      this.say(steps[this.index]);
+    }
+    this.aligned.show(panel.state.aligned, panel.state.projection === "custom");
+    const frame = panel.stepsOfJob && !panel.job?.ended ? panel.job?.frame : null;
+    this.note.textContent = frame
+      ? `${format.integer(frame.frames_done ?? 0)} of ${format.counted(panel.stepsOfJob.length, "step")} projected`
+      : "";
+  }
+
+  say(step: number | undefined) {
+    this.at.textContent = step === undefined ? "" : `step ${format.integer(step)}`;
+  }
+
+  async go(index: number) {
+    const { panel, steps } = this;
+    const step = steps[index];
+    if (step === undefined || (step === panel.dataset?.step && step === (panel.state.step ?? step))) return;
+    panel.state.step = step;
+    // The last one follows the training, unless it was chosen by name.
+    panel.tell({ step: String(step) });
+    await panel.load({ keep: true });
+    // Where it could not be had, that is not the step any more.
+    this.show();
+  }
+
+  flip() {
+    if (this.playing) this.stop();
+    else void this.run();
+  }
+
+  stop() {
+    clearTimeout(this.timer);
+    this.timer = this.playing = 0;
+    this.play.replaceChildren(elements.icon("play", 13));
+    this.play.title = "Play the steps (Space)";
+  }
+
+  async run() {
+    const { panel, steps } = this;
+    if (steps.length < 2) return;
+    this.stop();
+    const from = Number(this.slider.value);
+    const turn = (this.playing = performance.now());
+    this.play.replaceChildren(elements.icon("pause", 13));
+    this.play.title = "Pause (Space)";
+    if (!panel.state.aligned && panel.state.projection !== "custom") panel.setAligned(true);
+    for (
+      let index = from === steps.length - 1 ? 0 : from + 1;
+      this.playing === turn && index < steps.length;
+      index += 1
+    ) {
+      const began = performance.now();
+      await this.go(index);
+      await new Promise((resolve) => setTimeout(resolve, Math.max(PLAY_MS - (performance.now() - began), 50)));
+    }
+    if (this.playing === turn) this.stop();
+  }
+}

@@ -1,0 +1,186 @@
+// @ts-nocheck
+/** The view as an SVG document: circles and texts, or an image of the points where there are too many. */
+import * as axes from "./axes.ts";
+import * as labels from "./labels.ts";
+import { mixed, Raster, rasterLimits } from "./raster.ts";
+import { SvgPen } from "../../../web/lines/pen.ts";
+
+const MOST_CIRCLES = 50e3;
+const SLICES = 12; // of depth: within one, circles of a colour are together
+const ROW = 17; // pixels of a line of the legend
+const MOST_ENTRIES = 40;
+const TITLE = 30;
+
+export interface Legend {
+  title: string;
+  entries: { label: string; colour: string }[];
+}
+
+/** @param legend entries, or a title with entries */
+export function legendOf(legend: any): Legend | null {
+  const found = Array.isArray(legend) ? { title: "", entries: legend } : legend;
+  return found && found.entries && found.entries.length ? { title: found.title ?? "", entries: found.entries } : null;
+}
+
+const hex = (pixel: number) =>
+  `#${[0, 8, 16].map((by) => ((pixel >>> by) & 255).toString(16).padStart(2, "0")).join("")}`;
+const short = (value: number) => String(Math.round(value * 100) / 100);
+
+/** Title and legend, with either pen of curves_pen.js. */
+export function paintAround(pen: any, view: any, theme: any, title: string, legend: Legend | null) {
+  if (title) pen.text(12, TITLE / 2 + 2, title, { color: theme.ink, size: 14, weight: 600 });
+  if (!legend) return;
+  const entries = legend.entries.slice(0, MOST_ENTRIES);
+  const longest = Math.max(legend.title.length, ...entries.map((entry) => Math.min(34, entry.label.length)));
+  const width = Math.min(260, 34 + longest * 6.4);
+  const height = 10 +
+    ROW * (entries.length + (legend.title ? 1 : 0) + (legend.entries.length > entries.length ? 1 : 0));
+  const [x, top] = [view.width - width - 10, title ? TITLE + 8 : 10];
+  pen.rect({ x, y: top, w: width, h: height }, { fill: theme.background, opacity: 0.85 });
+  let y = top + 5 + ROW / 2;
+  if (legend.title) {
+    pen.text(x + 10, y, legend.title, { color: theme.ink, size: 11.5, weight: 600 });
+    y += ROW;
+  }
+  for (const { label, colour } of entries) {
+    pen.disc(x + 15, y, 4.5, { fill: colour });
+    pen.text(x + 26, y, labels.shortened(label), { color: theme.ink, size: 11.5 });
+    y += ROW;
+  }
+  if (legend.entries.length > entries.length) {
+    pen.text(x + 26, y, `and ${legend.entries.length - entries.length} more`, { color: theme.dim, size: 11.5 });
+  }
+}
+
+export function make(view: any, { title = "", legend = null }: { title?: string; legend?: any }): string {
+  view.current();
+  const { theme, width, height } = view;
+  const raster = new Raster();
+  view.paintOn(raster, Math.round(width), Math.round(height), 1, theme, { every: 1, smooth: true });
+  const pen = new SvgPen(width, height, theme.font);
+  pen.rect({ x: 0, y: 0, w: width, h: height }, { fill: theme.background });
+  if (raster.painted > MOST_CIRCLES || (view.sprites && view.atlas)) picture(pen, view, raster);
+  else {
+    pen.parts.push(
+      `<clipPath id="cloud"><rect width="${short(width)}" height="${
+        short(height)
+      }"/></clipPath><g clip-path="url(#cloud)">`,
+    );
+    axisLines(pen, view, theme);
+    sequences(pen, view, theme);
+    circles(pen, view, raster, theme);
+    strengths(pen, view, theme);
+    pen.parts.push("</g>");
+  }
+  texts(pen, view, raster, theme);
+  paintAround(pen, view, theme, title, legendOf(legend));
+  return pen.toString();
+}
+
+/** The points as an image of twice the size. */
+function picture(pen: any, view: any, raster: any) {
+  const scale = 2;
+  const large = new Raster();
+  const canvas = Object.assign(document.createElement("canvas"), {
+    width: Math.round(view.width * scale),
+    height: Math.round(view.height * scale),
+  });
+  view.paintOn(large, canvas.width, canvas.height, scale, view.theme, { every: 1, smooth: true });
+  large.put(canvas.getContext("2d") as CanvasRenderingContext2D);
+  const why = view.sprites && view.atlas
+    ? "points that are pictures"
+    : `${raster.painted.toLocaleString("en-US")} points`;
+  pen.parts.push(
+    `<!-- The ${why} are an image, as circles of more than ${
+      MOST_CIRCLES.toLocaleString("en-US")
+    } points make a document that few programs open. -->`,
+  );
+  pen.tag("image", { x: 0, y: 0, width: view.width, height: view.height, href: canvas.toDataURL("image/png") });
+}
+
+/** From the back: in slices of depth, and in each by colour. */
+function circles(pen: any, view: any, raster: any, theme: any) {
+  const { LEVELS } = rasterLimits;
+  const { cloud } = view;
+  const look = view.lookFor(1, theme, { every: 1, smooth: true });
+  let groups: Map<string, string[]> = new Map();
+  let slice = -1;
+  const flush = () => {
+    for (const [style, list] of groups) pen.parts.push(`<g ${style}>${list.join("")}</g>`);
+    groups = new Map();
+  };
+  for (let n = 0; n < raster.painted; n += 1) {
+    const row = raster.order[n];
+    const level = raster.level[row];
+    const here = Math.floor((level * SLICES) / LEVELS);
+    if (here !== slice) flush();
+    slice = here;
+    const layer = Math.floor(level / LEVELS);
+    const middle = Math.min(LEVELS - 1, Math.floor((((here % SLICES) + 0.5) * LEVELS) / SLICES));
+    const colour = layer === 2 ? cloud.colours[row] : mixed(cloud.colours[row], look.background, raster.fogs[middle]);
+    const alpha = ((cloud.colours[row] >>> 24) / 255) * (layer === 0 ? 0.17 : layer === 1 ? look.opacity : 1);
+    const ring = layer === 2 ? ` stroke="${hex(look.rings[cloud.marks[row]])}" stroke-width="${look.ring}"` : "";
+    const style = `fill="${hex(colour)}"${alpha < 0.995 ? ` fill-opacity="${short(alpha)}"` : ""}${ring}`;
+    const list = groups.get(style) ?? [];
+    if (!list.length) groups.set(style, list);
+    list.push(
+      `<circle cx="${short(raster.x[row])}" cy="${short(raster.y[row])}" r="${
+        short(raster.radiusOf(row, cloud.sizes) + (ring ? look.ring / 2 : 0))
+      }"/>`,
+    );
+  }
+  flush();
+}
+
+function axisLines(pen: any, view: any, theme: any) {
+  const found = [] as number[][];
+  const sink = { line: (a: number, b: number, c: number, d: number) => found.push([a, b, c, d]) };
+  axes.paint(sink, view.projectionFor(), { axes: view.axes, grid: view.grid, frame: view.frame, colour: 0, ratio: 1 });
+  pen.segments(found, { color: theme.dim, opacity: view.axes ? 0.5 : 0.25 });
+}
+
+/** Lines by colour. */
+function sequences(pen: any, view: any, theme: any) {
+  const groups: Map<string, number[][]> = new Map();
+  const sink = {
+    line: (a: number, b: number, c: number, d: number, colour: number, alpha: number) => {
+      const key = `${hex(colour)} ${alpha}`;
+      const list = groups.get(key) ?? [];
+      if (!list.length) groups.set(key, list);
+      list.push([a, b, c, d]);
+    },
+  };
+  view.paintLines(sink, view.projectionFor(), theme, 1);
+  for (const [key, list] of groups) {
+    const [color, alpha] = key.split(" ");
+    pen.segments(list, { color, opacity: Number(alpha) / 64 });
+  }
+}
+
+function strengths(pen: any, view: any, theme: any) {
+  const middle = view.focus >= 0 && view.neighbours.length ? view.screenOf(view.focus) : null;
+  if (!middle) return;
+  view.neighbours.forEach((row: number, n: number) => {
+    const at = view.screenOf(row);
+    if (at?.visible) {
+      pen.segments([[middle.x, middle.y, at.x, at.y]], {
+        color: theme.accent,
+        opacity: 0.12 + 0.4 * (view.strengths[n] ?? 0.5),
+      });
+    }
+  });
+}
+
+/** Names of axes and labels, each with a halo. */
+function texts(pen: any, view: any, raster: any, theme: any) {
+  pen.parts.push(
+    `<g stroke="${hex(theme.pixels.background)}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">`,
+  );
+  for (const { text, x, y, align } of axes.names(view.projectionFor(), view)) {
+    pen.text(x, y, text, { color: theme.dim, size: 11, align });
+  }
+  for (const { row, x, y } of view.layLabels(raster, 1, false)) {
+    pen.text(x, y, view.labels.textOf(row), { color: theme.ink, size: labels.SIZE, weight: 500 });
+  }
+  pen.parts.push("</g>");
+}

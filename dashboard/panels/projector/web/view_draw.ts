@@ -1,0 +1,287 @@
+// @ts-nocheck
+/** Painting of the view: one frame of the points, and what lies over them. Methods of View in projector_view.js. */
+import * as axes from "./axes.ts";
+import * as camera from "./camera.ts";
+import * as labels from "./labels.ts";
+import * as sprites from "./sprites.ts";
+import * as viewLimits from "./view.ts";
+import { mixed, pixel, rasterLimits } from "./raster.ts";
+
+const LARGEST_POINT = 6; // CSS pixels of radius
+const FEW_MARKS = 3000; // points that stand out with a wide ring; more have a thin one
+const LINE_ALPHA = 26; // of 64
+const REST_OPACITY = 0.42; // of points, where others stand out
+const SPRITE_SHARE = 0.6; // of the room that a picture has if all are spread evenly
+const MOST_LABELLED = 200; // selected points that have labels
+
+/** CSS pixels of the radius of one of so many points. */
+export const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
+const within = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
+
+const drawing = {
+  /** Asks for the next frame. */
+  redraw(this: any, { cloud = false, overlay = false }: { cloud?: boolean; overlay?: boolean }) {
+    if (cloud) this.picks = null;
+    this.dirty.cloud ||= cloud;
+    this.dirty.overlay ||= cloud || overlay;
+    if (this.asked) return;
+    this.asked = requestAnimationFrame((now) => {
+      this.asked = 0;
+      this.frameNow(now, true);
+    });
+  },
+
+  /**
+   * Paints what has changed.
+   * @param go whether things move on
+   */
+  frameNow(this: any, now: number, go: boolean) {
+    if (!this.width || !this.height) return;
+    if (go) this.advance(now);
+    const { dirty } = this;
+    dirty.cloud ||= dirty.overlay && this.together;
+    if (dirty.cloud) {
+      const began = performance.now();
+      this.paintCloud();
+      dirty.cloud = false;
+      dirty.overlay = true;
+      if (go && this.moving) this.pace.add(now, performance.now() - began);
+    }
+    if (!go) return;
+    if (!this.moving) this.lookUnder();
+    if (dirty.overlay) {
+      dirty.overlay = false;
+      this.paintOver();
+    }
+    if (this.motion.busy(this.dimensions)) this.moved();
+  },
+
+  advance(this: any, now: number) {
+    const { motion, cloud } = this;
+    if (!motion.busy(this.dimensions)) return;
+    cloud.share = motion.mixed(now);
+    this.look = motion.moved(this.look, now, this.projectionFor());
+    this.dirty.cloud = true;
+    this.picks = null;
+  },
+
+  /** Which point is under the pointer now. */
+  lookUnder(this: any) {
+    const { pointer } = this;
+    const row = pointer ? this.rowAt(pointer[0], pointer[1]) : -1;
+    if (row === this.hovered) return;
+    this.hovered = row;
+    this.dirty.overlay = true;
+    this.handlers.onHover?.(row);
+  },
+
+  // ---- points
+
+  /** How points are painted. */
+  lookFor(this: any, ratio: number, theme: any, { every, smooth }: { every: number; smooth: boolean }) {
+    const count = Math.max(1, this.shownCount ?? 1);
+    const { zoom } = this.look;
+    const pictures = this.sprites && this.atlas;
+    let radius = within(fittingRadius(count) * within(zoom, 0.05, 60) ** 0.3, 0.75, 9);
+    if (pictures) {
+      radius = within(
+        within(Math.sqrt((this.width * this.height) / count) * SPRITE_SHARE * 0.5, 7, 32) *
+          within(zoom, 0.05, 60) ** 0.5,
+        3,
+        64,
+      );
+    }
+    radius *= this.pointScale * ratio;
+    const some = this.neighbours.length > 0 || this.selection.length > 1;
+    const { accent, ink } = theme.pixels;
+    return {
+      radius,
+      every,
+      smooth,
+      background: theme.pixels.background,
+      opacity: some ? REST_OPACITY : this.dimensions === 2 && count > 3000 ? 0.8 : 1,
+      rings: [accent, accent, mixed(accent, theme.pixels.background, 38), ink],
+      ring: (this.selection.length > FEW_MARKS ? 0.75 : 1.75) * ratio,
+      margin: pictures ? radius * 8 : rasterLimits.CULL,
+    };
+  },
+
+  paintCloud(this: any) {
+    const { pace } = this;
+    const level = this.moving ? pace.level : 0;
+    const full = Math.min(viewLimits.MOST_RATIO, window.devicePixelRatio || 1);
+    this.ratio = level > 0 ? Math.min(1, full) : full;
+    this.every = 2 ** Math.max(0, level - 1);
+    const [width, height] = [this.width, this.height].map((size) => Math.max(1, Math.round(size * this.ratio)));
+    for (const canvas of [this.base, this.over]) {
+      if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    }
+    this.paintOn(this.raster, width, height, this.ratio, this.theme, { every: this.every, smooth: level === 0 });
+    this.raster.put(this.baseContext);
+    this.together = false;
+  },
+
+  /** Paints what lies over the points: while they move on the same canvas, as to put two together takes longer than to paint them. */
+  paintOver(this: any) {
+    this.together = this.moving;
+    this.over.style.opacity = this.together ? "0" : "";
+    const context = this.together ? this.baseContext : this.overContext;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    if (!this.together) context.clearRect(0, 0, this.over.width, this.over.height);
+    this.paintOverlay(context, this.ratio, true);
+  },
+
+  /** Paints the cloud into a raster of any size. */
+  paintOn(
+    this: any,
+    raster: any,
+    width: number,
+    height: number,
+    ratio: number,
+    theme: any,
+    how: { every: number; smooth: boolean },
+  ) {
+    const p = camera.projection(this.look, this.dimensions, width, height);
+    const look = this.lookFor(ratio, theme, how);
+    raster.resize(width, height);
+    raster.clear(look.background);
+    raster.place(this.cloud, p, look);
+    axes.paint(raster, p, { axes: this.axes, grid: this.grid, frame: this.frame, colour: theme.pixels.dim, ratio });
+    if (this.lines.pairs.length) this.paintLines(raster, p, theme, how.every);
+    if (this.sprites && this.atlas) sprites.paint(raster, this.cloud, look, this.atlas);
+    else raster.discs(this.cloud, look);
+  },
+
+  /** Sequences. */
+  paintLines(this: any, raster: any, p: any, theme: any, every: number) {
+    const { pairs, rgba } = this.lines;
+    const colours = rgba && rgba.length >= pairs.length * 2 ? rgba : null;
+    const { FULL } = rasterLimits;
+    const { visible, count } = this.cloud;
+    for (let n = 0; n + 1 < pairs.length; n += 2 * every) {
+      const [a, b] = [pairs[n], pairs[n + 1]];
+      if (a >= count || b >= count || (visible && !(visible[a] && visible[b]))) continue;
+      const [from, to] = [a, b].map((row) => camera.screen(p, ...this.placeOf(row)));
+      if (from.behind || to.behind) continue;
+      const at = n * 2;
+      const colour = colours ? pixel([colours[at], colours[at + 1], colours[at + 2]]) : theme.pixels.dim;
+      const faded = visible && (visible[a] === 2 || visible[b] === 2);
+      const strength = colours ? (colours[at + 3] * FULL) / 255 : LINE_ALPHA;
+      raster.line(from.x, from.y, to.x, to.y, colour, Math.round(faded ? strength * 0.2 : strength));
+    }
+  },
+
+  // ---- over the points
+
+  /** Rows whose labels come first. */
+  firstLabels(this: any, live: boolean) {
+    const rows = [];
+    if (this.focus >= 0) rows.push(this.focus);
+    rows.push(...this.selection.subarray(0, MOST_LABELLED));
+    if (live && this.hovered >= 0) rows.push(this.hovered);
+    rows.push(...this.neighbours);
+    return rows.filter((row) => row < this.cloud.count);
+  },
+
+  /** Where labels are to be, in a picture. */
+  layLabels(this: any, raster: any, ratio: number, live: boolean) {
+    this.labels.font = `500 ${labels.SIZE}px ${this.theme.font}`;
+    const { sizes } = this.cloud;
+    return this.labels.layOut({
+      first: this.firstLabels(live),
+      count: this.cloud.count,
+      width: this.width,
+      height: this.height,
+      moving: live && this.moving,
+      seen: (row: number) => {
+        if (row >= this.cloud.count || !raster.isPainted(row)) return null;
+        const faded = raster.level[row] < rasterLimits.LEVELS;
+        const [x, y] = [raster.x[row] / ratio, raster.y[row] / ratio];
+        if (faded || x < 0 || y < 0 || x > this.width || y > this.height) return null;
+        return { x, y, radius: raster.radiusOf(row, sizes) / ratio };
+      },
+    });
+  },
+
+  /** @param live with what belongs to the pointer */
+  paintOverlay(
+    this: any,
+    context: CanvasRenderingContext2D,
+    ratio: number,
+    live: boolean,
+    raster = this.raster,
+    theme = this.theme,
+  ) {
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.paintStrengths(context, theme);
+    this.paintNames(context, theme);
+    this.layLabels(raster, ratio, live);
+    this.labels.draw(
+      context,
+      theme,
+      ratio,
+      new Set([this.focus, live ? this.hovered : -1, ...this.selection.subarray(0, MOST_LABELLED)]),
+    );
+    if (!live) return;
+    if (this.hovered >= 0) this.paintRing(context, theme);
+    this.trail?.draw(context, theme);
+  },
+
+  /** Lines from the point in focus to its neighbours. */
+  paintStrengths(this: any, context: CanvasRenderingContext2D, theme: any) {
+    const middle = this.focus >= 0 && this.neighbours.length ? this.screenOf(this.focus) : null;
+    if (!middle) return;
+    context.strokeStyle = theme.accent;
+    context.lineWidth = 1;
+    this.neighbours.forEach((row: number, n: number) => {
+      const at = this.screenOf(row);
+      if (!at?.visible) return;
+      context.globalAlpha = 0.12 + 0.4 * (this.strengths[n] ?? 0.5);
+      context.beginPath();
+      context.moveTo(middle.x, middle.y);
+      context.lineTo(at.x, at.y);
+      context.stroke();
+    });
+    context.globalAlpha = 1;
+  },
+
+  paintNames(this: any, context: CanvasRenderingContext2D, theme: any) {
+    context.font = `11px ${theme.font}`;
+    context.textBaseline = "middle";
+    const at = this.projectionFor();
+    for (const { text, x: wanted, y, align } of axes.names(at, this)) {
+      const width = context.measureText(text).width + 8;
+      const x = align === "center" ? Math.max(width / 2, Math.min(at.width - width / 2, wanted)) : wanted;
+      const left = align === "center" ? x - width / 2 : align === "right" ? x + 4 - width : x - 4;
+      context.textAlign = align;
+      // Points may be behind it.
+      context.globalAlpha = 0.85;
+      context.fillStyle = theme.background;
+      context.fillRect(left, y - 8, width, 16);
+      context.globalAlpha = 1;
+      context.fillStyle = theme.dim;
+      context.fillText(text, x, y);
+    }
+    context.textAlign = "left";
+  },
+
+  paintRing(this: any, context: CanvasRenderingContext2D, theme: any) {
+    const { raster, ratio, hovered } = this;
+    if (!raster.isPainted(hovered)) return;
+    const [x, y] = [raster.x[hovered] / ratio, raster.y[hovered] / ratio];
+    const radius = raster.radiusOf(hovered, this.cloud.sizes) / ratio;
+    context.beginPath();
+    if (this.sprites && this.atlas) {
+      const [w, h] = sprites.sized(radius, this.atlas.aspect);
+      context.rect(x - w / 2 - 2, y - h / 2 - 2, w + 4, h + 4);
+    } else context.arc(x, y, radius + 2.5, 0, 2 * Math.PI);
+    context.strokeStyle = theme.background;
+    context.lineWidth = 4;
+    context.stroke();
+    context.strokeStyle = theme.ink;
+    context.lineWidth = 1.75;
+    context.stroke();
+  },
+};
+
+export { drawing as viewDrawing };

@@ -1,0 +1,405 @@
+// @ts-nocheck
+/** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
+
+const MAX_WINDOWS = 48;
+/** While the hand moves, what was asked for is soon superseded; asking more often only loads the server. */
+const REQUEST_GAP_MS = 60;
+const LANE_BLOCK = 8;
+
+export interface Row {
+  lane: number;
+  depth: number;
+  /** first slice of the row */
+  from: number;
+  /** one past its last slice */
+  to: number;
+}
+export interface SliceWindow {
+  start: number;
+  end: number;
+  /** width of a bucket in ns */
+  bucket: number;
+  names: string[];
+  categories: string[];
+  /** by `lane/depth` */
+  rows: Map<string, Row>;
+  starts: Float64Array;
+  durations: Float64Array;
+  index: Uint32Array;
+  count: Uint32Array;
+  name: Uint16Array;
+  category: Uint16Array;
+  /** what slices are coloured by, NaN where it is not known */
+  value: Float32Array | null;
+  /** the lanes it was asked for; null for all */
+  lanes: Set<number> | null;
+  used: number;
+}
+
+/** Slices of some lanes between two moments. Times are nanoseconds since the trace's start. */
+
+export function decode(buffer: ArrayBuffer): SliceWindow {
+  const view = new DataView(buffer);
+  if (view.getUint32(0) !== 0x53535731) throw new Error("The server's answer is not a timeline window.");
+  const length = view.getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const n = header.n;
+  let offset = 8 + length;
+  const column = (type: any) => {
+    const array = new type(buffer, offset, n);
+    offset += array.byteLength;
+    return array;
+  };
+  const rows = new Map();
+  for (let i = 0; i < header.rows.length; i += 3) {
+    const [lane, depth, from] = header.rows.slice(i, i + 3);
+    rows.set(`${lane}/${depth}`, { lane, depth, from, to: i + 5 < header.rows.length ? header.rows[i + 5] : n });
+  }
+  return {
+    start: header.start,
+    end: header.end,
+    bucket: header.bucket,
+    names: header.names,
+    categories: header.categories,
+    rows,
+    starts: column(Float64Array),
+    durations: column(Float64Array),
+    index: column(Uint32Array),
+    count: column(Uint32Array),
+    name: column(Uint16Array),
+    category: column(Uint16Array),
+    value: header.value ? column(Float32Array) : null,
+    lanes: null,
+    used: 0,
+  };
+}
+
+async function sentence(response: Response) {
+  try {
+    const body = await response.json();
+    return typeof body.detail === "string" ? body.detail : `The server answered ${response.status}.`;
+  } catch {
+    return `The server answered ${response.status} ${response.statusText}.`;
+  }
+}
+
+export async function request(base: string, route: string, query: Record<string, any>, signal?: AbortSignal) {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (Array.isArray(value)) { for (const each of value) parameters.append(key, each); }
+    else if (value !== undefined && value !== null) parameters.set(key, String(value));
+  }
+  const response = await fetch(`${base}/${route}?${parameters}`, { signal });
+  if (!response.ok) throw new Error(await sentence(response));
+  return response;
+}
+
+/**
+ * One opened trace as the browser sees it. Its times are nanoseconds since its own start; what is on the screen is at
+ * those plus `offset`, so that several traces can be aligned.
+ */
+export class Source {
+  base;
+  summary;
+  onLoad;
+  onError;
+  offset = 0;
+  /** Its steps on the curves of its run, see curve_profiled.js. */
+  joined: Promise<any> = Promise.resolve(null);
+  /** Place among the traces of the view. */
+  place = 0;
+  /** What windows carry for colours beside names: "" or "occupancy". */
+  value = "";
+  windows: Map<string, SliceWindow> = new Map();
+  pending: { key: string; abort: AbortController } | null = null;
+  counters: Map<number, any> = new Map();
+  stretches;
+  clock = 0;
+  requests = 0;
+  lastRequest = -Infinity;
+  waiting = 0;
+  bytes = 0;
+  lanesKnown: any;
+  lanesAsked: any;
+
+  /**
+   * @param base URL of the routes
+   * @param summary answer of the route `trace`
+   * @param onLoad called when something new can be drawn
+   */
+  constructor(base: string, summary: any, onLoad: () => void, onError: (message: string) => void) {
+    this.base = base;
+    this.summary = summary;
+    this.onLoad = onLoad;
+    this.onError = onError;
+    this.takeLanes(summary);
+    this.stretches = {
+      counters: new Stretch(this, "counters"),
+      critical: new Stretch(this, "critical_path"),
+      idle: new Stretch(this, "idle"),
+    };
+  }
+
+  /**
+   * Lanes by their number, of which a part is known where a trace has very many.
+   * @param answer of the routes `trace` and `lanes`
+   */
+  takeLanes(answer: any) {
+    const lanes: any[] = [];
+    const labels: string[] = [];
+    answer.lanes.forEach((lane: any, place: number) => {
+      lanes[lane.lane] = lane;
+      labels[lane.lane] = answer.lane_labels[place];
+    });
+    this.summary = { ...this.summary, lanes, lane_labels: labels, groups: answer.groups };
+    this.lanesKnown = answer.lanes.length;
+  }
+
+  /**
+   * Asks for the lanes that a filter chooses, and for one in any case, where not all are known.
+   * @returns whether there are others now
+   */
+  async findLanes(text: string, lane?: number): Promise<boolean> {
+    if (this.lanesKnown === this.summary.lanes_total) return false;
+    const asked = (this.lanesAsked = {});
+    const answer = await this.json("lanes", { q: text, lane });
+    if (asked !== this.lanesAsked) return false;
+    this.takeLanes(answer);
+    return true;
+  }
+
+  get id() {
+    return this.summary.id;
+  }
+
+  /** Where the trace lies on the screen's time. */
+  get extent() {
+    return [this.offset, this.offset + this.summary.end];
+  }
+
+  /** Where what the program did lies on the screen's time, without the profiler's own notes. */
+  get work() {
+    return this.summary.work.map((time: number) => time + this.offset);
+  }
+
+  /** A range of the screen's time in the trace's own. */
+  own(range: { start: number; end: number }) {
+    return { start: range.start - this.offset, end: range.end - this.offset };
+  }
+
+  /** Windows with or without values to colour by. */
+  carry(value: string) {
+    if (value === this.value) return;
+    this.value = value;
+    this.windows.clear();
+    this.pending?.abort.abort();
+  }
+
+  get loading() {
+    return this.pending !== null || this.waiting !== 0 ||
+      Object.values(this.stretches).some((stretch) => stretch.loading);
+  }
+
+  close() {
+    clearTimeout(this.waiting);
+    this.pending?.abort.abort();
+    for (const stretch of Object.values(this.stretches)) stretch.close();
+  }
+
+  async json(route: string, query: Record<string, any>, signal?: AbortSignal) {
+    return (await request(this.base, route, { id: this.summary.id, ...query }, signal)).json();
+  }
+
+  /** An answer about several traces. */
+  async many(route: string, ids: string[], query: Record<string, any>) {
+    return (await request(this.base, route, { ...query, id: ids })).json();
+  }
+
+  /**
+   * Makes sure that what is visible is on its way: a padded window, quantised so that small moves ask for the
+   * same one again.
+   * @param range in the trace's time
+   * @param lanes visible lanes
+   */
+  want(range: { start: number; end: number }, pixels: number, lanes: number[]) {
+    if (lanes.length === 0) return;
+    const plan = this.plan(range, pixels, lanes);
+    const held = this.windows.get(plan.key);
+    if (held) {
+      held.used = ++this.clock;
+      return;
+    }
+    if (this.pending?.key === plan.key) return;
+    const wait = this.lastRequest + REQUEST_GAP_MS - performance.now();
+    if (wait > 0) {
+      if (!this.waiting) {
+        this.waiting = window.setTimeout(() => {
+          this.waiting = 0;
+          this.onLoad();
+        }, wait);
+      }
+      return;
+    }
+    this.lastRequest = performance.now();
+    this.pending?.abort.abort();
+    const abort = new AbortController();
+    const pending = { key: plan.key, abort };
+    this.pending = pending;
+    this.load(plan, abort.signal)
+      .catch((error) => {
+        if (error.name !== "AbortError") this.onError(error.message);
+      })
+      .finally(() => {
+        if (this.pending === pending) this.pending = null;
+        this.onLoad();
+      });
+  }
+
+  plan(range: { start: number; end: number }, pixels: number, lanes: number[]) {
+    const span = range.end - range.start;
+    const resolution = 2 ** Math.floor(Math.log2(Math.max((span / Math.max(pixels, 1)) * 1.5, 1)));
+    const grain = resolution * 512;
+    const low = Math.max(Math.floor((range.start - span * 0.6) / grain) * grain, 0);
+    const high = Math.min(Math.ceil((range.end + span * 0.6) / grain) * grain, Math.ceil(this.summary.end) + 1);
+    const all = this.summary.lanes.length <= 2 * LANE_BLOCK;
+    const blocks = [...new Set(lanes.map((lane) => Math.floor(lane / LANE_BLOCK)))].sort((a, b) => a - b);
+    const asked = all
+      ? null
+      : blocks.flatMap((block) =>
+        Array.from({ length: LANE_BLOCK }, (_, i) => block * LANE_BLOCK + i).filter(
+          (lane) => lane < this.summary.lanes.length,
+        )
+      );
+    const end = Math.max(high, low + 1);
+    const width = Math.min(Math.max(Math.ceil((end - low) / resolution), 1), 8192);
+    return { start: low, end, width, lanes: asked, key: `${low}-${end}-${width}-${all ? "all" : blocks}` };
+  }
+
+  async load(
+    plan: { start: number; end: number; width: number; lanes: number[] | null; key: string },
+    signal: AbortSignal,
+  ) {
+    const { start, end, width, lanes } = plan;
+    const query = { id: this.summary.id, start, end, width, lanes: lanes?.join(","), value: this.value || null };
+    this.requests += 1;
+    const response = await request(this.base, "window", query, signal);
+    const buffer = await response.arrayBuffer();
+    if (signal.aborted) return;
+    this.bytes = buffer.byteLength;
+    const loaded = decode(buffer);
+    loaded.lanes = lanes && new Set(lanes);
+    loaded.used = ++this.clock;
+    this.windows.set(plan.key, loaded);
+    this.evict();
+  }
+
+  evict() {
+    if (this.windows.size <= MAX_WINDOWS) return;
+    const widest = [...this.windows.values()].reduce((a, b) => (b.end - b.start > a.end - a.start ? b : a));
+    const old = [...this.windows].filter(([, w]) => w !== widest).sort(([, a], [, b]) => a.used - b.used);
+    for (const [key] of old.slice(0, this.windows.size - MAX_WINDOWS)) this.windows.delete(key);
+  }
+
+  /** The loaded window that shows a lane best: it covers the range, or most of it, as finely as is useful. */
+  best(lane: number, range: { start: number; end: number }, nsPerPixel: number): SliceWindow | null {
+    let best = null;
+    let bestScore = -Infinity;
+    const low = Math.max(range.start, 0);
+    const high = Math.min(range.end, this.summary.end);
+    const span = Math.max(high - low, 1);
+    for (const candidate of this.windows.values()) {
+      if (candidate.lanes && !candidate.lanes.has(lane)) continue;
+      const covered = Math.max(Math.min(candidate.end, high) - Math.max(candidate.start, low), 0) / span;
+      if (covered <= 0) continue;
+      const coarse = Math.log2(Math.max(candidate.bucket / nsPerPixel, 0.25));
+      const score = covered * 40 - Math.max(coarse, -2) - (coarse < -3 ? 4 : 0);
+      if (score > bestScore) {
+        bestScore = score;
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  /** @param range in the trace's time */
+  wantCounters(range: { start: number; end: number }, pixels: number, counters: number[]) {
+    if (counters.length === 0) return;
+    this.stretches.counters.want(range, pixels, { counters: counters.join(",") }, (loaded: any[]) => {
+      for (const counter of loaded) this.counters.set(counter.counter, counter);
+    });
+  }
+}
+
+/** The latest answer of a route about what is visible, asked for with room around it so that small moves need no other. */
+export class Stretch {
+  source;
+  route;
+  key = "";
+  /** The latest answer. */
+  answer: any = null;
+  abort: AbortController | null = null;
+
+  constructor(source: any, route: string) {
+    this.source = source;
+    this.route = route;
+  }
+
+  get loading() {
+    return this.abort !== null;
+  }
+
+  close() {
+    this.abort?.abort();
+    this.abort = null;
+  }
+
+  /** Forgets the answer, so that nothing is drawn and the next one is asked for. */
+  drop() {
+    this.close();
+    this.answer = null;
+    this.key = "";
+  }
+
+  /**
+   * @param range in the trace's time
+   * @param more of the query
+   */
+  want(range: { start: number; end: number }, pixels: number, more: Record<string, any>, use?: (answer: any) => void) {
+    const span = range.end - range.start;
+    const grain = 2 ** Math.floor(Math.log2(Math.max(span / 2, 1)));
+    const length = this.source.summary.end;
+    const start = Math.max(Math.floor((range.start - span / 2) / grain) * grain, 0);
+    const end = Math.max(Math.min(Math.ceil((range.end + span / 2) / grain) * grain, length + 1), start + 1);
+    const key = JSON.stringify([start, end, more]);
+    if (key === this.key) return;
+    this.key = key;
+    this.close();
+    const abort = (this.abort = new AbortController());
+    const query = { start: Math.floor(start), end: Math.ceil(end), width: Math.min(Math.ceil(pixels), 1500), ...more };
+    this.source
+      .json(this.route, query, abort.signal)
+      .then((answer: any) => {
+        this.answer = answer;
+        use?.(answer);
+      })
+      .catch((error: any) => {
+        if (error.name !== "AbortError") this.source.onError(error.message);
+      })
+      .finally(() => {
+        if (this.abort === abort) this.abort = null;
+        this.source.onLoad();
+      });
+  }
+}
+
+/** First position in [from, to) whose value is greater than `limit`; the values never decrease. */
+export function upperBound(values: Float64Array, from: number, to: number, limit: number) {
+  let low = from;
+  let high = to;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,284 @@
+// @ts-nocheck
+/** Draws the lanes: slices with their names, and counters. */
+import * as data from "./data.ts";
+import * as flows from "./flow_arrows.ts";
+import * as format from "./format.ts";
+import * as geometry from "./geometry.ts";
+import * as overlays from "./overlays.ts";
+import * as timelineText from "../../../web/core/canvas_text.ts";
+
+const TEXT_FONT = 11;
+const MIN_TEXT_WIDTH = 26;
+/** Slices below this width are pixels of their row's line. */
+const NARROW = 3;
+/** Round corners show from this width on, and cost twice as much. */
+const ROUNDED = 10;
+/** Opacity of what does not match the search. */
+const DIM = 0.22;
+
+export function lanes(scene: Scene): { slices: number; merged: number; windows: Set<any> } {
+  const total = { slices: 0, merged: 0, windows: new Set() };
+  part(scene, false, scene.top, scene.height, total);
+  if (scene.top > scene.pinTop) {
+    part(scene, true, scene.pinTop, scene.top, total);
+    scene.context.fillStyle = scene.theme.border;
+    scene.context.fillRect(0, scene.top - 2, scene.width, 2);
+  }
+  return total;
+}
+
+function part(
+  scene: Scene,
+  pinned: boolean,
+  top: number,
+  bottom: number,
+  total: { slices: number; merged: number; windows: Set<any> },
+) {
+  const { context, theme, left, width } = scene;
+  const { visibleBands, bandY } = geometry;
+  const bands = visibleBands(scene, pinned);
+  // Narrow slices of all rows become pixels first, so that they reach the canvas together.
+  scene.raster?.begin(Math.round((width - left) * scene.ratio));
+  const rows = bands.filter((band: any) => band.type === "lane")
+    .flatMap((band: any) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
+  scene.raster?.end();
+  context.save();
+  context.beginPath();
+  context.rect(left, top, width - left, bottom - top);
+  context.clip();
+  for (const band of bands) {
+    const y = bandY(scene, band);
+    if (band.type === "group" || band.type === "trace") {
+      context.fillStyle = band.type === "trace" ? theme.strong : theme.raised;
+      context.fillRect(left, y, width - left, band.height);
+    }
+    context.fillStyle = theme.grid;
+    context.fillRect(left, Math.round(y + band.height) - 1, width - left, 1);
+    if (band.type === "counter") counter(scene, band, y);
+  }
+  overlays.under(scene, pinned);
+  context.imageSmoothingEnabled = false;
+  for (const row of rows) paintRow(scene, row);
+  overlays.over(scene, pinned);
+  if (!pinned) {
+    scene.together.draw(scene);
+    flows.draw(scene);
+  }
+  context.restore();
+}
+
+/** What is to be painted of a lane's rows. */
+function rowsOf(
+  scene: Scene,
+  band: any,
+  y: number,
+  top: number,
+  bottom: number,
+  total: { slices: number; merged: number; windows: Set<any> },
+): any[] {
+  const { viewport, width, left } = scene;
+  const nsPerPixel = viewport.span / (width - left);
+  const range = band.source.own(viewport);
+  const window = band.source.best(band.lane, range, nsPerPixel);
+  if (!window) {
+    return [{ y: y + geometry.LANE_PAD, height: band.height - 2 * geometry.LANE_PAD, waiting: band.source.extent }];
+  }
+  total.windows.add(window);
+  const colourOf = scene.colours.of(scene.theme, band.source, window);
+  const found = [];
+  for (let depth = 0; depth < band.depths; depth += 1) {
+    const rowY = y + geometry.LANE_PAD + depth * band.sliceHeight;
+    if (rowY + band.sliceHeight < top || rowY > bottom) continue;
+    const row = window.rows.get(`${band.lane}/${depth}`);
+    if (!row) continue;
+    const made = rowOf(scene, {
+      range,
+      window,
+      row,
+      y: rowY,
+      height: Math.max(band.sliceHeight - 1.5, 2),
+      nsPerPixel,
+      colourOf,
+    });
+    total.slices += made.slices;
+    total.merged += made.merged;
+    found.push(made);
+  }
+  return found;
+}
+
+/** Narrow slices as pixels of a line, the others as places. */
+function rowOf(
+  scene: Scene,
+  { range, window, row, y, height, nsPerPixel, colourOf }: {
+    range: { start: number; end: number };
+    window: any;
+    row: any;
+    y: number;
+    height: number;
+    nsPerPixel: number;
+    colourOf: (i: number) => string;
+  },
+) {
+  const { left, width, raster, ratio } = scene;
+  const matching = scene.matches?.names ?? null;
+  const { starts, durations, name, count } = window;
+  const bucketPixels = window.bucket / nsPerPixel;
+  let merged = 0;
+  let slices = 0;
+  let first = data.upperBound(starts, row.from, row.to, range.start);
+  if (first > row.from) first -= 1;
+  /** Slices with shapes of their own: number, x, width, whether they are dimmed. */
+  const wide: [number, number, number, boolean][] = [];
+  let line = -1;
+  let marks = -1;
+  for (let i = first; i < row.to; i += 1) {
+    if (starts[i] > range.end) break;
+    const end = starts[i] + durations[i];
+    if (end < range.start && count[i] === 1) continue;
+    let x0 = Math.max(left + (starts[i] - range.start) / nsPerPixel, left - 4);
+    let x1 = Math.min(left + (end - range.start) / nsPerPixel, width + 4);
+    if (count[i] > 1) {
+      merged += 1;
+      // What a merged slice stands for fills its bucket at most as long as all were as long as the longest.
+      if (count[i] * durations[i] * 2 >= window.bucket) {
+        const bucket = window.start + Math.floor((starts[i] - window.start) / window.bucket) * window.bucket;
+        x0 = Math.max(Math.min(x0, left + (bucket - range.start) / nsPerPixel), left - 4);
+        x1 = Math.max(x1, Math.min(x0 + bucketPixels, width + 4));
+      }
+    }
+    const next = i + 1 < row.to ? left + (starts[i + 1] - range.start) / nsPerPixel : Infinity;
+    slices += 1;
+    const dim = matching !== null && !matching.has(window.names[name[i]]);
+    const w = Math.max(Math.min(x1, next) - x0, durations[i] === 0 ? 1.5 : 0.8);
+    if (w >= NARROW || !raster) {
+      wide.push([i, x0, w, dim]);
+      continue;
+    }
+    if (line < 0) line = raster.line();
+    const from = Math.floor((x0 - left) * ratio);
+    const to = Math.max(Math.round((x0 + w - left) * ratio), from + 1);
+    raster.fill(line, from, to, raster.pixel(colourOf(i), dim ? DIM : 1));
+    if (matching !== null && !dim) {
+      if (marks < 0) marks = raster.line();
+      raster.fill(marks, from, to, raster.pixel(scene.theme.match, 1));
+    }
+  }
+  return { window, y, height, colourOf, line, marks, wide, slices, merged, waiting: null };
+}
+
+/** @param row made by `rowOf`, or a stretch that is still on its way */
+function paintRow(scene: Scene, { window, y, height, colourOf, line, marks, wide, waiting }: any) {
+  const { context, theme, left, width, raster } = scene;
+  const matching = scene.matches?.names ?? null;
+  if (waiting) {
+    const x0 = Math.max(geometry.xOf(scene, waiting[0]), left);
+    const x1 = Math.min(geometry.xOf(scene, waiting[1]), width);
+    context.fillStyle = theme.grid;
+    if (x1 > x0) context.fillRect(x0, y, x1 - x0, height);
+    return;
+  }
+  if (line >= 0) raster.draw(context, line, left, y, width - left, height);
+  if (marks >= 0) raster.draw(context, marks, left, y + height - 2, width - left, 2);
+  const texts: [number, number, number][] = [];
+  let colour = "";
+  for (const [i, x, w, dim] of wide) {
+    const wanted = colourOf(i);
+    if (wanted !== colour) context.fillStyle = colour = wanted;
+    if (dim) context.globalAlpha = DIM;
+    const single = window.count[i] === 1;
+    const room = w - (single ? 0.75 : 0);
+    if (single && height > 8 && w > ROUNDED) rounded(context, x, y, room, height);
+    else context.fillRect(x, y, room, height);
+    if (dim) context.globalAlpha = 1;
+    else if (matching !== null) {
+      context.fillStyle = colour = theme.match;
+      context.fillRect(x, y + height - 2, Math.max(room, 1.5), 2);
+    }
+    if (room > MIN_TEXT_WIDTH && height > 10 && single) texts.push([i, x, room]);
+  }
+  labelSlices(scene, window, texts, y, height);
+}
+
+function labelSlices(
+  scene: Scene,
+  window: any,
+  texts: [number, number, number][],
+  y: number,
+  height: number,
+) {
+  const { context, theme, left } = scene;
+  const matching = scene.matches?.names ?? null;
+  context.font = `500 ${TEXT_FONT}px ${theme.font}`;
+  context.textBaseline = "middle";
+  context.fillStyle = theme.sliceText;
+  for (const [i, x, w] of texts) {
+    const from = Math.max(x, left);
+    const room = x + w - from - 10;
+    if (room < 12) continue;
+    const name = window.names[window.name[i]];
+    const text = timelineText.fit(context, timelineText.shortName(name), room);
+    if (!text) continue;
+    if (matching !== null && !matching.has(name)) context.globalAlpha = 0.35;
+    const long = window.durations[i] && room > timelineText.measure(context, text) + 56;
+    context.fillText(text, from + 5, y + height / 2 + 0.5);
+    if (long) {
+      const time = format.duration(window.durations[i], 3);
+      context.save();
+      context.globalAlpha *= 0.6;
+      context.fillText(time, from + 5 + timelineText.measure(context, text) + 7, y + height / 2 + 0.5);
+      context.restore();
+    }
+    context.globalAlpha = 1;
+  }
+}
+
+function rounded(
+  context: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  w: number,
+  h: number,
+) {
+  context.beginPath();
+  context.roundRect(x, y, w, h, Math.min(3, w / 3));
+  context.fill();
+}
+
+function counter(scene: Scene, band: any, y: number) {
+  const { context, theme, width } = scene;
+  const { source } = band;
+  const meta = source.summary.counters[band.counter];
+  const loaded = source.counters.get(band.counter);
+  if (!loaded || meta.max === null) return;
+  const low = Math.min(meta.min, 0);
+  const range = Math.max(meta.max - low, 1e-12);
+  const bottom = y + band.height - 4;
+  const yOf = (v: number) => bottom - ((v - low) / range) * (band.height - 10);
+  context.fillStyle = theme.colour(band.label);
+  // A rectangle each, and at most one a pixel: one path of them all takes ten times as long.
+  let x = geometry.xOf(scene, (loaded.time[0] ?? 0) + source.offset);
+  let highest = -Infinity;
+  // Edges on whole device pixels leave no seams.
+  const snapped = (place: number) => Math.round(place * scene.ratio) / scene.ratio;
+  for (let i = 0; i < loaded.time.length; i += 1) {
+    const nextX = i + 1 < loaded.time.length
+      ? geometry.xOf(scene, loaded.time[i + 1] + source.offset)
+      : Math.min(geometry.xOf(scene, source.extent[1]), width + 2);
+    const level = loaded.value[i];
+    if (level !== null) highest = Math.max(highest, level);
+    if (nextX - x < 1 / scene.ratio && i + 1 < loaded.time.length) continue;
+    if (highest > -Infinity && nextX >= scene.left && x <= width) {
+      const from = snapped(Math.max(x, scene.left - 2));
+      const room = Math.max(snapped(Math.min(nextX, width + 2)) - from, 1 / scene.ratio);
+      context.globalAlpha = 0.4;
+      context.fillRect(from, yOf(highest), room, bottom - yOf(highest));
+      context.globalAlpha = 1;
+      context.fillRect(from, yOf(highest), room, Math.min(1.5, bottom - yOf(highest)));
+    }
+    x = nextX;
+    highest = -Infinity;
+  }
+  context.fillStyle = theme.border;
+  context.fillRect(scene.left, yOf(0), width - scene.left, 1);
+}

@@ -1,0 +1,114 @@
+// @ts-nocheck
+/** What leaves the panel: pictures, the trace or the visible part of it, and on request Perfetto. */
+import { SvgContext } from "../../../web/core/svg_context.ts";
+
+const PING_MS = 100;
+const GIVE_UP_MS = 30_000;
+
+function save(href: string, name: string) {
+  const link = document.createElement("a");
+  link.href = href;
+  link.download = name;
+  link.click();
+}
+
+/** The picture as it is on the screen. */
+function png(panel: any) {
+  panel.draw();
+  const both = document.createElement("canvas");
+  both.width = panel.canvas.width;
+  both.height = panel.canvas.height;
+  const context = both.getContext("2d") as CanvasRenderingContext2D;
+  context.drawImage(panel.canvas, 0, 0);
+  context.drawImage(panel.overlay, 0, 0);
+  save(both.toDataURL("image/png"), `${panel.sources[0].summary.label}.png`);
+}
+
+/** The picture in lines and letters. */
+export function svg(panel: any) {
+  const context = new SvgContext(panel.width, panel.height);
+  context.fillStyle = panel.theme.body;
+  context.fillRect(0, 0, panel.width, panel.height);
+  panel.paint(panel.sceneOn(context));
+  const over = new SvgContext(panel.width, panel.height);
+  panel.paintOverlay(over);
+  context.draw(over);
+  const url = URL.createObjectURL(new Blob([context.toString()], { type: "image/svg+xml" }));
+  save(url, `${panel.sources[0].summary.label}.svg`);
+  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  panel.changed();
+}
+
+/** Address of what is visible of a trace, as Chrome's JSON. */
+function visible(panel: any, source: any) {
+  const { start, end } = source.own(panel.viewport);
+  const lanes = panel.rows.bands.concat(panel.rows.pinned).filter((b: any) => b.source === source && b.lane >= 0).map((
+    b: any,
+  ) => b.lane);
+  const query = new URLSearchParams({
+    id: source.id,
+    start: String(Math.floor(start)),
+    end: String(Math.ceil(end)),
+    lanes: [...new Set(lanes)].join(","),
+  });
+  return `${panel.settings.api}/export?${query}`;
+}
+
+/** The trace as Chrome's JSON. */
+const whole = (panel: any, source: any) => `${panel.settings.api}/download?${new URLSearchParams({ id: source.id })}`;
+
+/**
+ * Opens Perfetto's page and hands it the visible part over, as its documentation has it: ping until it answers, then
+ * one message with the bytes. The page is another company's; what it gets stays in the browser.
+ */
+async function perfetto(panel: any, source: any) {
+  const address = panel.settings.perfetto;
+  const other = window.open(address);
+  if (!other) {
+    return panel.notify(
+      "The browser did not allow a new tab. Allow it for this page, or save the trace and open it there.",
+    );
+  }
+  try {
+    const response = await fetch(visible(panel, source));
+    if (!response.ok) throw new Error((await response.json()).detail);
+    const buffer = await response.arrayBuffer();
+    const origin = new URL(address).origin;
+    const since = performance.now();
+    const ping = setInterval(() => {
+      if (other.closed || performance.now() - since > GIVE_UP_MS) {
+        clearInterval(ping);
+        window.removeEventListener("message", answer);
+        if (!other.closed) {
+          panel.notify(
+            "Perfetto did not answer. Is there a connection to it? The trace can be saved and opened there.",
+          );
+        }
+      } else other.postMessage("PING", origin);
+    }, PING_MS);
+    const answer = (event: MessageEvent) => {
+      if (event.origin !== origin || event.data !== "PONG") return;
+      clearInterval(ping);
+      window.removeEventListener("message", answer);
+      other.postMessage({ perfetto: { buffer, title: source.summary.label } }, origin);
+    };
+    window.addEventListener("message", answer);
+  } catch (error) {
+    panel.notify(error.message);
+  }
+}
+
+export function entries(panel: any): [string, () => void][] {
+  if (!panel.ready) return [];
+  const source = panel.selection.slice?.source ?? panel.sources[0];
+  const found: [string, () => void][] = [
+    ["Picture as PNG", () => png(panel)],
+    ["Picture as SVG", () => svg(panel)],
+    ["Visible part as Chrome JSON", () => save(visible(panel, source), "")],
+    ["Whole trace", () => save(whole(panel, source), "")],
+  ];
+  if (panel.settings.perfetto) {
+    found.push(["Open the visible part in Perfetto (another site)", () => perfetto(panel, source)]);
+  }
+  return found;
+}

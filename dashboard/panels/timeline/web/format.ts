@@ -1,0 +1,102 @@
+// @ts-nocheck
+/** Numbers for people: durations, moments, bytes, and the ticks of a time axis. Pure. */
+
+const UNITS: [number, string][] = [
+  [86_400e9, "d"],
+  [3600e9, "h"],
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+function unitOf(ns: number): [number, string] {
+  return UNITS.find(([size]) => Math.abs(ns) >= size) || [1, "ns"];
+}
+
+/** @param digits significant digits */
+export function duration(ns: number, digits: number = 4) {
+  if (ns === 0) return "0 ns";
+  const [size, unit] = unitOf(ns);
+  if (unit === "ns") return `${Number(ns.toPrecision(digits))} ns`;
+  const value = ns / size;
+  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value))));
+  return `${value.toFixed(Math.min(decimals, 9))} ${unit}`;
+}
+
+/** To the nanosecond, without trailing zeros. */
+export function exact(ns: number) {
+  const [size, unit] = unitOf(ns);
+  return `${Number((ns / size).toFixed(9)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${unit}`;
+}
+
+export function integer(count: number) {
+  return Math.round(count).toLocaleString("en-US");
+}
+
+export function bytes(bytes: number) {
+  const names = ["B", "kB", "MB", "GB", "TB"];
+  let level = 0;
+  let value = bytes;
+  while (Math.abs(value) >= 1000 && level < names.length - 1) {
+    value /= 1000;
+    level += 1;
+  }
+  return level === 0 ? `${integer(value)} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${names[level]}`;
+}
+
+/** A short form of any number, for the labels of a counter. */
+export function compact(value: number) {
+  return Number.isInteger(value) && Math.abs(value) < 1e4
+    ? String(value)
+    : new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 }).format(value);
+}
+
+/** A counter's value: bytes as people read them. */
+export function quantity(name: string, value: number) {
+  return /\bbytes\b|\bmemory\b|\ballocated\b|\breserved\b/i.test(name) && !/%|percent|bytes\/s/i.test(name) &&
+      Math.abs(value) >= 1000
+    ? bytes(value)
+    : compact(value);
+}
+
+/**
+ * Round ticks over a range.
+ * @param start ns
+ * @param end ns
+ * @param most how many ticks fit
+ */
+export function ticks(start: number, end: number, most: number): { step: number; first: number } {
+  const raw = Math.max((end - start) / Math.max(most, 1), 1);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= raw * 0.9999) || 10 * power;
+  return { step, first: Math.ceil(start / step) * step };
+}
+
+/**
+ * A tick's label in a unit that suits the step; far from the origin it is relative to `base`.
+ * @param time ns
+ * @param step ns
+ * @param base ns, 0 for absolute labels
+ */
+export function tickLabel(time: number, step: number, base: number) {
+  const shown = time - base;
+  if (shown === 0) return base ? "+0" : "0";
+  const [size, unit] = unitOf(Math.max(Math.abs(shown), step));
+  const decimals = Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9));
+  return `${base && shown > 0 ? "+" : ""}${(shown / size).toFixed(Math.min(decimals, 9))} ${unit}`;
+}
+
+/**
+ * The moment that labels count from, or 0 when plain labels are short enough.
+ * @param start ns
+ * @param end ns
+ * @param step ns
+ */
+export function tickBase(start: number, end: number, step: number) {
+  const largest = Math.max(Math.abs(start), Math.abs(end));
+  if (largest < step * 2e4) return 0;
+  const [size] = unitOf(end - start);
+  const coarse = Math.max(size * 1000, 10 ** Math.ceil(Math.log10(end - start)));
+  return Math.floor(start / coarse) * coarse;
+}

@@ -1,0 +1,131 @@
+// @ts-nocheck
+/** Where things are on the canvas, and what is at a point of it. */
+
+export interface Scene {
+  context: CanvasRenderingContext2D;
+  theme: any;
+  /** for narrow slices, see timeline_raster.js; null where every slice is a shape */
+  raster: any;
+  /** the minimap's picture; null where it is drawn each time */
+  strips: any;
+  /** device pixels per pixel */
+  ratio: number;
+  width: number;
+  height: number;
+  /** where the lanes begin, right of the labels */
+  left: number;
+  /** where the pinned lanes begin, below the rulers */
+  pinTop: number;
+  /** where the other lanes begin, below the pinned ones */
+  top: number;
+  scroll: number;
+  pinScroll: number;
+  viewport: any;
+  sources: any[];
+  /** see timeline_layout.js */
+  rows: any;
+  /** details of the selected slice with its `source`, or null */
+  selection: any;
+  matches: { names: Set<string> } | null;
+  /** see timeline_colours.js */
+  colours: any;
+}
+
+/** What drawing needs to know; the panel owns it. */
+import * as data from "./data.ts";
+import * as layout from "./layout.ts";
+
+export const LANE_PAD = 3;
+
+export const xOf = (scene: Scene, time: number) =>
+  scene.left + ((time - scene.viewport.start) / scene.viewport.span) * (scene.width - scene.left);
+
+/** Bands on the screen, of the pinned ones or the others. */
+export function visibleBands(scene: Scene, pinned: boolean) {
+  const { bands, pinned: pins } = scene.rows;
+  const [from, to] = pinned
+    ? [scene.pinScroll, scene.pinScroll + scene.top - scene.pinTop]
+    : [scene.scroll, scene.scroll + scene.height - scene.top];
+  return (pinned ? pins : bands).filter((b: any) => b.y + b.height > from && b.y < to);
+}
+
+/** Where a band begins on the canvas. */
+export const bandY = (
+  scene: Scene,
+  band: any,
+): number => (band.pinned ? scene.pinTop + band.y - scene.pinScroll : scene.top + band.y - scene.scroll);
+
+/** The band at a height of the canvas. */
+export function bandAtY(scene: Scene, y: number) {
+  if (y < scene.pinTop) return null;
+  return y < scene.top
+    ? layout.bandAt(scene.rows.pinned, y - scene.pinTop + scene.pinScroll)
+    : layout.bandAt(scene.rows.bands, y - scene.top + scene.scroll);
+}
+
+/** Where a slice is on the screen, whether or not it is inside; null where its lane is not shown. */
+export function slicePlace(
+  scene: Scene,
+  slice: { lane: number; depth: number; start: number; duration: number },
+  source: any,
+) {
+  const x0 = xOf(scene, slice.start + source.offset);
+  const x1 = xOf(scene, slice.start + slice.duration + source.offset);
+  const band = scene.rows.ofLane.get(`${source.place}/${slice.lane}`);
+  if (!band) {
+    const group = source.summary.groups.find((g: any) => g.lanes.includes(slice.lane));
+    const folded = group &&
+      scene.rows.bands.find((b: any) => b.type === "group" && b.source === source && b.title === group.title);
+    return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
+  }
+  // Of a lane with very many rows not all are drawn.
+  const y = bandY(scene, band) + LANE_PAD + Math.min(slice.depth, band.depths - 1) * band.sliceHeight;
+  return { x0, x1: Math.max(x1, x0 + 1.5), y, height: Math.max(band.sliceHeight - 1.5, 2), band };
+}
+
+/** The slice under a point, with how many it stands for. */
+export function sliceAt(scene: Scene, x: number, y: number) {
+  const band = bandAtY(scene, y);
+  if (!band || band.type !== "lane" || x < scene.left) return null;
+  const { source } = band;
+  const depth = Math.floor((y - bandY(scene, band) - LANE_PAD) / band.sliceHeight);
+  const nsPerPixel = scene.viewport.span / (scene.width - scene.left);
+  const window = source.best(band.lane, source.own(scene.viewport), nsPerPixel);
+  const row = window?.rows.get(`${band.lane}/${depth}`);
+  if (!row) return null;
+  const time = scene.viewport.start - source.offset + (x - scene.left) * nsPerPixel;
+  const near = 2 * nsPerPixel;
+  const after = data.upperBound(window.starts, row.from, row.to, time + near);
+  let best = -1;
+  let bestGap = near;
+  for (let i = after - 1; i >= Math.max(row.from, after - 3); i -= 1) {
+    const span = window.count[i] > 1 ? Math.max(window.durations[i], window.bucket) : window.durations[i];
+    const gap = Math.max(window.starts[i] - time, time - window.starts[i] - span, 0);
+    if (gap < bestGap || (gap === 0 && best < 0)) {
+      best = i;
+      bestGap = gap;
+      if (gap === 0) break;
+    }
+  }
+  if (best < 0) return null;
+  return {
+    index: window.index[best],
+    name: window.names[window.name[best]],
+    category: window.categories[window.category[best]],
+    lane: band.lane,
+    depth,
+    start: window.starts[best],
+    duration: window.durations[best],
+    count: window.count[best],
+    value: window.value ? window.value[best] : null,
+    source,
+  };
+}
+
+/** The value of a counter at a moment of its trace. */
+export function counterAt(source: any, counter: number, time: number) {
+  const loaded = source.counters.get(counter);
+  if (!loaded) return null;
+  const at = data.upperBound(loaded.time, 0, loaded.time.length, time) - 1;
+  return at < 0 ? null : { time: loaded.time[at], value: loaded.value[at] };
+}

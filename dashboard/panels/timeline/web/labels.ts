@@ -1,0 +1,97 @@
+// @ts-nocheck
+/** Draws the names of processes, lanes and counters. */
+import * as format from "./format.ts";
+import * as geometry from "./geometry.ts";
+import * as text from "../../../web/core/canvas_text.ts";
+
+/** The column of names at the left. */
+function labels(scene: Scene) {
+  column(scene, false, scene.top, scene.height);
+  if (scene.top > scene.pinTop) column(scene, true, scene.pinTop, scene.top);
+}
+
+function column(scene: Scene, pinned: boolean, top: number, bottom: number) {
+  const { context, theme, left, width } = scene;
+  const { visibleBands, bandY } = geometry;
+  const bands = visibleBands(scene, pinned);
+  context.save();
+  context.beginPath();
+  context.rect(0, top, width, bottom - top);
+  context.clip();
+  context.fillStyle = theme.body;
+  context.fillRect(0, top, left, bottom - top);
+  context.textBaseline = "middle";
+  for (const band of bands) {
+    const y = bandY(scene, band);
+    if (band.type === "group" || band.type === "trace") {
+      context.fillStyle = band.type === "trace" ? theme.strong : theme.raised;
+      context.fillRect(0, y, left, band.height);
+    } else labelOf(scene, band, y, top);
+    context.fillStyle = theme.grid;
+    context.fillRect(0, Math.round(y + band.height) - 1, left, 1);
+  }
+  context.fillStyle = theme.border;
+  context.fillRect(left - 1, top, 1, bottom - top);
+  // Nothing else is in a group's own row, so its name may run on over the line.
+  for (const band of bands) {
+    if (band.type === "group" || band.type === "trace") labelOf(scene, band, bandY(scene, band), top);
+  }
+  context.restore();
+}
+
+function labelOf(scene: Scene, band: any, y: number, top: number) {
+  const { context, theme, left } = scene;
+  const head = band.type === "group" || band.type === "trace";
+  // A tall lane's name stays in sight while its lower rows are scrolled through.
+  const middle = head ? y + band.height / 2 : Math.min(Math.max(y, top) + 13, y + band.height - 10);
+  let x = head ? 10 : 24;
+  if (band.pinned) x = 8;
+  if (band.foldable) chevron(context, theme.dimmed, x + 3, middle, band.folded);
+  x += head ? 14 : 12;
+  if (band.type === "lane" || band.type === "trace") {
+    context.fillStyle = band.type === "trace"
+      ? theme.traces[band.source.place % theme.traces.length]
+      : theme.kinds[band.kind] || theme.kinds.other;
+    context.beginPath();
+    context.arc(x + 2, middle, band.type === "trace" ? 4 : 2.5, 0, 7);
+    context.fill();
+    x += band.type === "trace" ? 12 : 10;
+  }
+  context.font = `${head ? 600 : 400} 12px ${theme.font}`;
+  context.fillStyle = head || band.type === "lane" ? theme.text : theme.dimmed;
+  const room = (head ? scene.width - 16 : left) - x - 10;
+  const name = band.pinned ? band.full : band.label;
+  const several = band.pinned && scene.sources.length > 1 ? `${band.source.place + 1}: ${name}` : name;
+  context.fillText(text.fit(context, several, room), x, middle + 0.5);
+  if (band.type === "counter") {
+    const meta = band.source.summary.counters[band.counter];
+    context.fillStyle = theme.dimmed;
+    context.font = `400 10.5px ${theme.font}`;
+    const most = meta.max === null ? "no numbers" : `max ${format.quantity(band.full, meta.max)}`;
+    context.fillText(text.fit(context, most, left - x - 10), x, middle + 15);
+  }
+}
+
+function chevron(
+  context: CanvasRenderingContext2D,
+  colour: string,
+  x: number,
+  y: number,
+  folded: boolean,
+) {
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  context.beginPath();
+  if (folded) {
+    context.moveTo(x - 1.5, y - 3.5);
+    context.lineTo(x + 2, y);
+    context.lineTo(x - 1.5, y + 3.5);
+  } else {
+    context.moveTo(x - 3.5, y - 1.5);
+    context.lineTo(x, y + 2);
+    context.lineTo(x + 3.5, y - 1.5);
+  }
+  context.stroke();
+}
+
+export { labels as draw };

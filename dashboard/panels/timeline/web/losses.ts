@@ -1,0 +1,71 @@
+// @ts-nocheck
+/** What of a trace could not be shown as it was stored: a line, and a table behind it. */
+import * as details from "./details.ts";
+import * as format from "./format.ts";
+import { popover } from "../../../web/core/popover.ts";
+
+const ARROW = /^flow|arrow/;
+
+/**
+ * One line that says what of a trace is not shown as stored; null when it is whole.
+ * @param several whether other traces are shown too
+ */
+export function strip({ summary }: any, several: boolean) {
+  const { element, button } = details;
+  const { integer } = format;
+  const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
+  const total = counted.reduce((sum, [, n]) => sum + n, 0);
+  const parts = [...summary.notes];
+  if (summary.steps_total > summary.steps.length) {
+    parts.push(`the ruler shows ${summary.steps.length} of ${summary.steps_total} steps`);
+  }
+  if (!total && !parts.length) return null;
+  const arrows = counted.filter(([why]) => ARROW.test(why)).reduce((sum, [, n]) => sum + n, 0);
+  const rest = counted.filter(([why]) => !ARROW.test(why));
+  const texts = [
+    arrows ? `${integer(arrows)} arrow${arrows === 1 ? " has" : "s have"} only one end` : "",
+    total > arrows
+      ? `${integer(total - arrows)} event${total - arrows === 1 ? "" : "s"} could not be shown as stored: ${
+        rest.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")
+      }`
+      : "",
+  ];
+  const all = `${several ? `${summary.label}: ` : ""}${[...texts, ...parts].filter(Boolean).join(" · ")}`;
+  const line = element("span", "timeline-losses-text", all);
+  line.title = all;
+  const more = button(
+    "What are they?",
+    "What each of them means, with an example",
+    () => popover.show(more, "Not shown as stored", table(summary, counted), { className: "timeline-losses-box" }),
+    "plain",
+  );
+  const close = button("✕", "Hide this line", () => box.remove(), "plain");
+  const box = element(
+    "div",
+    `timeline-losses ${rest.length || parts.length ? "" : "quiet"}`,
+    element("span", "timeline-losses-mark", "!"),
+    line,
+    counted.length ? more : null,
+    close,
+  );
+  return box;
+}
+
+function table(summary: any, counted: [string, number][]) {
+  const { element } = details;
+  const rows = counted.map(([reason, n]) => {
+    const example = summary.examples[reason];
+    return element(
+      "section",
+      "timeline-loss",
+      element("h4", "", element("b", "", format.integer(n)), ` ${reason}`),
+      element("p", "", summary.meanings[reason] || "No more is known about this reason."),
+      example ? element("p", "timeline-none", `The first: ${example}`) : null,
+    );
+  });
+  return [
+    element("div", "timeline-box-head", "Not shown as stored"),
+    ...rows,
+    ...summary.notes.map((note: string) => element("p", "", note)),
+  ];
+}

@@ -1,0 +1,150 @@
+// @ts-nocheck
+/** What the hand does on the Timeline panel: points, scrolls, clicks, zooms, marks. Methods of TimelinePanel in timeline_panel.js. */
+import * as geometry from "./geometry.ts";
+import * as rulers from "./rulers.ts";
+import { help } from "./help.ts";
+import { laneMenu } from "./lanes.ts";
+import { sliceMenu, stepMenu } from "./tools.ts";
+
+export const hand = {
+  /** The mouse is here, or nowhere. */
+  point(this: any, at: { x: number; y: number } | null) {
+    this.cursor = at;
+    if (!this.ready) return;
+    const low = at && at.y >= this.scene.pinTop;
+    this.hover = low ? geometry.sliceAt(this.scene, at.x, at.y) : null;
+    this.drawOverlay();
+    this.tip.point(low ? at : null);
+  },
+
+  /**
+   * @param by pixels
+   * @param pinned the pinned lanes, where they have something to scroll
+   * @returns whether anything moved
+   */
+  scrollBy(this: any, by: number, pinned: boolean = false): boolean {
+    const { scene } = this;
+    const most = Math.max(this.contentHeight - (this.height - scene.top), 0);
+    const mostPinned = Math.max(this.rows.pinnedHeight - (scene.top - scene.pinTop), 0);
+    const before = [this.scroll, this.pinScroll];
+    const inside = (value: number, limit: number) => Math.min(Math.max(value, 0), limit);
+    const usePins = pinned && mostPinned > 0;
+    this.scroll = inside(this.scroll + (usePins ? 0 : by), most);
+    this.pinScroll = inside(this.pinScroll + (usePins ? by : 0), mostPinned);
+    const moved = before[0] !== this.scroll || before[1] !== this.pinScroll;
+    if (moved) this.changed();
+    return moved;
+  },
+
+  /** A label was clicked. */
+  labelAt(this: any, at: { x: number; y: number }, event: MouseEvent) {
+    const band = this.bandAt(at);
+    if (!band) return;
+    if (band.foldable) {
+      this.lanes.fold(band, !band.folded);
+      this.relayout();
+    } else laneMenu(this, band, { x: event.clientX, y: event.clientY });
+  },
+
+  /** A step in the rulers was clicked. */
+  rulerAt(this: any, at: { x: number; y: number }, event: MouseEvent) {
+    const found = rulers.stepAtPoint(this.scene, at.x, at.y);
+    if (found) stepMenu(this, found, { x: event.clientX, y: event.clientY });
+  },
+
+  /** @returns whether a menu was opened */
+  menuAt(this: any, at: { x: number; y: number }, page: { x: number; y: number }): boolean {
+    this.tip.hide();
+    const band = this.bandAt(at);
+    const found = geometry.sliceAt(this.scene, at.x, at.y);
+    if (found && at.y >= this.scene.pinTop) sliceMenu(this, found, page);
+    else if (band) laneMenu(this, band, page);
+    else if (at.y < this.scene.pinTop) this.rulerAt(at, { clientX: page.x, clientY: page.y } as any);
+    return true;
+  },
+
+  clickAt(this: any, at: { x: number; y: number }) {
+    const band = this.bandAt(at);
+    if (band?.type === "group" || band?.type === "trace") {
+      this.lanes.fold(band, !band.folded);
+      return this.relayout();
+    }
+    const found = geometry.sliceAt(this.scene, at.x, at.y);
+    if (found) this.selection.select(found.index, { source: found.source });
+    else {
+      this.selection.clear();
+      this.area.clear();
+      this.resize();
+    }
+  },
+
+  zoomToAt(this: any, at: { x: number; y: number }) {
+    const found = geometry.sliceAt(this.scene, at.x, at.y);
+    if (found) {
+      this.viewport.reveal(
+        { start: found.start + found.source.offset, duration: found.duration },
+        0.2,
+        performance.now(),
+      );
+    }
+  },
+
+  fit(this: any) {
+    const { slice } = this.selection;
+    if (slice) {
+      this.viewport.reveal(
+        { start: slice.start + slice.source.offset, duration: slice.duration },
+        0.8,
+        performance.now(),
+      );
+    } else if (this.area.chosen) {
+      const [start, end] = this.area.range;
+      this.viewport.reveal({ start, duration: end - start }, 0.96, performance.now());
+    } else this.showAll();
+  },
+
+  showAll(this: any) {
+    const now = performance.now();
+    this.viewport.remember(now);
+    this.viewport.showAll(now);
+  },
+
+  undo(this: any) {
+    this.viewport.undo(performance.now());
+  },
+
+  clear(this: any) {
+    if (this.helpSheet) this.toggleHelp();
+    else if (this.box) this.box = null;
+    else if (this.selection.slice || this.selection.awaiting || this.marked || this.area.chosen) {
+      this.marked = null;
+      this.area.clear();
+      this.selection.clear();
+    } else if (this.choosing) this.setChoosing(false);
+    else this.search.clear();
+  },
+
+  mark(this: any) {
+    const slice = this.selection.slice ?? this.hover;
+    const chosen = this.area.chosen
+      ? this.area.range
+      : slice && [slice.start + slice.source.offset, slice.start + slice.source.offset + slice.duration];
+    this.marked = chosen && !this.marked ? chosen : null;
+  },
+
+  setMatches(this: any, matches: any) {
+    this.matches = matches;
+    this.changed();
+  },
+
+  toggleHelp(this: any) {
+    if (this.helpSheet) {
+      this.helpSheet.remove();
+      this.helpSheet = null;
+      this.canvas.focus();
+    } else {
+      this.helpSheet = help(() => this.toggleHelp());
+      this.root.append(this.helpSheet);
+    }
+  },
+};

@@ -1,0 +1,212 @@
+// @ts-nocheck
+/** The search box: over the whole trace, with a count, and next and previous match. */
+import * as details from "./details.ts";
+import * as format from "./format.ts";
+
+const PAGE = 2000;
+const PAUSE_MS = 180;
+
+export class Search {
+  panel;
+  /** What was found: how often in all traces, and a page of each. */
+  found: any = null;
+  current = -1;
+  /** How names are compared: any part, a regular expression, or the whole name. */
+  match: "text" | "regex" | "name" = "text";
+  abort: AbortController | null = null;
+  /** What was asked for last, of which traces, and its answer. */
+  key = "";
+  sources: any[] = [];
+  answer = Promise.resolve();
+  /** The moves under way, and the selection that the last of them asked for. */
+  moving = Promise.resolve();
+  went = -1;
+  timer = 0;
+  input: HTMLInputElement;
+  count;
+  toggles;
+  element;
+
+  constructor(panel: any) {
+    const { element, button } = details;
+    this.panel = panel;
+    this.input = element("input", "timeline-search-input") as HTMLInputElement;
+    this.input.type = "text";
+    this.input.placeholder = "Search slices  ( / )";
+    this.input.spellcheck = false;
+    this.input.setAttribute("aria-label", "Search slices by name");
+    this.count = element("span", "timeline-search-count");
+    this.count.setAttribute("aria-live", "polite");
+    this.toggles = {
+      regex: button(
+        ".*",
+        "Regular expression",
+        () => this.setMatch(this.match === "regex" ? "text" : "regex"),
+        "plain toggle",
+      ),
+      name: button(
+        "“ ”",
+        "The whole name, letter by letter",
+        () => this.setMatch(this.match === "name" ? "text" : "name"),
+        "plain toggle",
+      ),
+    };
+    this.element = element(
+      "div",
+      "timeline-search",
+      this.input,
+      this.count,
+      this.toggles.regex,
+      this.toggles.name,
+      button("‹", "Previous match (Shift + Enter)", () => this.enter(-1), "plain"),
+      button("›", "Next match (Enter)", () => this.enter(1), "plain"),
+    );
+    this.input.addEventListener("input", () => {
+      clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.run(), PAUSE_MS);
+    });
+    this.input.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") {
+        this.clear();
+        panel.canvas.focus();
+      } else if (event.key === "Enter") {
+        event.preventDefault();
+        this.enter(event.shiftKey ? -1 : 1);
+      }
+    });
+  }
+
+  focus() {
+    this.input.focus();
+    this.input.select();
+  }
+
+  set(text: string, match: "text" | "regex" | "name" = "text") {
+    this.input.value = text;
+    return this.setMatch(match);
+  }
+
+  setMatch(match: "text" | "regex" | "name") {
+    this.match = match;
+    for (const [name, toggle] of Object.entries(this.toggles)) {
+      toggle.classList.toggle("on", name === match);
+      toggle.setAttribute("aria-pressed", String(name === match));
+    }
+    return this.run();
+  }
+
+  clear() {
+    this.input.value = "";
+    this.run();
+  }
+
+  enter(direction: number) {
+    clearTimeout(this.timer);
+    const { selection } = this.panel;
+    const { asked } = selection;
+    const answer = this.run();
+    const { key } = this;
+    // What was searched or selected since is later than this move; what an earlier move selected is not.
+    const wanted = () => this.key === key && [asked, this.went].includes(selection.asked);
+    this.moving = Promise.all([this.moving, answer])
+      .then(() => this.move(direction, wanted))
+      .catch((error) => this.panel.notify(error.message));
+  }
+
+  /** Asks for what the field says; whoever asks for the same again shares the answer. */
+  run() {
+    const { sources } = this.panel;
+    const key = `${this.match} ${this.input.value}`;
+    if (key !== this.key || sources !== this.sources) {
+      this.key = key;
+      this.sources = sources;
+      this.answer = this.ask();
+    }
+    return this.answer;
+  }
+
+  async ask(): Promise<void> {
+    this.abort?.abort();
+    this.found = null;
+    const query = this.input.value;
+    this.current = -1;
+    this.panel.tellSearch(query, this.match);
+    if (!query || !this.panel.sources.length) {
+      this.say("");
+      this.panel.setMatches(null);
+      return;
+    }
+    try {
+      if (this.match === "regex") new RegExp(query);
+    } catch (error) {
+      // Half typed: said at the field, and the picture stays as it is.
+      this.panel.setMatches(null);
+      return this.say("!", error.message);
+    }
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    try {
+      const found = await Promise.all(this.panel.sources.map((source: any) => this.page(source, query, 0, signal)));
+      if (signal.aborted) return this.answer;
+      const count = found.reduce((sum, each) => sum + each.count, 0);
+      this.found = { query, count, found };
+      this.say(count ? format.integer(count) : "none");
+      // Where nothing matches, fading everything would say less.
+      this.panel.setMatches({
+        names: count ? new Set(found.flatMap((each) => each.names)) : null,
+        minimaps: found.map((each) => each.minimap),
+        count,
+      });
+    } catch (error) {
+      if (signal.aborted) return this.answer;
+      this.key = "";
+      this.panel.setMatches(null);
+      this.say("!", error.message);
+    }
+  }
+
+  async page(source: any, query: string, offset: number, signal?: AbortSignal) {
+    const at = Math.round(this.panel.viewport.target[0] - source.offset);
+    return {
+      ...(await source.json("search", { q: query, match: this.match, offset, limit: PAGE, at }, signal)),
+      source,
+    };
+  }
+
+  /** @param wanted whether nothing has taken its place meanwhile */
+  async move(direction: number, wanted: () => boolean) {
+    const { found } = this;
+    if (!found?.count || !wanted()) return;
+    const { count, query } = found;
+    const pages = found.found;
+    // One trace after another; within each by time, beginning with what is visible.
+    let at = (this.current + direction + count) % count;
+    if (this.current < 0) {
+      const first = pages.findIndex((each: any) => each.count);
+      pages[first] = await this.page(pages[first].source, query, 0);
+      at = (pages[first].rank + (direction < 0 ? count - 1 : 0)) % count;
+    }
+    const to = at;
+    let place = 0;
+    while (at >= pages[place].count) at -= pages[place++].count;
+    if (at < pages[place].offset || at >= pages[place].offset + pages[place].index.length) {
+      pages[place] = await this.page(pages[place].source, query, Math.floor(at / PAGE) * PAGE);
+    }
+    if (this.found !== found || !wanted()) return;
+    this.current = to;
+    this.say(`${format.integer(to + 1)} of ${format.integer(count)}`);
+    this.panel.selection.select(pages[place].index[at - pages[place].offset], {
+      reveal: true,
+      source: pages[place].source,
+    });
+    this.went = this.panel.selection.asked;
+  }
+
+  say(text: string, problem: string = "") {
+    this.count.textContent = text;
+    this.count.title = problem;
+    this.element.classList.toggle("wrong", problem !== "");
+    this.input.title = problem;
+  }
+}

@@ -1,0 +1,198 @@
+// @ts-nocheck
+/** The selected slice: fetched, described in the drawer, brought into view. */
+import * as geometry from "./geometry.ts";
+import * as timelineDetails from "./details.ts";
+import { view } from "../../../web/page/view.ts";
+
+export class Selection {
+  panel;
+  /** Details of the slice with its `source`, or null. */
+  slice: any = null;
+  asked = 0;
+  /** Which of what was asked for has no answer yet. */
+  awaited = -1;
+  /** What keys asked for that need an answer first, in their order. */
+  keys: (() => void)[] = [];
+
+  /** @param panel the panel of timeline_panel.js */
+  constructor(panel: any) {
+    this.panel = panel;
+  }
+
+  /** Whether a slice is on its way. */
+  get awaiting() {
+    return this.awaited === this.asked;
+  }
+
+  /** A slice on its way is no longer wanted. */
+  cancel() {
+    this.asked += 1;
+    this.keys = [];
+  }
+
+  /** Forgets the slice, and what was asked for. */
+  forget() {
+    this.cancel();
+    this.slice = null;
+    this.panel.tellSlice(null);
+  }
+
+  /** As another trace opens. */
+  reset() {
+    this.cancel();
+    this.slice = null;
+    this.panel.drawer.replaceChildren();
+  }
+
+  /**
+   * @param options reveal: bring it into view, or only where it
+   * is outside; source: its trace, the same as before without
+   */
+  async select(
+    index: number,
+    { reveal = false, source = this.slice?.source ?? this.panel.sources[0] }: {
+      reveal?: boolean | "always" | "outside";
+      source?: any;
+    } = {},
+  ) {
+    this.cancel();
+    const request = (this.awaited = this.asked);
+    const { panel } = this;
+    panel.area.asked += 1;
+    const { chosen } = panel.area;
+    try {
+      const details = await source.json("slice", { index }).finally(() => {
+        if (this.awaited === request) this.awaited = -1;
+      });
+      if (request !== this.asked) return;
+      if (!panel.sources.includes(source)) return this.cancel();
+      // An area that the hand has begun to draw since stays.
+      if (panel.area.chosen === chosen) panel.area.clear();
+      const slice = (this.slice = { ...details, source });
+      panel.tellSlice(source.place === 0 ? index : null);
+      // The buttons of another slice look alike and lead elsewhere.
+      panel.drawer.replaceChildren();
+      this.show();
+      // The drawer takes its room from the lanes, and what is brought into view must be in view of what is left.
+      panel.resize();
+      panel.tip.hide();
+      if (reveal) this.bringIntoView(slice, reveal === "outside");
+      else panel.changed();
+      this.catchUp();
+      // Nobody asks what launched a slice that is only passed.
+      if (this.awaiting) return void (slice.relations = null);
+      const more = await Promise.allSettled([
+        source.json("relations", { index }),
+        source.json("occurrences", { index }),
+      ]);
+      if (this.slice !== slice) return;
+      const [relations, occurrences] = more.map((each) => (each.status === "fulfilled" ? each.value : null));
+      Object.assign(slice, { relations, spread: occurrences });
+      this.show();
+      panel.changed();
+      this.catchUp();
+      for (const each of more) if (each.status === "rejected") panel.notify(each.reason.message);
+    } catch (error) {
+      if (request !== this.asked) return;
+      this.keys = [];
+      panel.notify(error.message);
+    }
+  }
+
+  /** Does what keys asked for; what still needs an answer waits for the next one. */
+  catchUp() {
+    const { keys } = this;
+    this.keys = [];
+    for (const key of keys) key();
+  }
+
+  show() {
+    const { panel, slice } = this;
+    timelineDetails.refill(
+      panel.drawer,
+      timelineDetails.drawer(slice, {
+        close: () => this.clear(),
+        select: (i: number) => this.select(i, { reveal: true }),
+        find: (name: string) => panel.search.set(name, "name"),
+        zoom: () => panel.fit(),
+        table: (table: { page: string; row: string }) =>
+          view.open("profile", {
+            "profile.trace": [slice.source.id],
+            "profile.view": [table.page],
+            "profile.row": [table.row],
+          }),
+      }),
+    );
+    panel.paintSwatches();
+  }
+
+  clear() {
+    this.forget();
+    this.panel.drawer.replaceChildren();
+    this.panel.resize();
+  }
+
+  /**
+   * Scrolls and pans as little as shows the slice.
+   * @param stay whether a slice too small to see may stay so
+   */
+  bringIntoView(slice: any, stay: boolean = false) {
+    const { panel } = this;
+    const now = performance.now();
+    const group = slice.source.summary.groups.find((g: any) => g.lanes.includes(slice.lane));
+    panel.reveal(slice.source, slice.lane, group);
+    panel.draw();
+    const at = geometry.slicePlace(panel.scene, slice, slice.source);
+    if (at && !at.band.pinned) {
+      const room = panel.height - panel.scene.top;
+      if (at.y < panel.scene.top + 4 || at.y + at.height > panel.height - 4) {
+        panel.scrollBy(at.y - panel.scene.top - room / 2);
+      }
+    }
+    const [start, end] = panel.viewport.target;
+    const from = slice.start + slice.source.offset;
+    const visible = from + slice.duration > start && from < end;
+    const pixels = (slice.duration / (end - start)) * (panel.width - panel.left);
+    if (visible && stay) panel.changed();
+    else if (pixels < 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.04, now);
+    else if (pixels > panel.width * 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.9, now);
+    else if (!visible || from < start || from + Math.min(slice.duration, (end - start) / 2) > end) {
+      panel.viewport.centre(from + Math.min(slice.duration, end - start) / 2, now);
+    }
+    panel.changed();
+  }
+
+  /**
+   * The next or previous slice of the row.
+   * @param held whether the key is held down: it must not run on when let go
+   */
+  step(direction: number, held: boolean = false) {
+    if (this.awaiting || this.keys.length) {
+      if (!held || !this.keys.length) this.keys.push(() => this.step(direction));
+      return;
+    }
+    const to = direction > 0 ? this.slice?.next : this.slice?.previous;
+    if (to != null) this.select(to, { reveal: true });
+  }
+
+  /**
+   * Along an arrow, to what launched the slice or what it launched.
+   * @returns whether there is a slice, or one comes
+   */
+  follow(way: "incoming" | "outgoing"): boolean {
+    const { slice } = this;
+    if (!slice && !this.awaiting) return false;
+    if (this.awaiting || this.keys.length || (slice.relations === undefined && !slice[way].slices.length)) {
+      this.keys.push(() => this.follow(way));
+      return true;
+    }
+    const launched = way === "incoming" ? slice.relations?.launch : slice.relations?.launched.slices[0];
+    const to = slice[way].slices[0] ?? launched;
+    if (to) this.select(to.index, { reveal: true });
+    else {this.panel.notify(
+        way === "incoming" ? "No arrow leads to this slice." : "No arrow leaves this slice.",
+        "info",
+      );}
+    return true;
+  }
+}

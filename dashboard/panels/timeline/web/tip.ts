@@ -1,0 +1,68 @@
+// @ts-nocheck
+/** The box beside the mouse, about what is under it. */
+import * as details from "./details.ts";
+import * as geometry from "./geometry.ts";
+
+export class Tip {
+  panel;
+  element = details.element("div", "timeline-tip");
+  /** What it says, as a key; empty while it is hidden. */
+  shown = "";
+  size = [0, 0];
+
+  /** @param panel the panel of timeline_panel.js */
+  constructor(panel: any) {
+    this.panel = panel;
+  }
+
+  hide() {
+    if (this.shown === "") return;
+    this.shown = "";
+    this.element.style.display = "none";
+  }
+
+  /**
+   * Follows the mouse.
+   * @param at in the lanes, or null
+   */
+  point(at: { x: number; y: number } | null) {
+    const { hover, colours } = this.panel;
+    // What is said of a slice stays the same while the mouse moves over it.
+    const key = at && hover ? `${hover.source.place} ${hover.index} ${hover.count} ${colours.mode}` : "";
+    if (at && key && key === this.shown) return this.place(at);
+    const content = at && this.about(at);
+    if (!at || !content) return this.hide();
+    this.shown = key || "other";
+    this.element.replaceChildren(...content);
+    this.element.style.display = "block";
+    this.size = [this.element.offsetWidth, this.element.offsetHeight];
+    this.place(at);
+  }
+
+  /** What is said about what is under a point. */
+  about(at: { x: number; y: number }): Node[] | null {
+    const { panel } = this;
+    if (panel.hover) return details.tooltip(panel.hover, panel.colours);
+    if (at.y < panel.scene.pinTop) return null;
+    const band = panel.bandAt(at);
+    if (!band) return null;
+    if (at.x < panel.left) {
+      return [
+        details.element("div", "timeline-tip-name", band.full),
+        details.element("div", "timeline-tip-lane", band.title),
+      ];
+    }
+    const time = panel.timeAt(at.x) - band.source.offset;
+    const gap = band.lane >= 0 ? panel.overlays.gapAt(band.source, band.lane, time) : null;
+    if (gap) return details.gapTip(gap);
+    const reading = band.type === "counter" ? geometry.counterAt(band.source, band.counter, time) : null;
+    return reading && details.counterTip(band, reading);
+  }
+
+  place(at: { x: number; y: number }) {
+    const [w, h] = this.size;
+    const x = at.x + 16 + w > this.panel.width ? Math.max(at.x - w - 12, 4) : at.x + 16;
+    const y = at.y + 18 + h > this.panel.height ? Math.max(at.y - h - 12, 4) : at.y + 18;
+    this.element.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
+  }
+}

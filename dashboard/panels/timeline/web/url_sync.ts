@@ -1,0 +1,45 @@
+// @ts-nocheck
+/** Tells the page what is visible, once the hand rests. */
+
+const RETELL_MS = 350;
+
+export class Report {
+  tell;
+  told: any;
+  seen: any;
+  restsSince: any;
+
+  /** @param tell gets `START:END` in ns, and an empty text where all is visible */
+  constructor(tell: (range: string) => void) {
+    this.tell = tell;
+    this.forget();
+  }
+
+  forget() {
+    this.told = "";
+    this.seen = "";
+    this.restsSince = 0;
+  }
+
+  /** What is visible, as text that is empty where that is all. */
+  key(viewport: any) {
+    const [start, end] = viewport.target;
+    return viewport.showsAll ? "" : `${Math.round(start)}:${Math.round(end)}`;
+  }
+
+  /** What the page knows already. */
+  known(viewport: any) {
+    this.told = this.key(viewport);
+  }
+
+  tick(viewport: any, now: number) {
+    const key = this.key(viewport);
+    if (key !== this.seen) {
+      this.seen = key;
+      this.restsSince = now;
+    }
+    if (key === this.told || now - this.restsSince < RETELL_MS) return;
+    this.told = key;
+    this.tell(key);
+  }
+}

@@ -1,0 +1,101 @@
+// What the panels whose cards are charts share (dashboard/panels/charts.py): notes, and where the pointer is.
+import { callbackContext, callbacks, noUpdate } from "../core/dash.ts";
+import { within } from "../core/dom.ts";
+import { cards as pageCards } from "./grid.ts";
+
+/** An axis of a chart that Plotly has drawn: its range, and how values become pixels. */
+export interface PlotlyAxis {
+  range: [number, number];
+  type: string;
+  c2p(value: number): number;
+  p2c(pixel: number): number;
+}
+/** What is known of a drawn chart in Plotly's own `_fullLayout`, which it does not document. */
+export interface PlotlyLayout {
+  xaxis: PlotlyAxis;
+  yaxis: PlotlyAxis;
+  _size: { l: number; t: number; w: number; h: number };
+  // deno-lint-ignore no-explicit-any
+  meta?: any;
+}
+/** The element of a chart of Plotly. */
+export interface Plot extends HTMLElement {
+  _fullLayout?: PlotlyLayout;
+  // deno-lint-ignore no-explicit-any
+  data?: any[];
+  // deno-lint-ignore no-explicit-any
+  layout?: any;
+}
+/** Where the pointer is in a chart. */
+export interface Pointed {
+  card: HTMLElement;
+  plot: Plot;
+  layout: PlotlyLayout;
+  /** Pixels from the plot's left and upper edge. */
+  px: number;
+  py: number;
+  /** The plot's corner on the page. */
+  origin: { x: number; y: number };
+}
+
+/** The drawn chart inside an element. */
+export const plotIn = (element: Element): Plot | null => element.querySelector<Plot>(".js-plotly-plot");
+
+/**
+ * Calls `enter` once a frame while the pointer is inside the chart of a card, with its place in pixels of the plot
+ * and `origin`, the plot's corner on the page; and `leave` where it is not, a button is down, or the page scrolls.
+ * @param cards selector of the cards
+ */
+export function onPointer(
+  cards: string,
+  enter: (at: Pointed, event: PointerEvent) => void,
+  leave: () => void,
+) {
+  let frame = 0;
+
+  function look(card: HTMLElement, event: PointerEvent) {
+    const plot = plotIn(card);
+    const layout = plot?._fullLayout;
+    if (!plot || !layout?.xaxis || event.buttons) return leave();
+    const area = plot.getBoundingClientRect();
+    const { l, t, w, h } = layout._size;
+    const origin = { x: area.left + l, y: area.top + t };
+    const px = event.clientX - origin.x;
+    const py = event.clientY - origin.y;
+    if (px < 0 || py < 0 || px > w || py > h) return leave();
+    enter({ card, plot, layout, px, py, origin }, event);
+  }
+
+  document.addEventListener("pointermove", (event) => {
+    cancelAnimationFrame(frame);
+    const card = within(event, cards);
+    if (!card) return leave();
+    frame = requestAnimationFrame(() => look(card, event));
+  });
+  document.addEventListener("pointerleave", leave);
+  document.addEventListener("scroll", leave, true);
+}
+
+/** Puts a box that follows the pointer beside it, inside the window. */
+export function placeBeside(box: HTMLElement, event: MouseEvent, gap: number) {
+  const size = box.getBoundingClientRect();
+  const left = event.clientX + gap + size.width < innerWidth ? event.clientX + gap : event.clientX - gap - size.width;
+  box.style.left = Math.max(4, left) + "px";
+  box.style.top = Math.max(4, Math.min(event.clientY + 14, innerHeight - size.height - 4)) + "px";
+}
+
+callbacks("stepscope", {
+  /** What the figures say about themselves goes to the heads of their cards. */
+  noteCharts(figures: ({ layout?: { meta?: { note: string } } } | null)[]) {
+    const inputs = callbackContext().inputs_list[0] as { id: { type: string; key: string } }[];
+    figures.forEach((figure, i) => {
+      const { type, key } = inputs[i].id;
+      const card = pageCards.find(type.replace(/-data$/, ""), key);
+      const meta = figure?.layout?.meta;
+      if (!card || !meta) return;
+      const note = card.querySelector<HTMLElement>(".note")!;
+      note.textContent = note.title = meta.note;
+    });
+    return noUpdate();
+  },
+});

@@ -1,0 +1,31 @@
+// @ts-nocheck
+/** Text on a canvas: how wide it is, and what of it fits. */
+
+const textWidths: Map<string, number> = new Map();
+export const measure = (context: CanvasRenderingContext2D, text: string) => {
+  const key = context.font + text;
+  let width = textWidths.get(key);
+  if (width === undefined) {
+    if (textWidths.size > 20000) textWidths.clear();
+    width = context.measureText(text).width;
+    textWidths.set(key, width);
+  }
+  return width;
+};
+
+/** The longest beginning of a text that fits, with an ellipsis where something is missing. */
+export function fit(context: CanvasRenderingContext2D, text: string, room: number) {
+  const full = measure(context, text);
+  if (full <= room) return text;
+  let keep = Math.floor((text.length * room) / full);
+  while (keep > 0 && measure(context, `${text.slice(0, keep)}…`) > room) keep -= 1;
+  return keep > 1 ? `${text.slice(0, keep)}…` : "";
+}
+
+/** What stands in a slice: kernels without their return type and arguments, which are the least telling part. */
+export function shortName(name: string) {
+  if (!name.startsWith("void ") && !name.includes("<")) return name;
+  const bare = name.replace(/^void /, "").replace(/[<(].*$/, "");
+  const parts = bare.split("::");
+  return parts[parts.length - 1] || bare;
+}

@@ -1,0 +1,62 @@
+/** What Dash and its grid offer the page, and what they call of it by name. */
+
+/** The id of a component: a text, or the parts of one among many. */
+export type Id = string | Record<string, string>;
+
+export interface Trigger {
+  /** The id, as JSON where it has parts, a dot, and the name of the property. */
+  prop_id: string;
+  value: unknown;
+}
+
+export interface CallbackContext {
+  triggered: Trigger[];
+  /** Of each input its id and value, or a list of them where its id is a pattern. */
+  inputs_list: unknown[];
+}
+
+// deno-lint-ignore no-explicit-any
+export type Callback = (...values: any[]) => unknown;
+
+interface Clientside {
+  set_props(id: Id, props: Record<string, unknown>): void;
+  no_update: unknown;
+  callback_context: CallbackContext;
+  [namespace: string]: unknown;
+}
+
+declare global {
+  interface Window {
+    dash_clientside: Clientside;
+    dashAgGridFunctions?: Record<string, Callback>;
+    dashAgGridComponentFunctions?: Record<string, Callback>;
+    DashRenderer: new () => unknown;
+  }
+}
+
+/** Functions that columns of grids name. */
+export const gridFunctions: Record<string, Callback> = (window.dashAgGridFunctions ??= {});
+/** Components that columns of grids name. */
+export const gridComponents: Record<string, Callback> = (window.dashAgGridComponentFunctions ??= {});
+
+/** Adds functions that callbacks of the server name. */
+export function callbacks(namespace: string, functions: Record<string, Callback>): void {
+  window.dash_clientside ??= {} as Clientside;
+  const all = window.dash_clientside;
+  all[namespace] = Object.assign(all[namespace] ?? {}, functions);
+}
+
+/** Gives a component other properties, of which Dash's callbacks hear. */
+export const setProps = (id: Id, props: Record<string, unknown>): void => window.dash_clientside.set_props?.(id, props);
+
+/** Whether Dash runs yet. */
+export const isReady = (): boolean => Boolean(window.dash_clientside.set_props);
+
+/** What a callback returns for an output that stays as it is. */
+export const noUpdate = (): unknown => window.dash_clientside.no_update;
+
+/** What the callback that runs was called for. */
+export const callbackContext = (): CallbackContext => window.dash_clientside.callback_context;
+
+/** The id of the control of a setting (`setting_id` of dashboard/controls.py): Dash takes no dot in it. */
+export const settingId = (name: string): Id => ({ type: "setting", name: name.replaceAll(".", ":") });

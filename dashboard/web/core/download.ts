@@ -1,0 +1,21 @@
+/** Saves what the page made, or what an address gives, as a file of the user. */
+
+/** As long as a browser may take to ask where a file is to go. */
+const KEPT_MS = 60_000;
+
+/** Saves what an address gives. */
+export function save(href: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = href;
+  link.download = name;
+  link.click();
+}
+
+export function saveBlob(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  save(url, name);
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+}
+
+export const saveText = (text: string, name: string, type = "text/plain"): void =>
+  saveBlob(new Blob([text], { type }), name);

@@ -1,0 +1,131 @@
+// Small boxes beside a control: one at a time, closed by Escape, a click elsewhere, or another one.
+import { make } from "./dom.ts";
+
+let open: { box: HTMLElement; anchor: HTMLElement; back: HTMLElement | null; onClose?: () => void } | null = null;
+
+function close(giveFocus = true) {
+  if (!open) return;
+  const { box, anchor, back, onClose } = open;
+  open = null;
+  box.remove();
+  anchor.removeAttribute("aria-expanded");
+  if (giveFocus && back && back.isConnected) back.focus({ preventScroll: true });
+  if (onClose) onClose();
+}
+
+/** Of a box: what it is to stand below of, or above. */
+export interface Place {
+  left: number;
+  top: number;
+  bottom: number;
+}
+
+/** Below the anchor, or above it where there is more room; inside the window. */
+function place(box: HTMLElement, at: Place) {
+  const margin = 8;
+  const { width, height } = box.getBoundingClientRect();
+  const below = innerHeight - at.bottom - margin;
+  const above = at.top - margin;
+  const top = height <= below || below >= above ? at.bottom + 4 : at.top - Math.min(height, above) - 4;
+  box.style.maxHeight = Math.max(below, above) - 4 + "px";
+  box.style.left = Math.max(margin, Math.min(at.left, innerWidth - width - margin)) + "px";
+  box.style.top = Math.max(margin, top) + "px";
+}
+
+/**
+ * Opens a box with some content beside an element.
+ * @param label what the box is called
+ */
+function show(
+  anchor: HTMLElement,
+  label: string,
+  content: Node[],
+  options: {
+    role?: string;
+    className?: string;
+    at?: Place;
+    focus?: HTMLElement | null;
+    onClose?: () => void;
+  } = {},
+) {
+  const again = open && open.anchor === anchor && !options.at;
+  close(false);
+  if (again) return null;
+  const box = make("div", {
+    className: "beside-box " + (options.className || ""),
+    role: options.role || "dialog",
+    "aria-label": label,
+    tabIndex: -1,
+  }, ...content);
+  document.body.append(box);
+  open = { box, anchor, back: document.activeElement as HTMLElement, onClose: options.onClose };
+  anchor.setAttribute("aria-expanded", "true");
+  place(box, options.at || anchor.getBoundingClientRect());
+  const first = options.focus || box.querySelector<HTMLElement>("input, select, button") || box;
+  first.focus({ preventScroll: true });
+  return box;
+}
+
+/** Up and down among the entries of a list. */
+function arrows(event: KeyboardEvent, box: HTMLElement, entries: string) {
+  const all = [...box.querySelectorAll<HTMLElement>(entries)];
+  const at = all.indexOf(document.activeElement as HTMLElement);
+  const last = all.length - 1;
+  const places: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at < 0 ? last : at - 1, Home: 0, End: last };
+  if (!(event.key in places)) return;
+  const next = places[event.key];
+  event.preventDefault();
+  if (all.length) all[(next + all.length) % all.length].focus();
+}
+
+/**
+ * Opens a menu.
+ * @param entries a text and what it does, or a part of the page
+ */
+function menu(
+  anchor: HTMLElement,
+  label: string,
+  entries: ([string, () => void] | Node)[],
+  at?: Place,
+) {
+  const buttons = entries.map((entry) => {
+    if (entry instanceof Node) return entry;
+    const button = make("button", { className: "menu-entry", role: "menuitem" }, entry[0]);
+    button.addEventListener("click", () => {
+      close();
+      entry[1]();
+    });
+    return button;
+  });
+  const box = show(anchor, label, buttons, { role: "menu", className: "entries", at });
+  if (box) box.addEventListener("keydown", (event) => arrows(event, box, "[role=menuitem]"));
+  return box;
+}
+
+let presses = 0;
+document.addEventListener("pointerdown", (event) => {
+  presses += 1;
+  if (open && ![open.box, open.anchor].some((part) => part.contains(event.target as Node))) close(false);
+}, true);
+// First of all, so that Escape closes the box and does nothing else.
+window.addEventListener("keydown", (event) => {
+  presses += 1;
+  if (!open || event.key !== "Escape") return;
+  event.preventDefault();
+  event.stopPropagation();
+  close();
+}, true);
+window.addEventListener("resize", () => {
+  if (open && open.anchor.isConnected && !open.box.classList.contains("entries")) {
+    place(open.box, open.anchor.getBoundingClientRect());
+  } else close(false);
+});
+
+export const popover = {
+  show,
+  menu,
+  close,
+  arrows,
+  /** How often anything was pressed: a box that has to wait for its content is wanted no more where this has moved on. */
+  presses: () => presses,
+};

@@ -1,0 +1,90 @@
+// A slider over points with a field for a step's number, of cards of texts and of clips. What a point is, its owner knows.
+import { icon, make, stepText } from "./dom.ts";
+
+/** what a stepper moves along */
+export interface Track {
+  /** how many places there are */
+  count: () => number;
+  /** the place that is shown */
+  at: () => number;
+  /** the step of that place, as text */
+  said: () => string;
+  /** what else is known of it */
+  hint: () => string;
+  move: (at: number) => void;
+  /** goes to the place nearest to a step */
+  typed: (step: number) => void;
+  /** the hand has let go */
+  settled: () => void;
+}
+
+export function create(track: Track) {
+  const button = (name: string, title: string, by: number) => {
+    const made = make("button", { type: "button", className: "icon-button", title }, icon(name, 14));
+    made.addEventListener("click", () => go(track.at() + by));
+    return made;
+  };
+  const previous = button("left", "Previous step", -1);
+  const next = button("right", "Next step", 1);
+  const slider = make("input", { type: "range", min: "0", step: "1", className: "track-slider", "aria-label": "Step" });
+  const field = make("input", {
+    type: "text",
+    inputMode: "numeric",
+    className: "track-field",
+    title: "Type a step: the nearest that was logged is shown",
+    "aria-label": "Step, typed",
+    autocomplete: "off",
+  });
+  const label = make("label", { className: "track-label" }, make("span", {}, "step"), field);
+  const element = make(
+    "div",
+    { className: "track" },
+    previous,
+    slider,
+    next,
+    label,
+  );
+
+  function go(at: number) {
+    track.move(Math.min(Math.max(at, 0), track.count() - 1));
+    track.settled();
+  }
+
+  function typed() {
+    const wanted = Number(field.value.replace(/[,\s_]/g, ""));
+    if (field.value.trim() !== "" && Number.isFinite(wanted)) track.typed(wanted);
+    refresh(true);
+  }
+
+  slider.addEventListener("input", () => track.move(Number(slider.value)));
+  slider.addEventListener("change", () => track.settled());
+  field.addEventListener("focus", () => field.select());
+  field.addEventListener("change", typed);
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") refresh(true);
+    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+    event.preventDefault();
+    go(track.at() + (event.key === "ArrowUp" ? 1 : -1));
+    refresh(true);
+  });
+
+  /** Brings the parts in line with the track. */
+  function refresh(force = false) {
+    const count = track.count();
+    if (!count) return;
+    const at = track.at();
+    slider.max = String(count - 1);
+    slider.value = String(at);
+    slider.disabled = field.disabled = count < 2;
+    previous.hidden = next.hidden = count < 2;
+    previous.disabled = at <= 0;
+    next.disabled = at >= count - 1;
+    const said = track.said();
+    if (force || document.activeElement !== field) field.value = said;
+    field.style.width = Math.max(3, said.length) + 2 + "ch";
+    slider.setAttribute("aria-valuetext", "step " + said);
+    slider.title = label.title = `${stepText(at + 1)} of ${stepText(count)} · ${track.hint()}`;
+  }
+
+  return { element, refresh };
+}

@@ -1,0 +1,432 @@
+// @ts-nocheck
+// A line chart on two canvases: one with all that is drawn, one above it with the cursor and what the hand does.
+// What stays while lines change is kept as pixels; a change of lines paints only lines over a copy of them.
+import { CanvasPen, fontOf, paintStrokes, SvgPen } from "./pen.ts";
+import { Hand } from "./interactions.ts";
+import { completed, layOut, rangesOf } from "./scene.ts";
+import {
+  drawFront,
+  drawPicture,
+  drawStill,
+  lineClip,
+  mainStrokes,
+  placeMarks,
+  rawStrokes,
+  readTheme,
+  spansAt,
+} from "./draw.ts";
+import { drawOverlay } from "./overlay.ts";
+import { loop } from "./loop.ts";
+import { makeScale } from "./scale.ts";
+import { nearestIndex } from "./points.ts";
+
+export interface Hooks {
+  /** pointer inside the plot, at most once a frame; data units, y on the left axis. With the arrow keys the event is a KeyboardEvent: `toClient` gives the place on the page */
+  onCursor?: (x: number, y: number, event: Event) => void;
+  onLeave?: () => void;
+  /** what is shown after the hand zoomed or moved, and which axes it changed; null on reset */
+  onZoom?: (
+    range: { x: [number, number]; y: [number, number]; y2?: [number, number]; changed: ("x" | "y" | "y2")[] } | null,
+  ) => void;
+  onClick?: (x: number, y: number, event: Event, nearestLineId: string | null, mark: object | null) => void;
+  /** a mark or rule of the model, or the spans at a place along the bottom, as {spans, title} */
+  onMarkHover?: (mark: object | null, event: Event) => void;
+  /** a menu is asked for inside the plot */
+  onMenu?: (x: number, event: MouseEvent) => void;
+  /** the cursor's place is chosen with the keyboard */
+  onEnter?: (x: number, event: KeyboardEvent) => void;
+}
+
+const NEAR_LINE = 14;
+const NEAR_MARK = 8;
+const NEAR_RULE = 4;
+
+/** Widths of labels, measured once per font and text. */
+function makeMeasure() {
+  const context = document.createElement("canvas").getContext("2d");
+  const known: Map<string, number> = new Map();
+  return (family) => (text) => {
+    const key = family + "\n" + text;
+    let width = known.get(key);
+    if (width === undefined) {
+      context.font = fontOf(family);
+      width = context.measureText(text).width;
+      if (known.size > 20000) known.clear();
+      known.set(key, width);
+    }
+    return width;
+  };
+}
+const measureIn = makeMeasure();
+
+/** The last step that has to be done again; every step needs those after it. */
+const STEPS = { still: 0, raw: 1, lines: 2, overlay: 3, nothing: 4 };
+
+class Chart {
+  element;
+  hooks;
+  model = completed({});
+  /** what the hand has chosen to see */
+  zoom: any = {};
+  ranges;
+  size;
+  seen = false;
+  todo = STEPS.still;
+  lit: Set<string> | null = null;
+  cursor: number | null = null;
+  measures = { a: null, b: null };
+  box: { x0: number; y0: number; x1: number; y1: number; zooms: { x: boolean; y: boolean } } | null = null;
+  scene: any = null;
+  hand;
+  named: any;
+  base: any;
+  over: any;
+  stillPixels: any;
+  rawPixels: any;
+  image: any;
+  ratio: any;
+  theme: any;
+
+  /** @param element filled by the chart */
+  constructor(element: HTMLElement, hooks: Hooks = {}) {
+    this.element = element;
+    this.hooks = hooks;
+    this.ranges = rangesOf(this.model, this.zoom);
+    this.size = { width: element.clientWidth, height: element.clientHeight };
+    this.buildElements();
+    this.hand = new Hand(this);
+    loop.add(this);
+  }
+
+  buildElements() {
+    const { element } = this;
+    element.classList.add("curves");
+    element.tabIndex = 0;
+    element.setAttribute("role", "img");
+    const canvas = () => {
+      const made = document.createElement("canvas");
+      made.width = made.height = 0;
+      made.setAttribute("aria-hidden", "true");
+      return made;
+    };
+    this.named = element.hasAttribute("aria-label");
+    this.base = canvas();
+    this.over = canvas();
+    this.base.className = "curves-base";
+    this.over.className = "curves-over";
+    element.replaceChildren(this.base, this.over);
+    this.name();
+  }
+
+  name() {
+    if (this.named) return;
+    const { lines } = this.model;
+    const labels = lines.slice(0, 10).map((line) => line.label);
+    const more = lines.length > 10 ? ` and ${lines.length - 10} more` : "";
+    this.element.setAttribute(
+      "aria-label",
+      lines.length ? `Line chart of ${labels.join(", ")}${more}` : "Line chart without data",
+    );
+  }
+
+  /** Whether a hand is zooming, of which no hook was told yet. */
+  isHeld() {
+    return this.hand.rest !== 0 || this.hand.drag !== null;
+  }
+
+  /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */
+  setModel(model) {
+    this.model = completed(model);
+    for (const axis of ["x", "y", "y2"]) {
+      if (!this.model[axis] || (this.model[axis].range && !this.isHeld())) delete this.zoom[axis];
+    }
+    this.ranges = rangesOf(this.model, this.zoom);
+    this.name();
+    this.ask(STEPS.still);
+  }
+
+  /**
+   * Changes y of lines, each as long as the line's x.
+   * @param updates by id
+   */
+  setLines(updates: Map<string, ArrayLike<number>>) {
+    const lines = this.model.lines.map((line) => (updates.has(line.id) ? { ...line, y: updates.get(line.id) } : line));
+    this.model = { ...this.model, lines };
+    const before = JSON.stringify(this.ranges);
+    this.ranges = rangesOf(this.model, this.zoom);
+    if (this.scene) this.scene.model = this.model;
+    this.ask(JSON.stringify(this.ranges) === before ? STEPS.lines : STEPS.still);
+  }
+
+  /** Emphasises lines and dims the others; null ends it. */
+  highlight(ids: Iterable<string> | null) {
+    const lit = ids ? new Set(ids) : null;
+    const same = (!lit && !this.lit) ||
+      (lit && this.lit && lit.size === this.lit.size && [...lit].every((id) => this.lit.has(id)));
+    if (same) return;
+    this.lit = lit;
+    this.ask(STEPS.raw);
+  }
+
+  /** A vertical line at x and a dot on every line at its nearest point; null ends it. */
+  showCursor(x: number | null) {
+    if (x === this.cursor) return;
+    this.cursor = x;
+    this.ask(STEPS.overlay);
+  }
+
+  /** Two measuring marks, in data units of x. */
+  setMarks2(a: number | null, b: number | null) {
+    this.measures = { a, b };
+    this.ask(STEPS.overlay);
+  }
+
+  /** Zooms from outside, or back to what the model says: no hook is called. */
+  setZoom(zoom: { x?: [number, number]; y?: [number, number]; y2?: [number, number] } | null) {
+    this.zoom = { ...zoom };
+    this.ranges = rangesOf(this.model, this.zoom);
+    this.ask(STEPS.still);
+  }
+
+  /** The point of each line nearest to x; y may be NaN. */
+  nearest(x): { id: string; index: number; x: number; y: number }[] {
+    const found = [];
+    for (const line of this.model.lines) {
+      const index = nearestIndex(line.x, x);
+      if (index >= 0) found.push({ id: line.id, index, x: line.x[index], y: line.y[index] });
+    }
+    return found;
+  }
+
+  /** What the axes show. */
+  visibleRange(): { x: [number, number]; y: [number, number]; y2?: [number, number] } {
+    const { x, y, y2 } = this.ranges;
+    return { x: [...x], y: [...y], ...(y2 ? { y2: [...y2] } : {}) };
+  }
+
+  /** Where a place in data units is on the page, for boxes beside it. */
+  toClient(x, y): { clientX: number; clientY: number } {
+    const area = this.element.getBoundingClientRect();
+    const scene = this.scene || this.makeScene();
+    return { clientX: area.left + scene.sx.toPx(x), clientY: area.top + scene.sy.toPx(y) };
+  }
+
+  pictureSize() {
+    const { width, height } = this.size;
+    return width && height ? { width, height } : { width: 640, height: 360 };
+  }
+
+  /** The chart as an SVG document with title and legend. */
+  toSvg(title: string) {
+    const theme = readTheme(this.element);
+    const make = (width, height) => new SvgPen(width, height, theme.family);
+    return String(
+      drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family)),
+    );
+  }
+
+  /**
+   * The chart as a PNG with title and legend.
+   * @param scale pixels per CSS pixel
+   */
+  toPng(title: string, scale: number = 2): Promise<Blob> {
+    const theme = readTheme(this.element);
+    const canvas = document.createElement("canvas");
+    const make = (width, height) => {
+      canvas.width = Math.round(width * scale);
+      canvas.height = Math.round(height * scale);
+      return new CanvasPen(canvas.getContext("2d", { willReadFrequently: true }), scale, theme.family);
+    };
+    drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family));
+    const failed = new Error(
+      `a picture of ${canvas.width} x ${canvas.height} pixels is too large for this browser: choose a smaller scale`,
+    );
+    return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(failed)), "image/png"));
+  }
+
+  /** Leaves the element empty. */
+  destroy() {
+    loop.remove(this);
+    all.delete(this);
+    this.hand.destroy();
+    this.release();
+    this.element.replaceChildren();
+    this.element.classList.remove("curves");
+  }
+
+  /** @param step the earliest of STEPS to do again */
+  ask(step: number) {
+    this.todo = Math.min(this.todo, step);
+    loop.draw(this);
+  }
+
+  askOverlay() {
+    this.ask(STEPS.overlay);
+  }
+
+  resize(width, height) {
+    if (width === this.size.width && height === this.size.height && this.base.width) return;
+    this.size = { width, height };
+    this.ask(STEPS.still);
+  }
+
+  /** Gives back the memory of the pictures. */
+  release() {
+    this.stillPixels = this.rawPixels = this.image = null;
+    this.base.width =
+      this.base.height =
+      this.over.width =
+      this.over.height =
+        0;
+    this.todo = STEPS.still;
+  }
+
+  makeScene() {
+    return layOut(this.model, this.ranges, this.pictureSize(), measureIn(getComputedStyle(this.element).fontFamily));
+  }
+
+  /** Draws what has to be; called by the loop. */
+  draw() {
+    const { width, height } = this.size;
+    if (!width || !height) return;
+    const todo = this.todo;
+    this.todo = STEPS.nothing;
+    if (todo <= STEPS.still) this.drawStill();
+    if (todo <= STEPS.raw) this.drawRaw();
+    if (todo <= STEPS.lines) this.drawLines();
+    this.drawOverlay();
+  }
+
+  fit(canvas, wide, high) {
+    if (canvas.width === wide && canvas.height === high) return;
+    canvas.width = wide;
+    canvas.height = high;
+    canvas.style.width = this.size.width + "px";
+    canvas.style.height = this.size.height + "px";
+  }
+
+  drawStill() {
+    this.ratio = window.devicePixelRatio || 1;
+    const [wide, high] = [Math.round(this.size.width * this.ratio), Math.round(this.size.height * this.ratio)];
+    this.fit(this.base, wide, high);
+    this.fit(this.over, wide, high);
+    this.theme = readTheme(this.element);
+    const measure = measureIn(this.theme.family);
+    this.scene = layOut(this.model, this.ranges, this.size, measure);
+    const context = sketch(wide, high);
+    drawStill(new CanvasPen(context, this.ratio, this.theme.family), this.scene, this.theme, measure);
+    this.stillPixels = new Uint32Array(context.getImageData(0, 0, wide, high).data.buffer);
+    if (!this.image || this.image.width !== wide || this.image.height !== high) this.image = new ImageData(wide, high);
+  }
+
+  target(pixels) {
+    return { pixels, width: this.image.width, height: this.image.height };
+  }
+
+  drawRaw() {
+    const strokes = this.scene.tiny ? [] : rawStrokes(this.scene, this.lit);
+    this.rawPixels = this.stillPixels;
+    if (!strokes.length) return;
+    this.rawPixels = this.stillPixels.slice();
+    paintStrokes(this.target(this.rawPixels), strokes, lineClip(this.scene), this.ratio);
+  }
+
+  drawLines() {
+    const pixels = new Uint32Array(this.image.data.buffer);
+    pixels.set(this.rawPixels);
+    const strokes = this.scene.tiny ? [] : mainStrokes(this.scene, this.lit);
+    const clip = lineClip(this.scene);
+    const dashed = paintStrokes(this.target(pixels), strokes, clip, this.ratio);
+    const context = this.base.getContext("2d");
+    context.putImageData(this.image, 0, 0);
+    const pen = new CanvasPen(context, this.ratio, this.theme.family);
+    pen.dashed(dashed, clip);
+    drawFront(pen, this.scene, this.theme);
+  }
+
+  drawOverlay() {
+    drawOverlay(this);
+  }
+
+  /** The axis of x as it will be drawn next, which a hand may be ahead of. */
+  coming() {
+    const { plot } = this.scene;
+    return makeScale(this.model.x.scale, this.ranges.x, plot.x, plot.x + plot.w);
+  }
+
+  /** Data units of a place on the element, and whether it is in the plot. */
+  placeOf(px, py) {
+    if (!this.scene || this.scene.tiny) return null;
+    const { plot, sx, sy } = this.scene;
+    const inside = px >= plot.x && px <= plot.x + plot.w && py >= plot.y && py <= plot.y + plot.h;
+    return { px, py, x: sx.toData(px), y: sy.toData(py), inside };
+  }
+
+  /** The line that passes nearest to a place on the element; null where none is close. */
+  lineAt(px, py): string | null {
+    let [best, least] = [null, NEAR_LINE];
+    const { sx, sy, sy2 } = this.scene;
+    for (const line of this.model.lines) {
+      const scale = (line.axis === "y2" && sy2) || sy;
+      const index = nearestIndex(line.x, sx.toData(px));
+      if (index < 0) continue;
+      const at = (i) => [sx.toPx(line.x[i]), scale.toPx(line.y[i])];
+      for (const i of [index - 1, index]) {
+        const d = distance([px, py], at(Math.max(i, 0)), at(Math.min(i + 1, line.x.length - 1)));
+        if (d < least) [best, least] = [line.id, d];
+      }
+    }
+    return best;
+  }
+
+  /** The mark, rule or span under a place on the element. */
+  markAt(px, py) {
+    const { plot, sx } = this.scene;
+    let [best, least] = [null, NEAR_MARK];
+    for (const { mark, x, y } of placeMarks(this.scene)) {
+      const d = Math.hypot(px - x, py - y);
+      if (d < least) [best, least] = [mark, d];
+    }
+    if (best || py < plot.y || py > plot.y + plot.h || px < plot.x || px > plot.x + plot.w) return best;
+    const rule = this.model.rules.find(({ x }) => Math.abs(sx.toPx(x) - px) < NEAR_RULE);
+    if (rule) return rule;
+    return spansAt(this.scene, px, py);
+  }
+}
+
+/** From a point to a stretch between two others, which may be one. NaN counts as far away. */
+function distance([x, y], [xa, ya], [xb, yb]) {
+  const first = Math.hypot(x - xa, y - ya);
+  const length = (xb - xa) ** 2 + (yb - ya) ** 2;
+  if (!(length > 0)) return Number.isNaN(first) ? Math.hypot(x - xb, y - yb) : first;
+  const t = Math.min(1, Math.max(0, ((x - xa) * (xb - xa) + (y - ya) * (yb - ya)) / length));
+  return Math.hypot(x - xa - t * (xb - xa), y - ya - t * (yb - ya));
+}
+
+/** A canvas to draw on and read from; one for all charts. */
+function makeSketch() {
+  let context = null;
+  return (wide, high) => {
+    context = context || document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    if (context.canvas.width !== wide || context.canvas.height !== high) {
+      context.canvas.width = wide;
+      context.canvas.height = high;
+    }
+    return context;
+  };
+}
+
+const sketch = makeSketch();
+const all: Set<Chart> = new Set();
+/** A chart that fills the element. */
+function create(element: HTMLElement, hooks: Hooks) {
+  const chart = new Chart(element, hooks);
+  all.add(chart);
+  return chart;
+}
+/** Draws all charts anew: the colours of the page have changed. */
+function redrawAll() {
+  all.forEach((chart) => chart.ask(STEPS.still));
+}
+
+export { all, create, redrawAll, sketch };

@@ -1,0 +1,366 @@
+// @ts-nocheck
+// Draws a scene with any pen: what is still (grid, axes, bands, rules), the lines, and what lies on top.
+import { decimate, project, stretches } from "./points.ts";
+import { layOut } from "./scene.ts";
+
+const WIDTH = 1.5;
+/** How much wider than its line a point is that stands alone, and one that is all there is of a line. */
+const DOT = 3.5;
+const ONLY_DOT = 6.5;
+const FAINT = 0.28;
+const BAND = 0.16;
+const ALL_BANDS = 0.8;
+const DIMMED = 0.13;
+const DASHES = { dashed: [4, 3], solid: [] };
+
+export interface Theme {
+  surface: string;
+  line: string;
+  ink: string;
+  soft: string;
+  dim: string;
+  accent: string;
+  family: string;
+}
+
+/** The page's colours where the element is. */
+export function readTheme(element: Element): Theme {
+  const style = getComputedStyle(element);
+  const variable = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+  return {
+    surface: variable("--surface", "#ffffff"),
+    line: variable("--line", "#e4e7ec"),
+    ink: variable("--ink", "#1c2330"),
+    soft: variable("--ink-soft", "#4b5563"),
+    dim: variable("--ink-dim", "#7a8494"),
+    accent: variable("--accent", "#4263eb"),
+    family: style.fontFamily || "sans-serif",
+  };
+}
+
+const padded = ({ x, y, w, h }, by) => ({ x: x - by, y: y - by, w: w + 2 * by, h: h + 2 * by });
+const scaleOf = (scene, line) => (line.axis === "y2" && scene.sy2) || scene.sy;
+
+/**
+ * The main lines as strokes.
+ * @param chosen those to emphasise
+ */
+export function mainStrokes(scene: any, chosen: Set<string> | null) {
+  const strokes = scene.model.lines.map((line) => {
+    const lit = chosen && chosen.has(line.id);
+    const width = (line.width || WIDTH) + (lit ? 1 : 0);
+    const opacity = (line.opacity ?? 1) * (chosen && !lit ? DIMMED : 1);
+    return {
+      x: line.x,
+      y: line.y,
+      sx: scene.sx,
+      sy: scaleOf(scene, line),
+      color: line.color,
+      opacity,
+      width,
+      dash: line.dash || [],
+      dot: width + (line.x[0] === line.x[line.x.length - 1] ? ONLY_DOT : DOT),
+      lit,
+    };
+  });
+  // What is emphasised lies above the rest.
+  return chosen ? [...strokes.filter((s) => !s.lit), ...strokes.filter((s) => s.lit)] : strokes;
+}
+
+/** The raw lines as strokes; with a choice, only those of it. */
+export function rawStrokes(scene, chosen) {
+  return scene.model.lines
+    .filter((line) => line.raw && (!chosen || chosen.has(line.id)))
+    .map((line) => ({
+      x: line.x,
+      y: line.raw,
+      sx: scene.sx,
+      sy: scaleOf(scene, line),
+      color: line.color,
+      opacity: (line.opacity ?? 1) * FAINT,
+      width: 1,
+      dash: [],
+      dot: 3,
+    }));
+}
+
+/** One ring per stretch where both edges are there. */
+function bandRings(scene, line) {
+  const sy = scaleOf(scene, line);
+  const edge = (values) => {
+    const { points, count } = project(line.x, values, scene.sx, sy);
+    return points.slice(0, 2 * count);
+  };
+  const [low, high] = [edge(line.low), edge(line.high)];
+  const count = Math.min(low.length, high.length) / 2;
+  for (let i = 0; i < count; i += 1) {
+    if (Number.isNaN(low[2 * i]) || Number.isNaN(high[2 * i])) low[2 * i] = high[2 * i] = NaN;
+  }
+  return stretches(low, count).map(([from, to]) => {
+    let [above, below] = [high.subarray(2 * from, 2 * to), low.subarray(2 * from, 2 * to)];
+    // A band of one point is as wide as a dot.
+    if (to - from === 1) {
+      return [above[0] - 1.5, above[1], above[0] + 1.5, above[1], below[0] + 1.5, below[1], below[0] - 1.5, below[1]];
+    }
+    if (to - from > 2 * scene.plot.w) [above, below] = [decimate(above, to - from), decimate(below, to - from)];
+    const ring = Array.from(above);
+    for (let i = below.length - 2; i >= 0; i -= 2) ring.push(below[i], below[i + 1]);
+    return ring;
+  });
+}
+
+/** Spans of one colour that are nearer to each other are one to the eye. */
+const SPAN_GAP = 3;
+const SPAN_LEAST = 2;
+const SPAN_OPACITY = 0.1;
+/** Of all colours together, that lie over one another where runs are alike. */
+const ALL_SPANS = 0.28;
+const SPAN_LANE = 3;
+const MOST_LANES = 4;
+/** More boxes than these have no head at the top edge: it would be a fringe. */
+const MOST_HEADS = 24;
+const HEAD = [-4, 0, 4, 0, 0, 6];
+const MOST_TITLES = 6;
+
+/** Where the spans in view are: one box for neighbours of one colour, a strip for each colour along the bottom. */
+export function placeSpans(
+  scene,
+): { x: number; w: number; lane: number; color: string; spans: any[] }[] & { colors: number } {
+  if (scene.spanBoxes) return scene.spanBoxes;
+  const { model, plot, sx } = scene;
+  const right = plot.x + plot.w;
+  const byColor: Map<string, any[]> = new Map();
+  for (const span of model.spans) {
+    const ends = [sx.toPx(span.x0), sx.toPx(span.x1)];
+    // A log axis has no place for what is not positive; what reaches there begins at its edge.
+    if (Number.isNaN(ends[0]) && span.x0 <= 0) ends[0] = plot.x;
+    let [from, to] = [Math.max(plot.x, Math.min(...ends)), Math.min(right, Math.max(...ends))];
+    if (!(to >= from)) continue;
+    if (to - from < SPAN_LEAST) [from, to] = [(from + to - SPAN_LEAST) / 2, (from + to + SPAN_LEAST) / 2];
+    from = Math.max(plot.x, from);
+    if (!byColor.has(span.color)) byColor.set(span.color, []);
+    byColor.get(span.color).push({ x: from, w: Math.min(to, right) - from, color: span.color, spans: [span] });
+  }
+  const boxes = Object.assign([], { colors: byColor.size });
+  [...byColor.values()].forEach((found, index) => {
+    let last = null;
+    for (const box of found.sort((a, b) => a.x - b.x)) {
+      if (last && box.x - (last.x + last.w) < SPAN_GAP) {
+        last.w = Math.max(last.x + last.w, box.x + box.w) - last.x;
+        last.spans.push(...box.spans);
+      } else boxes.push(last = { ...box, lane: index % MOST_LANES });
+    }
+  });
+  return (scene.spanBoxes = boxes);
+}
+
+const hasHeads = (scene) => placeSpans(scene).length <= MOST_HEADS;
+
+function drawSpans(pen, scene) {
+  const { plot } = scene;
+  const bottom = plot.y + plot.h;
+  const opacity = Math.min(SPAN_OPACITY, ALL_SPANS / Math.max(placeSpans(scene).colors, 1));
+  for (const { x, w, lane, color } of placeSpans(scene)) {
+    pen.rect({ x, y: plot.y, w, h: plot.h }, { fill: color, opacity });
+    pen.rect({ x, y: bottom - (lane + 1) * SPAN_LANE, w, h: SPAN_LANE }, { fill: color, opacity: 0.7 });
+    if (hasHeads(scene)) {
+      pen.rings([HEAD.map((v, i) => v + (i % 2 ? plot.y : x + w / 2))], { fill: color, opacity: 0.7 });
+    }
+  }
+}
+
+/** The spans whose strip or head is at a place on the element; the same object while they are the same. */
+export function spansAt(scene, px, py) {
+  const { plot } = scene;
+  const boxes = placeSpans(scene);
+  const strip = Math.max(10, SPAN_LANE * (Math.min(boxes.colors, MOST_LANES) + 1));
+  const head = hasHeads(scene) && py >= plot.y && py <= plot.y + 8;
+  if (!head && (py < plot.y + plot.h - strip || py > plot.y + plot.h)) return null;
+  const near = ({ x, w }) => (head ? Math.abs(px - x - w / 2) <= 6 : px >= x - 2 && px <= x + w + 2);
+  const under = [...boxes.keys()].filter((index) => near(boxes[index]));
+  if (!under.length) return null;
+  scene.spanHits = scene.spanHits || new Map();
+  const key = under.join(" ");
+  if (!scene.spanHits.has(key)) {
+    const spans = under.flatMap((index) => boxes[index].spans);
+    const titles = [...new Set(spans.map((span) => span.title))];
+    const more = titles.length > MOST_TITLES ? [`and ${titles.length - MOST_TITLES} more`] : [];
+    scene.spanHits.set(key, { spans, title: [...titles.slice(0, MOST_TITLES), ...more].join("\n") });
+  }
+  return scene.spanHits.get(key);
+}
+
+function drawGrid(pen, scene, theme) {
+  const { plot, sx, sy, xTicks, yTicks } = scene;
+  const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
+  const columns = xTicks.values.map(sx.toPx).map((x) => [x, plot.y, x, bottom]);
+  const rows = yTicks.values.map(sy.toPx).map((y) => [plot.x, y, right, y]);
+  pen.segments([...rows, ...columns], { color: theme.line });
+  pen.segments([[plot.x, bottom, right, bottom]], { color: theme.dim, opacity: 0.55 });
+  pen.segments(columns.map(([x]) => [x, bottom, x, bottom + 4]), { color: theme.dim, opacity: 0.55 });
+}
+
+function drawAxes(pen, scene, theme, measure) {
+  const { model, plot, width, sx, sy, sy2, xTicks, yTicks, y2Ticks } = scene;
+  const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
+  const color = theme.dim;
+  yTicks.values.forEach((v, i) => pen.text(plot.x - 6, sy.toPx(v), yTicks.labels[i], { color, align: "right" }));
+  if (y2Ticks) {
+    y2Ticks.values.forEach((v, i) => pen.text(right + 6, sy2.toPx(v), y2Ticks.labels[i], { color, align: "left" }));
+  }
+  let drawn = -Infinity;
+  xTicks.values.forEach((v, i) => {
+    const half = measure(xTicks.labels[i]) / 2;
+    const at = Math.min(Math.max(sx.toPx(v), half + 2), width - half - 2);
+    if (!xTicks.labels[i] || at - half < drawn) return;
+    pen.text(at, bottom + 12, xTicks.labels[i], { color, align: "center" });
+    drawn = at + half + 4;
+  });
+  if (xTicks.context) pen.text(plot.x, bottom + 25, xTicks.context, { color });
+  if (model.y.label) pen.text(8, plot.y + plot.h / 2, model.y.label, { color, align: "center", up: true });
+  if (model.y2 && model.y2.label) {
+    pen.text(width - 8, plot.y + plot.h / 2, model.y2.label, { color, align: "center", up: true });
+  }
+}
+
+function drawRules(pen, { model, plot, sx }, theme, measure) {
+  let free = -Infinity;
+  const inside = model.rules.map((rule) => ({ rule, x: sx.toPx(rule.x) })).filter(({ x }) =>
+    x >= plot.x && x <= plot.x + plot.w
+  );
+  for (const { rule, x } of inside.sort((a, b) => a.x - b.x)) {
+    const color = rule.color || theme.dim;
+    pen.segments([[x, plot.y, x, plot.y + plot.h]], { color, opacity: 0.8, dash: DASHES[rule.style] || [] });
+    const size = measure(rule.label || "");
+    const leftwards = x + size + 8 > plot.x + plot.w;
+    const start = leftwards ? x - size - 4 : x + 4;
+    if (!rule.label || start < free || start < plot.x) continue;
+    pen.text(start, plot.y + 6, rule.label, { color: rule.color || theme.soft, size: 10 });
+    free = start + size + 8;
+  }
+}
+
+/** Everything that stays while lines change: not the raw lines. */
+export function drawStill(pen, scene, theme, measure) {
+  pen.rect({ x: 0, y: 0, w: scene.width, h: scene.height }, { fill: theme.surface });
+  if (scene.tiny) return;
+  drawSpans(pen, scene);
+  drawGrid(pen, scene, theme);
+  const bands = scene.model.lines.filter((line) => line.low && line.high);
+  if (bands.length) {
+    pen.within(scene.plot, () => {
+      // Many bands over each other would hide what lies below.
+      const opacity = Math.min(BAND, ALL_BANDS / bands.length);
+      for (const line of bands) {
+        pen.rings(bandRings(scene, line), { fill: line.color, opacity: opacity * (line.opacity ?? 1) });
+      }
+    });
+  }
+  drawAxes(pen, scene, theme, measure);
+  drawRules(pen, scene, theme, measure);
+}
+
+/** Where lines are painted: a little beyond the plot, so that a line along its edge is not cut in half. */
+export const lineClip = (scene) => padded(scene.plot, 1);
+
+const SHAPES = {
+  "triangle-up": [0, -4, 4, 3, -4, 3],
+  "triangle-down": [0, 4, 4, -3, -4, -3],
+  "triangle-open": [0, -4, 4, 3, -4, 3],
+  diamond: [0, -4.5, 4.5, 0, 0, 4.5, -4.5, 0],
+};
+
+/** Marks with their places, those in view only. */
+export function placeMarks(scene): { mark: any; x: number; y: number }[] {
+  const { model, plot, sx, sy } = scene;
+  const placed = [];
+  for (const mark of model.marks) {
+    const x = sx.toPx(mark.x);
+    let y = mark.edge === "bottom" ? plot.y + plot.h - 5 : plot.y + 5;
+    if (!mark.edge && mark.y !== undefined && mark.y !== null) y = sy.toPx(mark.y);
+    if (x >= plot.x - 0.5 && x <= plot.x + plot.w + 0.5 && y >= plot.y - 0.5 && y <= plot.y + plot.h + 0.5) {
+      placed.push({ mark, x, y });
+    }
+  }
+  return placed;
+}
+
+function drawMarks(pen, scene, theme) {
+  // Marks of one look on one spot are one mark to the eye, and there may be very many.
+  const seen = new Set();
+  for (const { mark, x, y } of placeMarks(scene)) {
+    const key = `${Math.round(x)} ${Math.round(y)} ${mark.shape} ${mark.color}`;
+    if (seen.has(key)) continue;
+    seen.add(key);
+    if (mark.shape === "dot" || !SHAPES[mark.shape]) {
+      pen.disc(x, y, 3.5, { fill: mark.color, stroke: theme.surface, title: mark.title });
+      continue;
+    }
+    const ring = SHAPES[mark.shape].map((v, i) => v + (i % 2 ? y : x));
+    if (mark.shape === "triangle-open") {
+      pen.rings([ring], { fill: theme.surface, stroke: mark.color, width: 1.3, title: mark.title });
+    } else pen.rings([ring], { fill: mark.color, stroke: theme.surface, width: 1, title: mark.title });
+  }
+}
+
+/** What lies above the lines. */
+export function drawFront(pen, scene, theme) {
+  if (scene.tiny) return;
+  drawMarks(pen, scene, theme);
+  if (scene.ranges.drawable) return;
+  const text = scene.ranges.hidden ? "No values above zero to show on a log axis" : scene.model.empty;
+  pen.text(scene.plot.x + scene.plot.w / 2, scene.plot.y + scene.plot.h / 2, text, {
+    color: theme.soft,
+    size: 12,
+    align: "center",
+  });
+}
+
+/** The rows of a legend: entries of {line, x, row} in a width. */
+function legend(lines, width, measure) {
+  let [x, row] = [16, 0];
+  const entries = lines.map((line) => {
+    const size = Math.min(measure(line.label), width - 60) + 40;
+    if (x > 16 && x + size > width) [x, row] = [16, row + 1];
+    const entry = { line, x, row };
+    x += size;
+    return entry;
+  });
+  return { entries, height: entries.length ? (row + 1) * 18 + 10 : 0 };
+}
+
+/**
+ * A chart as a picture of its own: title above, legend below.
+ * @param model completed
+ * @param size of the chart alone
+ */
+export function drawPicture(
+  makePen: (width: number, height: number) => any,
+  model: any,
+  ranges: any,
+  { width, height }: { width: number; height: number },
+  title,
+  theme,
+  measure,
+) {
+  const top = title ? 30 : 4;
+  const { entries, height: bottom } = legend(model.lines, width, measure);
+  const whole = height + top + bottom;
+  const scene = layOut(model, ranges, { width, height: whole, top, bottom }, measure);
+  const pen = makePen(width, whole);
+  drawStill(pen, scene, theme, measure);
+  if (title) pen.text(16, 18, title, { color: theme.ink, size: 14, weight: 600 });
+  if (!scene.tiny) pen.lines([...rawStrokes(scene, null), ...mainStrokes(scene, null)], lineClip(scene));
+  drawFront(pen, scene, theme);
+  for (const { line, x, row } of entries) {
+    const y = whole - bottom + 10 + row * 18;
+    pen.segments([[x, y, x + 16, y]], {
+      color: line.color,
+      width: 2,
+      opacity: line.opacity ?? 1,
+      dash: line.dash || [],
+    });
+    pen.text(x + 22, y, line.label, { color: theme.soft });
+  }
+  return pen;
+}

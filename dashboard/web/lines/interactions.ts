@@ -1,0 +1,253 @@
+// @ts-nocheck
+// What pointer, wheel and keys do to a chart.
+import { loop } from "./loop.ts";
+import { movedRange, usableRange, zoomedRange } from "./scale.ts";
+import { nearestIndex } from "./points.ts";
+
+/** Pixels: a drag that stays below is a click; one that is narrower than FLAT in a direction does not zoom in it. */
+const STILL = 4;
+const FLAT = 12;
+/** Wheels tell no end; the zoom is told after this many milliseconds of rest. */
+const REST = 160;
+
+export class Hand {
+  chart;
+  drag: { px: number; py: number; pan: boolean; moved: boolean; scene: any; zoom: any; id: number } | null = null;
+  hovered: any = null;
+  rest = 0;
+  stop = new AbortController();
+  inside: any;
+
+  constructor(chart) {
+    this.chart = chart;
+    const { over, element } = chart;
+    const on = (target, name, act, options) =>
+      target.addEventListener(name, act, { signal: this.stop.signal, ...options });
+    on(over, "pointerdown", (event) => this.press(event));
+    on(over, "pointermove", (event) => this.move(event));
+    on(over, "pointerup", (event) => this.release(event));
+    on(over, "pointercancel", () => this.cancel());
+    on(over, "pointerleave", (event) => !this.drag && this.leave(event));
+    on(over, "dblclick", () => this.reset());
+    on(over, "contextmenu", (event) => this.menu(event));
+    on(over, "wheel", (event) => this.wheel(event), { passive: false });
+    on(element, "keydown", (event) => this.key(event));
+    on(window, "keydown", (event) => event.key === "Escape" && this.drag && this.cancel());
+  }
+
+  destroy() {
+    this.endRest();
+    this.stop.abort();
+  }
+
+  call(name, ...values) {
+    const hook = this.chart.hooks[name];
+    if (hook) hook(...values);
+  }
+
+  press(event) {
+    const { chart } = this;
+    const at = chart.placeOf(event.offsetX, event.offsetY);
+    if (event.button !== 0 || !at || !at.inside) return;
+    chart.element.focus({ preventScroll: true });
+    chart.over.setPointerCapture(event.pointerId);
+    const { scene, zoom } = chart;
+    this.drag = {
+      px: at.px,
+      py: at.py,
+      pan: event.shiftKey,
+      moved: false,
+      scene,
+      zoom: { ...zoom },
+      id: event.pointerId,
+    };
+    event.preventDefault();
+  }
+
+  move(event) {
+    const { offsetX, offsetY } = event;
+    // The last place of a frame is the one that counts.
+    loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY) : this.hover(event, offsetX, offsetY)));
+  }
+
+  hover(event, px, py) {
+    const at = this.chart.placeOf(px, py);
+    if (!at || !at.inside) return this.leave(event);
+    this.over(this.chart.markAt(px, py), event);
+    this.inside = true;
+    this.call("onCursor", at.x, at.y, event);
+  }
+
+  over(mark, event) {
+    if (mark === this.hovered) return;
+    this.hovered = mark;
+    this.chart.element.classList.toggle("curves-on-mark", Boolean(mark));
+    this.chart.element.classList.toggle("curves-on-span", Boolean(mark && mark.spans));
+    this.call("onMarkHover", mark, event);
+  }
+
+  leave(event) {
+    this.over(null, event);
+    loop.forget(this);
+    if (!this.inside) return;
+    this.inside = false;
+    this.call("onLeave");
+  }
+
+  /** A drag goes on. */
+  pull(px, py) {
+    const { chart, drag } = this;
+    const [dx, dy] = [px - drag.px, py - drag.py];
+    drag.moved = drag.moved || Math.hypot(dx, dy) >= STILL;
+    if (!drag.moved) return;
+    if (drag.pan) {
+      const { sx, sy, sy2 } = drag.scene;
+      const zoom = { x: movedRange(sx, dx), y: movedRange(sy, dy) };
+      if (sy2) zoom.y2 = movedRange(sy2, dy);
+      return chart.setZoom(zoom);
+    }
+    const { plot } = drag.scene;
+    const x1 = Math.min(Math.max(px, plot.x), plot.x + plot.w);
+    const y1 = Math.min(Math.max(py, plot.y), plot.y + plot.h);
+    const [wide, high] = [Math.abs(x1 - drag.px) >= FLAT, Math.abs(y1 - drag.py) >= FLAT];
+    chart.box = { x0: drag.px, y0: drag.py, x1, y1, zooms: { x: wide || !high, y: high } };
+    chart.askOverlay();
+  }
+
+  release(event) {
+    const { chart, drag } = this;
+    if (!drag) return;
+    this.pull(event.offsetX, event.offsetY);
+    const { box } = chart;
+    this.letGo();
+    if (!drag.moved) {
+      const at = chart.placeOf(drag.px, drag.py);
+      if (at) this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py), chart.markAt(at.px, at.py));
+    } else if (drag.pan) this.told(drag.scene.sy2 ? ["x", "y", "y2"] : ["x", "y"]);
+    else if (box && (Math.abs(box.x1 - box.x0) >= FLAT || Math.abs(box.y1 - box.y0) >= FLAT)) {
+      this.zoomInto(box, drag.scene);
+    }
+  }
+
+  zoomInto({ x0, y0, x1, y1, zooms }, { sx, sy, sy2 }) {
+    const between = (scale, one, other) => {
+      const range = [scale.toData(one), scale.toData(other)].sort((a, b) => a - b);
+      return usableRange(scale.kind, range) ? range : [scale.lo, scale.hi];
+    };
+    const changed = [];
+    const zoom = { ...this.chart.zoom };
+    const choose = (axis, range) => {
+      zoom[axis] = range;
+      changed.push(axis);
+    };
+    if (zooms.x) choose("x", between(sx, x0, x1));
+    if (zooms.y) choose("y", between(sy, y0, y1));
+    if (zooms.y && sy2) choose("y2", between(sy2, y0, y1));
+    this.chart.setZoom(zoom);
+    this.told(changed);
+  }
+
+  told(changed: ("x" | "y" | "y2")[]) {
+    this.call("onZoom", { ...this.chart.visibleRange(), changed });
+  }
+
+  letGo() {
+    const { chart, drag } = this;
+    if (drag && chart.over.hasPointerCapture(drag.id)) chart.over.releasePointerCapture(drag.id);
+    this.drag = null;
+    chart.box = null;
+    loop.forget(this);
+    chart.askOverlay();
+  }
+
+  /** Ends a drag as if it had not begun. */
+  cancel() {
+    if (!this.drag) return;
+    const { pan, zoom } = this.drag;
+    this.letGo();
+    if (pan) this.chart.setZoom(zoom);
+  }
+
+  reset() {
+    this.endRest();
+    this.chart.setZoom(null);
+    this.call("onZoom", null);
+  }
+
+  /** Shows `share` of the range of x around a pixel; the hook is told once the hand rests. */
+  zoomAround(px, share) {
+    const { chart } = this;
+    const range = zoomedRange(chart.coming(), px, share);
+    chart.setZoom({ ...chart.zoom, x: range });
+    this.endRest();
+    this.rest = setTimeout(() => {
+      this.rest = 0;
+      this.told(["x"]);
+    }, REST);
+  }
+
+  endRest() {
+    clearTimeout(this.rest);
+    this.rest = 0;
+  }
+
+  menu(event) {
+    const at = this.chart.placeOf(event.offsetX, event.offsetY);
+    if (at && at.inside) this.call("onMenu", at.x, event);
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey) return;
+    const at = this.chart.placeOf(event.offsetX, event.offsetY);
+    if (!at || !at.inside) return;
+    event.preventDefault();
+    const lines = event.deltaMode === 1 ? 16 : 1;
+    this.zoomAround(at.px, Math.exp(Math.min(Math.max(event.deltaY * lines, -120), 120) * 0.004));
+  }
+
+  /** Moves the cursor to the next point of the line with the most points. */
+  step(way, event) {
+    const { chart } = this;
+    const { lines } = chart.model;
+    const pool = chart.lit ? lines.filter((line) => chart.lit.has(line.id)) : lines;
+    const line = pool.reduce((most, next) => (!most || next.x.length > most.x.length ? next : most), null);
+    if (!line || !line.x.length) return;
+    const [lo, hi] = chart.ranges.x;
+    const start = way > 0 ? lo : hi;
+    let index = nearestIndex(line.x, chart.cursor === null ? start : chart.cursor);
+    if (chart.cursor !== null) {
+      const here = line.x[index];
+      do index += way; while (index > 0 && index < line.x.length - 1 && line.x[index] === here);
+    }
+    index = Math.min(Math.max(index, 0), line.x.length - 1);
+    const x = line.x[index];
+    if (!(x >= lo && x <= hi)) return;
+    chart.showCursor(x);
+    this.inside = true;
+    this.call("onCursor", x, line.y[index], event);
+  }
+
+  key(event) {
+    const { chart } = this;
+    if (event.ctrlKey || event.metaKey || event.altKey || !chart.scene || chart.scene.tiny) return;
+    const sx = chart.coming();
+    const middle = chart.cursor === null ? sx.p0 + (sx.toPx(sx.hi) - sx.p0) / 2 : sx.toPx(chart.cursor);
+    const acts = {
+      ArrowLeft: () => this.step(-1, event),
+      ArrowRight: () => this.step(1, event),
+      "+": () => this.zoomAround(middle, 0.7),
+      "=": () => this.zoomAround(middle, 0.7),
+      "-": () => this.zoomAround(middle, 1 / 0.7),
+      0: () => this.reset(),
+      Enter: () => chart.cursor !== null && this.call("onEnter", chart.cursor, event),
+      Escape: () => {
+        if (this.drag) return this.cancel();
+        chart.showCursor(null);
+        this.leave(event);
+      },
+    };
+    if (!Object.hasOwn(acts, event.key)) return;
+    if (event.key !== "Escape") event.preventDefault();
+    acts[event.key]();
+  }
+}

@@ -1,0 +1,341 @@
+// @ts-nocheck
+// Two pens with the same strokes: one draws on a canvas, the other writes SVG.
+import { decimate, project, stretches } from "./points.ts";
+import { paintLine, parseColor } from "./raster.ts";
+
+export interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+/** one polyline in data units */
+export interface Stroke {
+  x: ArrayLike<number>;
+  y: ArrayLike<number>;
+  /** its scales */
+  sx: any;
+  sy: any;
+  color: string;
+  opacity: number;
+  width: number;
+  /** empty for a solid line */
+  dash: number[];
+  /** diameter of a point that stands alone */
+  dot: number;
+}
+/** all in CSS pixels */
+export interface Pen {
+  rect: (box: Box, style: { fill: string; opacity?: number }) => void;
+  segments: (segments: number[][], style: { color: string; width?: number; opacity?: number; dash?: number[] }) => void;
+  /** closed, x and y in turn */
+  rings: (
+    rings: number[][],
+    style: { fill?: string; stroke?: string; width?: number; opacity?: number; title?: string },
+  ) => void;
+  disc: (x: number, y: number, radius: number, style: { fill: string; stroke?: string; title?: string }) => void;
+  /** `y` is the middle of the line */
+  text: (
+    x: number,
+    y: number,
+    text: string,
+    style: { color: string; size?: number; weight?: number; align?: "left" | "center" | "right"; up?: boolean },
+  ) => void;
+  lines: (strokes: Stroke[], clip: Box) => void;
+  within: (clip: Box, draw: () => void) => void;
+}
+
+export const fontOf = (family, { size = 11, weight = 400 } = {}) => `${weight} ${size}px ${family}`;
+
+/** Paints the solid strokes into pixels; gives back the dashed ones, which a canvas does better. */
+export function paintStrokes(target: { pixels: Uint32Array; width: number; height: number }, strokes, clip, ratio) {
+  const bounds = {
+    x0: Math.max(0, Math.round(clip.x * ratio)),
+    y0: Math.max(0, Math.round(clip.y * ratio)),
+    x1: Math.min(target.width, Math.round((clip.x + clip.w) * ratio)),
+    y1: Math.min(target.height, Math.round((clip.y + clip.h) * ratio)),
+  };
+  const dashed = [];
+  for (const stroke of strokes) {
+    if (stroke.dash.length) {
+      dashed.push(stroke);
+      continue;
+    }
+    const { points, count } = project(stroke.x, stroke.y, stroke.sx, stroke.sy, ratio);
+    const [r, g, b, a] = parseColor(stroke.color);
+    const brush = { rgb: [r, g, b], opacity: stroke.opacity * a, width: stroke.width * ratio, dot: stroke.dot * ratio };
+    paintLine(target, bounds, points, count, brush);
+  }
+  return dashed;
+}
+
+export class CanvasPen implements Pen {
+  context;
+  ratio;
+  family;
+
+  /** @param ratio device pixels per CSS pixel */
+  constructor(context: CanvasRenderingContext2D, ratio: number, family: string) {
+    this.context = context;
+    this.ratio = ratio;
+    this.family = family;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  }
+
+  rect({ x, y, w, h }, { fill, opacity = 1 }) {
+    this.context.globalAlpha = opacity;
+    this.context.fillStyle = fill;
+    this.context.fillRect(x, y, w, h);
+    this.context.globalAlpha = 1;
+  }
+
+  segments(segments, { color, width = 1, opacity = 1, dash = [] }) {
+    const { context, ratio } = this;
+    // Upright lines lie on whole device pixels, so that they are crisp.
+    const shift = Math.round(width * ratio) % 2 ? 0.5 : 0;
+    const snap = (v) => (Math.round(v * ratio - shift) + shift) / ratio;
+    context.globalAlpha = opacity;
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.setLineDash(dash);
+    context.beginPath();
+    for (const [x0, y0, x1, y1] of segments) {
+      context.moveTo(x0 === x1 ? snap(x0) : x0, y0 === y1 ? snap(y0) : y0);
+      context.lineTo(x0 === x1 ? snap(x1) : x1, y0 === y1 ? snap(y1) : y1);
+    }
+    context.stroke();
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  rings(rings, { fill, stroke, width = 1, opacity = 1 }) {
+    const { context } = this;
+    context.globalAlpha = opacity;
+    context.beginPath();
+    for (const ring of rings) {
+      for (let i = 0; i < ring.length; i += 2) context.lineTo(ring[i], ring[i + 1]);
+      context.closePath();
+      context.moveTo(ring[0], ring[1]);
+    }
+    if (fill) {
+      context.fillStyle = fill;
+      context.fill();
+    }
+    if (stroke) {
+      context.strokeStyle = stroke;
+      context.lineWidth = width;
+      context.lineJoin = "round";
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+  }
+
+  disc(x, y, radius, { fill, stroke }) {
+    const { context } = this;
+    context.beginPath();
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.fillStyle = fill;
+    context.fill();
+    if (!stroke) return;
+    context.strokeStyle = stroke;
+    context.lineWidth = 1.5;
+    context.stroke();
+  }
+
+  text(x, y, text, style) {
+    const { context } = this;
+    context.font = fontOf(this.family, style);
+    context.fillStyle = style.color;
+    context.textAlign = style.align || "left";
+    context.textBaseline = "middle";
+    if (style.up) {
+      context.save();
+      context.translate(x, y);
+      context.rotate(-Math.PI / 2);
+      context.fillText(text, 0, 0);
+      context.restore();
+    } else context.fillText(text, x, y + 0.5);
+  }
+
+  lines(strokes, clip) {
+    const { context, ratio } = this;
+    const { width, height } = context.canvas;
+    const image = context.getImageData(0, 0, width, height);
+    const dashed = paintStrokes({ pixels: new Uint32Array(image.data.buffer), width, height }, strokes, clip, ratio);
+    context.putImageData(image, 0, 0);
+    this.dashed(dashed, clip);
+  }
+
+  /** Strokes that have dashes. */
+  dashed(strokes, clip) {
+    if (!strokes.length) return;
+    const { context } = this;
+    this.within(clip, () => {
+      for (const stroke of strokes) {
+        const { points, count } = project(stroke.x, stroke.y, stroke.sx, stroke.sy);
+        const few = decimate(points, count, 1 / this.ratio);
+        context.globalAlpha = stroke.opacity;
+        context.strokeStyle = context.fillStyle = stroke.color;
+        context.lineWidth = stroke.width;
+        context.lineJoin = "round";
+        context.lineCap = "butt";
+        context.setLineDash(stroke.dash);
+        context.beginPath();
+        const alone = [];
+        for (const [from, to] of stretches(few, few.length / 2)) {
+          if (to - from === 1) alone.push(from);
+          else for (let i = from; i < to; i += 1) context[i === from ? "moveTo" : "lineTo"](few[2 * i], few[2 * i + 1]);
+        }
+        context.stroke();
+        for (const i of alone) this.disc(few[2 * i], few[2 * i + 1], stroke.dot / 2, { fill: stroke.color });
+      }
+    });
+    context.setLineDash([]);
+    context.globalAlpha = 1;
+  }
+
+  within({ x, y, w, h }, draw) {
+    this.context.save();
+    this.context.beginPath();
+    this.context.rect(x, y, w, h);
+    this.context.clip();
+    draw();
+    this.context.restore();
+  }
+}
+
+/** Characters that XML has no place for at all are shown as a replacement character. */
+const escape = (text) =>
+  String(text)
+    // eslint-disable-next-line no-control-regex
+    .replace(
+      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+      "\ufffd",
+    )
+    .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+const number = (v) => String(Math.round(v * 100) / 100 || 0);
+
+export class SvgPen implements Pen {
+  width;
+  height;
+  family;
+  parts: string[] = [];
+  clips = 0;
+
+  constructor(width: number, height: number, family: string) {
+    this.width = width;
+    this.height = height;
+    this.family = family;
+  }
+
+  tag(name, attributes, content) {
+    const list = Object.entries(attributes).filter(([, v]) => v !== undefined && v !== "");
+    const head = list.map(([k, v]) => ` ${k}="${typeof v === "number" ? number(v) : escape(v)}"`).join("");
+    this.parts.push(content === undefined ? `<${name}${head}/>` : `<${name}${head}>${content}</${name}>`);
+  }
+
+  rect({ x, y, w, h }, { fill, opacity = 1 }) {
+    this.tag("rect", { x, y, width: w, height: h, fill, "fill-opacity": opacity === 1 ? "" : opacity });
+  }
+
+  segments(segments, { color, width = 1, opacity = 1, dash = [] }) {
+    if (!segments.length) return;
+    const snap = (v) => Math.round(v - 0.5) + 0.5;
+    const d = segments.map(([x0, y0, x1, y1]) => {
+      const [upright, level] = [x0 === x1, y0 === y1];
+      const at = (x, y) => `${number(upright ? snap(x) : x)} ${number(level ? snap(y) : y)}`;
+      return `M${at(x0, y0)}L${at(x1, y1)}`;
+    });
+    const style = { stroke: color, "stroke-width": width, "stroke-opacity": opacity === 1 ? "" : opacity };
+    this.tag("path", { d: d.join(""), fill: "none", ...style, "stroke-dasharray": dash.join(" ") });
+  }
+
+  rings(rings, { fill, stroke, width = 1, opacity = 1, title }) {
+    const d = rings.map((ring) => {
+      const at = [];
+      for (let i = 0; i < ring.length; i += 2) at.push(`${number(ring[i])} ${number(ring[i + 1])}`);
+      return `M${at.join("L")}Z`;
+    });
+    const style = {
+      fill: fill || "none",
+      stroke: stroke || "",
+      "stroke-width": stroke ? width : "",
+      opacity: opacity === 1 ? "" : opacity,
+    };
+    this.tag("path", { d: d.join(""), ...style }, title ? `<title>${escape(title)}</title>` : undefined);
+  }
+
+  disc(x, y, radius, { fill, stroke, title }) {
+    const style = { fill, stroke: stroke || "", "stroke-width": stroke ? 1.5 : "" };
+    this.tag("circle", { cx: x, cy: y, r: radius, ...style }, title ? `<title>${escape(title)}</title>` : undefined);
+  }
+
+  text(x, y, text, { color, size = 11, weight = 400, align = "left", up }) {
+    const anchor = { left: "", center: "middle", right: "end" }[align];
+    const turn = up ? `rotate(-90 ${number(x)} ${number(y)})` : "";
+    // A third of the height below the middle is where the line of most fonts is.
+    const place = { x, y: y + size * 0.35, transform: turn, "text-anchor": anchor };
+    this.tag(
+      "text",
+      { ...place, fill: color, "font-size": size, "font-weight": weight === 400 ? "" : weight },
+      escape(text),
+    );
+  }
+
+  lines(strokes, clip) {
+    this.within(clip, () => strokes.forEach((stroke) => this.line(stroke)));
+  }
+
+  line({ x, y, sx, sy, color, opacity, width, dash, dot }) {
+    const { points, count } = project(x, y, sx, sy);
+    const few = count > 2 * Math.abs(sx.toPx(sx.hi) - sx.p0)
+      ? decimate(points, count, 0.5)
+      : points.slice(0, 2 * count);
+    const d = [];
+    for (const [from, to] of stretches(few, few.length / 2)) {
+      const at = (i) => `${number(few[2 * i])} ${number(few[2 * i + 1])}`;
+      if (to - from === 1) {
+        this.tag("circle", {
+          cx: few[2 * from],
+          cy: few[2 * from + 1],
+          r: dot / 2,
+          fill: color,
+          "fill-opacity": opacity === 1 ? "" : opacity,
+        });
+      } else d.push("M" + Array.from({ length: to - from }, (_, i) => at(from + i)).join("L"));
+    }
+    const style = { stroke: color, "stroke-width": width, "stroke-opacity": opacity === 1 ? "" : opacity };
+    if (d.length) {
+      this.tag("path", {
+        d: d.join(""),
+        fill: "none",
+        ...style,
+        "stroke-linejoin": "round",
+        "stroke-linecap": "round",
+        "stroke-dasharray": dash.join(" "),
+      });
+    }
+  }
+
+  within({ x, y, w, h }, draw) {
+    const id = `clip${(this.clips += 1)}`;
+    this.parts.push(
+      `<clipPath id="${id}"><rect x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${
+        number(h)
+      }"/></clipPath><g clip-path="url(#${id})">`,
+    );
+    draw();
+    this.parts.push("</g>");
+  }
+
+  /** The whole document. */
+  toString() {
+    const size = `width="${number(this.width)}" height="${number(this.height)}" viewBox="0 0 ${number(this.width)} ${
+      number(this.height)
+    }"`;
+    return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${
+      escape(this.family)
+    }" style="font-variant-numeric:tabular-nums">\n${this.parts.join("\n")}\n</svg>\n`;
+  }
+}

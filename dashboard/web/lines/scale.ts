@@ -1,0 +1,112 @@
+// @ts-nocheck
+// The axes of curves: from numbers to pixels and back, the range that data needs, and how a range is moved.
+
+/** A span of two such numbers is still finite. */
+const LARGEST = 8e307;
+const SMALLEST = 1e-300;
+/** The least share of a number that a span may be, or its ends would be one number. */
+const FINEST = 4e-16;
+
+const warp = (kind) => (kind === "log" ? Math.log10 : (v) => v);
+const unwarp = (kind) => (kind === "log" ? (v) => 10 ** v : (v) => v);
+
+export interface Scale {
+  kind: "linear" | "log" | "time";
+  /** data value at `p0` */
+  lo: number;
+  /** data value at `p1` */
+  hi: number;
+  /** `lo` as a straight axis counts it (its log10 on a log axis) */
+  t0: number;
+  /** pixel of `lo` */
+  p0: number;
+  /** pixels per unit: pixel = p0 + factor * (t(value) - t0) */
+  factor: number;
+  /** NaN for what the axis cannot show */
+  toPx: (value: number) => number;
+  toData: (px: number) => number;
+}
+
+/** @param range finite, ascending, above zero on a log axis */
+export function makeScale(kind: "linear" | "log" | "time", [lo, hi]: [number, number], p0: number, p1: number): Scale {
+  const [into, out] = [warp(kind), unwarp(kind)];
+  const t0 = into(lo);
+  const factor = (p1 - p0) / (into(hi) - t0);
+  const toPx = (value) => (kind === "log" && !(value > 0) ? NaN : p0 + factor * (into(value) - t0));
+  const toData = (px) => out(t0 + (px - p0) / factor);
+  return { kind, lo, hi, t0, p0, factor, toPx, toData };
+}
+
+/**
+ * The finite numbers of an array that lie in `from..to`, as [least, largest]; null where there are none.
+ * @param positive only numbers above zero count
+ */
+export function extent(values: ArrayLike<number>, positive: boolean = false, from = 0, to = values.length) {
+  let [lo, hi] = [Infinity, -Infinity];
+  for (let i = from; i < to; i += 1) {
+    const v = values[i];
+    // The comparisons are false for NaN; infinities are left out by the bounds.
+    if (v < lo && v >= -LARGEST && (!positive || v > 0)) lo = v;
+    if (v > hi && v <= LARGEST && (!positive || v > 0)) hi = v;
+  }
+  return lo <= hi ? [lo, hi] : null;
+}
+
+const join = (one, other) => (!one ? other : !other ? one : [Math.min(one[0], other[0]), Math.max(one[1], other[1])]);
+
+/** What to show around a single value. */
+function windowAround(kind, value, integer) {
+  if (kind === "log") return [value / 3, value * 3];
+  if (kind === "time") return [value - 30, value + 30];
+  if (integer) return [value - Math.max(1, Math.abs(value) * 1e-12), value + Math.max(1, Math.abs(value) * 1e-12)];
+  const half = Math.abs(value) * 0.1 || 1;
+  return [value - half, value + half];
+}
+
+/**
+ * A range that an axis can show: `found` with a margin, a window around one value, or a default for none.
+ * @param found the extent of the data
+ * @param margin as a share of the span
+ */
+export function fitRange(
+  kind: "linear" | "log" | "time",
+  found: [number, number] | null,
+  margin: number,
+  integer = false,
+): [number, number] {
+  if (!found) return kind === "log" ? [1, 10] : [0, 1];
+  let [lo, hi] = found.map((v) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST));
+  const size = Math.max(Math.abs(lo), Math.abs(hi));
+  // Steps may be huge and few; a curve that differs in its last digits only is flat.
+  if (!(hi - lo > size * (margin ? 1e-14 : FINEST))) [lo, hi] = windowAround(kind, lo, integer);
+  else if (margin) {
+    const [a, b] = [warp(kind)(lo), warp(kind)(hi)];
+    const pad = (b - a) * margin;
+    [lo, hi] = [unwarp(kind)(a - pad), unwarp(kind)(b + pad)];
+  }
+  const bound = (v) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST);
+  return [bound(lo), bound(hi)];
+}
+
+/** Whether an axis of this kind can show the range. */
+function usable(kind, range) {
+  if (!range || !range.every(Number.isFinite)) return false;
+  const [lo, hi] = range;
+  return hi > lo && hi <= LARGEST && lo >= -LARGEST && (kind !== "log" || lo > 0) &&
+    hi - lo > Math.max(Math.abs(lo), Math.abs(hi)) * FINEST;
+}
+
+/** The range of a scale zoomed around a pixel: `share` < 1 shows less. Too small a range gives the old one. */
+function zoomed(scale: Scale, px: number, share: number): [number, number] {
+  const [a, b] = [scale.p0, scale.toPx(scale.hi)];
+  const range = [scale.toData(px + (a - px) * share), scale.toData(px + (b - px) * share)];
+  return usable(scale.kind, range) ? range : [scale.lo, scale.hi];
+}
+
+/** The range of a scale whose content moved by `px`. */
+function moved(scale, px) {
+  const range = [scale.toData(scale.p0 - px), scale.toData(scale.toPx(scale.hi) - px)];
+  return usable(scale.kind, range) ? range : [scale.lo, scale.hi];
+}
+
+export { join as joinRanges, moved as movedRange, usable as usableRange, zoomed as zoomedRange };

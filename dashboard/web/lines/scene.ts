@@ -1,0 +1,238 @@
+// @ts-nocheck
+// What a chart shows, worked out before anything is drawn: ranges, margins, ticks and scales.
+import { axisTicks } from "./ticks.ts";
+import { extent, fitRange, joinRanges, makeScale, usableRange } from "./scale.ts";
+import { inView, isSorted } from "./points.ts";
+
+export interface Line {
+  /** unique in the model */
+  id: string;
+  label: string;
+  /** any CSS colour */
+  color: string;
+  /** CSS pixels, 1.5 where absent */
+  width?: number;
+  dash?: number[];
+  axis: "y" | "y2";
+  /** 0..1 */
+  opacity?: number;
+  /** data units, of any order */
+  x: Float64Array | Float32Array;
+  /** as long as x */
+  y: Float64Array | Float32Array;
+  /** as long as x; drawn thin and faint behind */
+  raw?: Float64Array | Float32Array | null;
+  /** lower edge of a band */
+  low?: Float64Array | Float32Array | null;
+  high?: Float64Array | Float32Array | null;
+  /** exactly one finite point; such points are drawn as dots, told or not */
+  single?: boolean;
+}
+/** a small shape at (x, y), or in the strip along an edge */
+export interface Mark {
+  x: number;
+  /** left axis */
+  y?: number;
+  edge?: "top" | "bottom";
+  shape: "triangle-up" | "triangle-down" | "triangle-open" | "diamond" | "dot";
+  color: string;
+  title: string;
+}
+/** a vertical line with a word at its head */
+export interface Rule {
+  x: number;
+  color?: string;
+  label: string;
+  title: string;
+  style: "dashed" | "solid";
+}
+/** a shaded range of x */
+export interface Span {
+  x0: number;
+  x1: number;
+  color: string;
+  title: string;
+}
+export interface XAxis {
+  /** "time": x is Unix seconds */
+  scale: "linear" | "log" | "time";
+  /** null: fit to the data */
+  range: [number, number] | null;
+  /** after each label */
+  suffix?: string;
+  /** no ticks between whole numbers */
+  integer?: boolean;
+  /** what local time is ahead of UTC */
+  offsetSeconds?: number;
+}
+export interface YAxis {
+  scale: "linear" | "log";
+  range: [number, number] | null;
+  label?: string;
+}
+export interface Model {
+  lines: Line[];
+  marks?: Mark[];
+  rules?: Rule[];
+  spans?: Span[];
+  x: XAxis;
+  y: YAxis;
+  /** used by lines with axis "y2" */
+  y2?: YAxis;
+  /** text where there is nothing to draw */
+  empty?: string;
+}
+/** what the hand has chosen, over the model's ranges */
+export interface Zoom {
+  x?: [number, number];
+  y?: [number, number];
+  y2?: [number, number];
+}
+
+const NO_AXIS = { scale: "linear", range: null };
+
+/** The model with every optional part present. */
+export function completed(model: Partial<Model>): Model {
+  const { lines = [], marks = [], rules = [], spans = [], x = NO_AXIS, y = NO_AXIS, empty = "No data" } = model;
+  const second = lines.some((line) => line.axis === "y2");
+  return { lines, marks, rules, spans, x, y, y2: second ? model.y2 || NO_AXIS : null, empty };
+}
+
+/** The extent of x, over all lines. */
+function extentOfX(model) {
+  const log = model.x.scale === "log";
+  let found = null;
+  for (const { x } of model.lines) {
+    const sorted = isSorted(x) && x.length && Number.isFinite(x[0]) && Number.isFinite(x[x.length - 1]) && !log;
+    found = joinRanges(found, sorted ? [x[0], x[x.length - 1]] : extent(x, log));
+  }
+  return found;
+}
+
+/** The extent on one vertical axis of lines, raw lines and bands, in a range of x; of all x where nothing is in it. */
+function extentOfY(model, axis, xRange) {
+  const log = model[axis].scale === "log";
+  const over = (range) => {
+    let found = null;
+    for (const line of model.lines) {
+      if ((line.axis || "y") !== axis) continue;
+      let [from, to] = [0, line.x.length];
+      if (range && isSorted(line.x)) {
+        [from, to] = inView(line.x, range[0], range[1]);
+        if (from < to && line.x[from] < range[0]) from += 1;
+        if (from < to && line.x[to - 1] > range[1]) to -= 1;
+      }
+      for (const values of [line.y, line.raw, line.low, line.high]) {
+        if (values) found = joinRanges(found, extent(values, log, from, Math.min(to, values.length)));
+      }
+    }
+    return found;
+  };
+  return over(xRange) || (xRange && over(null));
+}
+
+/**
+ * The ranges to show: the hand's, else the model's, else what fits the data.
+ * @param model completed
+ * @returns `hidden`: only a log axis leaves nothing to draw
+ */
+export function rangesOf(
+  model: Model,
+  zoom: Zoom,
+): { x: [number, number]; y: [number, number]; y2?: [number, number]; drawable: boolean; hidden: boolean } {
+  const chosen = (axis) => [zoom[axis], model[axis].range].find((range) => usableRange(model[axis].scale, range));
+  const foundX = extentOfX(model);
+  const x = chosen("x") || fitRange(model.x.scale, foundX, 0, model.x.integer);
+  const ranges = { x, y: null, drawable: false, hidden: false };
+  for (const axis of model.y2 ? ["y", "y2"] : ["y"]) {
+    const found = extentOfY(model, axis, zoom.x || model.x.range ? x : null);
+    ranges[axis] = chosen(axis) || fitRange(model[axis].scale, found, 0.05);
+    if (found && foundX) ranges.drawable = true;
+  }
+  const log = [model.x, model.y, model.y2].some((axis) => axis && axis.scale === "log");
+  if (!ranges.drawable && log) {
+    const any = (values) => values && extent(values) !== null;
+    ranges.hidden = model.lines.some((line) => any(line.x) && (any(line.y) || any(line.raw)));
+  }
+  return ranges;
+}
+
+const widest = (labels, measure) => Math.max(0, ...labels.map((text) => measure(text)));
+
+/** The most ticks of x whose labels keep apart. */
+function ticksOfX(axis, range, width, measure) {
+  const suffix = axis.suffix || "";
+  for (let count = Math.max(2, Math.min(12, Math.floor(width / 56)));; count -= 1) {
+    const ticks = axisTicks(axis, range, count);
+    const labels = ticks.labels.map((text) => text && text + suffix);
+    const scale = makeScale(axis.scale, range, 0, width);
+    const places = ticks.values.map(scale.toPx);
+    const sizes = labels.map((text) => measure(text));
+    const apart = places.every((at, i) => i === 0 || at - places[i - 1] >= (sizes[i] + sizes[i - 1]) / 2 + 12);
+    if (apart || count <= 1) return { ...ticks, labels: apart ? labels : labels.map((text, i) => (i ? "" : text)) };
+  }
+}
+
+export interface Scene {
+  model: Model;
+  plot: { x: number; y: number; w: number; h: number };
+  width: number;
+  height: number;
+  sx: any;
+  sy: any;
+  /** null where no line uses it */
+  sy2: any;
+  xTicks: any;
+  yTicks: any;
+  y2Ticks: any;
+  ranges: { x: [number, number]; y: [number, number]; y2?: [number, number]; drawable: boolean; hidden: boolean };
+  /** there is no room for a plot */
+  tiny: boolean;
+}
+
+/**
+ * Puts a model into a box.
+ * @param model completed
+ * @param ranges from `rangesOf`
+ * @param box CSS pixels; `top` and `bottom` are kept free
+ * @param measure width of an axis label
+ */
+export function layOut(
+  model: Model,
+  ranges: any,
+  { width, height, top = 0, bottom = 0 }: { width: number; height: number; top?: number; bottom?: number },
+  measure: (text: string) => number,
+): Scene {
+  const foot = model.x.scale === "time" ? 33 : 20;
+  const y = top + 9;
+  const h = height - bottom - foot - y;
+  const ticksOf = (axis) =>
+    axisTicks(model[axis], ranges[axis], Math.max(2, Math.floor(h / (model[axis].scale === "log" ? 26 : 38))));
+  const roomFor = (axis, ticks) => {
+    const labels = Math.min(width * 0.4, widest(ticks.labels, measure)) + 10 + (model[axis].label ? 16 : 0);
+    // In steps, so that a digit more does not move the whole plot.
+    return Math.ceil(labels / 4) * 4;
+  };
+  const yTicks = ticksOf("y");
+  const y2Ticks = model.y2 ? ticksOf("y2") : null;
+  const left = Math.max(24, roomFor("y", yTicks));
+  const right = y2Ticks ? Math.max(24, roomFor("y2", y2Ticks)) : 12;
+  const plot = { x: left, y, w: width - left - right, h };
+  const tiny = plot.w < 8 || plot.h < 8;
+  const span = tiny ? 8 : plot.w;
+  const upward = (axis) => makeScale(model[axis].scale, ranges[axis], plot.y + plot.h, plot.y);
+  return {
+    model,
+    ranges,
+    plot,
+    tiny,
+    width,
+    height,
+    xTicks: ticksOfX(model.x, ranges.x, span, measure),
+    yTicks,
+    y2Ticks,
+    sx: makeScale(model.x.scale, ranges.x, plot.x, plot.x + span),
+    sy: upward("y"),
+    sy2: model.y2 ? upward("y2") : null,
+  };
+}

@@ -1,0 +1,36 @@
+// Light, dark, or as the system has it. Mantine reads the same key of localStorage before the first paint.
+import { setProps } from "../core/dash.ts";
+import { storage } from "../core/dom.ts";
+
+const KEY = "mantine-color-scheme-value";
+const system = window.matchMedia("(prefers-color-scheme: dark)");
+
+const resolve = (choice: string) => (choice === "auto" ? (system.matches ? "dark" : "light") : choice);
+
+export const theme = {
+  chosen() {
+    const stored = storage.get(KEY);
+    return stored === "light" || stored === "dark" ? stored : "auto";
+  },
+  /** From light to dark and back, whatever was chosen. */
+  toggle() {
+    const value = resolve(this.chosen()) === "dark" ? "light" : "dark";
+    setProps("theme", { value });
+  },
+  /** Remembers the choice; returns what the page has to become, twice: for Mantine and for the charts. */
+  apply(choice: string): [string, string] {
+    storage.set(KEY, choice);
+    const scheme = resolve(choice);
+    document.documentElement.dataset.mantineColorScheme = scheme;
+    document.documentElement.dataset.agThemeMode = scheme;
+    return [scheme, scheme];
+  },
+};
+
+document.documentElement.dataset.mantineColorScheme = resolve(theme.chosen());
+system.addEventListener("change", () => {
+  if (theme.chosen() !== "auto") return;
+  const [scheme] = theme.apply("auto");
+  setProps("mantine", { forceColorScheme: scheme });
+  setProps("scheme", { data: scheme });
+});

@@ -1,0 +1,261 @@
+// What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
+// Python's side of it is dashboard/state.py.
+import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../core/dash.ts";
+import { live } from "./live.ts";
+import { storage } from "../core/dom.ts";
+import { theme } from "./theme.ts";
+
+let current: string = "";
+let defaults: Record<string, string[]> = {};
+/** Settings that are remembered for the next visit. */
+let personal: Set<string> = new Set();
+const settling: Record<string, number> = {};
+const listeners: (() => void)[] = [];
+const STORED = "stepscope-settings";
+const LATEST_START_MS = 3000;
+
+/** Query string with what is harmless in a query left readable: to the letter what `state.encode` writes. */
+function readable(params: URLSearchParams): string {
+  const kept: Record<string, string> = {
+    "%2F": "/",
+    "%3A": ":",
+    "%2C": ",",
+    "%7C": "|",
+    "%28": "(",
+    "%29": ")",
+    "+": "%20",
+    "%7E": "~",
+  };
+  return params.toString().replace(/%(?:2F|3A|2C|7C|28|29|7E)|\+/g, (escape) => kept[escape]);
+}
+
+/**
+ * Writes the address bar and returns the new query string.
+ * @param step whether the back button leads to what was before
+ */
+function remember(params: URLSearchParams, step?: boolean) {
+  const before = current;
+  current = readable(params);
+  if (current === before) return current;
+  const url = location.pathname + (current ? "?" + current : "") + location.hash;
+  if (step) history.pushState(null, "", url);
+  else history.replaceState(history.state, "", url);
+  keepPersonal(new URLSearchParams(before), params);
+  for (const listener of listeners) listener();
+  return current;
+}
+
+function stored(): Record<string, string[]> {
+  try {
+    return JSON.parse(storage.get(STORED) || "{}") || {};
+  } catch {
+    return {};
+  }
+}
+
+/** Remembers the personal settings that were changed, and only those. */
+function keepPersonal(before: URLSearchParams, after: URLSearchParams) {
+  const changed = [...personal].filter((name) => !sameValues(before.getAll(name), after.getAll(name)));
+  if (!changed.length) return;
+  const kept = stored();
+  for (const name of changed) {
+    if (after.has(name)) kept[name] = after.getAll(name);
+    else delete kept[name];
+  }
+  storage.set(STORED, JSON.stringify(kept));
+}
+
+/** The view of a visit without a query: the personal settings. A query says all by itself. */
+function begin() {
+  const query = location.search.replace(/^\?/, "");
+  if (query) return query;
+  const params = new URLSearchParams();
+  for (const [name, values] of Object.entries(stored())) {
+    if (personal.has(name) && Array.isArray(values)) assign(params, name, values.map(String));
+  }
+  const found = readable(params);
+  if (found) history.replaceState(history.state, "", location.pathname + "?" + found + location.hash);
+  return found;
+}
+
+/** Makes a text control that is on the page show what the view says. */
+function follow(name: string) {
+  const id = settingId(name) as Record<string, string>;
+  // As Dash writes the parts of an id: in the order of their names.
+  if (!document.getElementById(JSON.stringify({ name: id.name, type: id.type }))) return;
+  setProps(id, { value: new URLSearchParams(current).get(name) || "" });
+}
+
+const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]")];
+const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
+
+/** Mounts the open panel anew, so that its controls show what the view says. */
+const remount = () => setProps("panel-again", { data: Date.now() });
+
+window.addEventListener("popstate", () => {
+  const next = location.search.replace(/^\?/, "");
+  if (next === current) return;
+  Object.values(settling).forEach(clearTimeout);
+  const opened = (query: string) => new URLSearchParams(query).get("tab") || tabName(tabs()[0]);
+  const same = opened(current) === opened(next);
+  current = next;
+  setProps("view", { data: current });
+  follow("run_filter");
+  if (same) remount();
+  for (const listener of listeners) listener();
+});
+
+function sameValues(one: readonly string[], other: readonly string[]) {
+  return one.length === other.length && one.every((value, index) => value === other[index]);
+}
+
+/** Sets a parameter, or removes it where that is its default. */
+function assign(params: URLSearchParams, name: string, values: string[]) {
+  if (sameValues(params.getAll(name), values)) return;
+  params.delete(name);
+  if (!sameValues(values, defaults[name] || [])) values.forEach((value) => params.append(name, value));
+}
+
+let telling = false;
+
+/** Dash hears of the view behind the next frame: what listeners draw by themselves is on the screen before. */
+function tellDash() {
+  if (telling) return;
+  telling = true;
+  const tell = () => {
+    telling = false;
+    setProps("view", { data: current });
+  };
+  if (document.hidden) tell();
+  else requestAnimationFrame(() => setTimeout(tell));
+}
+
+type Assign = (name: string, values: string[]) => void;
+
+export const view = {
+  /** The parameters as they are now; changing them changes nothing until `update`. */
+  params: () => new URLSearchParams(current),
+  /** All values of a parameter, its default where it is absent. */
+  values(name: string): string[] {
+    const found = new URLSearchParams(current).getAll(name);
+    return found.length ? found : defaults[name] || [];
+  },
+  /**
+   * Changes the view: `change` gets the parameters and a function (name, values) that sets one; `step` makes it
+   * a step that the back button undoes.
+   */
+  update(change: (params: URLSearchParams, assign: Assign) => void, step?: boolean) {
+    const params = new URLSearchParams(current);
+    const before = current;
+    change(params, (name, values) => assign(params, name, values));
+    if (remember(params, step) !== before) tellDash();
+  },
+  query: () => current,
+  /** Calls back whenever the view has changed. */
+  onChange(listener: () => void) {
+    listeners.push(listener);
+  },
+  /** The names of the tabs, and that of the open one. */
+  tabs: () =>
+    tabs().map((tab) => ({
+      name: tabName(tab),
+      title: tab.textContent ?? "",
+      open: tab.getAttribute("aria-selected") === "true",
+    })),
+  /** Opens a tab, with other parameters if need be, as a step that the back button undoes. */
+  open(name: string, others?: Record<string, string[]>) {
+    this.update((_params, set) => {
+      set("tab", [name]);
+      for (const [other, values] of Object.entries(others || {})) set(other, values);
+    }, true);
+    for (const other of Object.keys(others || {})) follow(other);
+  },
+  /** Forgets what was remembered, and takes all personal settings back to their defaults. */
+  reset() {
+    localStorage.removeItem(STORED);
+    this.update((params) => personal.forEach((name) => params.delete(name)));
+    remount();
+  },
+  /** The address of exactly this view, the open tab included. */
+  link() {
+    const params = new URLSearchParams(current);
+    const open = tabs().find((tab) => tab.getAttribute("aria-selected") === "true");
+    if (open && !params.has("tab")) params.set("tab", tabName(open));
+    const query = readable(params);
+    return location.origin + location.pathname + (query ? "?" + query : "");
+  },
+  follow,
+  /** Adds `value` to a list parameter or takes it out. */
+  toggle(name: string, value: string, on: boolean) {
+    this.update((params, set) => {
+      const rest = params.getAll(name).filter((entry) => entry !== value);
+      set(name, on ? [...rest, value] : rest);
+    });
+  },
+};
+
+callbacks("stepscope", {
+  /** The page begins: takes the view from the address bar. */
+  boot(settings: { values: Record<string, string[]>; personal: string[] }) {
+    defaults = settings.values;
+    personal = new Set(settings.personal);
+    current = begin();
+    setTimeout(() => live.start(), LATEST_START_MS);
+    for (const listener of listeners) listener();
+    return [current, new URLSearchParams(current).get("run_filter") || "", theme.chosen()];
+  },
+  /** Controls -> URL. Only what the user touched is written, so that controls being mounted change nothing. */
+  collect(_values: unknown, _checked: unknown, openPanel: string) {
+    const params = new URLSearchParams(current);
+    let step = false;
+    for (const trigger of callbackContext().triggered) {
+      const at = trigger.prop_id.lastIndexOf(".");
+      let name: string;
+      try {
+        name = JSON.parse(trigger.prop_id.slice(0, at)).name.replace(":", ".");
+      } catch {
+        continue;
+      }
+      if (trigger.value === undefined || trigger.value === null) continue;
+      const value = typeof trigger.value === "boolean" ? (trigger.value ? "on" : "off") : String(trigger.value);
+      if (name === "tab") {
+        // The server opens a tab too, when the URL names none; only the user's choice goes into the URL.
+        if (value !== openPanel) {
+          params.set("tab", value);
+          step = true;
+        }
+      } else if (typeof trigger.value === "number") {
+        // A slider under the hand: what it passes on the way is not drawn.
+        clearTimeout(settling[name]);
+        settling[name] = setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
+      } else if (value === "") params.delete(name);
+      else assign(params, name, [value]);
+    }
+    const before = current;
+    return remember(params, step) === before ? noUpdate() : current;
+  },
+  /**
+   * View, revision and scheme -> the stores of the open panel; what it knows already is not told again. Runs when a
+   * panel has been mounted too, since any of the three may have changed while it was on its way.
+   */
+  tellPanel(
+    view: string,
+    revision: number | null,
+    scheme: string | null,
+    _children: unknown,
+    views: unknown[],
+    revisions: unknown[],
+    schemes: unknown[],
+  ) {
+    const news = (value: unknown, known: unknown[]) => known.map((old) => (old === value ? noUpdate() : value));
+    return [news(view, views), news(revision ?? null, revisions), news(scheme ?? null, schemes)];
+  },
+  /** The frame is there: from now on news are worth a look. */
+  startLive() {
+    live.start();
+    return noUpdate();
+  },
+  applyTheme(choice: string) {
+    return theme.apply(choice);
+  },
+});

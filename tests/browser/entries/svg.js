@@ -1,4 +1,0 @@
-// What draws as SVG what a canvas shows.
-import { SvgContext } from "../../../dashboard/web/core/svg_context.js";
-
-window.stepscope = { timeline: { SvgContext } };
