@@ -2,23 +2,35 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# No update check, and nothing fetched: the modules of the page import each other alone.
+DENO := DENO_NO_UPDATE_CHECK=1 $(BIN)/deno
 # The training frameworks are large and pin each other's versions, so they have an environment of their own.
 INTEGRATIONS_VENV ?= .venv-integrations
 INTEGRATIONS_BIN := $(INTEGRATIONS_VENV)/bin
 
-.PHONY: demo test lint types tests test-integrations benchmarks protos sample-logs screenshots clean
+.PHONY: demo test check lint types units tests test-integrations benchmarks protos sample-logs screenshots clean
 
 demo: $(VENV)/.installed
 	$(BIN)/stepscope --logdir sample_logs
 
-test: lint types tests
+test: lint types units tests
+
+# What can be known in a few minutes: all but the tests that drive a browser or read what other tools wrote.
+check: lint types units
+	$(BIN)/pytest -n 2 --dist loadfile -m "not browser and not peers"
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(DENO) lint --quiet
+	$(DENO) fmt --check --quiet
 
 types: $(VENV)/.installed-test
 	$(BIN)/mypy
+	$(DENO) check --quiet dashboard
+
+units: $(VENV)/.installed-test
+	$(DENO) test --quiet --parallel dashboard
 
 tests: $(VENV)/.installed-test
 	sh tools/ensure_browser.sh

@@ -17,6 +17,7 @@ The page is tailed faster than training writes, but as often. What it holds is c
 import argparse
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,8 @@ from playwright.sync_api import TimeoutError as TooLong
 from rich.console import Console
 
 from benchmarks._report import Figure, print_figures
+from dashboard import bundle
+from dashboard.page_assets import VARIANT
 from summary import SummaryWriter
 from summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
 from summary.proto.event_pb2 import Event
@@ -127,9 +130,12 @@ def write_logs(folder: Path, runs: int, tags: int, steps: int) -> Logs:
 
 
 @contextlib.contextmanager
-def _process(*module: str) -> Iterator[tuple[int, Iterator[str]]]:
+def _process(*module: str, variant: str) -> Iterator[tuple[int, Iterator[str]]]:
     command = [sys.executable, "-m", *module]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    environment = {**os.environ, VARIANT: variant}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as process:
         assert process.stdout is not None
         try:
             yield process.pid, iter(process.stdout)
@@ -142,9 +148,9 @@ def _url(lines: Iterator[str]) -> str:
 
 
 @contextlib.contextmanager
-def stepscope(folder: Path) -> Iterator[Served]:
-    """A dashboard as users start it, once it has read everything."""
-    with _process("dashboard", "--logdir", str(folder), "--port", "0", "--no-cache") as (pid, lines):
+def stepscope(folder: Path, variant: str = bundle.DEBUG) -> Iterator[Served]:
+    """A dashboard as users start it, once it has read everything; its page has the handles of debug.ts."""
+    with _process("dashboard", "--logdir", str(folder), "--port", "0", "--no-cache", variant=variant) as (pid, lines):
         url = _url(lines)
         next(line for line in lines if "event files" in line)
         yield Served("stepscope", url, pid)
@@ -154,7 +160,7 @@ def stepscope(folder: Path) -> Iterator[Served]:
 def tensorboard(logs: Logs) -> Iterator[Served]:
     """TensorBoard with its data server, once all runs have all steps."""
     options = ("--logdir", str(logs.folder), "--port", "0", "--host", "localhost", "--load_fast=true")
-    with _process("tensorboard.main", *options) as (pid, lines):
+    with _process("tensorboard.main", *options, variant="") as (pid, lines):
         url = _url(lines)
         end = time.monotonic() + MOST_SECONDS
         while _complete_runs(url, logs) < logs.runs:

@@ -6,6 +6,7 @@ grow. TensorBoard polls every 30 seconds at the soonest, so it has no figure of 
 """
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks._report import Figure, print_figures
+from dashboard import bundle
+from dashboard.page_assets import VARIANT
 from summary import SummaryWriter
 from tools.browser import FLAGS, browser_path
 
@@ -89,7 +92,8 @@ def measure(others: int) -> list[float]:
 
 @contextlib.contextmanager
 def _process(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, VARIANT: bundle.DEBUG}
+    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             yield process
         finally:

@@ -1,9 +1,10 @@
 """Builds the dashboard: one FastAPI application with the data routes and the Dash page."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dash
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
@@ -35,6 +36,7 @@ from dashboard.api.callbacks import CallbackGuard
 from dashboard.api.capture import CaptureRules
 from dashboard.api.guard import Guard
 from dashboard.api.hparams import routes as hparams
+from dashboard.compression import Compression
 from dashboard.controls import fingerprint, panel_stores, setting_id
 from dashboard.health import health_badge, register_progress
 from dashboard.live import Live
@@ -92,6 +94,20 @@ INDEX = """<!DOCTYPE html>
 """
 
 
+NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
+"""Of Dash: what browsers without modules would need, and a table that no panel has."""
+
+
+class Page(Dash):  # type: ignore[misc]
+    """A Dash application without the scripts that its page does not need."""
+
+    def interpolate_index(self, **parts: str) -> str:
+        """The page's HTML."""
+        scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
+        html: str = super().interpolate_index(**parts | {"scripts": scripts})
+        return html
+
+
 def build_app(
     live: Live,
     *,
@@ -117,7 +133,7 @@ def build_app(
             server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
     assets = PageAssets()
     server.include_router(assets.router())
-    app = Dash(
+    app = Page(
         "stepscope",
         server=server,
         backend="fastapi",
@@ -141,6 +157,7 @@ def build_app(
     server.add_exception_handler(DependencyException, no_such_file)
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     server.add_middleware(RequestAtHand)
+    server.add_middleware(Compression)
     # The last is the first that a request meets.
     policy = page_policy(access.frames, app.csp_hashes())
     server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)

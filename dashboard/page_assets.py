@@ -1,9 +1,8 @@
 """The page's own scripts, styles and icons: addressed by content, kept by browsers forever, sent compressed."""
 
-import gzip
 import hashlib
 import os
-from base64 import b64encode
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -17,6 +16,7 @@ FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary"
 ICONS: Final = bundle.ROOT / "web" / "icons"
 VARIANT: Final = "STEPSCOPE_PAGE"
 """Environment variable that names the bundle to serve, where it is another than `bundle.SHIPPED`."""
+_STATIC_IMPORT: Final = re.compile(rb"""(?:from|import)\s*"\./([\w.-]+\.js)\"""")
 _ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
 
 
@@ -34,17 +34,22 @@ class PageAssets:
         variant = variant or os.environ.get(VARIANT) or bundle.SHIPPED
         if not bundle.is_current(variant):
             bundle.make(variant)
-        files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.js*"))}
-        styles = _icons() + b"\n".join(path.read_bytes() for path in bundle.styles())
-        files |= {"page.css": styles, "page.css.gz": gzip.compress(styles, 6, mtime=0)}
+        files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.*"))}
         self._files: Final = files
         self._entry: Final = f"{variant}.js"
         self._digest: Final = _digest(files.values())
 
     @property
     def head(self) -> str:
-        """What the page's head needs."""
-        return f'<link rel="stylesheet" href="/page/{self._digest}/page.css">'
+        """What the page's head needs: the style, and what the script imports at once, to be fetched beside it."""
+        imported = (name.decode() for name in _STATIC_IMPORT.findall(self._files[self._entry]))
+        addresses = [f"/page/{self._digest}/{name}" for name in (self._entry, *imported)]
+        return "\n".join(
+            [
+                f'<link rel="stylesheet" href="/page/{self._digest}/{bundle.STYLE}">',
+                *(f'<link rel="modulepreload" href="{address}">' for address in addresses),
+            ]
+        )
 
     @property
     def foot(self) -> str:
@@ -70,17 +75,6 @@ class PageAssets:
             return Response(content, media_type=media_type, headers=headers)
 
         return routes
-
-
-def _icons() -> bytes:
-    """Properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
-    files = {path.stem: path for path in ICONS.glob("*.svg")}
-    files |= {path.parent.parent.name: path for path in bundle.ROOT.glob("panels/*/web/icon.svg")}
-    properties = (
-        f'--icon-{name}: url("data:image/svg+xml;base64,{b64encode(path.read_bytes()).decode()}");'
-        for name, path in sorted(files.items())
-    )
-    return (":root {" + "\n".join(properties) + "}\n").encode()
 
 
 def _digest(contents: Iterable[bytes]) -> str:

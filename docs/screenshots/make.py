@@ -5,6 +5,7 @@ The health panel is shown over a copy of the logs in which a few bits were flipp
 """
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from dashboard import bundle
+from dashboard.page_assets import VARIANT
 from dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 
@@ -73,7 +76,8 @@ WITHOUT_RUNS: Final = frozenset(("projector", "projector_pictures"))
 def serving(folder: Path) -> Iterator[str]:
     """Serves a log directory and gives the URL."""
     command = [sys.executable, "-m", "dashboard", "--logdir", str(folder), "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    environment = {**os.environ, VARIANT: bundle.DEBUG}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
         try:
             yield next(word for line in server.stdout for word in line.split() if word.startswith("http://"))

@@ -1,0 +1,134 @@
+"""The page's own scripts and styles: bundled of their modules, and addressed by content."""
+
+import re
+import shutil
+from pathlib import Path
+
+import brotli
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from dashboard import bundle
+from dashboard.page_assets import PageAssets
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A page of two modules, of which one is fetched later, a style and two icons."""
+    files = {
+        "web/main.ts": 'import { two } from "./core/two.ts";\nimport("../panels/far/web/mount.ts");console.log(two);\n',
+        "web/core/two.ts": "export const two: number = 1 + 1;\n",
+        "web/core/two.test.ts": "throw new Error();\n",
+        "web/page/frame.css": "body { color: red; }\n",
+        "web/icons/plus.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>\n',
+        "panels/far/web/mount.ts": 'console.log("far");\n',
+        "panels/far/web/far.css": "b { color: blue; }\n",
+        "panels/far/web/icon.svg": "<svg/>\n",
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return tmp_path
+
+
+def made(root: Path) -> dict[str, str]:
+    """The files of the bundle, compressed ones unpacked, under names without the digests of chunks."""
+    found = {}
+    for path in bundle.folder_of(bundle.SHIPPED, root).glob("*.br"):
+        found[re.sub(r"-\w+\.", ".", path.stem)] = brotli.decompress(path.read_bytes()).decode().strip()
+    return found
+
+
+def test_modules_and_styles_become_small_files(root: Path) -> None:
+    bundle.make(bundle.SHIPPED, root)
+    found = made(root)
+    assert set(found) == {"main.js", "mount.js", "page.css"}
+    assert found["mount.js"] == 'console.log("far");'
+    assert re.fullmatch(r'import\("\./mount-\w+\.js"\);console\.log\(2\);', found["main.js"])
+    far = "url(data:image/svg+xml,%3Csvg/%3E)"
+    plus = r"url(data:image/svg+xml,%3Csvg\ xmlns=%22http://www.w3.org/2000/svg%22/%3E)"
+    assert found["page.css"] == f":root{{--icon-far: {far};--icon-plus: {plus}}}b{{color:#00f}}body{{color:red}}"
+
+
+def test_a_bundle_is_current_until_something_changes(root: Path) -> None:
+    assert not bundle.is_current(bundle.SHIPPED, root)
+    bundle.make(bundle.SHIPPED, root)
+    assert bundle.is_current(bundle.SHIPPED, root)
+    (root / "web/core/two.test.ts").write_text("// of no bundle")
+    assert bundle.is_current(bundle.SHIPPED, root)
+    for name in ("web/core/two.ts", "panels/far/web/far.css", "panels/far/web/icon.svg"):
+        before = (root / name).read_text()
+        (root / name).write_text(before + "\n")
+        assert not bundle.is_current(bundle.SHIPPED, root), name
+        (root / name).write_text(before)
+    (root / "panels/far/web/more.ts").write_text("export {};\n")
+    assert not bundle.is_current(bundle.SHIPPED, root)
+
+
+def test_an_installed_package_has_no_modules_and_its_bundle_is_current(root: Path) -> None:
+    bundle.make(bundle.SHIPPED, root)
+    for path in [*bundle.modules(root), *bundle.styles(root)]:
+        path.unlink()
+    assert bundle.is_current(bundle.SHIPPED, root)
+
+
+def test_what_is_wrong_with_a_module_is_said(root: Path) -> None:
+    (root / "web/core/two.ts").write_text("export const two = ;\n")
+    with pytest.raises(bundle.BundleError, match=r"cannot be bundled:\n(?s:.*)two\.ts"):
+        bundle.make(bundle.SHIPPED, root)
+    assert not bundle.folder_of(bundle.SHIPPED, root).exists()
+
+
+def test_without_deno_the_message_says_what_to_do(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "deno", None)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    with pytest.raises(bundle.BundleError, match=r"pip install"):
+        bundle.make(bundle.SHIPPED, root)
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    app = FastAPI()
+    assets = PageAssets(bundle.SHIPPED)
+    app.include_router(assets.router())
+    app.state.assets = assets
+    return TestClient(app)
+
+
+def addresses(client: TestClient) -> list[str]:
+    """What the page's head and end name."""
+    assets = client.app.state.assets  # type: ignore[attr-defined]
+    return re.findall(r'(?:href|src)="([^"]+)"', assets.head + assets.foot)
+
+
+def test_what_the_page_names_is_kept_for_good_and_compressed(client: TestClient) -> None:
+    named = addresses(client)
+    assert [re.sub(r"^/page/[0-9a-f]{16}/", "", address) for address in (named[0], named[1], named[-1])] == [
+        "page.css",
+        "main.js",
+        "main.js",
+    ]
+    for address in named:
+        for encoding, told in (("br", "br"), ("gzip", "gzip"), ("identity", None)):
+            answer = client.get(address, headers={"accept-encoding": encoding})
+            assert answer.status_code == 200
+            assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+            assert answer.headers["vary"] == "Accept-Encoding"
+            assert answer.headers.get("content-encoding") == told
+    assert client.get(named[0]).headers["content-type"] == "text/css; charset=utf-8"
+    assert client.get(named[1]).headers["content-type"] == "text/javascript; charset=utf-8"
+
+
+def test_the_shipped_page_has_no_handles_of_tests(client: TestClient) -> None:
+    folder = bundle.folder_of(bundle.SHIPPED)
+    texts = [path.read_text() for path in folder.glob("*.js")]
+    assert not any("window.stepscope" in text for text in texts)
+    assert sum(len(text) for text in texts) > 100_000
+
+
+@pytest.mark.parametrize("name", ["absent.js", "../app.py", "%2e%2e/app.py", "main.ts"])
+def test_there_is_nothing_else(client: TestClient, name: str) -> None:
+    folder = addresses(client)[0].rpartition("/")[0]
+    assert client.get(f"{folder}/{name}").status_code == 404
