@@ -15,7 +15,7 @@ class PageBundleHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name == "sdist":
             return
         root = Path(self.root) / "dashboard"
-        spec = importlib.util.spec_from_file_location("bundle", root / "bundle.py")
+        spec = importlib.util.spec_from_file_location("bundle", root / "page" / "bundle.py")
         assert spec is not None
         assert spec.loader is not None
         bundle = importlib.util.module_from_spec(spec)

@@ -37,8 +37,8 @@ from playwright.sync_api import TimeoutError as TooLong
 from rich.console import Console
 
 from benchmarks._report import Figure, print_figures
-from dashboard import bundle
-from dashboard.page_assets import VARIANT
+from dashboard.page import bundle
+from dashboard.page.assets import VARIANT
 from summary import SummaryWriter
 from summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
 from summary.proto.event_pb2 import Event

@@ -19,8 +19,8 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks._report import Figure, print_figures
-from dashboard import bundle
-from dashboard.page_assets import VARIANT
+from dashboard.page import bundle
+from dashboard.page.assets import VARIANT
 from summary import SummaryWriter
 from tools.browser import FLAGS, browser_path
 

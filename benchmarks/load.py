@@ -22,7 +22,7 @@ from typing import Any, Final
 import httpx
 import numpy as np
 
-from dashboard.binary import unpack
+from dashboard.server.binary import unpack
 
 _GROW: Final = """
 import sys, time

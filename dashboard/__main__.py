@@ -2,7 +2,7 @@
 
 import sys
 
-from dashboard.cli import main
+from dashboard.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import bundle
+from dashboard.page import bundle
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli import VERBS, ListedVerb
+from dashboard.cli.main import VERBS, ListedVerb
 from dashboard.panels.base import Panel
 from dashboard.panels.registry import PANELS
 

@@ -1,11 +1,11 @@
-"""Cards that ``assets/curve_cards.js`` fills with curves."""
+"""Cards that ``curves/web/cards.ts`` fills with curves."""
 
 from collections.abc import Sequence
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 
-from dashboard.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
 from dashboard.curves.settings import CurveParameters
+from dashboard.page.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
 from dashboard.panels.cards import action, frame, full_width
 
 

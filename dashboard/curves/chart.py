@@ -7,18 +7,18 @@ from typing import Any, Final, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.binary import ColumnPack
-from dashboard.colors import RunColor, assign_colors
-from dashboard.controls import fingerprint
 from dashboard.curves.axes import Axis, axis_of, places
 from dashboard.curves.bands import group_curve
 from dashboard.curves.lines import DrawnLine, Line, choose, nearest_point, packed
 from dashboard.curves.settings import CurveSettings
 from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.numbers import count, json_number
+from dashboard.page.colors import RunColor, assign_colors
+from dashboard.page.controls import fingerprint
+from dashboard.page.numbers import count, json_number
 from dashboard.runs.settings import BandStatistic
 from dashboard.runs.table import RunTable
+from dashboard.server.binary import ColumnPack
 from summary.kinds.base import PayloadError
 from summary.snapshot import SCALARS, Columns, Series
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.binary import ColumnPack
 from dashboard.curves.smoothing import smooth
-from dashboard.downsample import indices_to_draw
+from dashboard.server.binary import ColumnPack
+from dashboard.tensorboard.downsample import indices_to_draw
 
 Floats = NDArray[np.float64]
 

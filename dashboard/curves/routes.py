@@ -7,18 +7,18 @@ from typing import Any, Final
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
-from dashboard.answers import Answers, state_of
-from dashboard.api.bodies import Body, parsed
-from dashboard.binary import ColumnPack
 from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
 from dashboard.curves.settings import CurveParameters
 from dashboard.curves.spec import ChartSpec
-from dashboard.live import Live
+from dashboard.page.state import MAX_QUERY, View, decode
 from dashboard.panels.charts import utc_offset
 from dashboard.runs.table import RunTable
-from dashboard.state import MAX_QUERY, View, decode
+from dashboard.server.answers import Answers, state_of
+from dashboard.server.binary import ColumnPack
+from dashboard.server.bodies import Body, parsed
+from dashboard.server.live import Live
+from dashboard.server.work import LIGHT, LightRoute, run
 from dashboard.traces.sources import has_traces
-from dashboard.work import LIGHT, LightRoute, run
 from summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
@@ -89,7 +89,7 @@ def curve_routes(
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
-        """Charts as `dashboard.binary` writes them: "revision", "traces" (whether the log directory has any) and
+        """Charts as `dashboard.server.binary` writes them: "revision", "traces" (whether the log directory has any) and
         "charts" by key, without those that did not change.
 
         Each is what `dashboard.curves.chart.chart` gives, with its "version".

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 
+from dashboard.page.state import Setting, View, choice, flag, names, number, text
 from dashboard.runs import settings as run_settings
 from dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
-from dashboard.state import Setting, View, choice, flag, names, number, text
 
 XAxis = Literal["step", "relative", "wall", "metric"]
 Scale = Literal["linear", "log"]
@@ -46,11 +46,11 @@ class CurveParameters:
         self.outliers: Final = flag(f"{panel}.ignore_outliers", False)
         self.best: Final = choice(f"{panel}.best", "none", get_args(Best))
         self.ranges: Final = names(f"{panel}.range")
-        """Visible parts of cards, zoomed or typed: see ``assets/curve_cards.js``."""
+        """Visible parts of cards, zoomed or typed: see ``curves/web/cards.ts``."""
         self.marks: Final = names(f"{panel}.marks")
         """Places of the measuring marks A and B on the horizontal axis."""
         self.profiled: Final = flag(f"{panel}.profiled", True)
-        """Whether the steps that traces cover are shaded: see ``assets/curve_profiled.js``."""
+        """Whether the steps that traces cover are shaded: see ``curves/web/profiled_steps.ts``."""
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:

@@ -5,10 +5,10 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.controls import segmented, setting_id, switch
 from dashboard.curves.settings import CurveParameters
-from dashboard.icons import icon
-from dashboard.state import View
+from dashboard.page.controls import segmented, setting_id, switch
+from dashboard.page.icons import icon
+from dashboard.page.state import View
 from dashboard.traces.sources import has_traces
 from summary.snapshot import SCALARS, Snapshot
 

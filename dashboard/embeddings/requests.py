@@ -22,7 +22,7 @@ from dashboard.embeddings.sources import (
     open_dataset,
 )
 from dashboard.embeddings.uploads import Uploads
-from dashboard.live import Live
+from dashboard.server.live import Live
 from summary.memory_budget import MemoryBudget, NoMemoryError
 from summary.patterns import LONGEST_PATTERN, PatternError
 

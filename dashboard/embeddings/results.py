@@ -19,8 +19,8 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from dashboard.binary import ColumnPack, unpack
 from dashboard.embeddings.wire import KINDS, Arrays
+from dashboard.server.binary import ColumnPack, unpack
 from summary.column_cache import default_cache_folder
 from summary.records import crc32c
 

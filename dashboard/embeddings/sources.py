@@ -30,7 +30,7 @@ from dashboard.embeddings.source import (
     Learned,
     ProjectFile,
 )
-from dashboard.opened_cache import OpenedCache
+from dashboard.server.opened_cache import OpenedCache
 from summary.kinds.base import PayloadError
 from summary.kinds.tensor import PLUGIN_NAME as TENSORS
 from summary.memory_budget import MemoryBudget, TooLargeError

@@ -8,7 +8,7 @@ from typing import Final
 from PIL import Image
 
 from dashboard.embeddings.dataset import Problem, Sprite
-from dashboard.numbers import count, counted
+from dashboard.page.numbers import count, counted
 from dashboard.panels.images.pictures import sniff
 from summary.kinds.base import PayloadError
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.embeddings.dataset import Column
 from dashboard.embeddings.row_sets import Rows
 from dashboard.embeddings.search import texts_of
-from dashboard.tables import csv_pieces
+from dashboard.export.tables import csv_pieces
 
 ROW: Final = "#"
 """The column of the points' places."""

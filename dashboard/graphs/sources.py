@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Literal, assert_never
 
-from dashboard.api.graphs import is_known
 from dashboard.graphs.bodies import MOST_NODES
 from dashboard.graphs.model import model_of
 from dashboard.graphs.records import GraphModel
 from dashboard.graphs.tree import Tree, tree_of
-from dashboard.opened_cache import OpenedCache
+from dashboard.server.opened_cache import OpenedCache
+from dashboard.tensorboard.graphs import is_known
 from summary.event_file import RUN_GRAPH_TAG
 from summary.graphs.from_keras import graph_from_keras
 from summary.graphs.functions import graph_of_functions

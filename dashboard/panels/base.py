@@ -5,8 +5,8 @@ from typing import Any, Protocol
 from dash import Dash
 from fastapi import APIRouter
 
-from dashboard.live import Live
-from dashboard.state import Setting, View
+from dashboard.page.state import Setting, View
+from dashboard.server.live import Live
 from summary.snapshot import Snapshot
 
 
@@ -15,17 +15,17 @@ class Panel(Protocol):
 
     Data comes only from ``live.snapshot()``; figures are made by pure functions in the panel's ``figures.py``.
 
-    A control with the id ``dashboard.controls.setting_id(setting)`` and a ``value`` (or ``toggle_id(setting)`` and
+    A control with the id ``dashboard.page.controls.setting_id(setting)`` and a ``value`` (or ``toggle_id(setting)`` and
     ``checked``) writes its setting into the URL by itself. Callbacks listen to
-    ``view_input(name)``, ``revision_input(name)`` and ``scheme_input(name)`` of `dashboard.controls`, which fire only
-    while the panel is open: a callback that listens to the frame's own stores would fire without its outputs.
+    ``view_input(name)``, ``revision_input(name)`` and ``scheme_input(name)`` of `dashboard.page.controls`, which fire
+    only while the panel is open: a callback that listens to the frame's own stores would fire without its outputs.
     """
 
     name: str
     """The folder's name, and the tab's value in the URL."""
     title: str
     icon: str
-    """Name of the icon in ``assets/icons``."""
+    """Name of the icon in ``web/icons``."""
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:

@@ -1,6 +1,6 @@
 """A grid of cards that any panel can use: which cards there are, and the parts of the page around them.
 
-``assets/cards.js`` does what must run at the speed of the hand: groups that open and close, pages, full width, and
+``web/cards/grid.ts`` does what must run at the speed of the hand: groups that open and close, pages, full width, and
 which cards are on the screen.
 """
 
@@ -14,15 +14,15 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard.answers import once_per_revision
-from dashboard.colors import RunColor, Scheme
-from dashboard.controls import fingerprint, revision_input, scheme_input, setting_id, view_input
-from dashboard.icons import icon
-from dashboard.live import Live
-from dashboard.numbers import count
+from dashboard.page.colors import RunColor, Scheme
+from dashboard.page.controls import fingerprint, revision_input, scheme_input, setting_id, view_input
+from dashboard.page.icons import icon
+from dashboard.page.numbers import count
+from dashboard.page.state import Setting, View, decode, names, pattern_error
 from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
 from dashboard.runs.table import RunTable
-from dashboard.state import Setting, View, decode, names, pattern_error
+from dashboard.server.answers import once_per_revision
+from dashboard.server.live import Live
 from summary.snapshot import Series, Snapshot
 
 
@@ -273,7 +273,7 @@ def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]
 
 
 def action(name: str, title: str) -> html.Button:
-    """A button of a card's head, with the icon ``name``; ``assets/`` act on its class ``act-<name>``."""
+    """A button of a card's head, with the icon ``name``; the page acts on its class ``act-<name>``."""
     return html.Button(icon(name, 14), className=f"icon-button act-{name}", title=title)
 
 

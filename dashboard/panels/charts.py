@@ -1,4 +1,4 @@
-"""What the panels whose cards are charts share; ``assets/charts.js`` is its side in the browser."""
+"""What the panels whose cards are charts share; ``web/cards/plotly.ts`` is its side in the browser."""
 
 import time
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dash import dcc, html
 
-from dashboard.theme import GRAPH_CONFIG
+from dashboard.page.theme import GRAPH_CONFIG
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Cards that show every run at one step: which point of a run that is, and what the slider below the card offers.
 
-``assets/step_slider.js`` is its side in the browser. The user's choice stands in the URL as "KEY:STEP"; where there is
-none, a card shows the newest point and so follows new data.
+``web/core/step_slider.ts`` is its side in the browser. The user's choice stands in the URL as "KEY:STEP"; where there
+is none, a card shows the newest point and so follows new data.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.arrays import typed
+from dashboard.server.arrays import typed
 from summary.snapshot import Series
 
 MOST_POSITIONS: Final = 2_000

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.colors import RunColor, assign_colors
+from dashboard.page.colors import RunColor, assign_colors
 from dashboard.runs.facts import FactValue
 from dashboard.runs.grouping import shown_value
 

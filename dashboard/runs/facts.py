@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_a
 
 import numpy as np
 
-from dashboard.api.hparams.sessions import python_value, sessions
+from dashboard.tensorboard.hparams.sessions import python_value, sessions
 from summary.kinds.base import PayloadError
 from summary.kinds.hparams import HParamValue
 from summary.snapshot import SCALARS, Run, Series, Snapshot

@@ -4,12 +4,12 @@ from typing import Annotated, Any, get_args
 
 from fastapi import APIRouter, Query
 
-from dashboard.live import Live
 from dashboard.runs.expression import BuiltIn
 from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
 from dashboard.runs.listing import column_of
 from dashboard.runs.search import LONGEST_SEARCH, MOST_HITS, Hit, search, tags_of
-from dashboard.work import LightRoute
+from dashboard.server.live import Live
+from dashboard.server.work import LightRoute
 
 MOST_FIELDS = 2_000
 

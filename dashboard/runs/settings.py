@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 from urllib.parse import quote, unquote
 
-from dashboard.state import Setting, choice, flag, names
+from dashboard.page.state import Setting, choice, flag, names
 
 LineStatistic = Literal["mean", "median", "min", "max"]
 BandStatistic = Literal["none", "minmax", "std", "stderr", "ci95"]
@@ -42,5 +42,5 @@ def parse_pairs(raw: Sequence[str]) -> Mapping[str, str]:
 
 
 def format_pair(run: str, text: str) -> str:
-    """Writes an entry that `parse_pairs` reads; ``assets/runs_state.js`` writes the same."""
+    """Writes an entry that `parse_pairs` reads; ``runs/web/state.ts`` writes the same."""
     return f"{quote(run, safe='')}:{text}"

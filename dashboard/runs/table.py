@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from dashboard.colors import RunColor, assign_colors
+from dashboard.page.colors import RunColor, assign_colors
+from dashboard.page.state import View
 from dashboard.runs import settings
 from dashboard.runs.coloring import ColorScale, colors_by_value
 from dashboard.runs.expression import looks_like_expression, parse, runs_where
 from dashboard.runs.facts import Facts, Field, HParamField, parse_field
 from dashboard.runs.grouping import RunGroup, group_runs
-from dashboard.state import View
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
 from summary.snapshot import Snapshot

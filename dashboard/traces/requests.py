@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final
 from fastapi import HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from dashboard.live import Live
+from dashboard.server.live import Live
+from dashboard.server.work import HeavyRoute
 from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import (
     LATEST_NS,
@@ -18,7 +19,6 @@ from dashboard.traces.sources import (
     find_source,
 )
 from dashboard.traces.studies import Studies, Study, studies_of
-from dashboard.work import HeavyRoute
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000

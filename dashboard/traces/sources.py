@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from dashboard.opened_cache import OpenedCache
+from dashboard.server.opened_cache import OpenedCache
 from dashboard.traces.folders import is_trace_name, same_recording
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.live import Live
+from dashboard.server.live import Live
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
 from summary.kinds.base import PayloadError
 from summary.snapshot import SCALARS, Columns, Series, Snapshot

@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dashboard.live import Live
-from dashboard.numbers import file_size
+from dashboard.page.numbers import file_size
+from dashboard.server.live import Live
+from dashboard.server.work import held
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
-from dashboard.work import held
 from profiler.analysis import report
 from profiler.analysis.facts import Facts
 from summary.snapshot import Companion

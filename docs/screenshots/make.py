@@ -18,8 +18,8 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from dashboard import bundle
-from dashboard.page_assets import VARIANT
+from dashboard.page import bundle
+from dashboard.page.assets import VARIANT
 from dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 

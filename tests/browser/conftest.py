@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from dashboard import bundle
-from dashboard.api.access import Access
-from dashboard.app import LOCAL
-from dashboard.live import Live
-from dashboard.page_assets import VARIANT
-from dashboard.verbs.serve import make_live, make_server
+from dashboard.cli.serve import make_live, make_server
+from dashboard.page import bundle
+from dashboard.page.assets import VARIANT
+from dashboard.server.access import Access
+from dashboard.server.app import LOCAL
+from dashboard.server.live import Live
 from summary.sources import source_of
 from tools.browser import FLAGS, browser_path
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.api import capture
-from dashboard.numbers import file_size
+from dashboard.page.numbers import file_size
+from dashboard.server import capture
 from profiler.client import Client
 from summary import SummaryWriter
 from tests.browser.conftest import Dashboard

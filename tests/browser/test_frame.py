@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dashboard.state import View, encode
+from dashboard.page.state import View, encode
 from summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 

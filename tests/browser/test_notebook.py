@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.notebook import iframe
+from dashboard.notebook.magic import iframe
 from summary import SummaryWriter
 from tests.browser.conftest import PATIENCE_MS, Dashboard
 

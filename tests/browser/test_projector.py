@@ -16,9 +16,9 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
+from dashboard.cli.serve import make_live, make_server
 from dashboard.embeddings.file_listing import MOST_SERIES
 from dashboard.panels.registry import PANELS
-from dashboard.verbs.serve import make_live, make_server
 from summary import SummaryWriter
 from summary.sources import source_of
 from tests.browser.conftest import Dashboard, hold_back, release

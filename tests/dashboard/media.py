@@ -4,8 +4,8 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from dashboard.app import build_app
-from dashboard.live import Live
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
 from summary.logdir import open_logdir
 
 

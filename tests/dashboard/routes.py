@@ -4,9 +4,9 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from dashboard.app import build_app
-from dashboard.live import Live
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
 from summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli import main
+from dashboard.cli.main import main
 from profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
 from tests.profiler.analysis.kineto import Event, operator, step
 from tests.profiler.analysis.test_device import GEMM, events

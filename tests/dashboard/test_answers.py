@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.answers import Answers
-from dashboard.api import timeseries
-from dashboard.api.pieces import rows
-from dashboard.app import build_app
 from dashboard.curves import routes as curve_routes
 from dashboard.curves.chart import chart
-from dashboard.live import Live
+from dashboard.server.answers import Answers
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
+from dashboard.server.pieces import rows
+from dashboard.tensorboard import timeseries
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.snapshot import Columns
@@ -177,6 +177,6 @@ def test_more_time_series_than_are_sent_at_once_are_refused_with_a_sentence(
 def test_points_come_in_pieces_and_are_the_same(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/data/plugin/scalars/scalars?run=a&tag=loss"
     whole = client.get(path).content
-    monkeypatch.setattr("dashboard.api.pieces.POINTS_A_PIECE", 2)
+    monkeypatch.setattr("dashboard.server.pieces.POINTS_A_PIECE", 2)
     assert client.get(path).content == whole
     assert [row[1:] for row in json.loads(whole)] == [[step, float(step)] for step in range(5)]

@@ -11,12 +11,12 @@ import pytest
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
-from dashboard.api.access import Access
-from dashboard.api.capture import CaptureRules, ordered
-from dashboard.app import build_app
-from dashboard.cli import make_parser
-from dashboard.live import Live
+from dashboard.cli.main import make_parser
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.access import Access
+from dashboard.server.app import build_app
+from dashboard.server.capture import CaptureRules, ordered
+from dashboard.server.live import Live
 from profiler.client import Address, parse_address
 from profiler.server import start
 from summary import SummaryWriter

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli import main
-from dashboard.verbs.capture import CaptureVerb, duration_ms, request_of, steps_text
+from dashboard.cli.capture import CaptureVerb, duration_ms, request_of, steps_text
+from dashboard.cli.main import main
 from profiler.capture_request import CaptureOptions, CaptureRequest
 from profiler.server import start
 from profiler.traces import load_trace

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dashboard.api.access import Access
-from dashboard.cli import as_stepscope_says, main
-from dashboard.verbs.reading import check_logdirs
-from dashboard.verbs.serve import announcement, listen, page_url, token_for
+from dashboard.cli.main import as_stepscope_says, main
+from dashboard.cli.reading import check_logdirs
+from dashboard.cli.serve import announcement, listen, page_url, token_for
+from dashboard.server.access import Access
 from summary.errors import UserError
 
 
@@ -125,10 +125,10 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("module", "slow"),
     [
-        ("dashboard.cli", {"dash", "numba", "polars", "dashboard.app"}),
+        ("dashboard.cli.main", {"dash", "numba", "polars", "dashboard.server.app"}),
         # What only a projection, clusters or the layout of a graph needs.
         (
-            "dashboard.verbs.serve",
+            "dashboard.cli.serve",
             {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft"},
         ),
     ],
@@ -195,7 +195,7 @@ def test_tokens_that_cannot_be_used(token: str) -> None:
     ],
 )
 def test_a_start_says_what_it_opens(monkeypatch: pytest.MonkeyPatch, access: Access, said: str) -> None:
-    monkeypatch.setattr("dashboard.verbs.serve.machine_names", lambda: ("box", "box.local"))
+    monkeypatch.setattr("dashboard.cli.serve.machine_names", lambda: ("box", "box.local"))
     shown, out = console()
     shown.print(announcement("logs[1]", access, 6006), soft_wrap=True)
     assert out.getvalue() == f"Stepscope follows logs[1]\n{said}\n"

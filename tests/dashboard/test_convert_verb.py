@@ -8,7 +8,7 @@ from uuid import uuid4
 import fsspec
 import pytest
 
-from dashboard.cli import main
+from dashboard.cli.main import main
 from profiler.traces import load_trace
 from profiler.traces.compression import zstd_compress
 from profiler.traces.limits import Limits

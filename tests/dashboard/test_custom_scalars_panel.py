@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.page.state import View, decode
 from dashboard.panels.custom_scalars.charts import card_keys, cards, closed_categories, spec_of
-from dashboard.state import View, decode
 from summary import SummaryWriter
 from summary.kinds.custom_scalars import custom_scalars
 from summary.logdir import Logdir

@@ -1,8 +1,8 @@
 import polars as pl
 
-from dashboard.api.downloads import csv_lines
-from dashboard.api.hparams.download import encoded
-from dashboard.tables import csv_pieces
+from dashboard.export.tables import csv_pieces
+from dashboard.server.downloads import csv_lines
+from dashboard.tensorboard.hparams.download import encoded
 
 TEXTS = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "-1.5", "+3e5", "-inf", "x=1", ""]
 HARMLESS = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "'\rx", "-1.5", "+3e5", "-inf", "x=1", ""]

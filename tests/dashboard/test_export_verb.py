@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dashboard.cli import main
-from dashboard.media_files import safe_name
-from dashboard.tables import csv_pieces, json_pieces
+from dashboard.cli.main import main
+from dashboard.export.media_files import safe_name
+from dashboard.export.tables import csv_pieces, json_pieces
 from summary import SummaryWriter, open_logdir
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary

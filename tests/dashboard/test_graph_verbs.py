@@ -8,7 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.cli import main
+from dashboard.cli.main import main
 from summary.graphs.files import binary_of, text_of
 from summary.logdir import open_logdir
 from summary.proto.graph_pb2 import GraphDef, NodeDef

@@ -13,12 +13,12 @@ from starlette.routing import Mount, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from dashboard.api import bodies
-from dashboard.api.access import Access, checked_host
-from dashboard.api.bodies import LARGEST_BODY
-from dashboard.api.guard import Guard
-from dashboard.app import LOCAL, build_app
 from dashboard.panels.projector.routes_files import UPLOADS
+from dashboard.server import bodies
+from dashboard.server.access import Access, checked_host
+from dashboard.server.app import LOCAL, build_app
+from dashboard.server.bodies import LARGEST_BODY
+from dashboard.server.guard import Guard
 from summary.logdir import open_logdir
 from tests.dashboard.media import live_of
 

@@ -4,11 +4,11 @@ from types import MappingProxyType
 
 import pytest
 
-from dashboard.health import Progress, progress
+from dashboard.page.health_badge import Progress, progress
+from dashboard.page.state import View, decode
 from dashboard.panels.health.columns import columns
 from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
 from dashboard.panels.health.report import Condition, Verdict, advice, condition, table_row, verdict, worst_first
-from dashboard.state import View, decode
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.snapshot import EMPTY_SNAPSHOT, Damage, FileHealth, Snapshot

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.api.bodies import LARGEST_BODY
-from dashboard.app import build_app
-from dashboard.live import Live
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.app import build_app
+from dashboard.server.bodies import LARGEST_BODY
+from dashboard.server.live import Live
 from summary.follow import Follower
 from summary.logdir import Logdir
 

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.colors import assign_colors
+from dashboard.page.colors import assign_colors
+from dashboard.page.state import decode
 from dashboard.panels.hparams.analysis import Analysis, Correlation, Forest
 from dashboard.panels.hparams.importance import bars, warnings
 from dashboard.panels.hparams.panel import HParamsPanel
 from dashboard.panels.hparams.sessions import first_folder, folders, read_sessions, runs_of_sessions, text_of
 from dashboard.panels.hparams.settings import SETTINGS, Asked, Interval, parse_ranges, parse_values
 from dashboard.panels.hparams.table import Table, build_table, payload
-from dashboard.state import decode
 from summary import SummaryWriter
 from summary.kinds.hparams import HParamValue, checked_hparams, session_start, start_info
 from summary.logdir import open_logdir

@@ -8,11 +8,11 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from dashboard.arrays import typed
-from dashboard.media_files import MediaFile, zip_stream
+from dashboard.export.media_files import MediaFile, zip_stream
+from dashboard.page.state import decode
 from dashboard.panels.cards import Draw
 from dashboard.panels.images.panel import depends, draw, keys
-from dashboard.state import decode
+from dashboard.server.arrays import typed
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.snapshot import Snapshot

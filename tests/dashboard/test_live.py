@@ -3,7 +3,7 @@ import threading
 from collections.abc import Callable
 from types import MappingProxyType
 
-from dashboard.live import Live
+from dashboard.server.live import Live
 from summary.snapshot import Snapshot
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from dashboard.cli import main
+from dashboard.cli.main import main
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.records import frame

@@ -8,9 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 
-from dashboard.arrays import typed
-from dashboard.binary import unpack
-from dashboard.colors import assign_colors
+from dashboard.page.colors import assign_colors
+from dashboard.page.state import View
 from dashboard.panels.cards import Draw, pair_key
 from dashboard.panels.mesh import geometry
 from dashboard.panels.mesh.files import ply
@@ -20,7 +19,8 @@ from dashboard.panels.mesh.panel import draw, mesh_keys
 from dashboard.panels.mesh.parts import Compare, belonging, compared_points, meshes_of, parse_compare
 from dashboard.panels.mesh.settings import COMPARE
 from dashboard.panels.mesh.toolbar import comparisons
-from dashboard.state import View
+from dashboard.server.arrays import typed
+from dashboard.server.binary import unpack
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import mesh

@@ -8,8 +8,8 @@ import pytest
 from fastapi.responses import StreamingResponse
 from google.protobuf.message import Message
 
-from dashboard.api.messages import message_json, messages_answer, text_pieces
-from dashboard.api.projector import row_pieces
+from dashboard.tensorboard.messages import message_json, messages_answer, text_pieces
+from dashboard.tensorboard.projector import row_pieces
 from summary.memory_budget import MemoryBudget, claim
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.hparams_pb2 import ListSessionGroupsResponse, SessionGroup

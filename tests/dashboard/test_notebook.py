@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.notebook import iframe, parse_line
-from dashboard.notebook_registry import RunningServer, forget, registry_folder, remember, running_servers
+from dashboard.notebook.magic import iframe, parse_line
+from dashboard.notebook.registry import RunningServer, forget, registry_folder, remember, running_servers
 from summary import SummaryWriter
 from summary.errors import UserError
 from tests.dashboard.media import client_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.api.bodies import LARGEST_BODY
+from dashboard.server.bodies import LARGEST_BODY
 from summary import SummaryWriter
 from summary.kinds.tensors import plugin_metadata, strings_tensor
 from summary.proto import summary_pb2

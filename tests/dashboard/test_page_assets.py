@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard import bundle
-from dashboard.page_assets import PageAssets
+from dashboard.page import bundle
+from dashboard.page.assets import PageAssets
 
 
 @pytest.fixture

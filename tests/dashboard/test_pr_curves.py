@@ -21,13 +21,13 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dashboard.api.pr_curves import shown_thresholds
-from dashboard.colors import PALETTE
+from dashboard.page.colors import PALETTE
+from dashboard.page.state import View
 from dashboard.panels.cards import Draw
 from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve, check
 from dashboard.panels.pr_curves.figures import RunCurve, RunTrack, pr_chart, roc_chart, track_chart
 from dashboard.panels.pr_curves.panel import TRACKED, compact, depends, draw, read_curve, track
-from dashboard.state import View
+from dashboard.tensorboard.pr_curves import shown_thresholds
 from summary import SummaryWriter
 from summary.kinds.pr_curve import PrCurve, decode_pr_curve, pr_curve
 from summary.kinds.tensors import numbers_tensor

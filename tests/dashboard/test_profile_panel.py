@@ -15,8 +15,7 @@ from fastapi.testclient import TestClient
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
-from dashboard.app import build_app
-from dashboard.live import Live
+from dashboard.page.state import View, decode
 from dashboard.panels.profile import device_figures, figures, texts
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.columns import columns, heading, headings
@@ -28,7 +27,8 @@ from dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
 from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.state import View, decode
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
 from dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
 from profiler.analysis import report

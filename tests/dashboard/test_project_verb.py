@@ -10,9 +10,9 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from dashboard.cli import main
+from dashboard.cli.main import main
+from dashboard.cli.project import FileFollower, ProjectVerb, finder
 from dashboard.embeddings.sources import embedding_sources, has_embeddings, open_dataset
-from dashboard.verbs.project import FileFollower, ProjectVerb, finder
 from summary.snapshot import Snapshot
 
 REPOSITORY = Path(__file__).resolve().parents[2]

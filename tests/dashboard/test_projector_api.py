@@ -14,16 +14,16 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.app import build_app
-from dashboard.binary import unpack
 from dashboard.embeddings import judgements, plans
 from dashboard.embeddings.jobs import Jobs
 from dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
 from dashboard.embeddings.methods import SETTINGS as KINDS
 from dashboard.embeddings.uploads import Uploads
-from dashboard.live import Live
 from dashboard.panels.projector.panel import ProjectorPanel
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.app import build_app
+from dashboard.server.binary import unpack
+from dashboard.server.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from tests.dashboard.media import NoFollower

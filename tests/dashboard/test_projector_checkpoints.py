@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.app import build_app
 from dashboard.embeddings.sources import EMBEDDING_PATTERNS, embedding_sources, open_dataset
-from dashboard.live import Live
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
 from summary.logdir import Logdir
 from summary.projector import CONFIG_PATTERN
 from tests.dashboard.media import NoFollower

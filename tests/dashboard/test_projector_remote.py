@@ -12,9 +12,9 @@ import pytest
 from fastapi.testclient import TestClient
 from moto.server import ThreadedMotoServer
 
-from dashboard.app import build_app
-from dashboard.live import Live
 from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.sources import sources_of

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.api.access import host_name
-from dashboard.api.scalars import tag_index
-from dashboard.app import build_app
-from dashboard.live import Live
+from dashboard.server.access import host_name
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
+from dashboard.tensorboard.scalars import tag_index
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.snapshot import Columns, Series, Snapshot

@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.live import Live
 from dashboard.panels.timeline.routes_steps import make_router
+from dashboard.server.live import Live
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
 from dashboard.traces.step_ranges import (
     Joined,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import temporary_folders
-from dashboard.temporary_folders import OwnedFolder, sweep
+from dashboard.server import temporary_folders
+from dashboard.server.temporary_folders import OwnedFolder, sweep
 
 SERVER = """
 import sys

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.live import Live
 from dashboard.panels.timeline.api import make_router
 from dashboard.panels.timeline.payloads import MAX_SLICES
+from dashboard.server.live import Live
 from dashboard.traces.sources import (
     OpenedTrace,
     TraceCache,

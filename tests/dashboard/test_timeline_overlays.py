@@ -12,10 +12,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.live import Live
 from dashboard.panels.timeline import overlays
 from dashboard.panels.timeline.overlays import by_lane, critical_path_window, idle_window
 from dashboard.panels.timeline.routes_overlays import make_router
+from dashboard.server.live import Live
 from dashboard.traces.sources import LATEST_NS
 from profiler.analysis.critical_path import BOUNDS, critical_path_summary, path_of
 from profiler.analysis.facts import Facts

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.verbs.timeline import TimelineVerb
+from dashboard.cli.timeline import TimelineVerb
 from profiler.timeline import chrome_trace
 from summary.errors import UserError
 from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats

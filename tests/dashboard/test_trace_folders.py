@@ -4,10 +4,10 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from dashboard.frame import empty
+from dashboard.cli.serve import found
+from dashboard.page.layout import empty
 from dashboard.traces.folders import same_recording, traces_at
 from dashboard.traces.sources import trace_sources
-from dashboard.verbs.serve import found
 from summary import SummaryWriter
 from summary.errors import UserError
 from summary.logdir import Logdir

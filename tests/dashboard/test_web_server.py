@@ -14,17 +14,17 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from dashboard import web_server
-from dashboard.verbs.serve import make_server
-from dashboard.web_server import ends_as_interrupted
+from dashboard.cli.serve import make_server
+from dashboard.server import web_server
+from dashboard.server.web_server import ends_as_interrupted
 from summary.logdir import open_logdir
 from tests.dashboard.media import live_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ONE_TICK = """
 import os, signal, sys
-from dashboard import web_server
-from dashboard.cli import main
+from dashboard.server import web_server
+from dashboard.cli.main import main
 
 async def stop(self, counter):
     os.kill(os.getpid(), signal.SIGTERM)
@@ -112,5 +112,5 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
                 connection.sendall(begun)
                 assert connection.recv(1) == b""
         # Who waits for news has asked.
-        monkeypatch.setattr("dashboard.api.revision.HEARTBEAT_SECONDS", 0.0)
+        monkeypatch.setattr("dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")

@@ -15,10 +15,10 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from starlette.types import Message
 
-from dashboard.app import build_app
-from dashboard.live import Live
-from dashboard.opened_cache import OpenedCache
-from dashboard.work import BUSY, Pieces, Pool, PooledRoute, RequestAtHand, held, in_pool, run, wait_for
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
+from dashboard.server.opened_cache import OpenedCache
+from dashboard.server.work import BUSY, Pieces, Pool, PooledRoute, RequestAtHand, held, in_pool, run, wait_for
 from summary.cancellation import Cancelled, check_cancelled
 from tests.dashboard.media import NoFollower
 

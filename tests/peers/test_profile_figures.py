@@ -17,12 +17,12 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
+from dashboard.page.state import View
 from dashboard.panels.profile.ask import Answer, answer_of
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.rows import rows, total_row
 from dashboard.panels.profile.settings import PAGES, Asked, Page
 from dashboard.panels.profile.table import MOST_ROWS, Table
-from dashboard.state import View
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from dashboard.traces.studies import Studies
 from profiler.analysis import report

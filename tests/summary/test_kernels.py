@@ -43,7 +43,7 @@ def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> Non
 
 
 def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
-    from dashboard.warm_up import GROUPS
+    from dashboard.server.warm_up import GROUPS
 
     found = {
         str(path.relative_to(ROOT).with_suffix("")).replace(os.sep, ".")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from dashboard.numbers import counted, file_size
+from dashboard.page.numbers import counted, file_size
 from dashboard.panels.audio.wav import Wav, read_wav
 from dashboard.panels.text.rendering import markdown_html
 from summary.kinds.audio import Audio, Clip

@@ -7,14 +7,14 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
-from dashboard.arrays import typed
-from dashboard.colors import RunColor
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
+from dashboard.page.state import Setting, View, choice, flag, names, number
 from dashboard.panels.audio.figures import FFT_SIZES
 from dashboard.panels.audio.routes import make_router
 from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
-from dashboard.state import Setting, View, choice, flag, names, number
+from dashboard.server.arrays import typed
+from dashboard.server.live import Live
 from summary.kinds.audio import PLUGIN_NAME
 from summary.snapshot import Snapshot
 
@@ -149,7 +149,7 @@ def slider(setting: Setting[float], view: View, label: str, low: float, high: fl
 
 
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, which ``assets/audio.js`` fills."""
+    """The card of one tag, which ``audio/web/index.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
     return frame(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 

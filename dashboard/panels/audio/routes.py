@@ -7,17 +7,17 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.api.downloads import attachment
-from dashboard.api.errors import find_series
-from dashboard.api.parameters import Index, RunName, TagName
-from dashboard.live import Live
 from dashboard.panels.audio.clips import EXTENSIONS, clip_of, describe, etag, sniff, wav_of
 from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
 from dashboard.panels.audio.figures import spectrogram as make_spectrogram
 from dashboard.panels.audio.ranges import ranged
 from dashboard.panels.audio.wav import Wav
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING
-from dashboard.work import LightRoute, heavy
+from dashboard.server.downloads import attachment
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import Index, RunName, TagName
+from dashboard.server.work import LightRoute, heavy
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
 from summary.snapshot import Series

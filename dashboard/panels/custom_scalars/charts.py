@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.api.custom_scalars import merged_layout
-from dashboard.api.patterns import exact_case
 from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.page.state import View
 from dashboard.runs.table import RunTable
-from dashboard.state import View
+from dashboard.server.patterns import exact_case
+from dashboard.tensorboard.custom_scalars import merged_layout
 from summary.patterns import PatternError
 from summary.proto.custom_scalars_pb2 import Chart, Layout
 from summary.snapshot import SCALARS, Snapshot

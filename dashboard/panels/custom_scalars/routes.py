@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, HTTPException, Query
 from google.protobuf import json_format
 
-from dashboard.api.bodies import JsonBody, parsed_message
-from dashboard.api.custom_scalars import merged_layout
-from dashboard.live import Live
+from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.custom_scalars.charts import matched_tags
 from dashboard.runs.table import RunTable
-from dashboard.state import MAX_QUERY, decode
-from dashboard.work import LightRoute
+from dashboard.server.bodies import JsonBody, parsed_message
+from dashboard.server.live import Live
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.custom_scalars import merged_layout
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.custom_scalars import custom_scalars
 from summary.patterns import LONGEST_PATTERN, PatternError

@@ -1,4 +1,4 @@
-"""The Graph panel: which graph is open and what it is compared with; the canvas itself lives in ``assets/``."""
+"""The Graph panel: which graph is open and what it is compared with; the canvas itself lives in ``web/``."""
 
 from typing import Any, Final
 
@@ -6,17 +6,17 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from fastapi import APIRouter
 
-from dashboard.controls import revision_input, setting_id
 from dashboard.graphs.sources import graph_sources, has_graphs
-from dashboard.icons import icon
-from dashboard.live import Live
+from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View
 from dashboard.panels.graph import routes_reading, routes_scene
 from dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
 from dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
-from dashboard.state import Setting, View
+from dashboard.server.live import Live
+from dashboard.server.work import heavy
 from dashboard.traces.choices import choices
 from dashboard.traces.sources import trace_sources
-from dashboard.work import heavy
 from summary.snapshot import Snapshot
 
 EXAMPLE: Final = """from summary import SummaryWriter

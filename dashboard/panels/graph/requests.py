@@ -6,7 +6,7 @@ from fastapi import HTTPException, Query
 
 from dashboard.graphs.sources import GraphCache, GraphSource, GraphUnavailableError, OpenGraph, find_graph_source
 from dashboard.graphs.tree import Tree
-from dashboard.live import Live
+from dashboard.server.live import Live
 
 LONGEST: Final = 16_384
 """Characters of a name or an id."""

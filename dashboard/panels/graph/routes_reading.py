@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.api.downloads import attachment
 from dashboard.graphs.attributes import LARGEST_WHOLE
 from dashboard.graphs.cards import card_of
 from dashboard.graphs.compare import compare
@@ -20,8 +19,9 @@ from dashboard.graphs.search import Match, Place, search
 from dashboard.graphs.sources import GraphSource, GraphUnavailableError, OpenGraph, graph_sources
 from dashboard.graphs.tree import Tree
 from dashboard.graphs.walks import Way, path, trace
-from dashboard.live import Live
 from dashboard.panels.graph.requests import LONGEST, EntryId, FunctionName, GraphId, GraphRequests, entry_of
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
 from dashboard.traces.requests import SentenceRoute, TraceRequests, json_answer
 from dashboard.traces.sources import TraceSource
 from summary.graphs.files import binary_of, text_of

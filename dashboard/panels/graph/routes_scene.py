@@ -11,8 +11,8 @@ from dashboard.graphs.levels import LayoutCache
 from dashboard.graphs.measures import MEASURES
 from dashboard.graphs.scene import Scene, scene_of
 from dashboard.graphs.tree import Tree
-from dashboard.live import Live
 from dashboard.panels.graph.requests import LONGEST, FunctionName, GraphId, GraphRequests
+from dashboard.server.live import Live
 from dashboard.traces.requests import SentenceRoute, json_answer
 
 MOST_PATHS: Final = 5_000

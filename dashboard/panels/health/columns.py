@@ -1,4 +1,4 @@
-"""The columns of the table of files; ``assets/health.js`` has the functions they name."""
+"""The columns of the table of files; ``health/web/index.ts`` has the functions they name."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

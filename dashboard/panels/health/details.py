@@ -4,8 +4,8 @@ from typing import Any
 
 from dash import html
 
-from dashboard.icons import icon
-from dashboard.numbers import count, counted
+from dashboard.page.icons import icon
+from dashboard.page.numbers import count, counted
 from dashboard.panels.health.report import advice, condition
 from summary.snapshot import FileHealth
 

@@ -8,7 +8,7 @@ import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.controls import (
+from dashboard.page.controls import (
     fingerprint,
     pattern_input,
     revision_input,
@@ -16,17 +16,17 @@ from dashboard.controls import (
     setting_id,
     view_input,
 )
-from dashboard.health import progress, reading_texts
-from dashboard.icons import icon
-from dashboard.live import Live
-from dashboard.numbers import count, counted
+from dashboard.page.health_badge import progress, reading_texts
+from dashboard.page.icons import icon
+from dashboard.page.numbers import count, counted
+from dashboard.page.state import View, decode, pattern_error
 from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
 from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
 from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
-from dashboard.state import View, decode, pattern_error
-from dashboard.work import light
+from dashboard.server.live import Live
+from dashboard.server.work import light
 from summary.snapshot import FileHealth, Snapshot
 
 MOST_ROWS = 5_000

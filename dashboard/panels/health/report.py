@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
-from dashboard.health import is_bad, is_read, writers_text
-from dashboard.numbers import count, counted, file_size
+from dashboard.page.health_badge import is_bad, is_read, writers_text
+from dashboard.page.numbers import count, counted, file_size
 from summary.snapshot import FileHealth
 
 Severity = Literal["bad", "open", "good"]
@@ -51,7 +51,7 @@ def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
 
 
 def table_row(file: FileHealth) -> dict[str, Any]:
-    """One row of the table; ``assets/health.js`` formats its numbers."""
+    """One row of the table; ``health/web/index.ts`` formats its numbers."""
     state = condition(file)
     return {
         "path": file.path,

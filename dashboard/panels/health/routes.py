@@ -4,9 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
 
-from dashboard.api.downloads import attachment, csv_lines
-from dashboard.api.parameters import MAX_NAME
-from dashboard.live import Live
+from dashboard.page.state import pattern_error
 from dashboard.panels.health.report import (
     DAMAGE_COLUMNS,
     FILE_COLUMNS,
@@ -15,8 +13,10 @@ from dashboard.panels.health.report import (
     worst_first,
 )
 from dashboard.panels.health.selection import chosen_files
-from dashboard.state import pattern_error
-from dashboard.work import LightRoute, Pieces
+from dashboard.server.downloads import attachment, csv_lines
+from dashboard.server.live import Live
+from dashboard.server.parameters import MAX_NAME
+from dashboard.server.work import LightRoute, Pieces
 
 Text = Annotated[str, Query(max_length=MAX_NAME)]
 

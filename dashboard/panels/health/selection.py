@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from dashboard.health import is_bad
-from dashboard.state import Setting, View, choice, matching
+from dashboard.page.health_badge import is_bad
+from dashboard.page.state import Setting, View, choice, matching
 from summary.snapshot import FileHealth, Snapshot
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
-from dashboard.arrays import typed, typed_for_screen
-from dashboard.colors import RunColor, Scheme
+from dashboard.page.colors import RunColor, Scheme
+from dashboard.page.theme import chart_layout, ink
 from dashboard.panels.charts import Chart
 from dashboard.panels.histograms.columns import bands_chart, heatmap_chart
 from dashboard.panels.histograms.moments import (
@@ -18,7 +18,7 @@ from dashboard.panels.histograms.moments import (
 )
 from dashboard.panels.histograms.shapes import Shape, Shapes, log_ticks, make_shapes
 from dashboard.panels.histograms.tints import clear, mix
-from dashboard.theme import chart_layout, ink
+from dashboard.server.arrays import typed, typed_for_screen
 
 RIDGE_SHARE: Final = 0.32
 """Height of the highest ridge as a share of the chart."""

@@ -7,8 +7,8 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.colors import RunColor
-from dashboard.numbers import count, counted
+from dashboard.page.colors import RunColor
+from dashboard.page.numbers import count, counted
 from dashboard.panels.histograms.buckets import Cleaned, clean
 from dashboard.panels.steps import pick
 

@@ -8,9 +8,9 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.colors import RunColor
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input, view_input
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
+from dashboard.page.state import Setting, View, choice, flag, names, number
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_keys, pair_of, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
@@ -19,7 +19,7 @@ from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, ChartSett
 from dashboard.panels.histograms.reading import StepRange, read_at, read_some
 from dashboard.panels.histograms.routes import make_router
 from dashboard.panels.steps import chosen_steps, slider
-from dashboard.state import Setting, View, choice, flag, names, number
+from dashboard.server.live import Live
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 

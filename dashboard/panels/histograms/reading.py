@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.colors import RunColor
-from dashboard.numbers import count
+from dashboard.page.colors import RunColor
+from dashboard.page.numbers import count
 from dashboard.panels.histograms.moments import Moment, RunMoment
 from dashboard.panels.steps import index_at, pick
 from summary.kinds.base import PayloadError

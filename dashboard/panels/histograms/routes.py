@@ -8,17 +8,17 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.api.downloads import attachment, csv_lines
-from dashboard.api.errors import find_series
-from dashboard.api.parameters import MOST_RUNS, Index, RunName, TagName
-from dashboard.arrays import typed
-from dashboard.live import Live
-from dashboard.numbers import json_number
+from dashboard.page.numbers import json_number
 from dashboard.panels.histograms.buckets import clean, statistics
 from dashboard.panels.histograms.moments import ChartSettings, Height
 from dashboard.panels.histograms.reading import StepRange, everything, left_out
 from dashboard.panels.histograms.shapes import make_shapes
-from dashboard.work import LightRoute, Pieces
+from dashboard.server.arrays import typed
+from dashboard.server.downloads import attachment, csv_lines
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
+from dashboard.server.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME, Histogram
 from summary.snapshot import Series

@@ -6,7 +6,7 @@ from typing import Any
 
 from dash import html
 
-from dashboard.numbers import count, counted
+from dashboard.page.numbers import count, counted
 from dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyse
 from dashboard.panels.hparams.table import Table
 

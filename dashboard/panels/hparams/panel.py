@@ -9,9 +9,9 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from fastapi import APIRouter
 
-from dashboard.controls import fingerprint, revision_input, segmented, setting_id, switch, view_input
-from dashboard.icons import icon
-from dashboard.live import Live
+from dashboard.page.controls import fingerprint, revision_input, segmented, setting_id, switch, view_input
+from dashboard.page.icons import icon
+from dashboard.page.state import View, decode
 from dashboard.panels.cards import Draw
 from dashboard.panels.hparams.analysis import Analysis
 from dashboard.panels.hparams.importance import analysis_of, importance_view
@@ -19,8 +19,8 @@ from dashboard.panels.hparams.routes import make_router
 from dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
 from dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
 from dashboard.panels.hparams.table import Table, build_table, payload
-from dashboard.state import View, decode
-from dashboard.work import heavy, light
+from dashboard.server.live import Live
+from dashboard.server.work import heavy, light
 from summary.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ def _button(sign: str, label: str, extension: str, title: str) -> html.Button:
 
 
 def grid() -> dag.AgGrid:
-    """The table, still empty; ``assets/hparams_table.js`` makes its columns."""
+    """The table, still empty; ``hparams/web/table.ts`` makes its columns."""
     return dag.AgGrid(
         id="hparams-grid",
         rowData=[],

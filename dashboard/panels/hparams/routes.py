@@ -7,15 +7,15 @@ import msgspec
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from dashboard.api.bodies import Body, parsed
-from dashboard.api.downloads import attachment
-from dashboard.api.hparams.download import MEDIA_TYPES, Cell, Format, encoded
-from dashboard.live import Live
+from dashboard.page.state import decode
 from dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from dashboard.panels.hparams.settings import Asked
 from dashboard.panels.hparams.table import Row, build_table
-from dashboard.state import decode
-from dashboard.work import LightRoute
+from dashboard.server.bodies import Body, parsed
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
     "@run": ("run", lambda row: row.name),

@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dashboard.api.hparams.experiment import joined
-from dashboard.api.hparams.sessions import (
+from dashboard.panels.hparams.settings import Status, ValueOf
+from dashboard.tensorboard.hparams.experiment import joined
+from dashboard.tensorboard.hparams.sessions import (
     FoundSession,
     experiments,
     metric_names,
@@ -17,7 +18,6 @@ from dashboard.api.hparams.sessions import (
     python_value,
     sessions,
 )
-from dashboard.panels.hparams.settings import Status, ValueOf
 from summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from summary.proto import hparams_pb2
 from summary.proto.hparams_pb2 import Experiment, MetricName

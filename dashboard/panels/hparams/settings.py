@@ -1,4 +1,4 @@
-"""What the hparams panel keeps in the URL. Those that only the page reads are drawn by ``assets/hparams*.js``."""
+"""What the hparams panel keeps in the URL. Those that only the page reads are drawn by ``hparams/web``."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import unquote
 
-from dashboard.state import Setting, View, choice, flag, names
+from dashboard.page.state import Setting, View, choice, flag, names
 
 ValueOf = Literal["last", "min", "max"]
 Better = Literal["auto", "lower", "higher"]

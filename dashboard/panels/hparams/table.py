@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final, assert_never
 
-from dashboard.colors import PALETTE, RING, RunColor
-from dashboard.numbers import json_number
+from dashboard.page.colors import PALETTE, RING, RunColor
+from dashboard.page.numbers import json_number
 from dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
 from summary.kinds.hparams import HParamValue

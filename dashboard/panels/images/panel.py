@@ -6,15 +6,15 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
-from dashboard.arrays import TypedArray, typed
-from dashboard.colors import RunColor
-from dashboard.controls import setting_id, view_input
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import setting_id, view_input
+from dashboard.page.state import Setting, View
 from dashboard.panels.cards import CardGrid, Draw, frame, shown_series, tag_keys
 from dashboard.panels.images.routes import epoch, make_router
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
 from dashboard.panels.images.toolbar import toolbar
-from dashboard.state import Setting, View
+from dashboard.server.arrays import TypedArray, typed
+from dashboard.server.live import Live
 from summary.kinds.image import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 
@@ -89,7 +89,7 @@ def series_of(key: str, on: Draw) -> list[Series]:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag or run, which ``assets/images.js`` fills."""
+    """The card of one tag or run, which ``images/web/index.ts`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": key})
     body = html.Div([data, html.Div(className="fill")], className="card-body")
     return frame(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)

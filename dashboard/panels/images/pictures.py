@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from dashboard.numbers import counted, file_size
+from dashboard.page.numbers import counted, file_size
 from summary.kinds.base import PayloadError
 from summary.kinds.image import Images
 

@@ -6,20 +6,20 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from dashboard.api.bodies import Body, parsed
-from dashboard.api.downloads import attachment
-from dashboard.api.errors import find_series
-from dashboard.api.parameters import Index, RunName, TagName
-from dashboard.arrays import typed
-from dashboard.controls import fingerprint
-from dashboard.live import Live
-from dashboard.media_files import Wanted, chosen_files, zip_stream
-from dashboard.numbers import count, counted, json_number
+from dashboard.export.media_files import Wanted, chosen_files, zip_stream
+from dashboard.page.controls import fingerprint
+from dashboard.page.numbers import count, counted, json_number
+from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import Draw
 from dashboard.panels.images.pictures import EXTENSIONS, Picture, picture
 from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
-from dashboard.state import MAX_QUERY, decode
-from dashboard.work import LightRoute, Pieces, heavy
+from dashboard.server.arrays import typed
+from dashboard.server.bodies import Body, parsed
+from dashboard.server.downloads import attachment
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import Index, RunName, TagName
+from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME, Images
 from summary.snapshot import Series

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from dashboard.state import Setting, choice, flag, names, number
+from dashboard.page.state import Setting, choice, flag, names, number
 
 GROUP: Final = choice("images.group", "tag", ("tag", "run", "step"))
 """What a card holds: a tag's runs, a run's tags, or a tag's steps as film strips."""

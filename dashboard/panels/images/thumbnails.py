@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from dashboard.numbers import count, file_size
+from dashboard.page.numbers import count, file_size
 from dashboard.panels.images.pictures import Picture
 from summary.kinds.base import PayloadError
 

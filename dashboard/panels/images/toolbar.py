@@ -1,12 +1,12 @@
-"""The controls above the galleries; those of the large view are in ``assets/images_large.js``."""
+"""The controls above the galleries; those of the large view are in ``images/web/large.ts``."""
 
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input
-from dashboard.icons import icon
+from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, LINK, RATE, SIZE, WIDTH
-from dashboard.state import Setting, View
 
 
 def toolbar(view: View) -> html.Div:
@@ -61,7 +61,7 @@ def adjustment(setting: Setting[float], view: View, label: str, most: float) -> 
 def slider(
     setting: Setting[float], view: View, label: str, least: float, most: float, step: float, shown: str
 ) -> html.Label:
-    """A slider whose value stands beside it; ``assets/images.js`` keeps that up to date."""
+    """A slider whose value stands beside it; ``images/web/index.ts`` keeps that up to date."""
     control = dmc.Slider(
         id=setting_id(setting.name),
         value=setting.of(view),

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.binary import ColumnPack
-from dashboard.numbers import json_number
+from dashboard.page.numbers import json_number
 from dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
+from dashboard.server.binary import ColumnPack
 
 
 def pack(header: dict[str, Any], geometry: Geometry | None) -> bytes:
-    """The answer that ``assets/mesh_geometry.js`` reads: the header, and columns as `dashboard.binary` lays them out.
+    """The answer that ``mesh/web/geometry.ts`` reads: the header, and columns as `dashboard.server.binary` has it.
 
     ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
     "colors" [4 n] and float32 "moved" [n].

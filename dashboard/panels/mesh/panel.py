@@ -1,4 +1,4 @@
-"""The mesh panel: one card per mesh and run, drawn by ``assets/mesh*.js``."""
+"""The mesh panel: one card per mesh and run, drawn by ``mesh/web``."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,10 +6,9 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
-from dashboard.arrays import typed
-from dashboard.colors import RunColor
-from dashboard.controls import revision_input, scheme_input, setting_id, view_input
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
+from dashboard.page.state import Setting, View, decode
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
@@ -39,8 +38,9 @@ from dashboard.panels.mesh.settings import (
     UP,
 )
 from dashboard.panels.mesh.toolbar import comparisons, toolbar
-from dashboard.state import Setting, View, decode
-from dashboard.work import light
+from dashboard.server.arrays import typed
+from dashboard.server.live import Live
+from dashboard.server.work import light
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 
@@ -109,7 +109,7 @@ def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one mesh of one run, which ``assets/mesh.js`` fills."""
+    """The card of one mesh of one run, which ``mesh/web/index.ts`` fills."""
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
     actions = [

@@ -7,13 +7,13 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.api.downloads import attachment
-from dashboard.api.parameters import MAX_NAME, Index, RunName, TagName
-from dashboard.live import Live
 from dashboard.panels.mesh.files import describe, pack, ply
 from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
-from dashboard.work import HeavyRoute
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
+from dashboard.server.work import HeavyRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import Mesh
 from summary.snapshot import Series, Snapshot

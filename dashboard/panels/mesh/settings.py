@@ -1,7 +1,7 @@
 """What the mesh panel keeps in the URL."""
 
+from dashboard.page.state import Setting, choice, flag, names, number
 from dashboard.panels.mesh.parts import parse_compare
-from dashboard.state import Setting, choice, flag, names, number
 
 SHOW = choice("mesh.show", "logged", ("logged", "surface", "edges", "wireframe", "points"))
 SHADING = choice("mesh.shading", "logged", ("logged", "smooth", "flat"))
@@ -18,5 +18,5 @@ STEPS = names("mesh.step")
 SAMPLES = names("mesh.sample")
 """``KEY:SAMPLE`` for every card that shows another than the first."""
 CAMERA = names("mesh.camera")
-"""Cameras that the user put into the link, as ``assets/mesh_cameras.js`` writes them."""
+"""Cameras that the user put into the link, as ``mesh/web/cameras.ts`` writes them."""
 COMPARE: Setting[str] = Setting("mesh.compare", "off", lambda raw: parse_compare(raw[-1]).text, lambda value: (value,))

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.controls import segmented, setting_id, switch, tag_filter_input
-from dashboard.icons import icon
+from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View
 from dashboard.panels.cards import shown_series
 from dashboard.panels.mesh.parts import Compare, parse_compare
 from dashboard.panels.mesh.settings import BACKGROUND, BOX, CAMERAS, COLOR, COMPARE, LINK, SHADING, SHOW, SIZE, UP
-from dashboard.state import Setting, View
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.snapshot import Snapshot
 

@@ -142,7 +142,7 @@ def check(found: PrCurve) -> Curve:
 
 
 def _shown(predicted_positive: Floats) -> int:
-    """As `dashboard.api.pr_curves.shown_thresholds`, but not in whole numbers: weights may sum up to less than 1."""
+    """As `shown_thresholds` of TensorBoard's routes, but not in whole numbers: weights may sum up to less than 1."""
     reached = np.flatnonzero(predicted_positive > 0)
     return int(reached[-1]) + 1 if len(reached) else min(1, len(predicted_positive))
 

@@ -9,11 +9,10 @@ from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 from numpy.typing import NDArray
 
-from dashboard.arrays import TypedArray, typed
-from dashboard.colors import RunColor
-from dashboard.controls import segmented, switch, tag_filter_input, view_input
-from dashboard.live import Live
-from dashboard.numbers import count, counted
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
+from dashboard.page.numbers import count, counted
+from dashboard.page.state import Setting, View, choice, flag, names
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
@@ -30,7 +29,8 @@ from dashboard.panels.pr_curves.figures import (
 )
 from dashboard.panels.pr_curves.routes import make_router
 from dashboard.panels.steps import chosen_steps, index_at, pick, slider
-from dashboard.state import Setting, View, choice, flag, names
+from dashboard.server.arrays import TypedArray, typed
+from dashboard.server.live import Live
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
@@ -125,7 +125,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, still without its chart; ``assets/pr_curves.js`` fills what is below it."""
+    """The card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
     actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
     body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
     return frame(tag, tag, "pr_curves", wide, body, actions=actions)

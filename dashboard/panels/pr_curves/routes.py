@@ -7,12 +7,12 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.api.downloads import attachment, csv_lines
-from dashboard.api.errors import find_series
-from dashboard.api.parameters import MOST_RUNS, Index, TagName
-from dashboard.live import Live
-from dashboard.numbers import json_number
-from dashboard.work import LightRoute, Pieces
+from dashboard.page.numbers import json_number
+from dashboard.server.downloads import attachment, csv_lines
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MOST_RUNS, Index, TagName
+from dashboard.server.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
 from summary.snapshot import Series

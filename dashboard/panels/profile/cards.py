@@ -5,11 +5,11 @@ from typing import Any, Final
 import dash_ag_grid as dag
 from dash import dcc, html
 
-from dashboard.icons import icon
+from dashboard.page.icons import icon
+from dashboard.page.theme import GRAPH_CONFIG
 from dashboard.panels.profile.columns import columns
 from dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
 from dashboard.panels.profile.table import Table
-from dashboard.theme import GRAPH_CONFIG
 from dashboard.traces.studies import Study
 
 SHORT: Final = 12
@@ -131,7 +131,7 @@ def save_button() -> html.Button:
 
 
 def grid(table: Table, listed: list[dict[str, Any]], *, high: bool) -> dag.AgGrid:
-    """The table itself; ``assets/profile*.js`` writes its cells."""
+    """The table itself; ``profile/web`` writes its cells."""
     options = GRID_OPTIONS | {"pinnedBottomRowData": total_row(table)}
     if not high:
         options |= {"domLayout": "autoHeight"}

@@ -1,4 +1,4 @@
-"""Tables of analyses as a grid's columns and rows; ``assets/profile.js`` has the functions that the columns name."""
+"""Tables of analyses as a grid's columns and rows; ``profile/web/index.ts`` has the functions that the columns name."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

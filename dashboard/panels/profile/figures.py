@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dashboard.arrays import typed
-from dashboard.colors import PALETTE, Scheme
-from dashboard.downsample import indices_to_draw
+from dashboard.page.colors import PALETTE, Scheme
+from dashboard.page.theme import axis, chart_layout, ink
 from dashboard.panels.profile import texts
-from dashboard.theme import axis, chart_layout, ink
+from dashboard.server.arrays import typed
+from dashboard.tensorboard.downsample import indices_to_draw
 from profiler.analysis.steps import CATEGORIES
 
 if TYPE_CHECKING:

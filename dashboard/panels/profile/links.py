@@ -1,6 +1,7 @@
 """Links inside the dashboard: to a page and a row of the panel, and to a slice or a stretch of the Timeline.
 
-They are plain links, so that they open in another tab too; ``assets/profile.js`` follows them without loading the page.
+They are plain links, so that they open in another tab too; ``profile/web/index.ts`` follows them without loading the
+page.
 """
 
 from typing import Final

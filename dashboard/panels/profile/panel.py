@@ -8,8 +8,8 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.colors import Scheme
-from dashboard.controls import (
+from dashboard.page.colors import Scheme
+from dashboard.page.controls import (
     fingerprint,
     revision_input,
     scheme_input,
@@ -17,17 +17,17 @@ from dashboard.controls import (
     setting_id,
     view_input,
 )
-from dashboard.live import Live
+from dashboard.page.state import View, decode
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.routes import make_router
 from dashboard.panels.profile.rows import chosen_id
 from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
-from dashboard.state import View, decode
+from dashboard.server.live import Live
+from dashboard.server.work import heavy
 from dashboard.traces.choices import choices, newest
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
-from dashboard.work import heavy
 from summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "options", "facts", "body", "chosen")

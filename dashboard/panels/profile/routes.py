@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.api.downloads import attachment
-from dashboard.live import Live
+from dashboard.export.tables import csv_pieces, json_pieces
+from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.profile.ask import answer_of
 from dashboard.panels.profile.settings import Asked
-from dashboard.state import MAX_QUERY, decode
-from dashboard.tables import csv_pieces, json_pieces
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.work import HeavyRoute, Pieces
 from dashboard.traces.sources import TraceUnavailableError, trace_sources
 from dashboard.traces.studies import studies_of
-from dashboard.work import HeavyRoute, Pieces
 
 
 def make_router(live: Live) -> APIRouter:

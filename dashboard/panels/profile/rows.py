@@ -1,11 +1,11 @@
-"""The rows of a table as the grid gets them; keys that begin with "@" are for ``assets/profile*.js``."""
+"""The rows of a table as the grid gets them; keys that begin with "@" are for ``profile/web``."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dashboard.numbers import counted
+from dashboard.page.numbers import counted
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
 from profiler.analysis.members import Histograms
 from profiler.analysis.report import plain

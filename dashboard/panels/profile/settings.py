@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
-from dashboard.state import Setting, View, number, text
+from dashboard.page.state import Setting, View, number, text
 from profiler.analysis.compare import Per, What
 from profiler.analysis.operators import Key
 from profiler.analysis.tfprof import View as TfprofView

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from dashboard.numbers import counted
+from dashboard.page.numbers import counted
 from dashboard.panels.profile import slices, texts
 from dashboard.panels.profile.settings import KEYS, Asked
 from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named

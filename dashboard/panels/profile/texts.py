@@ -1,9 +1,9 @@
-"""Figures as text; ``assets/profile.js`` writes them in the same way, to the letter."""
+"""Figures as text; ``profile/web/index.ts`` writes them in the same way, to the letter."""
 
 import math
 from typing import Final
 
-from dashboard.numbers import count, file_size
+from dashboard.page.numbers import count, file_size
 
 NONE: Final = "–"
 

@@ -1,4 +1,4 @@
-"""The Projector panel: which embedding is open; the cloud and everything around it live in ``assets/``."""
+"""The Projector panel: which embedding is open; the cloud and everything around it live in ``web/``."""
 
 import json
 from dataclasses import asdict
@@ -8,14 +8,14 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.colors import PALETTE
-from dashboard.controls import revision_input, setting_id
 from dashboard.embeddings.sources import has_embeddings
-from dashboard.icons import icon
-from dashboard.live import Live
+from dashboard.page.colors import PALETTE
+from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.icons import icon
+from dashboard.page.state import View
 from dashboard.panels.projector.routes import make_router
 from dashboard.panels.projector.settings import ID, SETTINGS
-from dashboard.state import View
+from dashboard.server.live import Live
 from summary.snapshot import Snapshot
 
 EXAMPLE: Final = """import numpy as np

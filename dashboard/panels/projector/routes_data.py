@@ -12,8 +12,6 @@ import msgspec
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.api.bodies import JsonBody, parsed
-from dashboard.binary import ColumnPack
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.jobs import Picture
 from dashboard.embeddings.judgements import check_picture, listed, picture_of
@@ -34,9 +32,11 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
 from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
-from dashboard.live import Live
 from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.projections.neighbours import Metric, neighbours_of
+from dashboard.server.binary import ColumnPack
+from dashboard.server.bodies import JsonBody, parsed
+from dashboard.server.live import Live
 from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
 from summary.patterns import LONGEST_PATTERN, PatternError
 
@@ -162,7 +162,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
     def column(
         request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
     ) -> Response:
-        """A column as `dashboard.binary` writes it: numbers, or which category each point has, -1 for none.
+        """A column as `dashboard.server.binary` writes it: numbers, or which category each point has, -1 for none.
 
         With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
         array.
@@ -307,7 +307,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         match: Match = "text",
         within: Annotated[str, Query(alias="in", max_length=LONGEST, description="A column, or '*'.")] = EVERYWHERE,
     ) -> Response:
-        """The points with a text, or a match of a regular expression, as `dashboard.binary` writes them.
+        """The points with a text, or a match of a regular expression, as `dashboard.server.binary` writes them.
 
         A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
         """

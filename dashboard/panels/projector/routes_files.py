@@ -7,8 +7,6 @@ from typing import Annotated, Any, Final
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.api.bodies import media_type
-from dashboard.api.downloads import attachment
 from dashboard.embeddings.judgements import check_picture, listed, picture_of
 from dashboard.embeddings.requests import (
     Components,
@@ -21,7 +19,9 @@ from dashboard.embeddings.requests import (
 )
 from dashboard.embeddings.tables import Format, export_table
 from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
-from dashboard.live import Live
+from dashboard.server.bodies import media_type
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
 from dashboard.traces.requests import SentenceRoute
 
 MEDIA_TYPES: Final[dict[Format, str]] = {

@@ -11,8 +11,6 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
-from dashboard.api.bodies import JsonBody, parsed
-from dashboard.binary import ColumnPack
 from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
 from dashboard.embeddings.jobs import Action
 from dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
@@ -24,9 +22,11 @@ from dashboard.embeddings.requests import (
     FrameIndex,
     JobKey,
 )
-from dashboard.live import Live
+from dashboard.server.binary import ColumnPack
+from dashboard.server.bodies import JsonBody, parsed
+from dashboard.server.live import Live
+from dashboard.server.work import HEAVY, LIGHT, run
 from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
-from dashboard.work import HEAVY, LIGHT, run
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
@@ -149,7 +149,7 @@ def found(asked: EmbeddingRequests, key: str) -> Job:
 
 
 def frame_answer(asked: EmbeddingRequests, key: str, frame: int | None, after: int) -> Response:
-    """A job as `dashboard.binary` writes it."""
+    """A job as `dashboard.server.binary` writes it."""
     try:
         header, coordinates, version, rows = asked.jobs.told(key, frame)
     except JobError as error:

@@ -1,10 +1,10 @@
-"""What the Projector panel keeps in the URL; ``assets/projector_settings.js`` reads and writes it."""
+"""What the Projector panel keeps in the URL; ``projector/web/settings.ts`` reads and writes it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dashboard.state import Setting, data_choice, flag, names, number, text
+from dashboard.page.state import Setting, data_choice, flag, names, number, text
 
 PROJECTIONS: Final = ("pca", "tsne", "umap", "custom", "random")
 LABELS: Final = ("some", "selected", "all", "none")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.page.state import View, names
 from dashboard.panels.cards import tag_keys
-from dashboard.state import View, names
 from summary.snapshot import SCALARS, Snapshot
 
 PINNED: Final = names("scalars.pin")

@@ -6,13 +6,13 @@ from typing import Any
 from dash import Dash, html
 from fastapi import APIRouter
 
-from dashboard.colors import RunColor
-from dashboard.controls import tag_filter_input
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
 from dashboard.curves.settings import CurveParameters
 from dashboard.curves.toolbar import curve_controls
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import tag_filter_input
+from dashboard.page.state import Setting, View
 from dashboard.panels.cards import CardGrid, action
 from dashboard.panels.scalars.arrangement import (
     COMBINED,
@@ -25,7 +25,7 @@ from dashboard.panels.scalars.arrangement import (
     spec_of,
 )
 from dashboard.panels.scalars.routes import scalar_routes
-from dashboard.state import Setting, View
+from dashboard.server.live import Live
 from summary.snapshot import SCALARS, Snapshot
 
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.api.downloads import attachment
 from dashboard.curves.spec import ChartSpec
-from dashboard.live import Live
+from dashboard.export.tables import TableFormat, csv_pieces, json_pieces, write_table
+from dashboard.page.state import MAX_QUERY, View, decode
 from dashboard.panels.cards import tag_keys
 from dashboard.runs.table import RunTable
-from dashboard.state import MAX_QUERY, View, decode
-from dashboard.tables import TableFormat, csv_pieces, json_pieces, write_table
-from dashboard.work import LightRoute, Pieces, heavy
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.snapshot import SCALARS, Snapshot
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 from fastapi import APIRouter
 
-from dashboard.colors import RunColor
-from dashboard.controls import pattern_input, segmented, switch, tag_filter_input, view_input
-from dashboard.icons import icon
-from dashboard.live import Live
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input, view_input
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View, choice, flag, names
 from dashboard.panels.cards import CardGrid, Draw, frame, full_width, pair_keys, pair_of
 from dashboard.panels.text.routes import make_router
-from dashboard.state import Setting, View, choice, flag, names
+from dashboard.server.live import Live
 from summary.kinds.text import PLUGIN_NAME
 from summary.snapshot import Snapshot
 
@@ -111,7 +111,7 @@ def toolbar(view: View) -> html.Div:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag of one run, which ``assets/text.js`` fills."""
+    """The card of one tag of one run, which ``text/web/index.ts`` fills."""
     tag, run = pair_of(key)
     data = dcc.Store(id={"type": "text-data", "key": key})
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")

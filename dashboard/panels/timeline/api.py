@@ -1,7 +1,7 @@
 """The Timeline panel's HTTP routes, mounted under ``/api/timeline``.
 
-Every route is a plain function, which runs in a thread of `dashboard.work`, so that opening a large trace never blocks
-the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Every route is a plain function, which runs in a thread of `dashboard.server.work`, so that opening a large trace never
+blocks the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 import json
@@ -11,11 +11,12 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from starlette.responses import FileResponse
 
-from dashboard.api.downloads import attachment
-from dashboard.live import Live
 from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
 from dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
 from dashboard.panels.timeline.values import Value, values_of
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.work import light
 from dashboard.traces.requests import (
     End,
     Numbers,
@@ -36,7 +37,6 @@ from dashboard.traces.sources import (
     find_source,
     trace_sources,
 )
-from dashboard.work import light
 from profiler.lod import Match
 from profiler.timeline import chrome_trace
 from summary.errors import UserError

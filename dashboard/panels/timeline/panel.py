@@ -1,4 +1,4 @@
-"""The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``assets/``."""
+"""The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``web/``."""
 
 from collections.abc import Sequence
 from typing import Any, Final, get_args
@@ -7,14 +7,14 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.controls import revision_input, setting_id
-from dashboard.icons import icon
-from dashboard.live import Live
+from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View, data_choice, names, text
 from dashboard.panels.timeline.api import make_router
-from dashboard.state import Setting, View, data_choice, names, text
+from dashboard.server.live import Live
+from dashboard.server.work import light
 from dashboard.traces.choices import choices, newest
 from dashboard.traces.sources import has_traces, trace_sources
-from dashboard.work import light
 from profiler.lod import Match
 from summary.snapshot import Snapshot
 

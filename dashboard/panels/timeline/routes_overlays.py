@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.live import Live
 from dashboard.panels.timeline import overlays, together
+from dashboard.server.live import Live
 from dashboard.traces.requests import (
     End,
     SentenceRoute,

@@ -4,14 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.api.downloads import attachment
-from dashboard.live import Live
 from dashboard.panels.timeline import area as areas
 from dashboard.panels.timeline import visible
 from dashboard.panels.timeline.details import slice_details
 from dashboard.panels.timeline.occurrences import Scope
 from dashboard.panels.timeline.occurrences import occurrences as occurrences_of
 from dashboard.panels.timeline.relations import relations as relations_of
+from dashboard.server.downloads import attachment
+from dashboard.server.live import Live
+from dashboard.server.work import Pieces
 from dashboard.traces.requests import (
     End,
     Numbers,
@@ -24,7 +25,6 @@ from dashboard.traces.requests import (
     parse_numbers,
 )
 from dashboard.traces.sources import OpenedTrace
-from dashboard.work import Pieces
 from profiler.analysis.area import overlap
 from profiler.traces.to_chrome import chrome_json
 

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from dashboard.controls import fingerprint
-from dashboard.live import Live
+from dashboard.page.controls import fingerprint
+from dashboard.server.live import Live
 from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.requests import SentenceRoute, TraceRequests, body_answer, json_answer
 from dashboard.traces.step_ranges import step_ranges_of

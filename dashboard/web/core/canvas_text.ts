@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Text on a canvas: how wide it is, and what of it fits. */
 
 const textWidths: Map<string, number> = new Map();

@@ -77,3 +77,9 @@ export async function reasonOf(response: Response): Promise<string> {
   }
   return `The server answered with status ${response.status}.`;
 }
+
+/** What is thrown, as a sentence. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Whether somebody ended the request because its answer is not wanted any more. */
+export const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === "AbortError";

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** A drawing context that writes SVG: what is drawn on it as on a canvas becomes a document that stands alone. */
 
 /** left, top, right, bottom */
@@ -104,6 +103,11 @@ export class SvgContext {
     this.width = width;
     this.height = height;
     this.pen = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+  }
+
+  /** As what drawing code takes: it has all of a canvas's context that such code uses. */
+  get canvasContext(): CanvasRenderingContext2D {
+    return this as unknown as CanvasRenderingContext2D;
   }
 
   // ---- state

@@ -1,9 +1,20 @@
-// @ts-nocheck
 // A line chart on two canvases: one with all that is drawn, one above it with the cursor and what the hand does.
 // What stays while lines change is kept as pixels; a change of lines paints only lines over a copy of them.
 import { CanvasPen, fontOf, paintStrokes, SvgPen } from "./pen.ts";
 import { Hand } from "./interactions.ts";
-import { completed, layOut, rangesOf } from "./scene.ts";
+import {
+  type AxisName,
+  completed,
+  layOut,
+  type Mark,
+  type Model,
+  type Ranges,
+  rangesOf,
+  type Rule,
+  type Scene,
+  type Values,
+  type Zoom,
+} from "./scene.ts";
 import {
   drawFront,
   drawPicture,
@@ -13,24 +24,48 @@ import {
   placeMarks,
   rawStrokes,
   readTheme,
+  type SpanHit,
   spansAt,
+  type Theme,
 } from "./draw.ts";
 import { drawOverlay } from "./overlay.ts";
 import { loop } from "./loop.ts";
-import { makeScale } from "./scale.ts";
+import { makeScale, type Range, type Scale } from "./scale.ts";
 import { nearestIndex } from "./points.ts";
+
+/** What a pointer can be on: a mark or rule of the model, or spans. */
+export type Hit = Mark | Rule | SpanHit;
+/** What the axes show. */
+export interface ShownRange {
+  x: Range;
+  y: Range;
+  y2?: Range;
+}
+/** A box of the hand, in CSS pixels, and the axes that it zooms. */
+export interface ZoomBox {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+  zooms: { x: boolean; y: boolean };
+}
+/** A line's point nearest to a place of x; y may be NaN. */
+export interface NearestPoint {
+  id: string;
+  index: number;
+  x: number;
+  y: number;
+}
 
 export interface Hooks {
   /** pointer inside the plot, at most once a frame; data units, y on the left axis. With the arrow keys the event is a KeyboardEvent: `toClient` gives the place on the page */
   onCursor?: (x: number, y: number, event: Event) => void;
   onLeave?: () => void;
   /** what is shown after the hand zoomed or moved, and which axes it changed; null on reset */
-  onZoom?: (
-    range: { x: [number, number]; y: [number, number]; y2?: [number, number]; changed: ("x" | "y" | "y2")[] } | null,
-  ) => void;
-  onClick?: (x: number, y: number, event: Event, nearestLineId: string | null, mark: object | null) => void;
+  onZoom?: (range: ShownRange & { changed: AxisName[] } | null) => void;
+  onClick?: (x: number, y: number, event: Event, nearestLineId: string | null, mark: Hit | null) => void;
   /** a mark or rule of the model, or the spans at a place along the bottom, as {spans, title} */
-  onMarkHover?: (mark: object | null, event: Event) => void;
+  onMarkHover?: (mark: Hit | null, event: Event) => void;
   /** a menu is asked for inside the plot */
   onMenu?: (x: number, event: MouseEvent) => void;
   /** the cursor's place is chosen with the keyboard */
@@ -43,9 +78,9 @@ const NEAR_RULE = 4;
 
 /** Widths of labels, measured once per font and text. */
 function makeMeasure() {
-  const context = document.createElement("canvas").getContext("2d");
+  const context = document.createElement("canvas").getContext("2d")!;
   const known: Map<string, number> = new Map();
-  return (family) => (text) => {
+  return (family: string) => (text: string) => {
     const key = family + "\n" + text;
     let width = known.get(key);
     if (width === undefined) {
@@ -59,38 +94,48 @@ function makeMeasure() {
 }
 const measureIn = makeMeasure();
 
+function emptyCanvas(className: string): HTMLCanvasElement {
+  const made = document.createElement("canvas");
+  made.width = made.height = 0;
+  made.className = className;
+  made.setAttribute("aria-hidden", "true");
+  return made;
+}
+
 /** The last step that has to be done again; every step needs those after it. */
 const STEPS = { still: 0, raw: 1, lines: 2, overlay: 3, nothing: 4 };
 
-class Chart {
-  element;
-  hooks;
+export class Chart {
+  element: HTMLElement;
+  hooks: Hooks;
   model = completed({});
   /** what the hand has chosen to see */
-  zoom: any = {};
-  ranges;
-  size;
+  zoom: Zoom = {};
+  ranges: Ranges;
+  size: { width: number; height: number };
   seen = false;
   todo = STEPS.still;
   lit: Set<string> | null = null;
   cursor: number | null = null;
-  measures = { a: null, b: null };
-  box: { x0: number; y0: number; x1: number; y1: number; zooms: { x: boolean; y: boolean } } | null = null;
-  scene: any = null;
-  hand;
-  named: any;
-  base: any;
-  over: any;
-  stillPixels: any;
-  rawPixels: any;
-  image: any;
-  ratio: any;
-  theme: any;
+  measures: { a: number | null; b: number | null } = { a: null, b: null };
+  box: ZoomBox | null = null;
+  scene: Scene | null = null;
+  hand: Hand;
+  /** Whether the page has a name for it. */
+  named = false;
+  base = emptyCanvas("curves-base");
+  over = emptyCanvas("curves-over");
+  stillPixels: Uint32Array | null = null;
+  rawPixels: Uint32Array | null = null;
+  image: ImageData | null = null;
+  ratio = 1;
+  theme: Theme;
 
   /** @param element filled by the chart */
   constructor(element: HTMLElement, hooks: Hooks = {}) {
     this.element = element;
     this.hooks = hooks;
+    this.theme = readTheme(element);
     this.ranges = rangesOf(this.model, this.zoom);
     this.size = { width: element.clientWidth, height: element.clientHeight };
     this.buildElements();
@@ -103,17 +148,7 @@ class Chart {
     element.classList.add("curves");
     element.tabIndex = 0;
     element.setAttribute("role", "img");
-    const canvas = () => {
-      const made = document.createElement("canvas");
-      made.width = made.height = 0;
-      made.setAttribute("aria-hidden", "true");
-      return made;
-    };
     this.named = element.hasAttribute("aria-label");
-    this.base = canvas();
-    this.over = canvas();
-    this.base.className = "curves-base";
-    this.over.className = "curves-over";
     element.replaceChildren(this.base, this.over);
     this.name();
   }
@@ -135,10 +170,10 @@ class Chart {
   }
 
   /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */
-  setModel(model) {
+  setModel(model: Partial<Model>) {
     this.model = completed(model);
-    for (const axis of ["x", "y", "y2"]) {
-      if (!this.model[axis] || (this.model[axis].range && !this.isHeld())) delete this.zoom[axis];
+    for (const axis of ["x", "y", "y2"] as const) {
+      if (!this.model[axis] || (this.model[axis]?.range && !this.isHeld())) delete this.zoom[axis];
     }
     this.ranges = rangesOf(this.model, this.zoom);
     this.name();
@@ -149,8 +184,8 @@ class Chart {
    * Changes y of lines, each as long as the line's x.
    * @param updates by id
    */
-  setLines(updates: Map<string, ArrayLike<number>>) {
-    const lines = this.model.lines.map((line) => (updates.has(line.id) ? { ...line, y: updates.get(line.id) } : line));
+  setLines(updates: Map<string, Values>) {
+    const lines = this.model.lines.map((line) => ({ ...line, y: updates.get(line.id) ?? line.y }));
     this.model = { ...this.model, lines };
     const before = JSON.stringify(this.ranges);
     this.ranges = rangesOf(this.model, this.zoom);
@@ -162,7 +197,7 @@ class Chart {
   highlight(ids: Iterable<string> | null) {
     const lit = ids ? new Set(ids) : null;
     const same = (!lit && !this.lit) ||
-      (lit && this.lit && lit.size === this.lit.size && [...lit].every((id) => this.lit.has(id)));
+      (lit && this.lit && lit.size === this.lit.size && [...lit].every((id) => this.lit?.has(id)));
     if (same) return;
     this.lit = lit;
     this.ask(STEPS.raw);
@@ -182,15 +217,15 @@ class Chart {
   }
 
   /** Zooms from outside, or back to what the model says: no hook is called. */
-  setZoom(zoom: { x?: [number, number]; y?: [number, number]; y2?: [number, number] } | null) {
+  setZoom(zoom: Zoom | null) {
     this.zoom = { ...zoom };
     this.ranges = rangesOf(this.model, this.zoom);
     this.ask(STEPS.still);
   }
 
   /** The point of each line nearest to x; y may be NaN. */
-  nearest(x): { id: string; index: number; x: number; y: number }[] {
-    const found = [];
+  nearest(x: number): NearestPoint[] {
+    const found: NearestPoint[] = [];
     for (const line of this.model.lines) {
       const index = nearestIndex(line.x, x);
       if (index >= 0) found.push({ id: line.id, index, x: line.x[index], y: line.y[index] });
@@ -199,13 +234,13 @@ class Chart {
   }
 
   /** What the axes show. */
-  visibleRange(): { x: [number, number]; y: [number, number]; y2?: [number, number] } {
+  visibleRange(): ShownRange {
     const { x, y, y2 } = this.ranges;
-    return { x: [...x], y: [...y], ...(y2 ? { y2: [...y2] } : {}) };
+    return { x: [...x], y: [...y], ...(y2 ? { y2: [...y2] as Range } : {}) };
   }
 
   /** Where a place in data units is on the page, for boxes beside it. */
-  toClient(x, y): { clientX: number; clientY: number } {
+  toClient(x: number, y: number): { clientX: number; clientY: number } {
     const area = this.element.getBoundingClientRect();
     const scene = this.scene || this.makeScene();
     return { clientX: area.left + scene.sx.toPx(x), clientY: area.top + scene.sy.toPx(y) };
@@ -219,7 +254,7 @@ class Chart {
   /** The chart as an SVG document with title and legend. */
   toSvg(title: string) {
     const theme = readTheme(this.element);
-    const make = (width, height) => new SvgPen(width, height, theme.family);
+    const make = (width: number, height: number) => new SvgPen(width, height, theme.family);
     return String(
       drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family)),
     );
@@ -232,10 +267,10 @@ class Chart {
   toPng(title: string, scale: number = 2): Promise<Blob> {
     const theme = readTheme(this.element);
     const canvas = document.createElement("canvas");
-    const make = (width, height) => {
+    const make = (width: number, height: number) => {
       canvas.width = Math.round(width * scale);
       canvas.height = Math.round(height * scale);
-      return new CanvasPen(canvas.getContext("2d", { willReadFrequently: true }), scale, theme.family);
+      return new CanvasPen(canvas.getContext("2d", { willReadFrequently: true })!, scale, theme.family);
     };
     drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family));
     const failed = new Error(
@@ -264,7 +299,7 @@ class Chart {
     this.ask(STEPS.overlay);
   }
 
-  resize(width, height) {
+  resize(width: number, height: number) {
     if (width === this.size.width && height === this.size.height && this.base.width) return;
     this.size = { width, height };
     this.ask(STEPS.still);
@@ -297,7 +332,7 @@ class Chart {
     this.drawOverlay();
   }
 
-  fit(canvas, wide, high) {
+  fit(canvas: HTMLCanvasElement, wide: number, high: number) {
     if (canvas.width === wide && canvas.height === high) return;
     canvas.width = wide;
     canvas.height = high;
@@ -319,29 +354,30 @@ class Chart {
     if (!this.image || this.image.width !== wide || this.image.height !== high) this.image = new ImageData(wide, high);
   }
 
-  target(pixels) {
-    return { pixels, width: this.image.width, height: this.image.height };
-  }
-
   drawRaw() {
-    const strokes = this.scene.tiny ? [] : rawStrokes(this.scene, this.lit);
-    this.rawPixels = this.stillPixels;
+    const { scene, image, stillPixels } = this;
+    if (!scene || !image || !stillPixels) return;
+    const strokes = scene.tiny ? [] : rawStrokes(scene, this.lit);
+    this.rawPixels = stillPixels;
     if (!strokes.length) return;
-    this.rawPixels = this.stillPixels.slice();
-    paintStrokes(this.target(this.rawPixels), strokes, lineClip(this.scene), this.ratio);
+    const { width, height } = image;
+    this.rawPixels = stillPixels.slice();
+    paintStrokes({ pixels: this.rawPixels, width, height }, strokes, lineClip(scene), this.ratio);
   }
 
   drawLines() {
-    const pixels = new Uint32Array(this.image.data.buffer);
-    pixels.set(this.rawPixels);
-    const strokes = this.scene.tiny ? [] : mainStrokes(this.scene, this.lit);
-    const clip = lineClip(this.scene);
-    const dashed = paintStrokes(this.target(pixels), strokes, clip, this.ratio);
-    const context = this.base.getContext("2d");
-    context.putImageData(this.image, 0, 0);
+    const { scene, image, rawPixels } = this;
+    if (!scene || !image || !rawPixels) return;
+    const pixels = new Uint32Array(image.data.buffer);
+    pixels.set(rawPixels);
+    const strokes = scene.tiny ? [] : mainStrokes(scene, this.lit);
+    const clip = lineClip(scene);
+    const dashed = paintStrokes({ pixels, width: image.width, height: image.height }, strokes, clip, this.ratio);
+    const context = this.base.getContext("2d")!;
+    context.putImageData(image, 0, 0);
     const pen = new CanvasPen(context, this.ratio, this.theme.family);
     pen.dashed(dashed, clip);
-    drawFront(pen, this.scene, this.theme);
+    drawFront(pen, scene, this.theme);
   }
 
   drawOverlay() {
@@ -349,13 +385,14 @@ class Chart {
   }
 
   /** The axis of x as it will be drawn next, which a hand may be ahead of. */
-  coming() {
+  coming(): Scale | null {
+    if (!this.scene) return null;
     const { plot } = this.scene;
     return makeScale(this.model.x.scale, this.ranges.x, plot.x, plot.x + plot.w);
   }
 
   /** Data units of a place on the element, and whether it is in the plot. */
-  placeOf(px, py) {
+  placeOf(px: number, py: number) {
     if (!this.scene || this.scene.tiny) return null;
     const { plot, sx, sy } = this.scene;
     const inside = px >= plot.x && px <= plot.x + plot.w && py >= plot.y && py <= plot.y + plot.h;
@@ -363,29 +400,39 @@ class Chart {
   }
 
   /** The line that passes nearest to a place on the element; null where none is close. */
-  lineAt(px, py): string | null {
-    let [best, least] = [null, NEAR_LINE];
+  lineAt(px: number, py: number): string | null {
+    if (!this.scene) return null;
+    let best: string | null = null;
+    let least = NEAR_LINE;
     const { sx, sy, sy2 } = this.scene;
     for (const line of this.model.lines) {
       const scale = (line.axis === "y2" && sy2) || sy;
       const index = nearestIndex(line.x, sx.toData(px));
       if (index < 0) continue;
-      const at = (i) => [sx.toPx(line.x[i]), scale.toPx(line.y[i])];
+      const at = (i: number): Point => [sx.toPx(line.x[i]), scale.toPx(line.y[i])];
       for (const i of [index - 1, index]) {
         const d = distance([px, py], at(Math.max(i, 0)), at(Math.min(i + 1, line.x.length - 1)));
-        if (d < least) [best, least] = [line.id, d];
+        if (d < least) {
+          best = line.id;
+          least = d;
+        }
       }
     }
     return best;
   }
 
   /** The mark, rule or span under a place on the element. */
-  markAt(px, py) {
+  markAt(px: number, py: number): Hit | null {
+    if (!this.scene) return null;
     const { plot, sx } = this.scene;
-    let [best, least] = [null, NEAR_MARK];
+    let best: Mark | null = null;
+    let least = NEAR_MARK;
     for (const { mark, x, y } of placeMarks(this.scene)) {
       const d = Math.hypot(px - x, py - y);
-      if (d < least) [best, least] = [mark, d];
+      if (d < least) {
+        best = mark;
+        least = d;
+      }
     }
     if (best || py < plot.y || py > plot.y + plot.h || px < plot.x || px > plot.x + plot.w) return best;
     const rule = this.model.rules.find(({ x }) => Math.abs(sx.toPx(x) - px) < NEAR_RULE);
@@ -394,8 +441,10 @@ class Chart {
   }
 }
 
+type Point = [number, number];
+
 /** From a point to a stretch between two others, which may be one. NaN counts as far away. */
-function distance([x, y], [xa, ya], [xb, yb]) {
+function distance([x, y]: Point, [xa, ya]: Point, [xb, yb]: Point) {
   const first = Math.hypot(x - xa, y - ya);
   const length = (xb - xa) ** 2 + (yb - ya) ** 2;
   if (!(length > 0)) return Number.isNaN(first) ? Math.hypot(x - xb, y - yb) : first;
@@ -405,9 +454,8 @@ function distance([x, y], [xa, ya], [xb, yb]) {
 
 /** A canvas to draw on and read from; one for all charts. */
 function makeSketch() {
-  let context = null;
-  return (wide, high) => {
-    context = context || document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
+  return (wide: number, high: number) => {
     if (context.canvas.width !== wide || context.canvas.height !== high) {
       context.canvas.width = wide;
       context.canvas.height = high;

@@ -1,7 +1,17 @@
-// @ts-nocheck
 // Draws a scene with any pen: what is still (grid, axes, bands, rules), the lines, and what lies on top.
 import { decimate, project, stretches } from "./points.ts";
-import { layOut } from "./scene.ts";
+import type { Box, Pen, Stroke } from "./pen.ts";
+import {
+  layOut,
+  type Line,
+  type Mark,
+  type Measure,
+  type Model,
+  type Ranges,
+  type Scene,
+  type Span,
+  type Values,
+} from "./scene.ts";
 
 const WIDTH = 1.5;
 /** How much wider than its line a point is that stands alone, and one that is all there is of a line. */
@@ -11,7 +21,7 @@ const FAINT = 0.28;
 const BAND = 0.16;
 const ALL_BANDS = 0.8;
 const DIMMED = 0.13;
-const DASHES = { dashed: [4, 3], solid: [] };
+const DASHES: Record<string, number[]> = { dashed: [4, 3], solid: [] };
 
 export interface Theme {
   surface: string;
@@ -26,7 +36,7 @@ export interface Theme {
 /** The page's colours where the element is. */
 export function readTheme(element: Element): Theme {
   const style = getComputedStyle(element);
-  const variable = (name, fallback) => style.getPropertyValue(name).trim() || fallback;
+  const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
   return {
     surface: variable("--surface", "#ffffff"),
     line: variable("--line", "#e4e7ec"),
@@ -38,14 +48,14 @@ export function readTheme(element: Element): Theme {
   };
 }
 
-const padded = ({ x, y, w, h }, by) => ({ x: x - by, y: y - by, w: w + 2 * by, h: h + 2 * by });
-const scaleOf = (scene, line) => (line.axis === "y2" && scene.sy2) || scene.sy;
+const padded = ({ x, y, w, h }: Box, by: number): Box => ({ x: x - by, y: y - by, w: w + 2 * by, h: h + 2 * by });
+const scaleOf = (scene: Scene, line: Line) => (line.axis === "y2" && scene.sy2) || scene.sy;
 
 /**
  * The main lines as strokes.
  * @param chosen those to emphasise
  */
-export function mainStrokes(scene: any, chosen: Set<string> | null) {
+export function mainStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
   const strokes = scene.model.lines.map((line) => {
     const lit = chosen && chosen.has(line.id);
     const width = (line.width || WIDTH) + (lit ? 1 : 0);
@@ -68,9 +78,9 @@ export function mainStrokes(scene: any, chosen: Set<string> | null) {
 }
 
 /** The raw lines as strokes; with a choice, only those of it. */
-export function rawStrokes(scene, chosen) {
+export function rawStrokes(scene: Scene, chosen: Set<string> | null): Stroke[] {
   return scene.model.lines
-    .filter((line) => line.raw && (!chosen || chosen.has(line.id)))
+    .filter((line): line is Line & { raw: Values } => Boolean(line.raw) && (!chosen || chosen.has(line.id)))
     .map((line) => ({
       x: line.x,
       y: line.raw,
@@ -84,10 +94,13 @@ export function rawStrokes(scene, chosen) {
     }));
 }
 
+/** A line with a band. */
+type Banded = Line & { low: Values; high: Values };
+
 /** One ring per stretch where both edges are there. */
-function bandRings(scene, line) {
+function bandRings(scene: Scene, line: Banded) {
   const sy = scaleOf(scene, line);
-  const edge = (values) => {
+  const edge = (values: Values) => {
     const { points, count } = project(line.x, values, scene.sx, sy);
     return points.slice(0, 2 * count);
   };
@@ -97,7 +110,7 @@ function bandRings(scene, line) {
     if (Number.isNaN(low[2 * i]) || Number.isNaN(high[2 * i])) low[2 * i] = high[2 * i] = NaN;
   }
   return stretches(low, count).map(([from, to]) => {
-    let [above, below] = [high.subarray(2 * from, 2 * to), low.subarray(2 * from, 2 * to)];
+    let [above, below]: Float64Array[] = [high.subarray(2 * from, 2 * to), low.subarray(2 * from, 2 * to)];
     // A band of one point is as wide as a dot.
     if (to - from === 1) {
       return [above[0] - 1.5, above[1], above[0] + 1.5, above[1], below[0] + 1.5, below[1], below[0] - 1.5, below[1]];
@@ -122,14 +135,32 @@ const MOST_HEADS = 24;
 const HEAD = [-4, 0, 4, 0, 0, 6];
 const MOST_TITLES = 6;
 
+/** Spans of one color that are one to the eye, in CSS pixels. */
+interface SpanBox {
+  x: number;
+  w: number;
+  lane: number;
+  color: string;
+  spans: Span[];
+}
+type SpanBoxes = SpanBox[] & { colors: number };
+/** What is under the pointer in the strip of spans. */
+export interface SpanHit {
+  spans: Span[];
+  title: string;
+}
+const spanBoxes = new WeakMap<Scene, SpanBoxes>();
+const spanHits = new WeakMap<Scene, Map<string, SpanHit>>();
+
 /** Where the spans in view are: one box for neighbours of one colour, a strip for each colour along the bottom. */
 export function placeSpans(
-  scene,
-): { x: number; w: number; lane: number; color: string; spans: any[] }[] & { colors: number } {
-  if (scene.spanBoxes) return scene.spanBoxes;
+  scene: Scene,
+): SpanBoxes {
+  const known = spanBoxes.get(scene);
+  if (known) return known;
   const { model, plot, sx } = scene;
   const right = plot.x + plot.w;
-  const byColor: Map<string, any[]> = new Map();
+  const byColor = new Map<string, Omit<SpanBox, "lane">[]>();
   for (const span of model.spans) {
     const ends = [sx.toPx(span.x0), sx.toPx(span.x1)];
     // A log axis has no place for what is not positive; what reaches there begins at its edge.
@@ -138,12 +169,13 @@ export function placeSpans(
     if (!(to >= from)) continue;
     if (to - from < SPAN_LEAST) [from, to] = [(from + to - SPAN_LEAST) / 2, (from + to + SPAN_LEAST) / 2];
     from = Math.max(plot.x, from);
-    if (!byColor.has(span.color)) byColor.set(span.color, []);
-    byColor.get(span.color).push({ x: from, w: Math.min(to, right) - from, color: span.color, spans: [span] });
+    const alike = byColor.get(span.color) ?? [];
+    byColor.set(span.color, alike);
+    alike.push({ x: from, w: Math.min(to, right) - from, color: span.color, spans: [span] });
   }
-  const boxes = Object.assign([], { colors: byColor.size });
+  const boxes: SpanBoxes = Object.assign([] as SpanBox[], { colors: byColor.size });
   [...byColor.values()].forEach((found, index) => {
-    let last = null;
+    let last: SpanBox | null = null;
     for (const box of found.sort((a, b) => a.x - b.x)) {
       if (last && box.x - (last.x + last.w) < SPAN_GAP) {
         last.w = Math.max(last.x + last.w, box.x + box.w) - last.x;
@@ -151,12 +183,13 @@ export function placeSpans(
       } else boxes.push(last = { ...box, lane: index % MOST_LANES });
     }
   });
-  return (scene.spanBoxes = boxes);
+  spanBoxes.set(scene, boxes);
+  return boxes;
 }
 
-const hasHeads = (scene) => placeSpans(scene).length <= MOST_HEADS;
+const hasHeads = (scene: Scene) => placeSpans(scene).length <= MOST_HEADS;
 
-function drawSpans(pen, scene) {
+function drawSpans(pen: Pen, scene: Scene) {
   const { plot } = scene;
   const bottom = plot.y + plot.h;
   const opacity = Math.min(SPAN_OPACITY, ALL_SPANS / Math.max(placeSpans(scene).colors, 1));
@@ -170,46 +203,53 @@ function drawSpans(pen, scene) {
 }
 
 /** The spans whose strip or head is at a place on the element; the same object while they are the same. */
-export function spansAt(scene, px, py) {
+export function spansAt(scene: Scene, px: number, py: number): SpanHit | null {
   const { plot } = scene;
   const boxes = placeSpans(scene);
   const strip = Math.max(10, SPAN_LANE * (Math.min(boxes.colors, MOST_LANES) + 1));
   const head = hasHeads(scene) && py >= plot.y && py <= plot.y + 8;
   if (!head && (py < plot.y + plot.h - strip || py > plot.y + plot.h)) return null;
-  const near = ({ x, w }) => (head ? Math.abs(px - x - w / 2) <= 6 : px >= x - 2 && px <= x + w + 2);
+  const near = ({ x, w }: SpanBox) => (head ? Math.abs(px - x - w / 2) <= 6 : px >= x - 2 && px <= x + w + 2);
   const under = [...boxes.keys()].filter((index) => near(boxes[index]));
   if (!under.length) return null;
-  scene.spanHits = scene.spanHits || new Map();
+  const hits = spanHits.get(scene) ?? new Map<string, SpanHit>();
+  spanHits.set(scene, hits);
   const key = under.join(" ");
-  if (!scene.spanHits.has(key)) {
+  let hit = hits.get(key);
+  if (!hit) {
     const spans = under.flatMap((index) => boxes[index].spans);
     const titles = [...new Set(spans.map((span) => span.title))];
     const more = titles.length > MOST_TITLES ? [`and ${titles.length - MOST_TITLES} more`] : [];
-    scene.spanHits.set(key, { spans, title: [...titles.slice(0, MOST_TITLES), ...more].join("\n") });
+    hit = { spans, title: [...titles.slice(0, MOST_TITLES), ...more].join("\n") };
+    hits.set(key, hit);
   }
-  return scene.spanHits.get(key);
+  return hit;
 }
 
-function drawGrid(pen, scene, theme) {
+function drawGrid(pen: Pen, scene: Scene, theme: Theme) {
   const { plot, sx, sy, xTicks, yTicks } = scene;
   const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
-  const columns = xTicks.values.map(sx.toPx).map((x) => [x, plot.y, x, bottom]);
-  const rows = yTicks.values.map(sy.toPx).map((y) => [plot.x, y, right, y]);
+  const columns = xTicks.values.map(sx.toPx).map((x: number) => [x, plot.y, x, bottom]);
+  const rows = yTicks.values.map(sy.toPx).map((y: number) => [plot.x, y, right, y]);
   pen.segments([...rows, ...columns], { color: theme.line });
   pen.segments([[plot.x, bottom, right, bottom]], { color: theme.dim, opacity: 0.55 });
   pen.segments(columns.map(([x]) => [x, bottom, x, bottom + 4]), { color: theme.dim, opacity: 0.55 });
 }
 
-function drawAxes(pen, scene, theme, measure) {
+function drawAxes(pen: Pen, scene: Scene, theme: Theme, measure: Measure) {
   const { model, plot, width, sx, sy, sy2, xTicks, yTicks, y2Ticks } = scene;
   const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
   const color = theme.dim;
-  yTicks.values.forEach((v, i) => pen.text(plot.x - 6, sy.toPx(v), yTicks.labels[i], { color, align: "right" }));
-  if (y2Ticks) {
-    y2Ticks.values.forEach((v, i) => pen.text(right + 6, sy2.toPx(v), y2Ticks.labels[i], { color, align: "left" }));
+  yTicks.values.forEach((v: number, i: number) =>
+    pen.text(plot.x - 6, sy.toPx(v), yTicks.labels[i], { color, align: "right" })
+  );
+  if (y2Ticks && sy2) {
+    y2Ticks.values.forEach((v: number, i: number) =>
+      pen.text(right + 6, sy2.toPx(v), y2Ticks.labels[i], { color, align: "left" })
+    );
   }
   let drawn = -Infinity;
-  xTicks.values.forEach((v, i) => {
+  xTicks.values.forEach((v: number, i: number) => {
     const half = measure(xTicks.labels[i]) / 2;
     const at = Math.min(Math.max(sx.toPx(v), half + 2), width - half - 2);
     if (!xTicks.labels[i] || at - half < drawn) return;
@@ -223,7 +263,7 @@ function drawAxes(pen, scene, theme, measure) {
   }
 }
 
-function drawRules(pen, { model, plot, sx }, theme, measure) {
+function drawRules(pen: Pen, { model, plot, sx }: Scene, theme: Theme, measure: Measure) {
   let free = -Infinity;
   const inside = model.rules.map((rule) => ({ rule, x: sx.toPx(rule.x) })).filter(({ x }) =>
     x >= plot.x && x <= plot.x + plot.w
@@ -241,12 +281,12 @@ function drawRules(pen, { model, plot, sx }, theme, measure) {
 }
 
 /** Everything that stays while lines change: not the raw lines. */
-export function drawStill(pen, scene, theme, measure) {
+export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure) {
   pen.rect({ x: 0, y: 0, w: scene.width, h: scene.height }, { fill: theme.surface });
   if (scene.tiny) return;
   drawSpans(pen, scene);
   drawGrid(pen, scene, theme);
-  const bands = scene.model.lines.filter((line) => line.low && line.high);
+  const bands = scene.model.lines.filter((line: Line): line is Banded => Boolean(line.low && line.high));
   if (bands.length) {
     pen.within(scene.plot, () => {
       // Many bands over each other would hide what lies below.
@@ -261,9 +301,9 @@ export function drawStill(pen, scene, theme, measure) {
 }
 
 /** Where lines are painted: a little beyond the plot, so that a line along its edge is not cut in half. */
-export const lineClip = (scene) => padded(scene.plot, 1);
+export const lineClip = (scene: Scene) => padded(scene.plot, 1);
 
-const SHAPES = {
+const SHAPES: Record<string, number[]> = {
   "triangle-up": [0, -4, 4, 3, -4, 3],
   "triangle-down": [0, 4, 4, -3, -4, -3],
   "triangle-open": [0, -4, 4, 3, -4, 3],
@@ -271,9 +311,9 @@ const SHAPES = {
 };
 
 /** Marks with their places, those in view only. */
-export function placeMarks(scene): { mark: any; x: number; y: number }[] {
+export function placeMarks(scene: Scene): { mark: Mark; x: number; y: number }[] {
   const { model, plot, sx, sy } = scene;
-  const placed = [];
+  const placed: { mark: Mark; x: number; y: number }[] = [];
   for (const mark of model.marks) {
     const x = sx.toPx(mark.x);
     let y = mark.edge === "bottom" ? plot.y + plot.h - 5 : plot.y + 5;
@@ -285,7 +325,7 @@ export function placeMarks(scene): { mark: any; x: number; y: number }[] {
   return placed;
 }
 
-function drawMarks(pen, scene, theme) {
+function drawMarks(pen: Pen, scene: Scene, theme: Theme) {
   // Marks of one look on one spot are one mark to the eye, and there may be very many.
   const seen = new Set();
   for (const { mark, x, y } of placeMarks(scene)) {
@@ -304,7 +344,7 @@ function drawMarks(pen, scene, theme) {
 }
 
 /** What lies above the lines. */
-export function drawFront(pen, scene, theme) {
+export function drawFront(pen: Pen, scene: Scene, theme: Theme) {
   if (scene.tiny) return;
   drawMarks(pen, scene, theme);
   if (scene.ranges.drawable) return;
@@ -317,7 +357,7 @@ export function drawFront(pen, scene, theme) {
 }
 
 /** The rows of a legend: entries of {line, x, row} in a width. */
-function legend(lines, width, measure) {
+function legend(lines: Line[], width: number, measure: Measure) {
   let [x, row] = [16, 0];
   const entries = lines.map((line) => {
     const size = Math.min(measure(line.label), width - 60) + 40;
@@ -334,15 +374,15 @@ function legend(lines, width, measure) {
  * @param model completed
  * @param size of the chart alone
  */
-export function drawPicture(
-  makePen: (width: number, height: number) => any,
-  model: any,
-  ranges: any,
+export function drawPicture<P extends Pen>(
+  makePen: (width: number, height: number) => P,
+  model: Model,
+  ranges: Ranges,
   { width, height }: { width: number; height: number },
-  title,
-  theme,
-  measure,
-) {
+  title: string,
+  theme: Theme,
+  measure: Measure,
+): P {
   const top = title ? 30 : 4;
   const { entries, height: bottom } = legend(model.lines, width, measure);
   const whole = height + top + bottom;

@@ -1,7 +1,8 @@
-// @ts-nocheck
 // What pointer, wheel and keys do to a chart.
+import type { Chart, Hit, Hooks, ZoomBox } from "./chart.ts";
+import type { AxisName, Line, Scene, Zoom } from "./scene.ts";
 import { loop } from "./loop.ts";
-import { movedRange, usableRange, zoomedRange } from "./scale.ts";
+import { movedRange, type Range, type Scale, usableRange, zoomedRange } from "./scale.ts";
 import { nearestIndex } from "./points.ts";
 
 /** Pixels: a drag that stays below is a click; one that is narrower than FLAT in a direction does not zoom in it. */
@@ -10,19 +11,34 @@ const FLAT = 12;
 /** Wheels tell no end; the zoom is told after this many milliseconds of rest. */
 const REST = 160;
 
+interface Drag {
+  px: number;
+  py: number;
+  pan: boolean;
+  moved: boolean;
+  scene: Scene;
+  zoom: Zoom;
+  id: number;
+}
+
 export class Hand {
-  chart;
-  drag: { px: number; py: number; pan: boolean; moved: boolean; scene: any; zoom: any; id: number } | null = null;
-  hovered: any = null;
+  chart: Chart;
+  drag: Drag | null = null;
+  hovered: Hit | null = null;
   rest = 0;
   stop = new AbortController();
-  inside: any;
+  inside = false;
 
-  constructor(chart) {
+  constructor(chart: Chart) {
     this.chart = chart;
     const { over, element } = chart;
-    const on = (target, name, act, options) =>
-      target.addEventListener(name, act, { signal: this.stop.signal, ...options });
+    const { signal } = this.stop;
+    const on = <K extends keyof HTMLElementEventMap>(
+      target: HTMLElement,
+      name: K,
+      act: (event: HTMLElementEventMap[K]) => void,
+      options: AddEventListenerOptions = {},
+    ) => target.addEventListener(name, act, { signal, ...options });
     on(over, "pointerdown", (event) => this.press(event));
     on(over, "pointermove", (event) => this.move(event));
     on(over, "pointerup", (event) => this.release(event));
@@ -32,7 +48,7 @@ export class Hand {
     on(over, "contextmenu", (event) => this.menu(event));
     on(over, "wheel", (event) => this.wheel(event), { passive: false });
     on(element, "keydown", (event) => this.key(event));
-    on(window, "keydown", (event) => event.key === "Escape" && this.drag && this.cancel());
+    window.addEventListener("keydown", (event) => event.key === "Escape" && this.drag && this.cancel(), { signal });
   }
 
   destroy() {
@@ -40,18 +56,18 @@ export class Hand {
     this.stop.abort();
   }
 
-  call(name, ...values) {
-    const hook = this.chart.hooks[name];
-    if (hook) hook(...values);
+  call<N extends keyof Hooks>(name: N, ...values: Parameters<NonNullable<Hooks[N]>>) {
+    const hook = this.chart.hooks[name] as ((...told: typeof values) => void) | undefined;
+    hook?.(...values);
   }
 
-  press(event) {
+  press(event: PointerEvent) {
     const { chart } = this;
     const at = chart.placeOf(event.offsetX, event.offsetY);
-    if (event.button !== 0 || !at || !at.inside) return;
+    const { scene, zoom } = chart;
+    if (event.button !== 0 || !at?.inside || !scene) return;
     chart.element.focus({ preventScroll: true });
     chart.over.setPointerCapture(event.pointerId);
-    const { scene, zoom } = chart;
     this.drag = {
       px: at.px,
       py: at.py,
@@ -64,13 +80,13 @@ export class Hand {
     event.preventDefault();
   }
 
-  move(event) {
+  move(event: PointerEvent) {
     const { offsetX, offsetY } = event;
     // The last place of a frame is the one that counts.
     loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY) : this.hover(event, offsetX, offsetY)));
   }
 
-  hover(event, px, py) {
+  hover(event: PointerEvent, px: number, py: number) {
     const at = this.chart.placeOf(px, py);
     if (!at || !at.inside) return this.leave(event);
     this.over(this.chart.markAt(px, py), event);
@@ -78,15 +94,15 @@ export class Hand {
     this.call("onCursor", at.x, at.y, event);
   }
 
-  over(mark, event) {
+  over(mark: Hit | null, event: Event) {
     if (mark === this.hovered) return;
     this.hovered = mark;
     this.chart.element.classList.toggle("curves-on-mark", Boolean(mark));
-    this.chart.element.classList.toggle("curves-on-span", Boolean(mark && mark.spans));
+    this.chart.element.classList.toggle("curves-on-span", Boolean(mark && "spans" in mark));
     this.call("onMarkHover", mark, event);
   }
 
-  leave(event) {
+  leave(event: Event) {
     this.over(null, event);
     loop.forget(this);
     if (!this.inside) return;
@@ -95,14 +111,15 @@ export class Hand {
   }
 
   /** A drag goes on. */
-  pull(px, py) {
+  pull(px: number, py: number) {
     const { chart, drag } = this;
+    if (!drag) return;
     const [dx, dy] = [px - drag.px, py - drag.py];
     drag.moved = drag.moved || Math.hypot(dx, dy) >= STILL;
     if (!drag.moved) return;
     if (drag.pan) {
       const { sx, sy, sy2 } = drag.scene;
-      const zoom = { x: movedRange(sx, dx), y: movedRange(sy, dy) };
+      const zoom: Zoom = { x: movedRange(sx, dx), y: movedRange(sy, dy) };
       if (sy2) zoom.y2 = movedRange(sy2, dy);
       return chart.setZoom(zoom);
     }
@@ -114,7 +131,7 @@ export class Hand {
     chart.askOverlay();
   }
 
-  release(event) {
+  release(event: PointerEvent) {
     const { chart, drag } = this;
     if (!drag) return;
     this.pull(event.offsetX, event.offsetY);
@@ -129,14 +146,14 @@ export class Hand {
     }
   }
 
-  zoomInto({ x0, y0, x1, y1, zooms }, { sx, sy, sy2 }) {
-    const between = (scale, one, other) => {
-      const range = [scale.toData(one), scale.toData(other)].sort((a, b) => a - b);
+  zoomInto({ x0, y0, x1, y1, zooms }: ZoomBox, { sx, sy, sy2 }: Scene) {
+    const between = (scale: Scale, one: number, other: number): Range => {
+      const range = [scale.toData(one), scale.toData(other)].sort((a, b) => a - b) as Range;
       return usableRange(scale.kind, range) ? range : [scale.lo, scale.hi];
     };
-    const changed = [];
+    const changed: AxisName[] = [];
     const zoom = { ...this.chart.zoom };
-    const choose = (axis, range) => {
+    const choose = (axis: AxisName, range: Range) => {
       zoom[axis] = range;
       changed.push(axis);
     };
@@ -147,7 +164,7 @@ export class Hand {
     this.told(changed);
   }
 
-  told(changed: ("x" | "y" | "y2")[]) {
+  told(changed: AxisName[]) {
     this.call("onZoom", { ...this.chart.visibleRange(), changed });
   }
 
@@ -175,9 +192,11 @@ export class Hand {
   }
 
   /** Shows `share` of the range of x around a pixel; the hook is told once the hand rests. */
-  zoomAround(px, share) {
+  zoomAround(px: number, share: number) {
     const { chart } = this;
-    const range = zoomedRange(chart.coming(), px, share);
+    const coming = chart.coming();
+    if (!coming) return;
+    const range = zoomedRange(coming, px, share);
     chart.setZoom({ ...chart.zoom, x: range });
     this.endRest();
     this.rest = setTimeout(() => {
@@ -191,12 +210,12 @@ export class Hand {
     this.rest = 0;
   }
 
-  menu(event) {
+  menu(event: MouseEvent) {
     const at = this.chart.placeOf(event.offsetX, event.offsetY);
     if (at && at.inside) this.call("onMenu", at.x, event);
   }
 
-  wheel(event) {
+  wheel(event: WheelEvent) {
     if (!event.ctrlKey) return;
     const at = this.chart.placeOf(event.offsetX, event.offsetY);
     if (!at || !at.inside) return;
@@ -206,11 +225,11 @@ export class Hand {
   }
 
   /** Moves the cursor to the next point of the line with the most points. */
-  step(way, event) {
+  step(way: 1 | -1, event: KeyboardEvent) {
     const { chart } = this;
     const { lines } = chart.model;
-    const pool = chart.lit ? lines.filter((line) => chart.lit.has(line.id)) : lines;
-    const line = pool.reduce((most, next) => (!most || next.x.length > most.x.length ? next : most), null);
+    const pool = chart.lit ? lines.filter((line) => chart.lit?.has(line.id)) : lines;
+    const line = pool.reduce<Line | null>((most, next) => (!most || next.x.length > most.x.length ? next : most), null);
     if (!line || !line.x.length) return;
     const [lo, hi] = chart.ranges.x;
     const start = way > 0 ? lo : hi;
@@ -227,12 +246,12 @@ export class Hand {
     this.call("onCursor", x, line.y[index], event);
   }
 
-  key(event) {
+  key(event: KeyboardEvent) {
     const { chart } = this;
-    if (event.ctrlKey || event.metaKey || event.altKey || !chart.scene || chart.scene.tiny) return;
     const sx = chart.coming();
+    if (event.ctrlKey || event.metaKey || event.altKey || !sx || chart.scene?.tiny) return;
     const middle = chart.cursor === null ? sx.p0 + (sx.toPx(sx.hi) - sx.p0) / 2 : sx.toPx(chart.cursor);
-    const acts = {
+    const acts: Record<string, () => unknown> = {
       ArrowLeft: () => this.step(-1, event),
       ArrowRight: () => this.step(1, event),
       "+": () => this.zoomAround(middle, 0.7),

@@ -1,33 +1,29 @@
-// @ts-nocheck
 // One loop for all charts: draws once a frame what has changed and can be seen, and tells charts of their size.
+
+import type { Chart } from "./chart.ts";
 
 /** How far outside the window a chart is still drawn, so that scrolling shows no blank ones. */
 const NEAR = "300px";
 
 class Loop {
   /** charts that have something to draw */
-  waiting: Set<any> = new Set();
+  waiting: Set<Chart> = new Set();
   /** what to do before drawing, the last of each kind */
-  tasks: Map<any, () => void> = new Map();
-  charts: Map<Element, any> = new Map();
+  tasks: Map<object, () => void> = new Map();
+  charts: Map<Element, Chart> = new Map();
   frame = 0;
-  sizes;
-  sights;
+  sizes = new ResizeObserver((entries) => entries.forEach((entry) => this.resized(entry)));
+  sights = new IntersectionObserver((entries) => entries.forEach((entry) => this.sighted(entry)), {
+    rootMargin: NEAR,
+  });
 
-  constructor() {
-    this.sizes = new ResizeObserver((entries) => entries.forEach((entry) => this.resized(entry)));
-    this.sights = new IntersectionObserver((entries) => entries.forEach((entry) => this.sighted(entry)), {
-      rootMargin: NEAR,
-    });
-  }
-
-  add(chart) {
+  add(chart: Chart) {
     this.charts.set(chart.element, chart);
     this.sizes.observe(chart.element);
     this.sights.observe(chart.element);
   }
 
-  remove(chart) {
+  remove(chart: Chart) {
     this.charts.delete(chart.element);
     this.waiting.delete(chart);
     this.sizes.unobserve(chart.element);
@@ -35,18 +31,18 @@ class Loop {
   }
 
   /** Draws the chart in the next frame; while it is out of sight, in the first frame that it is not. */
-  draw(chart) {
+  draw(chart: Chart) {
     this.waiting.add(chart);
     if (chart.seen) this.wake();
   }
 
   /** Does something before the next drawing; a later task of the same key replaces it. */
-  before(key, task) {
+  before(key: object, task: () => void) {
     this.tasks.set(key, task);
     this.wake();
   }
 
-  forget(key) {
+  forget(key: object) {
     this.tasks.delete(key);
   }
 
@@ -66,12 +62,12 @@ class Loop {
     }
   }
 
-  resized({ target, contentRect }) {
+  resized({ target, contentRect }: ResizeObserverEntry) {
     const chart = this.charts.get(target);
     if (chart) attempt(() => chart.resize(contentRect.width, contentRect.height));
   }
 
-  sighted({ target, isIntersecting }) {
+  sighted({ target, isIntersecting }: IntersectionObserverEntry) {
     const chart = this.charts.get(target);
     if (!chart || chart.seen === isIntersecting) return;
     chart.seen = isIntersecting;
@@ -81,7 +77,7 @@ class Loop {
 }
 
 /** One chart's error is reported and does not keep the others from drawing. */
-function attempt(task) {
+function attempt(task: () => void) {
   try {
     task();
   } catch (error) {

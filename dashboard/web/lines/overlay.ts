@@ -1,10 +1,11 @@
-// @ts-nocheck
 // What moves with the hand, above a chart: cursor, measuring marks, the box of a zoom.
-import { CanvasPen } from "./pen.ts";
+import type { Chart, ZoomBox } from "./chart.ts";
+import type { Scene } from "./scene.ts";
+import { CanvasPen, type Pen } from "./pen.ts";
 import { nearestIndex } from "./points.ts";
 
-function drawCursor(pen, chart) {
-  const { scene, theme, cursor } = chart;
+function drawCursor(pen: Pen, chart: Chart, scene: Scene, cursor: number) {
+  const { theme } = chart;
   const { plot, sx, sy, sy2 } = scene;
   const x = sx.toPx(cursor);
   if (!(x >= plot.x - 0.5 && x <= plot.x + plot.w + 0.5)) return;
@@ -21,16 +22,16 @@ function drawCursor(pen, chart) {
   }
 }
 
-function drawMeasures(pen, { scene, theme, measures }) {
+function drawMeasures(pen: Pen, { theme, measures }: Chart, scene: Scene) {
   const { plot, sx } = scene;
-  const known = (v) => v !== null && v !== undefined;
-  const [a, b] = [measures.a, measures.b].map((v) => (known(v) ? sx.toPx(v) : NaN));
-  const bound = (x) => Math.min(Math.max(x, plot.x), plot.x + plot.w);
+  const [a, b] = [measures.a, measures.b].map((v) => (v === null || v === undefined ? NaN : sx.toPx(v)));
+  const bound = (x: number) => Math.min(Math.max(x, plot.x), plot.x + plot.w);
   if (Number.isFinite(a) && Number.isFinite(b)) {
     const [from, to] = [bound(Math.min(a, b)), bound(Math.max(a, b))];
     pen.rect({ x: from, y: plot.y, w: to - from, h: plot.h }, { fill: theme.accent, opacity: 0.07 });
   }
-  for (const [x, letter] of [[a, "A"], [b, "B"]]) {
+  const flags: [number, string][] = [[a, "A"], [b, "B"]];
+  for (const [x, letter] of flags) {
     if (!(x >= plot.x - 0.5 && x <= plot.x + plot.w + 0.5)) continue;
     pen.segments([[x, plot.y, x, plot.y + plot.h]], { color: theme.accent });
     const flag = Math.min(Math.max(x, plot.x + 7), plot.x + plot.w - 7);
@@ -39,7 +40,7 @@ function drawMeasures(pen, { scene, theme, measures }) {
   }
 }
 
-function drawBox(pen, { scene, theme, box }) {
+function drawBox(pen: Pen, { theme }: Chart, scene: Scene, box: ZoomBox) {
   const { plot } = scene;
   const [x0, x1] = box.zooms.x ? [Math.min(box.x0, box.x1), Math.max(box.x0, box.x1)] : [plot.x, plot.x + plot.w];
   const [y0, y1] = box.zooms.y ? [Math.min(box.y0, box.y1), Math.max(box.y0, box.y1)] : [plot.y, plot.y + plot.h];
@@ -49,17 +50,17 @@ function drawBox(pen, { scene, theme, box }) {
 }
 
 /** Draws the overlay of a chart anew; does not touch it where it was empty and stays so. */
-export function drawOverlay(chart) {
-  const { over, scene, measures } = chart;
-  const something = chart.cursor !== null || chart.box || measures.a !== null || measures.b !== null;
+export function drawOverlay(chart: Chart) {
+  const { over, scene, measures, cursor, box } = chart;
+  const something = cursor !== null || box || measures.a !== null || measures.b !== null;
   if ((!something && over.dataset.drawn !== "yes") || !over.width) return;
-  const context = over.getContext("2d");
+  const context = over.getContext("2d")!;
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, over.width, over.height);
   over.dataset.drawn = something ? "yes" : "no";
-  if (!something || scene.tiny) return;
+  if (!something || !scene || scene.tiny) return;
   const pen = new CanvasPen(context, chart.ratio, chart.theme.family);
-  drawMeasures(pen, chart);
-  if (chart.cursor !== null) drawCursor(pen, chart);
-  if (chart.box) drawBox(pen, chart);
+  drawMeasures(pen, chart, scene);
+  if (cursor !== null) drawCursor(pen, chart, scene, cursor);
+  if (box) drawBox(pen, chart, scene, box);
 }

@@ -1,7 +1,7 @@
-// @ts-nocheck
 // Two pens with the same strokes: one draws on a canvas, the other writes SVG.
+import type { Scale } from "./scale.ts";
 import { decimate, project, stretches } from "./points.ts";
-import { paintLine, parseColor } from "./raster.ts";
+import { type Brush, paintLine, parseColor, type Target } from "./raster.ts";
 
 export interface Box {
   x: number;
@@ -14,8 +14,8 @@ export interface Stroke {
   x: ArrayLike<number>;
   y: ArrayLike<number>;
   /** its scales */
-  sx: any;
-  sy: any;
+  sx: Scale;
+  sy: Scale;
   color: string;
   opacity: number;
   width: number;
@@ -24,38 +24,65 @@ export interface Stroke {
   /** diameter of a point that stands alone */
   dot: number;
 }
+export interface Fill {
+  fill: string;
+  opacity?: number;
+}
+export interface LineStyle {
+  color: string;
+  width?: number;
+  opacity?: number;
+  dash?: number[];
+}
+export interface RingStyle {
+  fill?: string;
+  stroke?: string;
+  width?: number;
+  opacity?: number;
+  title?: string;
+}
+export interface DiscStyle {
+  fill: string;
+  stroke?: string;
+  title?: string;
+}
+export interface TextStyle {
+  color: string;
+  size?: number;
+  weight?: number;
+  align?: "left" | "center" | "right";
+  up?: boolean;
+}
 /** all in CSS pixels */
 export interface Pen {
-  rect: (box: Box, style: { fill: string; opacity?: number }) => void;
-  segments: (segments: number[][], style: { color: string; width?: number; opacity?: number; dash?: number[] }) => void;
+  rect: (box: Box, style: Fill) => void;
+  segments: (segments: number[][], style: LineStyle) => void;
   /** closed, x and y in turn */
-  rings: (
-    rings: number[][],
-    style: { fill?: string; stroke?: string; width?: number; opacity?: number; title?: string },
-  ) => void;
-  disc: (x: number, y: number, radius: number, style: { fill: string; stroke?: string; title?: string }) => void;
+  rings: (rings: number[][], style: RingStyle) => void;
+  disc: (x: number, y: number, radius: number, style: DiscStyle) => void;
   /** `y` is the middle of the line */
   text: (
     x: number,
     y: number,
     text: string,
-    style: { color: string; size?: number; weight?: number; align?: "left" | "center" | "right"; up?: boolean },
+    style: TextStyle,
   ) => void;
   lines: (strokes: Stroke[], clip: Box) => void;
   within: (clip: Box, draw: () => void) => void;
 }
 
-export const fontOf = (family, { size = 11, weight = 400 } = {}) => `${weight} ${size}px ${family}`;
+export const fontOf = (family: string, { size = 11, weight = 400 }: { size?: number; weight?: number } = {}) =>
+  `${weight} ${size}px ${family}`;
 
 /** Paints the solid strokes into pixels; gives back the dashed ones, which a canvas does better. */
-export function paintStrokes(target: { pixels: Uint32Array; width: number; height: number }, strokes, clip, ratio) {
+export function paintStrokes(target: Target, strokes: Stroke[], clip: Box, ratio: number): Stroke[] {
   const bounds = {
     x0: Math.max(0, Math.round(clip.x * ratio)),
     y0: Math.max(0, Math.round(clip.y * ratio)),
     x1: Math.min(target.width, Math.round((clip.x + clip.w) * ratio)),
     y1: Math.min(target.height, Math.round((clip.y + clip.h) * ratio)),
   };
-  const dashed = [];
+  const dashed: Stroke[] = [];
   for (const stroke of strokes) {
     if (stroke.dash.length) {
       dashed.push(stroke);
@@ -63,16 +90,21 @@ export function paintStrokes(target: { pixels: Uint32Array; width: number; heigh
     }
     const { points, count } = project(stroke.x, stroke.y, stroke.sx, stroke.sy, ratio);
     const [r, g, b, a] = parseColor(stroke.color);
-    const brush = { rgb: [r, g, b], opacity: stroke.opacity * a, width: stroke.width * ratio, dot: stroke.dot * ratio };
+    const brush: Brush = {
+      rgb: [r, g, b],
+      opacity: stroke.opacity * a,
+      width: stroke.width * ratio,
+      dot: stroke.dot * ratio,
+    };
     paintLine(target, bounds, points, count, brush);
   }
   return dashed;
 }
 
 export class CanvasPen implements Pen {
-  context;
-  ratio;
-  family;
+  context: CanvasRenderingContext2D;
+  ratio: number;
+  family: string;
 
   /** @param ratio device pixels per CSS pixel */
   constructor(context: CanvasRenderingContext2D, ratio: number, family: string) {
@@ -82,18 +114,18 @@ export class CanvasPen implements Pen {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
   }
 
-  rect({ x, y, w, h }, { fill, opacity = 1 }) {
+  rect({ x, y, w, h }: Box, { fill, opacity = 1 }: Fill) {
     this.context.globalAlpha = opacity;
     this.context.fillStyle = fill;
     this.context.fillRect(x, y, w, h);
     this.context.globalAlpha = 1;
   }
 
-  segments(segments, { color, width = 1, opacity = 1, dash = [] }) {
+  segments(segments: number[][], { color, width = 1, opacity = 1, dash = [] }: LineStyle) {
     const { context, ratio } = this;
     // Upright lines lie on whole device pixels, so that they are crisp.
     const shift = Math.round(width * ratio) % 2 ? 0.5 : 0;
-    const snap = (v) => (Math.round(v * ratio - shift) + shift) / ratio;
+    const snap = (v: number) => (Math.round(v * ratio - shift) + shift) / ratio;
     context.globalAlpha = opacity;
     context.strokeStyle = color;
     context.lineWidth = width;
@@ -108,7 +140,7 @@ export class CanvasPen implements Pen {
     context.globalAlpha = 1;
   }
 
-  rings(rings, { fill, stroke, width = 1, opacity = 1 }) {
+  rings(rings: number[][], { fill, stroke, width = 1, opacity = 1 }: RingStyle) {
     const { context } = this;
     context.globalAlpha = opacity;
     context.beginPath();
@@ -130,7 +162,7 @@ export class CanvasPen implements Pen {
     context.globalAlpha = 1;
   }
 
-  disc(x, y, radius, { fill, stroke }) {
+  disc(x: number, y: number, radius: number, { fill, stroke }: DiscStyle) {
     const { context } = this;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -142,7 +174,7 @@ export class CanvasPen implements Pen {
     context.stroke();
   }
 
-  text(x, y, text, style) {
+  text(x: number, y: number, text: string, style: TextStyle) {
     const { context } = this;
     context.font = fontOf(this.family, style);
     context.fillStyle = style.color;
@@ -157,7 +189,7 @@ export class CanvasPen implements Pen {
     } else context.fillText(text, x, y + 0.5);
   }
 
-  lines(strokes, clip) {
+  lines(strokes: Stroke[], clip: Box) {
     const { context, ratio } = this;
     const { width, height } = context.canvas;
     const image = context.getImageData(0, 0, width, height);
@@ -167,7 +199,7 @@ export class CanvasPen implements Pen {
   }
 
   /** Strokes that have dashes. */
-  dashed(strokes, clip) {
+  dashed(strokes: Stroke[], clip: Box) {
     if (!strokes.length) return;
     const { context } = this;
     this.within(clip, () => {
@@ -181,7 +213,7 @@ export class CanvasPen implements Pen {
         context.lineCap = "butt";
         context.setLineDash(stroke.dash);
         context.beginPath();
-        const alone = [];
+        const alone: number[] = [];
         for (const [from, to] of stretches(few, few.length / 2)) {
           if (to - from === 1) alone.push(from);
           else for (let i = from; i < to; i += 1) context[i === from ? "moveTo" : "lineTo"](few[2 * i], few[2 * i + 1]);
@@ -194,7 +226,7 @@ export class CanvasPen implements Pen {
     context.globalAlpha = 1;
   }
 
-  within({ x, y, w, h }, draw) {
+  within({ x, y, w, h }: Box, draw: () => void) {
     this.context.save();
     this.context.beginPath();
     this.context.rect(x, y, w, h);
@@ -205,21 +237,21 @@ export class CanvasPen implements Pen {
 }
 
 /** Characters that XML has no place for at all are shown as a replacement character. */
-const escape = (text) =>
+const escape = (text: unknown) =>
   String(text)
-    // eslint-disable-next-line no-control-regex
+    // deno-lint-ignore no-control-regex
     .replace(
       /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
       "\ufffd",
     )
     .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 
-const number = (v) => String(Math.round(v * 100) / 100 || 0);
+const number = (v: number) => String(Math.round(v * 100) / 100 || 0);
 
 export class SvgPen implements Pen {
-  width;
-  height;
-  family;
+  width: number;
+  height: number;
+  family: string;
   parts: string[] = [];
   clips = 0;
 
@@ -229,31 +261,31 @@ export class SvgPen implements Pen {
     this.family = family;
   }
 
-  tag(name, attributes, content) {
+  tag(name: string, attributes: Record<string, string | number | undefined>, content?: string) {
     const list = Object.entries(attributes).filter(([, v]) => v !== undefined && v !== "");
     const head = list.map(([k, v]) => ` ${k}="${typeof v === "number" ? number(v) : escape(v)}"`).join("");
     this.parts.push(content === undefined ? `<${name}${head}/>` : `<${name}${head}>${content}</${name}>`);
   }
 
-  rect({ x, y, w, h }, { fill, opacity = 1 }) {
+  rect({ x, y, w, h }: Box, { fill, opacity = 1 }: Fill) {
     this.tag("rect", { x, y, width: w, height: h, fill, "fill-opacity": opacity === 1 ? "" : opacity });
   }
 
-  segments(segments, { color, width = 1, opacity = 1, dash = [] }) {
+  segments(segments: number[][], { color, width = 1, opacity = 1, dash = [] }: LineStyle) {
     if (!segments.length) return;
-    const snap = (v) => Math.round(v - 0.5) + 0.5;
+    const snap = (v: number) => Math.round(v - 0.5) + 0.5;
     const d = segments.map(([x0, y0, x1, y1]) => {
       const [upright, level] = [x0 === x1, y0 === y1];
-      const at = (x, y) => `${number(upright ? snap(x) : x)} ${number(level ? snap(y) : y)}`;
+      const at = (x: number, y: number) => `${number(upright ? snap(x) : x)} ${number(level ? snap(y) : y)}`;
       return `M${at(x0, y0)}L${at(x1, y1)}`;
     });
     const style = { stroke: color, "stroke-width": width, "stroke-opacity": opacity === 1 ? "" : opacity };
     this.tag("path", { d: d.join(""), fill: "none", ...style, "stroke-dasharray": dash.join(" ") });
   }
 
-  rings(rings, { fill, stroke, width = 1, opacity = 1, title }) {
+  rings(rings: number[][], { fill, stroke, width = 1, opacity = 1, title }: RingStyle) {
     const d = rings.map((ring) => {
-      const at = [];
+      const at: string[] = [];
       for (let i = 0; i < ring.length; i += 2) at.push(`${number(ring[i])} ${number(ring[i + 1])}`);
       return `M${at.join("L")}Z`;
     });
@@ -266,12 +298,12 @@ export class SvgPen implements Pen {
     this.tag("path", { d: d.join(""), ...style }, title ? `<title>${escape(title)}</title>` : undefined);
   }
 
-  disc(x, y, radius, { fill, stroke, title }) {
+  disc(x: number, y: number, radius: number, { fill, stroke, title }: DiscStyle) {
     const style = { fill, stroke: stroke || "", "stroke-width": stroke ? 1.5 : "" };
     this.tag("circle", { cx: x, cy: y, r: radius, ...style }, title ? `<title>${escape(title)}</title>` : undefined);
   }
 
-  text(x, y, text, { color, size = 11, weight = 400, align = "left", up }) {
+  text(x: number, y: number, text: string, { color, size = 11, weight = 400, align = "left", up }: TextStyle) {
     const anchor = { left: "", center: "middle", right: "end" }[align];
     const turn = up ? `rotate(-90 ${number(x)} ${number(y)})` : "";
     // A third of the height below the middle is where the line of most fonts is.
@@ -283,18 +315,18 @@ export class SvgPen implements Pen {
     );
   }
 
-  lines(strokes, clip) {
+  lines(strokes: Stroke[], clip: Box) {
     this.within(clip, () => strokes.forEach((stroke) => this.line(stroke)));
   }
 
-  line({ x, y, sx, sy, color, opacity, width, dash, dot }) {
+  line({ x, y, sx, sy, color, opacity, width, dash, dot }: Stroke) {
     const { points, count } = project(x, y, sx, sy);
     const few = count > 2 * Math.abs(sx.toPx(sx.hi) - sx.p0)
       ? decimate(points, count, 0.5)
       : points.slice(0, 2 * count);
-    const d = [];
+    const d: string[] = [];
     for (const [from, to] of stretches(few, few.length / 2)) {
-      const at = (i) => `${number(few[2 * i])} ${number(few[2 * i + 1])}`;
+      const at = (i: number) => `${number(few[2 * i])} ${number(few[2 * i + 1])}`;
       if (to - from === 1) {
         this.tag("circle", {
           cx: few[2 * from],
@@ -318,7 +350,7 @@ export class SvgPen implements Pen {
     }
   }
 
-  within({ x, y, w, h }, draw) {
+  within({ x, y, w, h }: Box, draw: () => void) {
     const id = `clip${(this.clips += 1)}`;
     this.parts.push(
       `<clipPath id="${id}"><rect x="${number(x)}" y="${number(y)}" width="${number(w)}" height="${

@@ -1,10 +1,11 @@
-// @ts-nocheck
 // Points of a line: the nearest to a place, those in view, their pixels, and fewer of them where there are too many.
+import { lowerBound } from "../core/steps.ts";
+import type { Range, Scale } from "./scale.ts";
 
 const ascending: WeakMap<ArrayLike<number>, boolean> = new WeakMap();
 
 /** Whether the numbers never go back and none is NaN; remembered per array. */
-export function isSorted(values) {
+export function isSorted(values: ArrayLike<number>) {
   let known = ascending.get(values);
   if (known === undefined) {
     known = true;
@@ -14,17 +15,6 @@ export function isSorted(values) {
     ascending.set(values, known);
   }
   return known;
-}
-
-/** Index of the first of the sorted numbers that is not below `value`. */
-function lowerBound(values, value) {
-  let [low, high] = [0, values.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 /**
@@ -47,7 +37,7 @@ export function nearestIndex(values: ArrayLike<number>, value: number) {
 }
 
 /** Indices [from, to) of the points in the range of x and one more on either side. */
-export function inView(x, lo, hi) {
+export function inView(x: ArrayLike<number>, lo: number, hi: number): Range {
   if (!isSorted(x)) return [0, x.length];
   let to = lowerBound(x, hi);
   while (to < x.length && x[to] === hi) to += 1;
@@ -65,8 +55,8 @@ let room = new Float64Array(4096);
 export function project(
   x: ArrayLike<number>,
   y: ArrayLike<number>,
-  sx: import("./scale.ts").Scale,
-  sy: import("./scale.ts").Scale,
+  sx: Scale,
+  sy: Scale,
   ratio: number = 1,
 ): { points: Float64Array; count: number; from: number } {
   const [from, end] = inView(x, sx.lo, sx.hi);
@@ -98,7 +88,7 @@ export function project(
 export function decimate(points: ArrayLike<number>, count: number, column = 1): Float64Array {
   const out = new Float64Array(2 * count);
   let [size, i] = [0, 0];
-  const put = (k) => {
+  const put = (k: number) => {
     out[size++] = points[2 * k];
     out[size++] = points[2 * k + 1];
   };
@@ -122,7 +112,7 @@ export function decimate(points: ArrayLike<number>, count: number, column = 1): 
 }
 
 /** Stretches [from, to) of points without gaps. */
-export function stretches(points, count) {
+export function stretches(points: ArrayLike<number>, count: number) {
   const found = [];
   for (let i = 0; i < count;) {
     while (i < count && Number.isNaN(points[2 * i])) i += 1;

@@ -1,4 +1,3 @@
-// @ts-nocheck
 // Thick antialiased polylines straight into pixels. Strokes of a canvas without a graphics card cost about ten times
 // as much, and a hundred times where the line is noisy, because every crossing of every segment is computed; here the
 // cost is that of the pixels. A curve crosses a thin column in one interval of y; the stroke is that interval widened
@@ -17,6 +16,13 @@ export interface Target {
   width: number;
   height: number;
 }
+/** The edges of what is painted, in device pixels. */
+interface Clip {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+}
 export interface Brush {
   /** 0..255 */
   rgb: [number, number, number];
@@ -34,7 +40,7 @@ let high = new Float64Array(0);
 let edges = new Float64Array(0);
 let insides = new Int32Array(0);
 
-function makeRoom(columns, rows) {
+function makeRoom(columns: number, rows: number) {
   if (low.length < columns) [low, high] = [new Float64Array(columns), new Float64Array(columns)];
   if (edges.length < rows + 2) [edges, insides] = [new Float64Array(rows + 2), new Int32Array(rows + 2)];
 }
@@ -42,7 +48,7 @@ function makeRoom(columns, rows) {
 const discs: Map<number, Float64Array> = new Map();
 
 /** Half heights of a disc at its thin columns, which are thin * width in number. */
-function disc(width) {
+function disc(width: number) {
   const thin = fineness;
   const taps = Math.max(1, Math.round(width * thin));
   const key = taps * 16 + thin;
@@ -59,7 +65,7 @@ function disc(width) {
 }
 
 /** Widens the intervals of the thin columns `first..last` by the points' segments. `base`: what x 0 is, in thin columns. */
-function fillIntervals(points, from, to, base, first, last) {
+function fillIntervals(points: ArrayLike<number>, from: number, to: number, base: number, first: number, last: number) {
   // Locals, here and below: what a closure holds is looked up at every use.
   const thin = fineness;
   const [lows, highs] = [low, high];
@@ -107,7 +113,7 @@ function fillIntervals(points, from, to, base, first, last) {
 }
 
 /** Mixes a colour into a pixel. `a`: its share, 0..256. */
-function mixPixel(pixels, at, color, a) {
+function mixPixel(pixels: Uint32Array, at: number, color: number, a: number) {
   if (a >= 256) pixels[at] = color;
   else if (a > 0) {
     const under = pixels[at];
@@ -120,7 +126,15 @@ function mixPixel(pixels, at, color, a) {
 }
 
 /** Mixes a column that is covered from `a` to `b`, in rows from `start` on: what `mixColumn` does with one interval. */
-function mixSpan(pixels, start, width, a, b, color, scale) {
+function mixSpan(
+  pixels: Uint32Array,
+  start: number,
+  width: number,
+  a: number,
+  b: number,
+  color: number,
+  scale: number,
+) {
   const first = a | 0;
   const last = b | 0;
   const at = start + first * width;
@@ -138,7 +152,15 @@ function mixSpan(pixels, start, width, a, b, color, scale) {
 }
 
 /** Mixes the coverage of one column, gathered in `edges` and `insides`, into its pixels, and forgets it. */
-function mixColumn(pixels, start, width, row, end, color, scale) {
+function mixColumn(
+  pixels: Uint32Array,
+  start: number,
+  width: number,
+  row: number,
+  end: number,
+  color: number,
+  scale: number,
+) {
   const [parts, wholes] = [edges, insides];
   let inside = 0;
   let at = start + row * width;
@@ -154,7 +176,15 @@ function mixColumn(pixels, start, width, row, end, color, scale) {
 }
 
 /** Mixes the intervals of the thin columns, widened by the disc, into the pixel columns `begin..finish` of the clip. */
-function mixIntervals(target, clip, heights, pad, begin, finish, { rgb, opacity }) {
+function mixIntervals(
+  target: Target,
+  clip: Clip,
+  heights: Float64Array,
+  pad: number,
+  begin: number,
+  finish: number,
+  { rgb, opacity }: Brush,
+) {
   const thin = fineness;
   const [lows, highs, parts, wholes] = [low, high, edges, insides];
   const taps = heights.length;
@@ -210,7 +240,15 @@ function mixIntervals(target, clip, heights, pad, begin, finish, { rgb, opacity 
 }
 
 /** Paints one stretch whose x goes one way only. */
-function paintStretch(target, clip, points, from, to, brush, diameter) {
+function paintStretch(
+  target: Target,
+  clip: Clip,
+  points: ArrayLike<number>,
+  from: number,
+  to: number,
+  brush: Brush,
+  diameter: number,
+) {
   const thin = fineness;
   const heights = disc(diameter);
   const taps = heights.length;
@@ -235,7 +273,7 @@ function paintStretch(target, clip, points, from, to, brush, diameter) {
 }
 
 /** Whether a stretch is one point, or the same one again: a line that goes nowhere would hardly be seen. */
-function isOneSpot(points, from, to) {
+function isOneSpot(points: ArrayLike<number>, from: number, to: number) {
   for (let i = from + 1; i < to; i += 1) {
     if (points[2 * i] !== points[2 * from] || points[2 * i + 1] !== points[2 * from + 1]) return false;
   }
@@ -249,7 +287,7 @@ function isOneSpot(points, from, to) {
  */
 export function paintLine(
   target: Target,
-  clip: { x0: number; y0: number; x1: number; y1: number },
+  clip: Clip,
   points: ArrayLike<number>,
   count: number,
   brush: Brush,
@@ -277,10 +315,10 @@ export function paintLine(
 const parsed: Map<string, [number, number, number, number]> = new Map();
 
 /** Red, green, blue (0..255) and alpha (0..1) of any CSS colour; grey for what is none. */
-export function parseColor(text) {
+export function parseColor(text: string) {
   let found = parsed.get(text);
   if (!found) {
-    const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const context = document.createElement("canvas").getContext("2d", { willReadFrequently: true })!;
     context.canvas.width = context.canvas.height = 1;
     context.fillStyle = "#808080";
     context.fillStyle = text;
@@ -294,6 +332,6 @@ export function parseColor(text) {
 }
 
 /** While a hand moves: lines are painted in half the time, with coarser edges. What is painted later is fine again. */
-export function hasten(on) {
+export function hasten(on: boolean) {
   fineness = on ? HASTY : FINE;
 }

@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The axes of curves: from numbers to pixels and back, the range that data needs, and how a range is moved.
 
 /** A span of two such numbers is still finite. */
@@ -7,11 +6,16 @@ const SMALLEST = 1e-300;
 /** The least share of a number that a span may be, or its ends would be one number. */
 const FINEST = 4e-16;
 
-const warp = (kind) => (kind === "log" ? Math.log10 : (v) => v);
-const unwarp = (kind) => (kind === "log" ? (v) => 10 ** v : (v) => v);
+export type Kind = "linear" | "log" | "time";
+/** From the least to the largest. */
+export type Range = [number, number];
+type Warp = (value: number) => number;
+
+const warp = (kind: Kind): Warp => (kind === "log" ? Math.log10 : (v) => v);
+const unwarp = (kind: Kind): Warp => (kind === "log" ? (v) => 10 ** v : (v) => v);
 
 export interface Scale {
-  kind: "linear" | "log" | "time";
+  kind: Kind;
   /** data value at `p0` */
   lo: number;
   /** data value at `p1` */
@@ -28,12 +32,12 @@ export interface Scale {
 }
 
 /** @param range finite, ascending, above zero on a log axis */
-export function makeScale(kind: "linear" | "log" | "time", [lo, hi]: [number, number], p0: number, p1: number): Scale {
+export function makeScale(kind: Kind, [lo, hi]: Range, p0: number, p1: number): Scale {
   const [into, out] = [warp(kind), unwarp(kind)];
   const t0 = into(lo);
   const factor = (p1 - p0) / (into(hi) - t0);
-  const toPx = (value) => (kind === "log" && !(value > 0) ? NaN : p0 + factor * (into(value) - t0));
-  const toData = (px) => out(t0 + (px - p0) / factor);
+  const toPx = (value: number) => (kind === "log" && !(value > 0) ? NaN : p0 + factor * (into(value) - t0));
+  const toData = (px: number) => out(t0 + (px - p0) / factor);
   return { kind, lo, hi, t0, p0, factor, toPx, toData };
 }
 
@@ -41,7 +45,12 @@ export function makeScale(kind: "linear" | "log" | "time", [lo, hi]: [number, nu
  * The finite numbers of an array that lie in `from..to`, as [least, largest]; null where there are none.
  * @param positive only numbers above zero count
  */
-export function extent(values: ArrayLike<number>, positive: boolean = false, from = 0, to = values.length) {
+export function extent(
+  values: ArrayLike<number>,
+  positive: boolean = false,
+  from = 0,
+  to = values.length,
+): Range | null {
   let [lo, hi] = [Infinity, -Infinity];
   for (let i = from; i < to; i += 1) {
     const v = values[i];
@@ -52,10 +61,11 @@ export function extent(values: ArrayLike<number>, positive: boolean = false, fro
   return lo <= hi ? [lo, hi] : null;
 }
 
-const join = (one, other) => (!one ? other : !other ? one : [Math.min(one[0], other[0]), Math.max(one[1], other[1])]);
+const join = (one: Range | null, other: Range | null): Range | null =>
+  !one ? other : !other ? one : [Math.min(one[0], other[0]), Math.max(one[1], other[1])];
 
 /** What to show around a single value. */
-function windowAround(kind, value, integer) {
+function windowAround(kind: Kind, value: number, integer: boolean): Range {
   if (kind === "log") return [value / 3, value * 3];
   if (kind === "time") return [value - 30, value + 30];
   if (integer) return [value - Math.max(1, Math.abs(value) * 1e-12), value + Math.max(1, Math.abs(value) * 1e-12)];
@@ -69,11 +79,11 @@ function windowAround(kind, value, integer) {
  * @param margin as a share of the span
  */
 export function fitRange(
-  kind: "linear" | "log" | "time",
-  found: [number, number] | null,
+  kind: Kind,
+  found: Range | null,
   margin: number,
   integer = false,
-): [number, number] {
+): Range {
   if (!found) return kind === "log" ? [1, 10] : [0, 1];
   let [lo, hi] = found.map((v) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST));
   const size = Math.max(Math.abs(lo), Math.abs(hi));
@@ -84,12 +94,12 @@ export function fitRange(
     const pad = (b - a) * margin;
     [lo, hi] = [unwarp(kind)(a - pad), unwarp(kind)(b + pad)];
   }
-  const bound = (v) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST);
+  const bound = (v: number) => Math.min(Math.max(v, kind === "log" ? SMALLEST : -LARGEST), LARGEST);
   return [bound(lo), bound(hi)];
 }
 
 /** Whether an axis of this kind can show the range. */
-function usable(kind, range) {
+function usable(kind: Kind, range: Range | null | undefined): range is Range {
   if (!range || !range.every(Number.isFinite)) return false;
   const [lo, hi] = range;
   return hi > lo && hi <= LARGEST && lo >= -LARGEST && (kind !== "log" || lo > 0) &&
@@ -97,15 +107,15 @@ function usable(kind, range) {
 }
 
 /** The range of a scale zoomed around a pixel: `share` < 1 shows less. Too small a range gives the old one. */
-function zoomed(scale: Scale, px: number, share: number): [number, number] {
+function zoomed(scale: Scale, px: number, share: number): Range {
   const [a, b] = [scale.p0, scale.toPx(scale.hi)];
-  const range = [scale.toData(px + (a - px) * share), scale.toData(px + (b - px) * share)];
+  const range: Range = [scale.toData(px + (a - px) * share), scale.toData(px + (b - px) * share)];
   return usable(scale.kind, range) ? range : [scale.lo, scale.hi];
 }
 
 /** The range of a scale whose content moved by `px`. */
-function moved(scale, px) {
-  const range = [scale.toData(scale.p0 - px), scale.toData(scale.toPx(scale.hi) - px)];
+function moved(scale: Scale, px: number): Range {
+  const range: Range = [scale.toData(scale.p0 - px), scale.toData(scale.toPx(scale.hi) - px)];
   return usable(scale.kind, range) ? range : [scale.lo, scale.hi];
 }
 

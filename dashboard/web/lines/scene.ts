@@ -1,8 +1,10 @@
-// @ts-nocheck
 // What a chart shows, worked out before anything is drawn: ranges, margins, ticks and scales.
-import { axisTicks } from "./ticks.ts";
-import { extent, fitRange, joinRanges, makeScale, usableRange } from "./scale.ts";
+import { axisTicks, type Ticks } from "./ticks.ts";
+import { extent, fitRange, joinRanges, type Kind, makeScale, type Range, type Scale, usableRange } from "./scale.ts";
 import { inView, isSorted } from "./points.ts";
+
+/** Numbers of points. */
+export type Values = Float64Array | Float32Array;
 
 export interface Line {
   /** unique in the model */
@@ -13,18 +15,18 @@ export interface Line {
   /** CSS pixels, 1.5 where absent */
   width?: number;
   dash?: number[];
-  axis: "y" | "y2";
+  axis: Side;
   /** 0..1 */
   opacity?: number;
   /** data units, of any order */
-  x: Float64Array | Float32Array;
+  x: Values;
   /** as long as x */
-  y: Float64Array | Float32Array;
+  y: Values;
   /** as long as x; drawn thin and faint behind */
-  raw?: Float64Array | Float32Array | null;
+  raw?: Values | null;
   /** lower edge of a band */
-  low?: Float64Array | Float32Array | null;
-  high?: Float64Array | Float32Array | null;
+  low?: Values | null;
+  high?: Values | null;
   /** exactly one finite point; such points are drawn as dots, told or not */
   single?: boolean;
 }
@@ -55,9 +57,9 @@ export interface Span {
 }
 export interface XAxis {
   /** "time": x is Unix seconds */
-  scale: "linear" | "log" | "time";
+  scale: Kind;
   /** null: fit to the data */
-  range: [number, number] | null;
+  range: Range | null;
   /** after each label */
   suffix?: string;
   /** no ticks between whole numbers */
@@ -67,29 +69,43 @@ export interface XAxis {
 }
 export interface YAxis {
   scale: "linear" | "log";
-  range: [number, number] | null;
+  range: Range | null;
   label?: string;
 }
 export interface Model {
   lines: Line[];
-  marks?: Mark[];
-  rules?: Rule[];
-  spans?: Span[];
+  marks: Mark[];
+  rules: Rule[];
+  spans: Span[];
   x: XAxis;
   y: YAxis;
-  /** used by lines with axis "y2" */
-  y2?: YAxis;
+  /** Of lines with the axis "y2"; null where there are none. */
+  y2: YAxis | null;
   /** text where there is nothing to draw */
-  empty?: string;
+  empty: string;
 }
+/** Which vertical axis. */
+export type Side = "y" | "y2";
+export type AxisName = "x" | Side;
+/** The width of a text in CSS pixels. */
+export type Measure = (text: string) => number;
 /** what the hand has chosen, over the model's ranges */
 export interface Zoom {
-  x?: [number, number];
-  y?: [number, number];
-  y2?: [number, number];
+  x?: Range;
+  y?: Range;
+  y2?: Range;
+}
+/** What the axes show. */
+export interface Ranges {
+  x: Range;
+  y: Range;
+  y2?: Range;
+  drawable: boolean;
+  /** Only a log axis leaves nothing to draw. */
+  hidden: boolean;
 }
 
-const NO_AXIS = { scale: "linear", range: null };
+const NO_AXIS: YAxis = { scale: "linear", range: null };
 
 /** The model with every optional part present. */
 export function completed(model: Partial<Model>): Model {
@@ -99,9 +115,9 @@ export function completed(model: Partial<Model>): Model {
 }
 
 /** The extent of x, over all lines. */
-function extentOfX(model) {
+function extentOfX(model: Model): Range | null {
   const log = model.x.scale === "log";
-  let found = null;
+  let found: Range | null = null;
   for (const { x } of model.lines) {
     const sorted = isSorted(x) && x.length && Number.isFinite(x[0]) && Number.isFinite(x[x.length - 1]) && !log;
     found = joinRanges(found, sorted ? [x[0], x[x.length - 1]] : extent(x, log));
@@ -110,10 +126,10 @@ function extentOfX(model) {
 }
 
 /** The extent on one vertical axis of lines, raw lines and bands, in a range of x; of all x where nothing is in it. */
-function extentOfY(model, axis, xRange) {
-  const log = model[axis].scale === "log";
-  const over = (range) => {
-    let found = null;
+function extentOfY(model: Model, axis: Side, xRange: Range | null): Range | null {
+  const log = model[axis]?.scale === "log";
+  const over = (range: Range | null) => {
+    let found: Range | null = null;
     for (const line of model.lines) {
       if ((line.axis || "y") !== axis) continue;
       let [from, to] = [0, line.x.length];
@@ -134,33 +150,32 @@ function extentOfY(model, axis, xRange) {
 /**
  * The ranges to show: the hand's, else the model's, else what fits the data.
  * @param model completed
- * @returns `hidden`: only a log axis leaves nothing to draw
  */
-export function rangesOf(
-  model: Model,
-  zoom: Zoom,
-): { x: [number, number]; y: [number, number]; y2?: [number, number]; drawable: boolean; hidden: boolean } {
-  const chosen = (axis) => [zoom[axis], model[axis].range].find((range) => usableRange(model[axis].scale, range));
+export function rangesOf(model: Model, zoom: Zoom): Ranges {
+  const chosen = (name: AxisName, axis: XAxis | YAxis) =>
+    [zoom[name], axis.range].find((range): range is Range => usableRange(axis.scale, range));
   const foundX = extentOfX(model);
-  const x = chosen("x") || fitRange(model.x.scale, foundX, 0, model.x.integer);
-  const ranges = { x, y: null, drawable: false, hidden: false };
-  for (const axis of model.y2 ? ["y", "y2"] : ["y"]) {
-    const found = extentOfY(model, axis, zoom.x || model.x.range ? x : null);
-    ranges[axis] = chosen(axis) || fitRange(model[axis].scale, found, 0.05);
-    if (found && foundX) ranges.drawable = true;
-  }
+  const x = chosen("x", model.x) || fitRange(model.x.scale, foundX, 0, model.x.integer);
+  let drawable = false;
+  const fitted = (name: Side, axis: YAxis) => {
+    const found = extentOfY(model, name, zoom.x || model.x.range ? x : null);
+    if (found && foundX) drawable = true;
+    return chosen(name, axis) || fitRange(axis.scale, found, 0.05);
+  };
+  const y = fitted("y", model.y);
+  const ranges: Ranges = { x, y, ...(model.y2 ? { y2: fitted("y2", model.y2) } : {}), drawable, hidden: false };
   const log = [model.x, model.y, model.y2].some((axis) => axis && axis.scale === "log");
-  if (!ranges.drawable && log) {
-    const any = (values) => values && extent(values) !== null;
+  if (!drawable && log) {
+    const any = (values: Values | null | undefined) => values && extent(values) !== null;
     ranges.hidden = model.lines.some((line) => any(line.x) && (any(line.y) || any(line.raw)));
   }
   return ranges;
 }
 
-const widest = (labels, measure) => Math.max(0, ...labels.map((text) => measure(text)));
+const widest = (labels: string[], measure: Measure) => Math.max(0, ...labels.map((text) => measure(text)));
 
 /** The most ticks of x whose labels keep apart. */
-function ticksOfX(axis, range, width, measure) {
+function ticksOfX(axis: XAxis, range: Range, width: number, measure: Measure): Ticks {
   const suffix = axis.suffix || "";
   for (let count = Math.max(2, Math.min(12, Math.floor(width / 56)));; count -= 1) {
     const ticks = axisTicks(axis, range, count);
@@ -178,14 +193,14 @@ export interface Scene {
   plot: { x: number; y: number; w: number; h: number };
   width: number;
   height: number;
-  sx: any;
-  sy: any;
+  sx: Scale;
+  sy: Scale;
   /** null where no line uses it */
-  sy2: any;
-  xTicks: any;
-  yTicks: any;
-  y2Ticks: any;
-  ranges: { x: [number, number]; y: [number, number]; y2?: [number, number]; drawable: boolean; hidden: boolean };
+  sy2: Scale | null;
+  xTicks: Ticks;
+  yTicks: Ticks;
+  y2Ticks: Ticks | null;
+  ranges: Ranges;
   /** there is no room for a plot */
   tiny: boolean;
 }
@@ -199,28 +214,29 @@ export interface Scene {
  */
 export function layOut(
   model: Model,
-  ranges: any,
+  ranges: Ranges,
   { width, height, top = 0, bottom = 0 }: { width: number; height: number; top?: number; bottom?: number },
-  measure: (text: string) => number,
+  measure: Measure,
 ): Scene {
   const foot = model.x.scale === "time" ? 33 : 20;
   const y = top + 9;
   const h = height - bottom - foot - y;
-  const ticksOf = (axis) =>
-    axisTicks(model[axis], ranges[axis], Math.max(2, Math.floor(h / (model[axis].scale === "log" ? 26 : 38))));
-  const roomFor = (axis, ticks) => {
-    const labels = Math.min(width * 0.4, widest(ticks.labels, measure)) + 10 + (model[axis].label ? 16 : 0);
+  const ticksOf = (axis: YAxis, range: Range) =>
+    axisTicks(axis, range, Math.max(2, Math.floor(h / (axis.scale === "log" ? 26 : 38))));
+  const roomFor = (axis: YAxis, ticks: Ticks) => {
+    const labels = Math.min(width * 0.4, widest(ticks.labels, measure)) + 10 + (axis.label ? 16 : 0);
     // In steps, so that a digit more does not move the whole plot.
     return Math.ceil(labels / 4) * 4;
   };
-  const yTicks = ticksOf("y");
-  const y2Ticks = model.y2 ? ticksOf("y2") : null;
-  const left = Math.max(24, roomFor("y", yTicks));
-  const right = y2Ticks ? Math.max(24, roomFor("y2", y2Ticks)) : 12;
+  const second = model.y2 && ranges.y2 ? { axis: model.y2, range: ranges.y2 } : null;
+  const yTicks = ticksOf(model.y, ranges.y);
+  const y2Ticks = second && ticksOf(second.axis, second.range);
+  const left = Math.max(24, roomFor(model.y, yTicks));
+  const right = second && y2Ticks ? Math.max(24, roomFor(second.axis, y2Ticks)) : 12;
   const plot = { x: left, y, w: width - left - right, h };
   const tiny = plot.w < 8 || plot.h < 8;
   const span = tiny ? 8 : plot.w;
-  const upward = (axis) => makeScale(model[axis].scale, ranges[axis], plot.y + plot.h, plot.y);
+  const upward = (axis: YAxis, range: Range) => makeScale(axis.scale, range, plot.y + plot.h, plot.y);
   return {
     model,
     ranges,
@@ -232,7 +248,7 @@ export function layOut(
     yTicks,
     y2Ticks,
     sx: makeScale(model.x.scale, ranges.x, plot.x, plot.x + span),
-    sy: upward("y"),
-    sy2: model.y2 ? upward("y2") : null,
+    sy: upward(model.y, ranges.y),
+    sy2: second && upward(second.axis, second.range),
   };
 }

@@ -1,5 +1,6 @@
-// @ts-nocheck
 // Where an axis has its ticks, and what they say.
+
+import type { Kind, Range } from "./scale.ts";
 
 export interface Ticks {
   /** data units, ascending */
@@ -12,7 +13,7 @@ export interface Ticks {
 
 const MOST = 60;
 const MINUS = "\u2212";
-const UNITS = [
+const UNITS: [number, string][] = [
   [1e12, "T"],
   [1e9, "G"],
   [1e6, "M"],
@@ -20,25 +21,25 @@ const UNITS = [
   [1, ""],
 ];
 
-const trim = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-const signed = (value, text) => (value < 0 && /[1-9]/.test(text) ? MINUS + text : text);
-const exponentOf = (value) => Math.floor(Math.log10(value) + 1e-12);
+const trim = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+const signed = (value: number, text: string) => (value < 0 && /[1-9]/.test(text) ? MINUS + text : text);
+const exponentOf = (value: number) => Math.floor(Math.log10(value) + 1e-12);
 
 /** Digits after the point that show multiples of `step` exactly; steps are 1, 2 or 5 times a power of ten. */
-const places = (step) => Math.min(100, Math.max(0, -exponentOf(step)));
+const places = (step: number) => Math.min(100, Math.max(0, -exponentOf(step)));
 
-function scientific(size, step, count = exponentOf(size) - exponentOf(step)) {
+function scientific(size: number, step: number, count = exponentOf(size) - exponentOf(step)) {
   const [digits, power] = size.toExponential(Math.min(15, Math.max(0, count))).split("e");
   const exponent = Number(power);
   return `${trim(digits)}e${exponent < 0 ? MINUS : ""}${Math.abs(exponent)}`;
 }
 
-function abbreviated(size, step) {
+function abbreviated(size: number, step: number) {
   const [unit, letter] = UNITS.find(([least]) => size >= least * (1 - 1e-12)) || [1, ""];
   return trim((size / unit).toFixed(places(step / unit))) + letter;
 }
 
-const grouped = (size, step) => {
+const grouped = (size: number, step: number) => {
   const [whole, part] = size.toFixed(places(step)).split(".");
   return trim(whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? "." + part : ""));
 };
@@ -54,7 +55,7 @@ export function tickLabels(values: number[], step: number) {
   let write = abbreviated;
   if (largest < 9.99e-4 || largest >= 9.99e14) write = spread > 6 && largest < 1e21 ? grouped : scientific;
   else if (largest >= 1e3) {
-    const [unit] = UNITS.find(([least]) => largest >= least * (1 - 1e-12));
+    const [unit] = UNITS.find(([least]) => largest >= least * (1 - 1e-12)) || [1];
     if (places(step / unit) > 3 || step < 1) write = grouped;
   }
   return values.map((v) => (v === 0 ? "0" : signed(v, write(Math.abs(v), step))));
@@ -123,24 +124,29 @@ export function logTicks(lo: number, hi: number, count: number): Ticks {
   if (values.length < 2 && parts.length === 1 && decades < 2) return logTicks(lo, hi, Math.ceil(decades * 3));
   // All of the small ones in one way of writing.
   const tiny = values.length && values[0] < 9.99e-4;
-  const label = (v) => (tiny && v < 1 ? scientific(v, v) : formatNumber(v, 1));
+  const label = (v: number) => (tiny && v < 1 ? scientific(v, v) : formatNumber(v, 1));
   return { values, labels: values.map(label), context: "" };
 }
 
+/** What the labels of a time axis are fine to. */
+type Unit = "second" | "minute" | "day" | "month" | "year";
 const [SECOND, MINUTE, HOUR, DAY] = [1, 60, 3600, 86400];
-const STEPS = [1, 2, 5, 10, 15, 30].map((n) => [n * SECOND, "second"]);
-STEPS.push(...[1, 2, 5, 10, 15, 30].map((n) => [n * MINUTE, "minute"]));
-STEPS.push(...[1, 2, 3, 6, 12].map((n) => [n * HOUR, "minute"]));
-STEPS.push(...[1, 2, 7, 14].map((n) => [n * DAY, "day"]));
+const multiples = (counts: number[], of: number, unit: Unit) => counts.map((n): [number, Unit] => [n * of, unit]);
+const STEPS: [number, Unit][] = [
+  ...multiples([1, 2, 5, 10, 15, 30], SECOND, "second"),
+  ...multiples([1, 2, 5, 10, 15, 30], MINUTE, "minute"),
+  ...multiples([1, 2, 3, 6, 12], HOUR, "minute"),
+  ...multiples([1, 2, 7, 14], DAY, "day"),
+];
 const MONTH = 30.44 * DAY;
 const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200];
 const NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-const two = (n) => String(n).padStart(2, "0");
-const dateText = (d) => `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())}`;
+const two = (n: number) => String(n).padStart(2, "0");
+const dateText = (d: Date) => `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())}`;
 
 /** Starts of months, `stride` apart, in [lo, hi], local seconds. */
-function monthStarts(lo, hi, stride) {
+function monthStarts(lo: number, hi: number, stride: number) {
   const begin = new Date(lo * 1000);
   const found = [];
   let month = begin.getUTCFullYear() * 12 + begin.getUTCMonth();
@@ -155,7 +161,7 @@ function monthStarts(lo, hi, stride) {
   return found;
 }
 
-function timeLabel(local, unit, fraction) {
+function timeLabel(local: number, unit: Unit, fraction: number) {
   const d = new Date(Math.round(local * 1e6) / 1e3);
   const month = NAMES[d.getUTCMonth()];
   if (unit === "month") return d.getUTCMonth() === 0 ? String(d.getUTCFullYear()) : month;
@@ -179,7 +185,7 @@ export function timeTicks(lo: number, hi: number, count: number, offset: number 
   const rough = (b - a) / Math.max(1, count);
   const begin = new Date(a * 1000);
   let locals;
-  let unit = "second";
+  let unit: Unit = "second";
   let fraction = 0;
   if (rough <= 0.5) {
     // Counted from a whole second: multiples of a millionth of 1.7e9 would lose their last digits.
@@ -228,7 +234,11 @@ export function formatTime(seconds: number, offset: number = 0) {
 }
 
 /** Ticks of an axis of any kind. `axis` is model.x, model.y or model.y2. */
-export function axisTicks(axis, [lo, hi], count) {
+export function axisTicks(
+  axis: { scale: Kind; integer?: boolean; offsetSeconds?: number },
+  [lo, hi]: Range,
+  count: number,
+): Ticks {
   if (axis.scale === "log") return logTicks(lo, hi, count);
   if (axis.scale === "time") return timeTicks(lo, hi, count, axis.offsetSeconds || 0);
   return linearTicks(lo, hi, count, axis.integer);

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.binary import ColumnPack, unpack
 from dashboard.curves.chart import chart, chart_version, values_at
 from dashboard.curves.settings import CurveSettings, XAxis
 from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
+from dashboard.page.state import decode
 from dashboard.runs.table import RunTable
-from dashboard.state import decode
+from dashboard.server.binary import ColumnPack, unpack
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.snapshot import SCALARS, Columns, Series, Snapshot

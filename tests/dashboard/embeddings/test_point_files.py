@@ -8,9 +8,9 @@ import pytest
 
 from dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from dashboard.embeddings.requests import EmbeddingRequests
-from dashboard.live import Live
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.projections.base import Points
+from dashboard.server.live import Live
 from summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 

@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from dashboard.graphs.sources import GraphCache, GraphUnavailableError, OpenGraph, graph_sources, has_graphs, open_graph
-from dashboard.live import Live
 from dashboard.panels.graph.routes_reading import make_router
+from dashboard.server.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
 from summary.proto.graph_pb2 import GraphDef

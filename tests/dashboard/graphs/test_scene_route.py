@@ -8,9 +8,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from dashboard.graphs.measures import MEASURES
-from dashboard.live import Live
 from dashboard.panels.graph import routes_scene
 from dashboard.panels.graph.routes_scene import make_router
+from dashboard.server.live import Live
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.graph import graph as graph_event
 from summary.logdir import Logdir

@@ -3,7 +3,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.colors import PALETTE
+from dashboard.page.colors import PALETTE
 from dashboard.runs.coloring import MISSING, ColorScale, colors_by_value, scale_of
 
 

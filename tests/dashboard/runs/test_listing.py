@@ -1,6 +1,6 @@
+from dashboard.page.state import View
 from dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
 from dashboard.runs.table import RunTable
-from dashboard.state import View
 from summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import snapshot
 

@@ -1,8 +1,8 @@
-from dashboard.colors import RunColor
+from dashboard.page.colors import RunColor
+from dashboard.page.state import View
 from dashboard.runs.facts import HParamField, MetricField
 from dashboard.runs.settings import format_pair, parse_pairs
 from dashboard.runs.table import RunTable
-from dashboard.state import View
 from summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 

@@ -1,10 +1,11 @@
-// @ts-nocheck
 /** The card about the selected node, at the right side. */
 import * as parts from "./parts.ts";
 import { canExpand } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./data.ts";
 import { theme } from "./theme.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const MOST_LINKS = 60;
 
@@ -24,7 +25,7 @@ export class Card {
   top: any;
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     this.panel = panel;
   }
 
@@ -62,7 +63,7 @@ export class Card {
         elements.make(
           "div",
           { className: "graph-card-body" },
-          elements.make("p", { className: "graph-none bad" }, error.message),
+          elements.make("p", { className: "graph-none bad" }, messageOf(error)),
         ),
       );
     }
@@ -243,7 +244,7 @@ export class Card {
         }
       } catch (error) {
         more.disabled = false;
-        this.panel.notify(error.message);
+        this.panel.notify(messageOf(error));
       }
     });
     return more;

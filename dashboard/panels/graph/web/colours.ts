@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What nodes are coloured by, and the legend that says so. */
 import { canExpand } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";

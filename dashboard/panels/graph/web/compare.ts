@@ -1,5 +1,6 @@
-// @ts-nocheck
 /** What differs from another graph: which nodes were added or changed, and where. */
+import { messageOf } from "../../../web/core/request.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const idOf = (row: any) => (typeof row === "string" ? row : row.node ?? row.id);
 
@@ -11,7 +12,7 @@ export class Comparison {
   verdicts: Map<string, "added" | "removed" | "changed"> = new Map();
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     this.panel = panel;
   }
 
@@ -34,7 +35,7 @@ export class Comparison {
         this.answer = answer;
       } catch (error) {
         if (late()) return;
-        panel.notify(error.message);
+        panel.notify(messageOf(error));
       }
     }
     this.judge();

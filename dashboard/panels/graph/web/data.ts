@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What the Graph panel asks the server for, and how numbers are written in it. */
 
 /** lists are repeated, nothing is left out */

@@ -1,9 +1,9 @@
-// @ts-nocheck
 /** The state of a panel as plain values, for tests and benchmarks. */
 import { panel as graphPanel } from "./panel.ts";
+import type { GraphPanel } from "./panel.ts";
 
 /** @param panel of graph_panel.js */
-export const stateOf = (panel: any) => {
+export const stateOf = (panel: GraphPanel) => {
   const { scene, view, state } = panel;
   const seen = scene ? scene.within(view.visible) : { containers: [], leaves: [] };
   const box = (node: any) => {

@@ -1,9 +1,9 @@
-// @ts-nocheck
 /** The graph on a canvas: expanded groups as containers, edges, nodes. Only what is seen costs anything. */
 import * as graphEdges from "./edges.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { canExpand } from "./scene.ts";
 import { format } from "./data.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const RADIUS = 5;
 const STRIPE = 4;
@@ -31,7 +31,7 @@ export interface Seen {
  * @param ratio pixels of the canvas per pixel of the page
  * @param part left, top, width and height of what of the page is painted; all of it without
  */
-export function draw(context: any, panel: any, ratio: number, part?: number[]) {
+export function draw(context: any, panel: GraphPanel, ratio: number, part?: number[]) {
   const { view, scene, theme } = panel;
   const { zoom } = view;
   let seen = view.visible;
@@ -68,7 +68,7 @@ export function draw(context: any, panel: any, ratio: number, part?: number[]) {
 }
 
 /** What all that paints needs to know. */
-function inkOf(context: any, panel: any, seen: Seen) {
+function inkOf(context: any, panel: GraphPanel, seen: Seen) {
   const { scene, theme, selection } = panel;
   const chosen = new Set(selection);
   /** Edges of what is selected or under the mouse. */

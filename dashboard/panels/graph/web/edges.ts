@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Edges on the canvas: put together by how they look, so that thousands cost a few strokes. */
 import * as graphDraw from "./draw.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";

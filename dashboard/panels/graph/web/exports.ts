@@ -1,20 +1,20 @@
-// @ts-nocheck
 /** What leaves the Graph panel: pictures, the graph as text, a link to the view. */
 import * as draw from "./draw.ts";
 import * as frame from "../../../web/page/layout.ts";
 import * as parts from "./parts.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
 import { View } from "./view.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const LARGEST_PNG = 8192;
 const MARGIN = 24;
 
-const nameOf = (panel: any) =>
+const nameOf = (panel: GraphPanel) =>
   (panel.state.id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "graph") +
   (panel.state.function ? `.${panel.state.function.replace(/[^\w.-]+/g, "_")}` : "");
 
 /** The panel as if everything were visible at a zoom; nothing is changed. */
-function whole(panel: any, zoom: number) {
+function whole(panel: GraphPanel, zoom: number) {
   const { box } = panel.scene;
   const view = new View();
   Object.assign(view, {
@@ -28,26 +28,26 @@ function whole(panel: any, zoom: number) {
 }
 
 /** What drawing asks of a panel, without what follows the mouse. */
-function shownBy(panel: any) {
+function shownBy(panel: GraphPanel) {
   const { scene, theme, selection, colours, traced, matched, comparison, view } = panel;
   return { scene, theme, selection, colours, traced, matched, comparison, view, hover: null };
 }
 
 /** @returns a document */
-export function svg(panel: any, all: boolean): string {
+export function svg(panel: GraphPanel, all: boolean): string {
   const shown = all ? whole(panel, 1) : shownBy(panel);
   const context = new SvgContext(Math.ceil(shown.view.width), Math.ceil(shown.view.height));
   draw.draw(context, shown, 1);
   return context.toString();
 }
 
-function saveSvg(panel: any, all: boolean) {
+function saveSvg(panel: GraphPanel, all: boolean) {
   const url = URL.createObjectURL(new Blob([svg(panel, all)], { type: "image/svg+xml" }));
   parts.save(url, `${nameOf(panel)}.svg`);
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-function savePng(panel: any, all: boolean) {
+function savePng(panel: GraphPanel, all: boolean) {
   const { box } = panel.scene;
   const zoom = Math.min(1, (LARGEST_PNG / 2 - 2 * MARGIN) / Math.max(box.w, box.h));
   const shown = all ? whole(panel, zoom) : shownBy(panel);
@@ -58,7 +58,7 @@ function savePng(panel: any, all: boolean) {
   parts.save(canvas.toDataURL("image/png"), `${nameOf(panel)}.png`);
 }
 
-export function entries(panel: any): [string, () => void][] {
+export function entries(panel: GraphPanel): [string, () => void][] {
   if (!panel.ready) return [];
   return [
     ["All of it as SVG", () => saveSvg(panel, true)],

@@ -1,9 +1,9 @@
-// @ts-nocheck
 /**
  * Frames while the view moves. Where drawing everything anew takes longer than a frame (no graphics card, many nodes),
  * a moved picture is the last one, shifted or scaled, with only what came into sight drawn; at rest it is drawn anew.
  */
 import * as draw from "./draw.ts";
+import type { GraphPanel } from "./panel.ts";
 
 /** Milliseconds between frames above which the machine is held to be slow, and below which it is fast again. */
 const SLOW = 22;
@@ -29,7 +29,7 @@ export class Frames {
   reused = 0;
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     this.panel = panel;
     this.last = document.createElement("canvas");
   }

@@ -1,7 +1,7 @@
-// @ts-nocheck
 /** The hand on the graph: mouse, touch, wheel and keys, turned into calls of the panel. */
 import { shortcuts } from "../../../web/page/shortcuts.ts";
 import { still } from "./view.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;
 const ZOOM_STEP = 1.3;
@@ -12,7 +12,7 @@ const THROW_MS = 90;
 
 /** @param panel of graph_panel.js */
 export function attach(
-  panel: any,
+  panel: GraphPanel,
   canvas: HTMLCanvasElement,
 ): { tick: (elapsed: number) => boolean; close: () => void } {
   const abort = new AbortController();

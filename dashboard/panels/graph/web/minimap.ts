@@ -1,6 +1,6 @@
-// @ts-nocheck
 /** The whole graph in a corner, with what is visible of it; a drag moves the view. */
 import { elements } from "../../../web/core/dom.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const WIDTH = 176;
 const HEIGHT = 124;
@@ -17,7 +17,7 @@ export class Minimap {
   made: any[] = [];
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     this.panel = panel;
     this.canvas.setAttribute("aria-hidden", "true");
     this.still = document.createElement("canvas");

@@ -1,15 +1,7 @@
-// @ts-nocheck
 /** Joins the Graph panel to the page: the selectors open graphs, what is seen of them goes to the URL. */
 import "./help.ts";
-import { GraphPanel, mount } from "./panel.ts";
-import { menus } from "./tools.ts";
-import { structure } from "./panel_structure.ts";
-import { walk } from "./selection_navigation.ts";
+import { mount } from "./panel.ts";
 import { view } from "../../../web/page/view.ts";
-
-for (const methods of [menus, structure, walk]) {
-  Object.defineProperties(GraphPanel.prototype, Object.getOwnPropertyDescriptors(methods));
-}
 
 const API = "api/graph";
 const idOf = (name: string) => ({ type: "setting", name: name.replace(".", ":") });

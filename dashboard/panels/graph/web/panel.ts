@@ -1,524 +1,297 @@
-// @ts-nocheck
-/** The Graph panel in the browser: opens graphs, owns the state of the view, redraws when something changed. */
-import * as graphTools from "./tools.ts";
-import * as input from "./input.ts";
-import { Api } from "./data.ts";
-import { Card } from "./card.ts";
-import { Colours, MODES } from "./colours.ts";
-import { Comparison } from "./compare.ts";
-import { Frames } from "./frames.ts";
-import { Minimap } from "./minimap.ts";
-import { canExpand, Scene } from "./scene.ts";
-import { Search } from "./search.ts";
-import { Strip } from "./summary_bar.ts";
-import { Tip } from "./tip.ts";
-import { View } from "./view.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { theme } from "./theme.ts";
+/** Selecting nodes and walking through the graph: along edges, to nodes that are closed away, along traces and paths. */
+import * as draw from "./draw.ts";
+import { canExpand } from "./scene.ts";
+import { format } from "./data.ts";
+import { popover } from "../../../web/core/popover.ts";
+import { view } from "../../../web/page/view.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import { PanelWithStructure } from "./panel_structure.ts";
 
-const REPORT_MS = 350;
-const SLOW_MS = 400;
+const middle = (node: any) => [node.to[0] + node.to[2] / 2, node.to[1] + node.to[3] / 2];
+const boxOf = (node: any) => ({ x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] });
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** what is shown, all of it in the address */
-export interface State {
-  id: string;
-  function: string;
-  /** id of a trace */
-  costs: string;
-  /** id of another graph */
-  compare: string;
-  expanded: string[];
-  aside: string[];
-  back: string[];
+/** @returns the node there, or null */
+function neighbour(panel: GraphPanel, node: any, way: "input" | "output" | "left" | "right"): any {
+  const [x, y] = middle(node);
+  if (way === "input" || way === "output") {
+    if (node.expanded && way === "output") return [...node.children].sort((a, b) => a.to[1] - b.to[1])[0] ?? null;
+    const edges = way === "input" ? node.inputs : node.outputs;
+    const ends = edges.map((edge: any) => ({
+      end: way === "input" ? edge.source : edge.target,
+      control: edge.control,
+    }));
+    // Data before control, then what is nearest.
+    ends.sort((a: any, b: any) =>
+      Number(a.control) - Number(b.control) || distance(middle(a.end), [x, y]) - distance(middle(b.end), [x, y])
+    );
+    if (ends.length) return ends[0].end;
+  }
+  const siblings = (node.parent ? node.parent.children : panel.scene.roots).filter((other: any) => other !== node);
+  const [dx, dy] = way === "left" ? [-1, 0] : way === "right" ? [1, 0] : way === "input" ? [0, -1] : [0, 1];
+  const ahead = siblings.map((other: any) => {
+    const [ox, oy] = middle(other);
+    const along = (ox - x) * dx + (oy - y) * dy;
+    return { other, along, cost: along + 3 * Math.abs((ox - x) * dy + (oy - y) * dx) };
+  }).filter((one: any) => one.along > 1).sort((a: any, b: any) => a.cost - b.cost);
+  return ahead.length ? ahead[0].other : null;
 }
 
-export class GraphPanel {
-  root;
-  settings;
-  api;
-  view = new View();
-  colours = new Colours();
-  comparison;
-  state: State = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
-  /** What is drawn; of graph_scene.js. */
-  scene: any = null;
-  /** One id, or two for a path between them. */
-  selection: string[] = [];
-  /** Rises with each selection, and with each way to one: what comes later than the next is not wanted any more. */
-  turn = 0;
-  /** The same of what is lit up. */
-  litTurn = 0;
-  /** Visible nodes that are lit up, and what for. */
-  traced: Set<any> = new Set();
-  tracedIds: string[] = [];
-  tracedWhat = "";
-  tracedWhole = "";
-  matchIds: string[] = [];
-  matchCount: number | null = null;
-  matched: Set<any> = new Set();
-  hover: any = null;
-  hoverEdge: any = null;
-  cursor: { x: number; y: number } | null = null;
-  /** What undo goes back to. */
-  history: any[] = [];
-  lastGesture = -Infinity;
-  loading = 0;
-  frames = 0;
-  drawMs = 0;
-  painted = 0;
-  dirty = true;
-  /** Whether the hand has moved the view since the last frame. */
-  viewMoved = false;
-  picture;
-  drawn = { nodes: 0, edges: 0, labels: 0 };
-  reported = "";
-  reportAt = 0;
-  canvas: HTMLCanvasElement;
-  tip;
-  message;
-  busy;
-  legend;
-  minimap;
-  theme;
-  card;
-  buttons;
-  strip;
-  corner;
-  stage;
-  search;
-  input;
-  observers;
-  rows;
-  onWindow;
-  then;
-  frame;
-  opened: any;
-  pending: any;
-  abort: any;
-  ratio: any;
+const distance = (one: number[], other: number[]) => Math.hypot(one[0] - other[0], one[1] - other[1]);
+
+export class GraphPanel extends PanelWithStructure {
+  /** The visible node that stands for the selection. */
+  get selected() {
+    const panel = this as any;
+    return panel.selection.length ? panel.scene?.standsFor(panel.selection[0]) ?? null : null;
+  }
+
+  /** @param ids none, one, or two */
+  select(ids: string[]) {
+    this.turn += 1;
+    this.selection = ids;
+    this.tell({ "graph.node": [ids[0] ?? ""] });
+    if (ids.length) this.card.show(ids[ids.length - 1]);
+    else this.card.hide();
+    this.changed();
+  }
+
+  /** Selects what is visible, and moves there. */
+  arrive(id: string, move: boolean = true) {
+    this.select([id]);
+    const node = this.scene.standsFor(id);
+    if (!node || !move) return;
+    this.remember();
+    this.view.reveal(boxOf(node), this.card.inset);
+    this.changed();
+  }
 
   /**
-   * @param tools where the search goes
-   * @param settings `tell` puts settings into the address, `choose` sets one of the selectors, `functions` offers functions to choose
+   * Shows a node wherever it is: opens what is closed around it.
+   * @param expand what to open, where that is known
    */
-  constructor(
-    host: HTMLElement,
-    tools: HTMLElement,
-    settings: {
-      api: string;
-      tell: (values: Record<string, string[]>) => void;
-      choose: (name: string, value: string) => void;
-      functions: (names: string[]) => void;
-    },
-  ) {
-    const { make } = elements;
-    this.root = host;
-    this.settings = settings;
-    this.api = new Api(settings.api);
-    this.comparison = new Comparison(this);
-    this.picture = new Frames(this);
-
-    this.canvas = make("canvas", {
-      className: "graph-canvas",
-      tabIndex: 0,
-      role: "application",
-      "aria-label": "Graph of a model; press ? for keys",
-    }) as HTMLCanvasElement;
-    this.tip = new Tip(this);
-    this.message = make("div", { className: "graph-message", role: "status" });
-    this.busy = make("div", { className: "graph-busy" });
-    this.legend = make("div", { className: "graph-legend", hidden: true });
-    this.minimap = new Minimap(this);
-    this.theme = theme.read(host);
-    this.card = new Card(this);
-    this.buttons = graphTools.make(this);
-    this.strip = new Strip(this);
-    this.corner = make("div", { className: "graph-corner" }, this.minimap.canvas, this.legend);
-    this.stage = make(
-      "div",
-      { className: "graph-stage" },
-      this.canvas,
-      this.corner,
-      this.tip.element,
-      this.card.element,
-      this.message,
-      this.busy,
-    );
-    this.search = new Search(this);
-    host.replaceChildren(this.strip.element, this.stage);
-    tools.replaceChildren(this.search.element);
-
-    this.input = input.attach(this, this.canvas);
-    this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
-    (this.observers[0] as ResizeObserver).observe(this.stage);
-    // The selectors above may take another row.
-    this.rows = new ResizeObserver(() => this.fillHeight());
-    if (tools.parentElement) this.rows.observe(tools.parentElement);
-    (this.observers[1] as MutationObserver).observe(document.documentElement, {
-      attributes: true,
-      attributeFilter: ["data-mantine-color-scheme"],
-    });
-    this.onWindow = () => this.fillHeight();
-    window.addEventListener("resize", this.onWindow);
-    this.fillHeight();
-    this.resize();
-    this.then = performance.now();
-    this.frame = requestAnimationFrame((now) => this.tick(now));
-  }
-
-  get ready() {
-    return this.scene !== null;
-  }
-
-  destroy() {
-    cancelAnimationFrame(this.frame);
-    this.abort?.abort();
-    this.state.id = "";
-    this.input.close();
-    window.removeEventListener("resize", this.onWindow);
-    for (const observer of [...this.observers, this.rows]) observer.disconnect();
-  }
-
-  // ---- what is open
-
-  /**
-   * Shows a graph, or a function of it. What is open already stays as it is.
-   * @param wish what the address asks for besides
-   */
-  async open(chosen: { id: string; function: string; costs: string; compare: string }, wish: any = null) {
-    const { state } = this;
-    const other = chosen.id !== state.id || chosen.function !== state.function;
-    const costs = chosen.costs !== state.costs;
-    const compare = chosen.compare !== state.compare;
-    Object.assign(state, chosen);
-    if (other) await (this.opened = this.openGraph(wish));
-    if (!this.scene) return;
-    if (costs || (other && state.costs)) await this.loadCosts(costs && !wish?.color);
-    if (compare || (other && state.compare)) await this.comparison.load();
-  }
-
-  async openGraph(wish: any) {
-    const { state } = this;
-    state.expanded = wish?.expanded ?? [];
-    state.aside = wish?.aside ?? [];
-    state.back = wish?.back ?? [];
-    this.scene = null;
-    this.history = [];
-    this.selection = [];
+  async goTo(id: string, expand?: string[], move: boolean = true) {
     const turn = (this.turn += 1);
-    this.endTrace();
-    this.setMatches([], null);
-    this.search.answered = "";
-    this.comparison.reset();
-    this.colours.costs = null;
-    this.card.hide();
-    this.strip.draw();
-    this.legend.hidden = true;
-    this.changed();
-    if (!wish) {
-      this.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
-    }
-    if (!state.id) return this.say("Choose a graph above.");
-    if (wish?.color) this.setColour(wish.color);
-    if (!(await this.read()) || !(await this.load({ place: wish?.view }))) return;
-    const [only] = this.scene.roots;
-    if (!wish?.expanded?.length && this.scene.roots.length === 1 && canExpand(only) && !only.expanded) {
-      // A graph whose all is in one scope would show a single box.
-      state.expanded = [only.id];
-      await this.load({});
-      this.begin();
-    }
-    // What was typed or chosen since is newer than the address.
-    if (wish?.search && !this.search.input.value) this.search.set(wish.search, wish.regex);
-    else if (this.search.input.value && this.search.stale) this.search.run(false);
-    if (wish?.node && turn === this.turn) await this.goTo(wish.node, undefined, !wish.view);
-  }
-
-  /**
-   * Asks for the scene of the state and shows it.
-   * @param how `anchor` stays where it is on the screen
-   * @returns whether it is shown
-   */
-  load(how: { anchor?: string | null; place?: { x: number; y: number; zoom: number } | null }): Promise<boolean> {
-    return (this.pending = this.fetch(how));
-  }
-
-  async fetch(
-    { anchor = null, place = null }: { anchor?: string | null; place?: { x: number; y: number; zoom: number } | null },
-  ) {
-    this.abort?.abort();
-    const abort = (this.abort = new AbortController());
+    if (!this.scene) await this.opened;
+    if (!this.scene || turn !== this.turn) return;
+    if (this.scene.byId.has(id) || this.isAside(id)) return this.arrive(id, move);
     const { state } = this;
-    const began = performance.now();
-    this.loading += 1;
-    const patience = setInterval(() => this.wait(began), SLOW_MS);
     try {
-      const answer = await this.api.get("scene", {
-        id: state.id,
-        function: state.function,
-        expanded: state.expanded,
-        aside: state.aside,
-        back: state.back,
-      }, abort.signal);
-      if (abort.signal.aborted) return false;
-      this.show(new Scene(answer), anchor, place);
-      return true;
+      if (!expand) ({ id, expand } = await this.find(id));
     } catch (error) {
-      if (error.name !== "AbortError") {
-        if (this.scene) this.notify(error.message);
-        else this.say(error.message, "bad");
+      return this.notify(messageOf(error));
+    }
+    if (!this.scene || turn !== this.turn) return;
+    const missing = expand.filter((group) => !state.expanded.includes(group));
+    if (missing.length) {
+      this.remember(true);
+      const anchor = this.scene.standsFor(missing[0])?.id ?? null;
+      state.expanded = [...state.expanded, ...missing];
+      if (!(await this.reload(anchor)) || turn !== this.turn) return;
+    }
+    this.arrive(id, move);
+  }
+
+  /** A node by its id, or by its name in the graph. */
+  async find(id: string): Promise<{ id: string; expand: string[] }> {
+    const { id: graphId, function: called } = this.state;
+    const found = await this.api.get("search", {
+      id: graphId,
+      function: called,
+      q: `^${escaped(id)}$`,
+      match: "regex",
+      in: "name",
+      limit: 1,
+    });
+    if (!found.results.length) throw new Error(`There is no node ${id} in this graph.`);
+    const [first] = found.results;
+    // What is folded into another is shown with that.
+    return first.hosts?.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
+  }
+
+  step(way: "input" | "output" | "left" | "right") {
+    const node = this.selected;
+    if (!node) {
+      const seen = this.scene.within(this.view.visible);
+      const first = [...seen.containers, ...seen.leaves].sort((a, b) =>
+        a.depth - b.depth || a.to[1] - b.to[1] || a.to[0] - b.to[0]
+      )[0];
+      if (first) {
+        this.arrive(first.id);
       }
-      return false;
-    } finally {
-      clearInterval(patience);
-      this.loading -= 1;
-      this.changed();
+      return;
+    }
+    const next = neighbour(this, node, way);
+    if (next) this.arrive(next.id);
+  }
+
+  // ---- lit up
+
+  async trace(way: "inputs" | "outputs") {
+    const [id] = this.selection;
+    if (!id) return this.notify("Select a node first.", "info");
+    const turn = (this.litTurn += 1);
+    try {
+      const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
+      if (turn !== this.litTurn) return;
+      this.light(
+        [id, ...answer.nodes, ...answer.groups],
+        `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${format.counted(answer.total, "node")}${
+          answer.truncated ? ", not all of them lit" : ""
+        }`,
+        id,
+      );
+    } catch (error) {
+      this.notify(messageOf(error));
     }
   }
 
-  wait(began: number) {
-    const seconds = Math.floor((performance.now() - began) / 1000);
-    if (!this.scene) this.say(`Opening the graph…${seconds ? ` ${seconds} s` : ""}`, "busy");
+  async path() {
+    const [from, to] = this.selection;
+    if (!from || !to) return this.notify("Select a node, and a second one with Shift and a click.", "info");
+    const turn = (this.litTurn += 1);
+    try {
+      const asked = { id: this.state.id, function: this.state.function };
+      let answer = await this.api.get("path", { ...asked, from, to });
+      if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
+      if (turn !== this.litTurn) return;
+      if (!answer.nodes.length) {
+        return this.notify(`No path leads from ${format.last(from)} to ${format.last(to)}, nor back.`, "info");
+      }
+      const steps = Math.max(answer.shortest.length - 1, 0);
+      this.light(
+        [from, to, ...answer.nodes, ...answer.groups],
+        `Between ${format.last(from)} and ${format.last(to)}: ${format.counted(answer.total, "node")}, ${
+          format.counted(steps, "edge")
+        } at least`,
+      );
+    } catch (error) {
+      this.notify(messageOf(error));
+    }
   }
 
-  show(scene: any, anchor: string | null, place: { x: number; y: number; zoom: number } | null) {
-    const before = this.scene;
-    this.scene = scene;
-    this.hover = this.hoverEdge = null;
-    this.view.world = scene.box;
-    this.say(
-      scene.nodes.length || scene.aside.length
-        ? ""
-        : "This graph has no nodes: it was read, and there is nothing in it to draw.",
-    );
-    if (before) {
-      const [was, is] = [anchor ? before.byId.get(anchor) : null, anchor ? scene.byId.get(anchor) : null];
-      if (was && is) {
-        const [dx, dy] = [is.to[0] - was.x, is.to[1] - was.y];
-        before.carry(dx, dy);
-        this.view.carry(dx, dy);
-      }
-      scene.follow(before, anchor, performance.now());
-    }
-    if (place) this.view.go(place, !before);
-    this.colours.measure(scene);
-    this.comparison.judge();
+  /** @param whole a node that is lit with all inside */
+  light(ids: string[], what: string, whole: string = "") {
+    this.tracedIds = ids;
+    this.tracedWhole = whole;
+    this.tracedWhat = what;
     this.relight();
-    this.paintAround();
-    this.card.renew();
-    if (!place && !before) this.begin();
+    this.strip.draw();
   }
 
-  /** @param recolour whether nodes are coloured by them, where no other colour is chosen meanwhile */
-  async loadCosts(recolour: boolean) {
-    const { state } = this;
-    const { id, function: called, costs } = state;
-    const { mode } = this.colours;
-    const late = () => id !== state.id || called !== state.function || costs !== state.costs;
-    this.colours.costs = null;
-    if (costs) {
-      try {
-        const answer = await this.api.get("costs", { id, function: called, trace: costs });
-        if (late()) return;
-        // What is not among them did not run.
-        this.colours.costs = new Map(Object.entries(answer.costs));
-        if (answer.problem) this.notify(answer.problem);
-        if (recolour && mode === this.colours.mode && !this.colours.hot) this.setColour("time");
-      } catch (error) {
-        if (late()) return;
-        this.notify(error.message);
+  endTrace() {
+    this.litTurn += 1;
+    if (!this.tracedWhat) return false;
+    this.light([], "");
+    return true;
+  }
+
+  setMatches(ids: string[], count: number | null) {
+    this.matchIds = ids;
+    this.matchCount = count;
+    this.relight();
+  }
+
+  /** Which visible nodes stand for what is lit up and found. */
+  relight() {
+    const visible = (ids: string[]) => {
+      const found = new Set();
+      for (const id of this.scene ? ids : []) {
+        for (let node = this.scene.standsFor(id); node && !found.has(node.id); node = node.parent) {
+          found.add(node.id);
+        }
       }
-    }
-    this.colours.measure(this.scene);
-    this.paintAround();
-    if (this.card.id) this.card.show(this.card.id);
+      return found;
+    };
+    this.traced = visible(this.tracedIds);
+    const inside = (node: any) => {
+      for (const child of node?.children ?? []) {
+        this.traced.add(child.id);
+        inside(child);
+      }
+    };
+    inside(this.tracedWhole && this.scene?.byId.get(this.tracedWhole));
+    const found = visible(this.matchIds);
+    // A scope that is open shows its matches itself.
+    this.matched = new Set([...found].filter((id) => !this.scene.byId.get(id).expanded));
+    this.changed();
+  }
+
+  // ---- the mouse
+
+  point(at: { x: number; y: number } | null) {
+    this.cursor = at;
+    if (!this.scene) return;
+    const place = at && this.view.toWorld(at.x, at.y);
+    const node = place ? this.scene.at(place.x, place.y) : null;
+    const edge = place && (!node || node.expanded) ? this.scene.edgeAt(place.x, place.y, 5 / this.view.zoom) : null;
+    if (node !== this.hover || edge !== this.hoverEdge) this.changed();
+    this.hover = node;
+    this.hoverEdge = edge;
+    this.tip.point(at);
   }
 
   /**
-   * Has the server open the graph.
-   * @returns whether it can be shown, and still shall be
+   * Whether a point is on the mark that opens or closes a node.
+   * @param place in the graph
    */
-  async read(): Promise<boolean> {
-    const { id } = this.state;
-    const began = performance.now();
-    const patience = setInterval(() => this.wait(began), SLOW_MS);
-    try {
-      const answer = await this.api.get("graph", { id });
-      if (id !== this.state.id) return false;
-      this.settings.functions(answer.functions ?? []);
-      if (answer.problem) this.say(answer.problem, "bad");
-      return !answer.problem;
-    } catch (error) {
-      if (id === this.state.id) this.say(error.message, "bad");
-      return false;
-    } finally {
-      clearInterval(patience);
+  onChevron(node: any, place: { x: number; y: number }) {
+    if (!canExpand(node)) return false;
+    const far = node.expanded ? Math.max(draw.HEADER, 18 / this.view.zoom) : 20;
+    return place.x - node.x < far && (!node.expanded || place.y - node.y < far);
+  }
+
+  /** @param second whether the first stays selected */
+  clickAt(at: { x: number; y: number }, second: boolean) {
+    const place = this.view.toWorld(at.x, at.y);
+    const node = this.scene.at(place.x, place.y);
+    this.tip.point(null);
+    if (!node) return this.select([]);
+    if (!second && this.onChevron(node, place)) return void this.toggle(node);
+    if (second && this.selection.length) {
+      return this.select(this.selection[0] === node.id ? [node.id] : [this.selection[0], node.id]);
     }
+    // The inside of an open group is ground to drag on; its head is what stands for it.
+    if (node.expanded && place.y - node.y > Math.max(draw.HEADER, 18 / this.view.zoom)) return this.select([]);
+    this.select([node.id]);
+    this.view.reveal && this.keepClear(node);
   }
 
-  openFunction(name: string) {
-    this.settings.choose("graph.function", name);
+  /** The card shall not lie over the node that it is about. */
+  keepClear(node: any) {
+    const { x } = this.view.toScreen(node.to[0] + node.to[2], 0);
+    const over = x - (this.view.width - this.card.inset - 12);
+    const { x: left } = this.view.toScreen(node.to[0], 0);
+    if (over > 0 && left - over > 8) this.view.pan(-over, 0);
   }
 
-  // ---- the view
-
-  /** Pixels at the bottom that the legend lies over. */
-  get below() {
-    return this.legend.hidden ? 0 : this.legend.offsetHeight + 8;
+  /** A double click. */
+  openAt(at: { x: number; y: number }) {
+    const place = this.view.toWorld(at.x, at.y);
+    const node = this.scene.at(place.x, place.y);
+    // The two clicks on a chevron have opened and closed it.
+    if (!node || this.onChevron(node, place)) return;
+    if (node.expanded && place.y - node.y > draw.HEADER) this.zoomBy(1.8, at);
+    else if (canExpand(node)) this.toggle(node);
+    else this.fit(true);
   }
 
-  begin() {
-    this.view.go(this.view.first(this.scene.box, this.below), true);
-    this.changed();
+  clear() {
+    popover.close();
+    if (this.endTrace()) return;
+    if (this.selection.length > 1) this.select([this.selection[0]]);
+    else if (this.selection.length) this.select([]);
+    else if (this.search.input.value) this.search.clear();
+    else return false;
   }
 
-  /** Fits the selection where there is one and it is asked for, or everything. */
-  fit(selection: boolean, instantly: boolean = false) {
-    if (!this.scene) return;
-    const node = selection ? this.selected : null;
-    if (!instantly) this.remember(true);
-    this.view.go(
-      this.view.fitted(
-        node ? { x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] } : this.scene.box,
-        this.card.inset,
-        this.below,
-      ),
-      instantly,
-    );
-    this.changed();
-  }
-
-  zoomBy(factor: number, at: { x: number; y: number }, instantly: boolean = false) {
-    this.view.zoomAt(factor, at, instantly);
-    this.viewMoved = true;
-  }
-
-  lookAt(x: number, y: number) {
-    this.view.go({ x, y, zoom: this.view.target.zoom }, true);
-    this.viewMoved = true;
-  }
-
-  // ---- colours
-
-  setColour(mode: string) {
-    if (!MODES[mode]) return;
-    this.colours.mode = mode;
-    this.tell({ "graph.color": [mode] });
-    this.colours.measure(this.scene);
-    this.paintAround();
-  }
-
-  // ---- words
-
-  tell(values: Record<string, string[]>) {
-    // Another panel may have the page by now.
-    if (this.root.isConnected) this.settings.tell(values);
-  }
-
-  say(text: string, sort: "" | "busy" | "bad" = "") {
-    this.message.textContent = text;
-    this.message.className = `graph-message ${sort}`;
-    this.message.hidden = !text;
-  }
-
-  /** Something that leaves the picture as it is. */
-  notify(text: string, sort: "problem" | "info" = "problem") {
-    this.stage.querySelector(".graph-note")?.remove();
-    const note = elements.make(
-      "div",
-      { className: `graph-note ${sort}`, role: sort === "info" ? "status" : "alert" },
-      text,
-    );
-    this.stage.append(note);
-    setTimeout(() => note.remove(), sort === "info" ? 2500 : 7000);
-  }
-
-  /** Redraws what stands around the graph, and the graph. */
-  paintAround() {
-    this.painted += 1;
-    this.colours.legend(this.legend, this.theme, this.scene);
-    this.strip.draw();
-    this.buttons.show();
-    this.changed();
-  }
-
-  // ---- size and theme
-
-  fillHeight() {
-    const top = this.root.getBoundingClientRect().top + window.scrollY;
-    this.root.style.height = `${Math.max(window.innerHeight - top - 16, 380)}px`;
-  }
-
-  retheme() {
-    this.theme = theme.read(this.root);
-    this.paintAround();
-  }
-
-  resize() {
-    const { width, height } = this.stage.getBoundingClientRect();
-    const first = this.view.width <= 1;
-    this.ratio = window.devicePixelRatio || 1;
-    this.view.width = Math.max(width, 1);
-    this.view.height = Math.max(height, 1);
-    const [w, h] = [Math.round(width * this.ratio), Math.round(height * this.ratio)];
-    if (this.canvas.width !== w || this.canvas.height !== h) {
-      this.canvas.width = w;
-      this.canvas.height = h;
-    }
-    if (first && this.scene) this.begin();
-    this.changed();
-    if (this.ready) this.draw();
-  }
-
-  // ---- drawing
-
-  changed() {
-    this.dirty = true;
-  }
-
-  tick(now: number) {
-    if (!this.root.isConnected) return this.destroy();
-    this.frame = requestAnimationFrame((next) => this.tick(next));
-    const thrown = this.input.tick(now - this.then);
-    this.then = now;
-    this.picture.tick(now);
-    const changes = this.scene?.tick(now);
-    const moved = this.view.tick(now) || thrown || this.viewMoved;
-    const content = this.dirty || Boolean(changes);
-    this.viewMoved = false;
-    if (content || moved) this.draw(content);
-    this.report(now);
-  }
-
-  /** @param content whether anything but the view may have changed */
-  draw(content: boolean = true) {
-    this.dirty = false;
-    const context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
-    this.busy.hidden = this.loading === 0;
-    if (!this.scene) {
-      context.setTransform(1, 0, 0, 1, 0, 0);
-      context.fillStyle = this.theme.canvas;
-      context.fillRect(0, 0, this.canvas.width, this.canvas.height);
-      return this.minimap.draw();
-    }
-    const started = performance.now();
-    this.picture.draw(content);
-    this.minimap.draw();
-    this.frames += 1;
-    this.drawMs = performance.now() - started;
-  }
-
-  /** The view goes into the address when it has come to rest. */
-  report(now: number) {
-    if (!this.scene) return;
-    const { x, y, zoom } = this.view.target;
-    const text = `${Math.round(x)},${Math.round(y)},${Number(zoom.toPrecision(3))}`;
-    if (text === this.reported) this.reportAt = 0;
-    else if (!this.reportAt) this.reportAt = now + REPORT_MS;
-    else if (now >= this.reportAt) {
-      this.reported = text;
-      this.tell({ "graph.view": [text] });
-    }
+  showSlices(card: any) {
+    const op = card.kind === "op" || card.kind === undefined;
+    view.open("timeline", {
+      "timeline.trace": [this.state.costs],
+      "timeline.search": [card.id],
+      "timeline.match": [op ? "name" : "text"],
+    });
   }
 }
 

@@ -1,17 +1,17 @@
-// @ts-nocheck
-/** What is expanded and what is aside in the Graph panel, and how it was before. Methods of GraphPanel in graph_panel.js. */
+/** What is expanded and what is aside in the Graph panel, and how it was before. */
 import { canExpand } from "./scene.ts";
+import { PanelBase } from "./panel_base.ts";
 
 const GESTURE_GAP_MS = 500;
 const MOST_UNDO = 100;
 
-export const structure = {
+export abstract class PanelWithStructure extends PanelBase {
   /** Whether a group is open, or will be in the scene that is on its way. */
-  isOpen(this: any, node: any) {
+  isOpen(node: any) {
     return this.loading ? this.state.expanded.includes(node.id) : Boolean(this.scene.byId.get(node.id)?.expanded);
-  },
+  }
 
-  async toggle(this: any, node: any) {
+  async toggle(node: any) {
     if (!canExpand(node)) return false;
     this.remember(true);
     const inside = (id: string) => {
@@ -23,15 +23,15 @@ export const structure = {
       ? state.expanded.filter((id) => !inside(id))
       : [...state.expanded.filter((id) => id !== node.id), node.id];
     return this.reload(node.id);
-  },
+  }
 
-  toggleSelected(this: any) {
+  toggleSelected() {
     const node = this.selected;
     return node && canExpand(node) ? void this.toggle(node) : false;
-  },
+  }
 
   /** Opens the closed groups of the highest level that has any, inside the selection or in all: a level more each time. */
-  async expandChildren(this: any) {
+  async expandChildren() {
     const { id: graphId } = this.state;
     const [id] = this.selection;
     // The level that was asked for before is seen only in its scene.
@@ -47,52 +47,52 @@ export const structure = {
     this.remember(true);
     this.state.expanded = [...this.state.expanded, ...closed.map((child: any) => child.id)];
     return this.reload(node?.id ?? this.middle()?.id ?? null);
-  },
+  }
 
   /** The node that is drawn nearest to the middle of the view. */
-  middle(this: any) {
+  middle() {
     const { view } = this;
     const far = (node: any) => Math.hypot(node.x + node.w / 2 - view.x, node.y + node.h / 2 - view.y);
     return this.scene.within(view.visible).leaves.reduce(
       (best: any, node: any) => (!best || far(node) < far(best) ? node : best),
       null,
     );
-  },
+  }
 
   /** Closes the selection, or what it is in. */
-  collapseSelected(this: any) {
+  collapseSelected() {
     let group = this.selected;
     while (group && !this.isOpen(group)) group = group.parent;
     if (!group) return false;
     this.select([group.id]);
     void this.toggle(group);
     return true;
-  },
+  }
 
-  collapseAll(this: any) {
+  collapseAll() {
     this.remember(true);
     this.state.expanded = [];
     return this.load({}).then(() => {
       this.tellStructure();
       this.fit(false);
     });
-  },
+  }
 
-  async reload(this: any, anchor: string | null) {
+  async reload(anchor: string | null) {
     this.tellStructure();
     return this.load({ anchor });
-  },
+  }
 
-  tellStructure(this: any) {
+  tellStructure() {
     const { expanded, aside, back } = this.state;
     this.tell({ "graph.expanded": expanded, "graph.aside": aside, "graph.back": back });
-  },
+  }
 
-  isAside(this: any, id: string) {
+  isAside(id: string) {
     return Boolean(this.scene?.aside.some((row: any) => row.id === id));
-  },
+  }
 
-  setAsideSelected(this: any) {
+  setAsideSelected() {
     const [id] = this.selection;
     if (!id) return false;
     if (this.isAside(id)) return void this.bringBack(id);
@@ -101,21 +101,21 @@ export const structure = {
     if (state.back.includes(id)) state.back = state.back.filter((one) => one !== id);
     else state.aside = [...state.aside.filter((one) => one !== id), id];
     return void this.reload(null);
-  },
+  }
 
-  async bringBack(this: any, id: string) {
+  async bringBack(id: string) {
     const { state } = this;
     this.remember(true);
     if (state.aside.includes(id)) state.aside = state.aside.filter((one) => one !== id);
     else state.back = [...state.back.filter((one) => one !== id), id];
     const turn = (this.turn += 1);
     if ((await this.reload(null)) && turn === this.turn) await this.goTo(id);
-  },
+  }
 
   // ---- undo
 
   /** Remembers what is shown, once per gesture. */
-  remember(this: any, always: boolean = false) {
+  remember(always: boolean = false) {
     const now = performance.now();
     if (always || now - this.lastGesture > GESTURE_GAP_MS) {
       const { expanded, aside, back } = this.state;
@@ -123,9 +123,9 @@ export const structure = {
       if (this.history.length > MOST_UNDO) this.history.shift();
     }
     this.lastGesture = always ? -Infinity : now;
-  },
+  }
 
-  undo(this: any) {
+  undo() {
     const last = this.history.pop();
     this.lastGesture = -Infinity;
     if (!last) return;
@@ -137,5 +137,5 @@ export const structure = {
     Object.assign(this.state, { expanded, aside, back });
     this.tellStructure();
     this.load({ place });
-  },
-};
+  }
+}

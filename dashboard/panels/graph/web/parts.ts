@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Small parts that the Graph panel's boxes are made of. */
 import * as frame from "../../../web/page/layout.ts";
 import { elements } from "../../../web/core/dom.ts";

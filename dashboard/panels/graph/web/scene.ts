@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** A placed scene: nodes and edges with where they are, who contains whom, and the way from one scene to the next. */
 import { still } from "./view.ts";
 import { theme } from "./theme.ts";

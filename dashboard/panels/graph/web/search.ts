@@ -1,8 +1,9 @@
-// @ts-nocheck
 /** The search over the whole graph, also over what is closed: results open the way to a node. */
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./data.ts";
+import { isAbort, messageOf } from "../../../web/core/request.ts";
+import type { GraphPanel } from "./panel.ts";
 
 const PAUSE_MS = 180;
 const LIMIT = 200;
@@ -32,7 +33,7 @@ export class Search {
   answer: any;
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     const { make } = elements;
     this.panel = panel;
     this.input = make("input", {
@@ -173,12 +174,12 @@ export class Search {
       }, abort.signal);
       this.show(answer.results, answer.count, query, show, key);
     } catch (error) {
-      if (error.name === "AbortError") return;
+      if (isAbort(error)) return;
       this.show([], 0, "", false, "");
       this.count.textContent = "!";
-      this.count.title = error.message;
+      this.count.title = messageOf(error);
       this.element.classList.add("wrong");
-      this.panel.notify(error.message);
+      this.panel.notify(messageOf(error));
     } finally {
       if (abort === this.abort) this.asked = "";
     }

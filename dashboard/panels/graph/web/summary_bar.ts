@@ -1,9 +1,9 @@
-// @ts-nocheck
 /** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./data.ts";
 import { popover } from "../../../web/core/popover.ts";
+import type { GraphPanel } from "./panel.ts";
 
 export class Strip {
   panel;
@@ -11,7 +11,7 @@ export class Strip {
   element;
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     const { make } = elements;
     this.panel = panel;
     this.about = make("div", { className: "graph-about" });

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Colours of the graph: from the page's CSS variables, by category of operation, and palettes of equal lightness. */
 
 /** Categories of operations: a title, a hue (degrees, OKLCH; null for grey), and the names that belong to it. */

@@ -1,14 +1,14 @@
-// @ts-nocheck
 /** The box beside the mouse, about the node or the edge under it. */
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./data.ts";
+import type { GraphPanel } from "./panel.ts";
 
 export class Tip {
   panel;
   element = elements.make("div", { className: "graph-tip", hidden: true });
 
   /** @param panel of graph_panel.js */
-  constructor(panel: any) {
+  constructor(panel: GraphPanel) {
     this.panel = panel;
   }
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The Graph panel's buttons and its menus. */
 import * as exports from "./exports.ts";
 import * as parts from "./parts.ts";
@@ -8,12 +7,13 @@ import { elements } from "../../../web/core/dom.ts";
 import { format } from "./data.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { shortcuts } from "../../../web/page/shortcuts.ts";
+import type { GraphPanel } from "./panel.ts";
 
 /**
  * The row of buttons.
  * @param panel of graph_panel.js
  */
-export function make(panel: any): { element: HTMLElement; show: () => void } {
+export function make(panel: GraphPanel): { element: HTMLElement; show: () => void } {
   const { button } = parts;
   const colour = button("Colour", "What nodes are coloured by", () =>
     panel.ready &&
@@ -52,7 +52,7 @@ export function make(panel: any): { element: HTMLElement; show: () => void } {
  * What can be done with a node.
  * @param node of graph_scene.js
  */
-export function actions(panel: any, node: any): [string, () => void][] {
+export function actions(panel: GraphPanel, node: any): [string, () => void][] {
   const entries: [string, () => void][] = [];
   const on = (act: () => any) => () => {
     panel.select([node.id]);
@@ -85,31 +85,29 @@ export function actions(panel: any, node: any): [string, () => void][] {
   return entries;
 }
 
-export const menus = {
-  /** @param at on the canvas */
-  menuAt(this: any, at: { x: number; y: number }, page: { x: number; y: number }) {
-    const place = this.view.toWorld(at.x, at.y);
-    const node = this.scene.at(place.x, place.y);
-    this.tip.point(null);
-    const entries = node ? actions(this, node) : [
-      ["Fit everything", () => this.fit(false)],
-      ["Expand a level", () => {
-        this.select([]);
-        this.expandChildren();
-      }],
-      ["Collapse all", () => this.collapseAll()],
-      ["Undo", () => this.undo()],
-      ...exports.entries(this),
-    ];
-    popover.menu(this.canvas, node ? node.id : "Graph", entries, { left: page.x, top: page.y, bottom: page.y });
-  },
+/** @param at on the canvas */
+export function menuAt(panel: GraphPanel, at: { x: number; y: number }, page: { x: number; y: number }) {
+  const place = panel.view.toWorld(at.x, at.y);
+  const node = panel.scene.at(place.x, place.y);
+  panel.tip.point(null);
+  const entries = node ? actions(panel, node) : [
+    ["Fit everything", () => panel.fit(false)],
+    ["Expand a level", () => {
+      panel.select([]);
+      panel.expandChildren();
+    }],
+    ["Collapse all", () => panel.collapseAll()],
+    ["Undo", () => panel.undo()],
+    ...exports.entries(panel),
+  ];
+  popover.menu(panel.canvas, node ? node.id : "Graph", entries, { left: page.x, top: page.y, bottom: page.y });
+}
 
-  menuOfSelected(this: any) {
-    const node = this.selected;
-    if (!node) return false;
-    const box = this.canvas.getBoundingClientRect();
-    const { x, y } = this.view.toScreen(node.x, node.y + node.h);
-    const at = { left: box.left + x, top: box.top + y, bottom: box.top + y };
-    popover.menu(this.canvas, node.id, actions(this, node), at);
-  },
-};
+export function menuOfSelected(panel: GraphPanel) {
+  const node = panel.selected;
+  if (!node) return false;
+  const box = panel.canvas.getBoundingClientRect();
+  const { x, y } = panel.view.toScreen(node.x, node.y + node.h);
+  const at = { left: box.left + x, top: box.top + y, bottom: box.top + y };
+  popover.menu(panel.canvas, node.id, actions(panel, node), at);
+}

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What of the graph is visible: the point in the middle of the screen and the zoom, animated, with limits. */
 
 const MOST = 4;

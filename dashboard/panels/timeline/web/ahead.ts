@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The summary of the trace that the address names, asked for while the page is still loading. */
 import * as data from "./data.ts";
 

@@ -1,10 +1,13 @@
-// @ts-nocheck
 /** A chosen stretch of time over some lanes: what ran there, by name, category and lane, in the drawer. */
 import * as details from "./details.ts";
 import * as format from "./format.ts";
 import * as frame from "../../../web/page/layout.ts";
 import * as geometry from "./geometry.ts";
 import { elements } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 export type Kind = "by_name" | "by_category" | "by_lane" | "counters";
 const TITLES = { by_name: "By name", by_category: "By category", by_lane: "By lane", counters: "Counters" };
@@ -21,7 +24,7 @@ export class Area {
   asked = 0;
 
   /** @param panel the panel of timeline_panel.js */
-  constructor(panel: any) {
+  constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 
@@ -33,7 +36,7 @@ export class Area {
     const { panel } = this;
     const { scene } = panel;
     const [low, high] = [Math.min(...heights), Math.max(...heights)];
-    const bands = new Set();
+    const bands = new Set<string>();
     for (const pinned of [true, false]) {
       for (const band of geometry.visibleBands(scene, pinned)) {
         if (band.type !== "lane" && band.type !== "counter") continue;
@@ -45,12 +48,12 @@ export class Area {
   }
 
   /** All lanes and counters of a trace over a stretch of the screen's time. */
-  over(times: [number, number], source: any) {
+  over(times: [number, number], source: Source) {
     const { rows } = this.panel;
-    const mine = [...rows.pinned, ...rows.bands].filter((b: any) =>
+    const mine = [...rows.pinned, ...rows.bands].filter((b: Band) =>
       b.source === source && (b.type === "lane" || b.type === "counter")
     );
-    this.chosen = { times, bands: new Set(mine.map((b: any) => b.id)) };
+    this.chosen = { times, bands: new Set(mine.map((b: Band) => b.id)) };
     return this.ask();
   }
 
@@ -67,16 +70,16 @@ export class Area {
     if (!chosen) return;
     const asked = ++this.asked;
     const [start, end] = this.range.map(Math.round);
-    const all = [...panel.rows.pinned, ...panel.rows.bands].filter((b: any) => chosen.bands.has(b.id));
+    const all = [...panel.rows.pinned, ...panel.rows.bands].filter((b: Band) => chosen.bands.has(b.id));
     if (!all.length || end <= start) return this.clear();
     panel.selection.cancel();
     try {
       const answers = await Promise.all(
-        panel.sources.map(async (source: any) => {
-          const mine = all.filter((b: any) => b.source === source);
+        panel.sources.map(async (source: Source) => {
+          const mine = all.filter((b: Band) => b.source === source);
           if (!mine.length) return null;
-          const lanes = mine.filter((b: any) => b.lane >= 0).map((b: any) => b.lane).join(",");
-          const counters = mine.filter((b: any) => b.counter >= 0).map((b: any) => b.counter);
+          const lanes = mine.filter((b: Band) => b.lane >= 0).map((b: Band) => b.lane).join(",");
+          const counters = mine.filter((b: Band) => b.counter >= 0).map((b: Band) => b.counter);
           const answer = await source.json("area", {
             start: start - source.offset,
             end: end - source.offset,
@@ -91,7 +94,7 @@ export class Area {
       panel.selection.forget();
       this.show();
     } catch (error) {
-      if (asked === this.asked) panel.notify(error.message);
+      if (asked === this.asked) panel.notify(messageOf(error));
     }
   }
 
@@ -107,7 +110,7 @@ export class Area {
   /** Rows of all traces under one another, with what they are called. */
   table(): { columns: [string, string][]; rows: any[] } {
     const several = this.answers.length > 1;
-    const of = (source: any) => (several ? { trace: String(source.place + 1) } : {});
+    const of = (source: Source) => (several ? { trace: String(source.place + 1) } : {});
     const trace = (several ? [["trace", "Trace"]] : []) as [string, string][];
     if (this.kind === "by_lane") {
       const rows = this.answers.flatMap((a) =>

@@ -1,7 +1,7 @@
-// @ts-nocheck
 /** What slices are coloured by, and the legend that says so. */
 import * as details from "./details.ts";
 import * as format from "./format.ts";
+import type { Source } from "./data.ts";
 
 export type Mode = "name" | "category" | "step" | "duration" | "occupancy" | "difference";
 export const MODES = {
@@ -37,7 +37,7 @@ export class Colours {
     return this.mode === "occupancy" || this.mode === "step" ? this.mode : "";
   }
 
-  measure(sources: any[]) {
+  measure(sources: Source[]) {
     this.longest = Math.max(SHORTEST_NS * 10, ...sources.map((source) => source.summary.longest));
     // Few categories have colours that are all different; names are too many for that.
     const categories = [...new Set(sources.flatMap((source) => source.summary.categories))].sort();
@@ -49,7 +49,7 @@ export class Colours {
   }
 
   /** The colour of each slice of a window, by its place there. */
-  of(theme: any, source: any, window: any): (i: number) => string {
+  of(theme: any, source: Source, window: any): (i: number) => string {
     const { name, category, durations, value, names, categories } = window;
     switch (this.mode) {
       case "category": {
@@ -93,7 +93,7 @@ export class Colours {
     }
     if (this.mode === "occupancy") return { ramp: ["0 %", "100 %"], entries: [[theme.unknown, "not known"]] };
     if (this.mode === "difference") {
-      return { entries: Object.entries(theme.verdicts).map(([word, colour]) => [colour, VERDICTS[word]]) };
+      return { entries: Object.entries<string>(theme.verdicts).map(([word, colour]) => [colour, VERDICTS[word]]) };
     }
     if (this.mode !== "category") return {};
     const seen: Map<string, number> = new Map();

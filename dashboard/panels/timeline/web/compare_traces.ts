@@ -1,10 +1,14 @@
-// @ts-nocheck
 /** Several traces in one view: which, how they are aligned, what their collectives and differences are. */
 import * as data from "./data.ts";
 import * as details from "./details.ts";
 import * as geometry from "./geometry.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { view } from "../../../web/page/view.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { Scene } from "./geometry.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 /** Comparing more would leave no room for any. */
 const MOST = 8;
@@ -26,12 +30,12 @@ export class Together {
   opening = false;
 
   /** @param panel the panel of timeline_panel.js */
-  constructor(panel: any) {
+  constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 
   get ids() {
-    return this.panel.sources.map((source: any) => source.id);
+    return this.panel.sources.map((source: Source) => source.id);
   }
 
   reset() {
@@ -69,11 +73,11 @@ export class Together {
       if (this.by === "step" && !stepped) this.by = "start";
       await this.align();
     } catch (error) {
-      panel.notify(error.message);
+      panel.notify(messageOf(error));
     }
   }
 
-  remove(source: any) {
+  remove(source: Source) {
     const { panel } = this;
     source.close();
     panel.sources = panel.sources.filter((s: any) => s !== source);
@@ -85,14 +89,14 @@ export class Together {
     this.align();
   }
 
-  alignBy(by: string, step: number | null = null) {
+  alignBy(by: string, step: number | null = null): Promise<void> | void {
     this.by = by;
     this.step = step;
     return this.align();
   }
 
   /** Asks where each trace goes, and what joins them. */
-  async align() {
+  async align(): Promise<void> {
     const { panel } = this;
     const asked = ++this.asked;
     panel.tellTraces();
@@ -111,12 +115,12 @@ export class Together {
         step: this.by === "step" ? this.step : null,
       });
       if (asked !== this.asked) return;
-      panel.sources.forEach((source: any, place: number) => (source.offset = found.traces[place].offset));
+      panel.sources.forEach((source: Source, place: number) => (source.offset = found.traces[place].offset));
       this.notes = found.notes;
       if (found.notes.length && this.by !== "start") panel.notify(found.notes.join(" "), "info");
     } catch (error) {
       if (asked !== this.asked) return;
-      panel.notify(error.message);
+      panel.notify(messageOf(error));
       if (this.by !== "start") return this.alignBy("start");
     }
     panel.sourcesChanged();
@@ -182,7 +186,7 @@ export class Together {
       const response = await data.request(panel.settings.api, "traces", {});
       ({ traces } = await response.json());
     } catch (error) {
-      return panel.notify(error.message);
+      return panel.notify(messageOf(error));
     } finally {
       this.opening = false;
     }
@@ -205,7 +209,7 @@ export class Together {
       const wanted = field.value.toLowerCase();
       const found = traces.filter((t: any) => !here.includes(t.id) && t.id.toLowerCase().includes(wanted));
       // Those beside the first trace are the likeliest.
-      found.sort((a: any, b: any) =>
+      found.sort((a: any, b: Band) =>
         Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0]))
       );
       list.replaceChildren(
@@ -235,7 +239,7 @@ export class Together {
       ways.append(way);
     }
     const notes = this.notes.map((note) => element("p", "timeline-none", note));
-    const open = panel.sources.slice(1).map((source: any) =>
+    const open = panel.sources.slice(1).map((source: Source) =>
       element(
         "div",
         "timeline-open-trace",

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
 
 const MAX_WINDOWS = 48;
@@ -173,7 +172,7 @@ export class Source {
   }
 
   /** Where the trace lies on the screen's time. */
-  get extent() {
+  get extent(): [number, number] {
     return [this.offset, this.offset + this.summary.end];
   }
 
@@ -339,7 +338,7 @@ export class Stretch {
   answer: any = null;
   abort: AbortController | null = null;
 
-  constructor(source: any, route: string) {
+  constructor(source: Source, route: string) {
     this.source = source;
     this.route = route;
   }

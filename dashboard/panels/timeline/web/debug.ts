@@ -1,22 +1,25 @@
-// @ts-nocheck
 /** The state of a panel as plain numbers, for tests and benchmarks. */
 import * as geometry from "./geometry.ts";
 import { panel as timelinePanel } from "./panel.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 /** @param panel the panel of timeline_panel.js */
-export const stateOf = (panel: any) => {
+export const stateOf = (panel: TimelinePanel) => {
   const { sources } = panel;
   const { slice } = panel.selection;
   const scene = panel.ready ? panel.scene : null;
-  const sum = (of: (source: any) => number) => sources.reduce((total: number, source: any) => total + of(source), 0);
-  const row = (b: any) => ({
+  const sum = (of: (source: Source) => number) =>
+    sources.reduce((total: number, source: Source) => total + of(source), 0);
+  const row = (b: Band) => ({
     type: b.type,
     label: b.label,
     full: b.full,
     lane: b.lane,
     source: b.source.place,
     depths: b.depths,
-    y: geometry.bandY(scene, b),
+    y: scene ? geometry.bandY(scene, b) : 0,
     height: b.height,
     sliceHeight: b.sliceHeight,
     folded: b.folded,
@@ -24,13 +27,13 @@ export const stateOf = (panel: any) => {
   });
   return {
     trace: sources[0]?.id ?? null,
-    traces: sources.map((source: any) => ({ id: source.id, offset: source.offset })),
+    traces: sources.map((source: Source) => ({ id: source.id, offset: source.offset })),
     aligned: panel.together.by,
     message: panel.message.textContent,
     range: [panel.viewport.start, panel.viewport.end],
     target: [...panel.viewport.target],
     end: sources[0]?.summary.end ?? null,
-    loading: sources.some((source: any) => source.loading),
+    loading: sources.some((source: Source) => source.loading),
     requests: sum((source) => source.requests),
     bytes: sum((source) => source.bytes),
     windows: sum((source) => source.windows.size),

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
 import * as colours from "./colours.ts";
 import * as format from "./format.ts";
@@ -6,9 +5,11 @@ import * as pageFrame from "../../../web/page/layout.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { causeKey, causeWords } from "./overlays.ts";
 import { elements } from "../../../web/core/dom.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 /** What arguments mean, for those whose name does not say it. */
-const MEANINGS = {
+const MEANINGS: Record<string, string> = {
   "External id": "Links an operator with the device work that it caused",
   "Ev Idx": "Number of the event in the profiler's own list",
   "Sequence number": "Links a forward operator with its backward one",
@@ -86,7 +87,7 @@ const section = (title: string, content: Node, className: string = "") =>
   element("section", `timeline-section ${className}`, element("h4", "", title), content);
 
 /** A slice as a link to it. */
-function sliceLink(other: any, source: any, select: (index: number) => void) {
+function sliceLink(other: any, source: Source, select: (index: number) => void) {
   const link = button(
     timelineText.shortName(other.name),
     `${other.name}\n${laneName(source, other.lane)}\n${format.duration(other.duration)}`,
@@ -98,7 +99,7 @@ function sliceLink(other: any, source: any, select: (index: number) => void) {
   return link;
 }
 
-function laneName(source: any, lane: number) {
+function laneName(source: Source, lane: number) {
   const group = source.summary.groups.find((g: any) => g.lanes.includes(lane));
   return `${group ? `${group.title} · ` : ""}${source.summary.lane_labels[lane] ?? `lane ${lane}`}`;
 }
@@ -161,7 +162,12 @@ function head(slice: any, actions: any) {
   swatch.dataset.name = slice.name;
   const title = element("span", "timeline-drawer-title", slice.name);
   title.title = slice.name;
-  const tables = { operators: "operators", kernels: "kernels", copies: "copies", slices: "slices" };
+  const tables: Record<string, string> = {
+    operators: "operators",
+    kernels: "kernels",
+    copies: "copies",
+    slices: "slices",
+  };
   return element(
     "div",
     "timeline-drawer-head",
@@ -432,7 +438,7 @@ export function gapTip(gap: { start: number; end: number; cause: string }) {
   ];
 }
 
-export function counterTip(band: any, reading: { time: number; value: number | null }) {
+export function counterTip(band: Band, reading: { time: number; value: number | null }) {
   const counter = band.source.summary.counters[band.counter];
   const value = reading.value === null ? "not a number" : format.quantity(band.full, reading.value);
   const made = element(

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Draws the lanes: slices with their names, and counters. */
 import * as data from "./data.ts";
 import * as flows from "./flow_arrows.ts";
@@ -6,6 +5,8 @@ import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as overlays from "./overlays.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
+import type { Scene } from "./geometry.ts";
+import type { Band } from "./layout.ts";
 
 const TEXT_FONT = 11;
 const MIN_TEXT_WIDTH = 26;
@@ -39,8 +40,8 @@ function part(
   const bands = visibleBands(scene, pinned);
   // Narrow slices of all rows become pixels first, so that they reach the canvas together.
   scene.raster?.begin(Math.round((width - left) * scene.ratio));
-  const rows = bands.filter((band: any) => band.type === "lane")
-    .flatMap((band: any) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
+  const rows = bands.filter((band: Band) => band.type === "lane")
+    .flatMap((band: Band) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
   scene.raster?.end();
   context.save();
   context.beginPath();
@@ -70,7 +71,7 @@ function part(
 /** What is to be painted of a lane's rows. */
 function rowsOf(
   scene: Scene,
-  band: any,
+  band: Band,
   y: number,
   top: number,
   bottom: number,
@@ -178,8 +179,8 @@ function paintRow(scene: Scene, { window, y, height, colourOf, line, marks, wide
     if (x1 > x0) context.fillRect(x0, y, x1 - x0, height);
     return;
   }
-  if (line >= 0) raster.draw(context, line, left, y, width - left, height);
-  if (marks >= 0) raster.draw(context, marks, left, y + height - 2, width - left, 2);
+  if (line >= 0) raster?.draw(context, line, left, y, width - left, height);
+  if (marks >= 0) raster?.draw(context, marks, left, y + height - 2, width - left, 2);
   const texts: [number, number, number][] = [];
   let colour = "";
   for (const [i, x, w, dim] of wide) {
@@ -245,7 +246,7 @@ function rounded(
   context.fill();
 }
 
-function counter(scene: Scene, band: any, y: number) {
+function counter(scene: Scene, band: Band, y: number) {
   const { context, theme, width } = scene;
   const { source } = band;
   const meta = source.summary.counters[band.counter];

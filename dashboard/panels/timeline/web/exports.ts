@@ -1,19 +1,16 @@
-// @ts-nocheck
 /** What leaves the panel: pictures, the trace or the visible part of it, and on request Perfetto. */
+import { save, saveBlob } from "../../../web/core/download.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 const PING_MS = 100;
 const GIVE_UP_MS = 30_000;
 
-function save(href: string, name: string) {
-  const link = document.createElement("a");
-  link.href = href;
-  link.download = name;
-  link.click();
-}
-
 /** The picture as it is on the screen. */
-function png(panel: any) {
+function png(panel: TimelinePanel) {
   panel.draw();
   const both = document.createElement("canvas");
   both.width = panel.canvas.width;
@@ -25,25 +22,24 @@ function png(panel: any) {
 }
 
 /** The picture in lines and letters. */
-export function svg(panel: any) {
-  const context = new SvgContext(panel.width, panel.height);
+export function svg(panel: TimelinePanel) {
+  const picture = new SvgContext(panel.width, panel.height);
+  const context = picture.canvasContext;
   context.fillStyle = panel.theme.body;
   context.fillRect(0, 0, panel.width, panel.height);
   panel.paint(panel.sceneOn(context));
   const over = new SvgContext(panel.width, panel.height);
-  panel.paintOverlay(over);
-  context.draw(over);
-  const url = URL.createObjectURL(new Blob([context.toString()], { type: "image/svg+xml" }));
-  save(url, `${panel.sources[0].summary.label}.svg`);
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
+  panel.paintOverlay(over.canvasContext);
+  picture.draw(over);
+  saveBlob(new Blob([picture.toString()], { type: "image/svg+xml" }), `${panel.sources[0].summary.label}.svg`);
   panel.changed();
 }
 
 /** Address of what is visible of a trace, as Chrome's JSON. */
-function visible(panel: any, source: any) {
+function visible(panel: TimelinePanel, source: Source) {
   const { start, end } = source.own(panel.viewport);
-  const lanes = panel.rows.bands.concat(panel.rows.pinned).filter((b: any) => b.source === source && b.lane >= 0).map((
-    b: any,
+  const lanes = panel.rows.bands.concat(panel.rows.pinned).filter((b: Band) => b.source === source && b.lane >= 0).map((
+    b: Band,
   ) => b.lane);
   const query = new URLSearchParams({
     id: source.id,
@@ -55,13 +51,14 @@ function visible(panel: any, source: any) {
 }
 
 /** The trace as Chrome's JSON. */
-const whole = (panel: any, source: any) => `${panel.settings.api}/download?${new URLSearchParams({ id: source.id })}`;
+const whole = (panel: TimelinePanel, source: Source) =>
+  `${panel.settings.api}/download?${new URLSearchParams({ id: source.id })}`;
 
 /**
  * Opens Perfetto's page and hands it the visible part over, as its documentation has it: ping until it answers, then
  * one message with the bytes. The page is another company's; what it gets stays in the browser.
  */
-async function perfetto(panel: any, source: any) {
+async function perfetto(panel: TimelinePanel, source: Source) {
   const address = panel.settings.perfetto;
   const other = window.open(address);
   if (!other) {
@@ -94,11 +91,11 @@ async function perfetto(panel: any, source: any) {
     };
     window.addEventListener("message", answer);
   } catch (error) {
-    panel.notify(error.message);
+    panel.notify(messageOf(error));
   }
 }
 
-export function entries(panel: any): [string, () => void][] {
+export function entries(panel: TimelinePanel): [string, () => void][] {
   if (!panel.ready) return [];
   const source = panel.selection.slice?.source ?? panel.sources[0];
   const found: [string, () => void][] = [

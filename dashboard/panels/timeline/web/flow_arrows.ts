@@ -1,6 +1,6 @@
-// @ts-nocheck
 /** Draws what leads to the selected slice, and what it leads to. */
 import * as geometry from "./geometry.ts";
+import type { Scene } from "./geometry.ts";
 
 /** Arrows from and to the selected slice. */
 function flows(scene: Scene) {

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Numbers for people: durations, moments, bytes, and the ticks of a time axis. Pure. */
 
 const UNITS: [number, string][] = [

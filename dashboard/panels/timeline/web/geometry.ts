@@ -1,13 +1,12 @@
-// @ts-nocheck
 /** Where things are on the canvas, and what is at a point of it. */
 
 export interface Scene {
   context: CanvasRenderingContext2D;
-  theme: any;
-  /** for narrow slices, see timeline_raster.js; null where every slice is a shape */
-  raster: any;
+  theme: Theme;
+  /** for narrow slices; null where every slice is a shape */
+  raster: Raster | null;
   /** the minimap's picture; null where it is drawn each time */
-  strips: any;
+  strips: { key: string; canvas: HTMLCanvasElement } | null;
   /** device pixels per pixel */
   ratio: number;
   width: number;
@@ -20,20 +19,29 @@ export interface Scene {
   top: number;
   scroll: number;
   pinScroll: number;
-  viewport: any;
-  sources: any[];
-  /** see timeline_layout.js */
-  rows: any;
+  viewport: Viewport;
+  sources: Source[];
+  rows: Rows;
   /** details of the selected slice with its `source`, or null */
-  selection: any;
-  matches: { names: Set<string> } | null;
-  /** see timeline_colours.js */
-  colours: any;
+  selection: SelectedSlice | null;
+  matches: { names: Set<string>; minimaps: number[][] } | null;
+  colours: Colours;
+  overlays: Overlays;
+  together: Together;
 }
 
 /** What drawing needs to know; the panel owns it. */
 import * as data from "./data.ts";
 import * as layout from "./layout.ts";
+import type { Together } from "./compare_traces.ts";
+import type { Colours } from "./colours.ts";
+import type { Source } from "./data.ts";
+import type { Band, Rows } from "./layout.ts";
+import type { Overlays } from "./overlays.ts";
+import type { Raster } from "./raster.ts";
+import type { SelectedSlice } from "./selection.ts";
+import type { Theme } from "./theme.ts";
+import type { Viewport } from "./viewport.ts";
 
 export const LANE_PAD = 3;
 
@@ -46,13 +54,13 @@ export function visibleBands(scene: Scene, pinned: boolean) {
   const [from, to] = pinned
     ? [scene.pinScroll, scene.pinScroll + scene.top - scene.pinTop]
     : [scene.scroll, scene.scroll + scene.height - scene.top];
-  return (pinned ? pins : bands).filter((b: any) => b.y + b.height > from && b.y < to);
+  return (pinned ? pins : bands).filter((b: Band) => b.y + b.height > from && b.y < to);
 }
 
 /** Where a band begins on the canvas. */
 export const bandY = (
   scene: Scene,
-  band: any,
+  band: Band,
 ): number => (band.pinned ? scene.pinTop + band.y - scene.pinScroll : scene.top + band.y - scene.scroll);
 
 /** The band at a height of the canvas. */
@@ -67,7 +75,7 @@ export function bandAtY(scene: Scene, y: number) {
 export function slicePlace(
   scene: Scene,
   slice: { lane: number; depth: number; start: number; duration: number },
-  source: any,
+  source: Source,
 ) {
   const x0 = xOf(scene, slice.start + source.offset);
   const x1 = xOf(scene, slice.start + slice.duration + source.offset);
@@ -75,7 +83,7 @@ export function slicePlace(
   if (!band) {
     const group = source.summary.groups.find((g: any) => g.lanes.includes(slice.lane));
     const folded = group &&
-      scene.rows.bands.find((b: any) => b.type === "group" && b.source === source && b.title === group.title);
+      scene.rows.bands.find((b: Band) => b.type === "group" && b.source === source && b.title === group.title);
     return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
   }
   // Of a lane with very many rows not all are drawn.
@@ -123,7 +131,7 @@ export function sliceAt(scene: Scene, x: number, y: number) {
 }
 
 /** The value of a counter at a moment of its trace. */
-export function counterAt(source: any, counter: number, time: number) {
+export function counterAt(source: Source, counter: number, time: number) {
   const loaded = source.counters.get(counter);
   if (!loaded) return null;
   const at = data.upperBound(loaded.time, 0, loaded.time.length, time) - 1;

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The sheet with the Timeline's keys and gestures. */
 import * as details from "./details.ts";
 

@@ -1,6 +1,6 @@
-// @ts-nocheck
 /** The hand on the canvas: mouse, touch, wheel and keys, turned into calls of the panel. */
 import * as rulers from "./rulers.ts";
+import type { TimelinePanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;
 const HOLD_MS = 170;
@@ -22,7 +22,7 @@ const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matche
 
 /** @param panel the panel of timeline_panel.js */
 export function attach(
-  panel: any,
+  panel: TimelinePanel,
   canvas: HTMLCanvasElement,
 ): { tick: (now: number, elapsed: number) => boolean; close: () => void } {
   const abort = new AbortController();

@@ -1,8 +1,9 @@
-// @ts-nocheck
 /** Draws the names of processes, lanes and counters. */
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as text from "../../../web/core/canvas_text.ts";
+import type { Scene } from "./geometry.ts";
+import type { Band } from "./layout.ts";
 
 /** The column of names at the left. */
 function labels(scene: Scene) {
@@ -39,7 +40,7 @@ function column(scene: Scene, pinned: boolean, top: number, bottom: number) {
   context.restore();
 }
 
-function labelOf(scene: Scene, band: any, y: number, top: number) {
+function labelOf(scene: Scene, band: Band, y: number, top: number) {
   const { context, theme, left } = scene;
   const head = band.type === "group" || band.type === "trace";
   // A tall lane's name stays in sight while its lower rows are scrolled through.

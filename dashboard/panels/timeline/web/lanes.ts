@@ -1,8 +1,10 @@
-// @ts-nocheck
 /** What the user made of the lanes: folded, pinned, hidden, in another order, filtered; remembered for traces alike. */
 import * as frame from "../../../web/page/layout.ts";
 import { elements, storage } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
 const KEY = "stepscope.timeline.lanes";
 /** Lanes of other traces are remembered too, but not without end. */
@@ -18,14 +20,10 @@ export class Lanes {
   /** Whether the filter is no regular expression, and taken as text. */
   wrong = false;
   matches: (text: string) => boolean = () => true;
-  folds: Map<string, boolean>;
-  pins: string[];
-  hidden: Set<string>;
-  order: string[];
-
-  constructor() {
-    this.take({});
-  }
+  folds = new Map<string, boolean>();
+  pins: string[] = [];
+  hidden = new Set<string>();
+  order: string[] = [];
 
   /**
    * What was made of the lanes of the same program's last trace.
@@ -66,34 +64,34 @@ export class Lanes {
     );
   }
 
-  isFolded(band: any) {
+  isFolded(band: Band) {
     const found = this.folds.get(band.key);
     if (found !== undefined) return found;
     return band.kind === "profiler" || (band.type === "lane" && this.foldDeep && band.depths > DEEP);
   }
 
-  fold(band: any, folded: boolean) {
+  fold(band: Band, folded: boolean) {
     this.folds.delete(band.key);
     if (this.isFolded(band) !== folded) this.folds.set(band.key, folded);
     this.keep();
   }
 
-  isPinned(band: any) {
+  isPinned(band: Band) {
     return this.pins.includes(band.key);
   }
 
-  pin(band: any, pinned: boolean) {
+  pin(band: Band, pinned: boolean) {
     this.pins = this.pins.filter((key) => key !== band.key);
     if (pinned) this.pins.push(band.key);
     this.keep();
   }
 
-  isShown(band: any) {
+  isShown(band: Band) {
     return !this.hidden.has(band.key) && !this.hidden.has(band.parent) &&
       (!this.filter || this.matches(`${band.full}\n${band.title}`));
   }
 
-  hide(band: any) {
+  hide(band: Band) {
     this.hidden.add(band.key);
     this.keep();
   }
@@ -138,7 +136,7 @@ export class Lanes {
     return entries.map((entry) => (places.has(keyOf(entry)) ? known[next++] : entry));
   }
 
-  orderedPins(pins: { entry: any; source: any }[]) {
+  orderedPins(pins: { entry: any; source: Source }[]) {
     return [...pins].sort((a, b) => this.pins.indexOf(a.entry.key) - this.pins.indexOf(b.entry.key));
   }
 
@@ -182,7 +180,7 @@ function remembered(): Record<string, any> {
  * @param panel the panel of timeline_panel.js
  * @param at on the page
  */
-function menu(panel: any, band: any, at: { x: number; y: number }) {
+function menu(panel: TimelinePanel, band: Band, at: { x: number; y: number }) {
   const { lanes } = panel;
   const then = (act: () => void) => () => {
     act();

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Which rows are where: traces, groups of lanes, lanes and counters, from top to bottom; pinned ones apart. Pure. */
 import { stable } from "./lanes.ts";
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What of a trace could not be shown as it was stored: a line, and a table behind it. */
 import * as details from "./details.ts";
 import * as format from "./format.ts";
@@ -13,7 +12,7 @@ const ARROW = /^flow|arrow/;
 export function strip({ summary }: any, several: boolean) {
   const { element, button } = details;
   const { integer } = format;
-  const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
+  const counted = Object.entries<number>(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
   const total = counted.reduce((sum, [, n]) => sum + n, 0);
   const parts = [...summary.notes];
   if (summary.steps_total > summary.steps.length) {

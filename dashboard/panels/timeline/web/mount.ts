@@ -1,13 +1,6 @@
-// @ts-nocheck
 /** Joins the Timeline panel to the page: the trace selector opens traces, what is visible goes to the URL. */
-import { mount, TimelinePanel } from "./panel.ts";
-import { lanes } from "./panel_lanes.ts";
-import { hand } from "./panel_interactions.ts";
+import { mount } from "./panel.ts";
 import { view } from "../../../web/page/view.ts";
-
-for (const methods of [lanes, hand]) {
-  Object.defineProperties(TimelinePanel.prototype, Object.getOwnPropertyDescriptors(methods));
-}
 
 /** What the address asks for. */
 function wish() {

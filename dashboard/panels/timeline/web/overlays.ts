@@ -1,8 +1,9 @@
-// @ts-nocheck
 /** What lies over the slices when asked for: the critical path, and why streams were idle. */
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
+import type { Scene } from "./geometry.ts";
+import type { Source } from "./data.ts";
 
 const MIN_GAP_TEXT = 70;
 const WAITING = /delay|dependency|gap|backlog|wait|idle|python/;
@@ -20,18 +21,18 @@ export class Overlays {
     }
   }
 
-  turn(which: "critical" | "idle", on: boolean, sources: any[]) {
+  turn(which: "critical" | "idle", on: boolean, sources: Source[]) {
     this[which] = on;
     if (!on) { for (const source of sources) source.stretches[which].drop(); }
   }
 
   /** What the overlays' colours mean, with what is in view of each. */
-  legend(theme: any, sources: any[]): [string, string][] {
+  legend(theme: any, sources: Source[]): [string, string][] {
     const entries: [string, string][] = [];
     const sums = (which: "critical" | "idle") => {
       const found: Map<string, number> = new Map();
       for (const source of sources) {
-        for (const [name, { ns }] of Object.entries(source.stretches[which].answer?.totals || {})) {
+        for (const [name, { ns }] of Object.entries<{ ns: number }>(source.stretches[which].answer?.totals || {})) {
           found.set(name, (found.get(name) || 0) + ns);
         }
       }
@@ -61,7 +62,7 @@ export class Overlays {
   }
 
   /** Why an overlay that is on shows nothing; empty where it does, or is still on its way. */
-  nothing(sources: any[]): string {
+  nothing(sources: Source[]): string {
     const empty = (which: "critical" | "idle") =>
       sources.every((source) =>
         source.stretches[which].answer && !Object.keys(source.stretches[which].answer.totals).length
@@ -77,7 +78,7 @@ export class Overlays {
    * What is found on an idle gap, for the box beside the mouse.
    * @param time of the trace
    */
-  gapAt(source: any, lane: number, time: number) {
+  gapAt(source: Source, lane: number, time: number) {
     const { answer } = source.stretches.idle;
     if (!this.idle || !answer) return null;
     const at = answer.lane.findIndex((l: number, i: number) =>
@@ -104,7 +105,7 @@ export function over(scene: Scene, pinned: boolean) {
 }
 
 /** Stretches in which nothing ran on a stream, shaded by why. */
-function gaps(scene: Scene, source: any, answer: any, pinned: boolean) {
+function gaps(scene: Scene, source: Source, answer: any, pinned: boolean) {
   const { context, theme, left, width } = scene;
   const { xOf, bandY, LANE_PAD } = geometry;
   context.font = `400 10.5px ${theme.font}`;
@@ -134,7 +135,7 @@ function gaps(scene: Scene, source: any, answer: any, pinned: boolean) {
 }
 
 /** The slices that the length of the trace, or of a step, hangs on, joined in order. */
-function path(scene: Scene, source: any, answer: any, pinned: boolean) {
+function path(scene: Scene, source: Source, answer: any, pinned: boolean) {
   const { context, theme, left, width } = scene;
   context.lineWidth = 1.2;
   context.strokeStyle = context.fillStyle = theme.critical;

@@ -1,10 +1,12 @@
-// @ts-nocheck
-/** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. Methods of TimelinePanel in timeline_panel.js. */
+/** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. */
 import * as geometry from "./geometry.ts";
 import * as layout from "./layout.ts";
+import { PanelBase } from "./panel_base.ts";
+import type { Source } from "./data.ts";
+import type { Band } from "./layout.ts";
 
-export const lanes = {
-  relayout(this: any) {
+export abstract class PanelWithLanes extends PanelBase {
+  relayout() {
     this.rows = layout.layout(this.sources, this.lanes);
     this.filter.show(this.rows);
     if (this.ready && this.rows.total) {
@@ -16,36 +18,36 @@ export const lanes = {
     }
     this.scrollBy(0);
     this.changed();
-  },
+  }
 
   /** @param text a regular expression on lanes' full names */
-  setFilter(this: any, text: string) {
+  setFilter(text: string) {
     this.lanes.setFilter(text);
     this.filter.set(text);
     this.settings.tell({ "timeline.lanes": [text] });
     this.relayout();
     for (const source of this.sources) this.findLanes(source, text);
-  },
+  }
 
   /** Lists lanes that are not known yet, of a trace with very many. */
-  findLanes(this: any, source: any, text: string, lane?: number) {
+  findLanes(source: Source, text: string, lane?: number) {
     source.findLanes(text, lane).then((found: boolean) => found && this.relayout()).catch((error: any) =>
       this.notify(error.message)
     );
-  },
+  }
 
-  showAllLanes(this: any) {
+  showAllLanes() {
     this.lanes.showAll();
     this.setFilter("");
-  },
+  }
 
-  foldLanes(this: any, folded: boolean) {
+  foldLanes(folded: boolean) {
     for (const band of this.rows.bands) if (band.type === "lane" && band.foldable) this.lanes.fold(band, folded);
     this.relayout();
-  },
+  }
 
   /** Makes sure that a lane is shown. */
-  reveal(this: any, source: any, lane: number, group: any) {
+  reveal(source: Source, lane: number, group: any) {
     const folded = this.rows.bands.filter((b) =>
       b.source === source && b.folded && (b.type === "trace" || (b.type === "group" && b.title === group?.title))
     );
@@ -54,19 +56,19 @@ export const lanes = {
     if (this.rows.ofLane.has(`${source.place}/${lane}`)) return;
     this.showAllLanes();
     if (!this.rows.ofLane.has(`${source.place}/${lane}`)) this.findLanes(source, "", lane);
-  },
+  }
 
   /** Keys of a band and its neighbours that it can change places with. */
-  siblingsOf(this: any, band: any): string[] {
+  siblingsOf(band: Band): string[] {
     if (band.pinned) return this.rows.pinned.filter((b) => b.source === band.source).map((b) => b.key);
     return this.rows.bands.filter((b) =>
       b.source === band.source && b.type !== "trace" && b.parent === band.parent &&
       (b.type === "group") === (band.type === "group")
     ).map((b) => b.key);
-  },
+  }
 
   /** Where a dragged band would go. */
-  dropAt(this: any, band: any, y: number): { place: number; y: number } | null {
+  dropAt(band: Band, y: number): { place: number; y: number } | null {
     if (band.type === "trace") return null;
     const siblings = this.siblingsOf(band);
     const list = band.pinned ? this.rows.pinned : this.rows.bands;
@@ -83,20 +85,20 @@ export const lanes = {
       }
     }
     return { place, y: line };
-  },
+  }
 
   /** @param place among its siblings */
-  moveBand(this: any, band: any, place: number) {
+  moveBand(band: Band, place: number) {
     const siblings = this.siblingsOf(band);
     if (band.pinned) this.lanes.movePin(siblings, band.key, place);
     else this.lanes.move(siblings, band.key, place);
     this.relayout();
-  },
+  }
 
-  pinAt(this: any, at: { x: number; y: number } | null) {
+  pinAt(at: { x: number; y: number } | null) {
     const band = at && this.bandAt(at);
     if (!band || (band.type !== "lane" && band.type !== "counter")) return;
     this.lanes.pin(band, !band.pinned);
     this.relayout();
-  },
-};
+  }
+}

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /**
  * Slices too narrow for a shape of their own, as pixels: thousands of them cost one copy instead of a call each.
  *

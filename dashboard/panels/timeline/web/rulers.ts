@@ -1,9 +1,10 @@
-// @ts-nocheck
 /** Draws what is above the lanes (minimap, time axis, steps) and what lies over them (hover, selection, marks). */
 import * as colours from "./colours.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
+import type { Scene } from "./geometry.ts";
+import type { Source } from "./data.ts";
 
 export const MINIMAP_HEIGHT = 46;
 export const AXIS_HEIGHT = 24;
@@ -13,7 +14,7 @@ const TICK_WIDTH = 105;
 export const BELOW = 8;
 
 /** Heights of the rulers; each trace with steps has a row for them. */
-export const heights = (sources: any[]) => {
+export const heights = (sources: Source[]) => {
   const stepped = sources.filter((source) => source.summary.steps.length > 0);
   const top = MINIMAP_HEIGHT + stepped.length * STEPS_HEIGHT + AXIS_HEIGHT;
   return { minimap: MINIMAP_HEIGHT, stepped, axis: top - AXIS_HEIGHT, top };
@@ -73,7 +74,7 @@ function cachedStrips(scene: Scene) {
     cache.key = key;
     cache.canvas.width = Math.round(width * ratio);
     cache.canvas.height = Math.round(MINIMAP_HEIGHT * ratio);
-    const context = cache.canvas.getContext("2d");
+    const context = cache.canvas.getContext("2d")!;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     strips({ ...scene, context });
   }
@@ -180,13 +181,13 @@ export function ruler(scene: Scene) {
 }
 
 /** Room for a step's mark on the screen, or null. */
-function stepPlace(scene: Scene, source: any, [, , start, length]: any) {
+function stepPlace(scene: Scene, source: Source, [, , start, length]: any) {
   return { x0: geometry.xOf(scene, start + source.offset), x1: geometry.xOf(scene, start + length + source.offset) };
 }
 
 function steps(
   scene: Scene,
-  source: any,
+  source: Source,
   y: number,
   height: number,
   lines: boolean,
@@ -235,7 +236,10 @@ export function stepAtPoint(scene: Scene, x: number, y: number) {
  * Selection, box, area and marks, on a canvas of their own.
  * @param scene with the overlay's context
  */
-export function overlay(scene: any, state: { box: [number, number] | null; mark: [number, number] | null; area: any }) {
+export function overlay(
+  scene: any,
+  state: { box: [number, number] | null; mark: [number, number] | null; area: any; drop?: number | null },
+) {
   const { context, theme, left, width, height } = scene;
   context.clearRect(0, 0, width, height);
   context.save();

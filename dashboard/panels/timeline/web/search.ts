@@ -1,7 +1,9 @@
-// @ts-nocheck
 /** The search box: over the whole trace, with a count, and next and previous match. */
 import * as details from "./details.ts";
 import * as format from "./format.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
 
 const PAGE = 2000;
 const PAUSE_MS = 180;
@@ -16,7 +18,7 @@ export class Search {
   abort: AbortController | null = null;
   /** What was asked for last, of which traces, and its answer. */
   key = "";
-  sources: any[] = [];
+  sources: Source[] = [];
   answer = Promise.resolve();
   /** The moves under way, and the selection that the last of them asked for. */
   moving = Promise.resolve();
@@ -27,7 +29,7 @@ export class Search {
   toggles;
   element;
 
-  constructor(panel: any) {
+  constructor(panel: TimelinePanel) {
     const { element, button } = details;
     this.panel = panel;
     this.input = element("input", "timeline-search-input") as HTMLInputElement;
@@ -142,12 +144,12 @@ export class Search {
     } catch (error) {
       // Half typed: said at the field, and the picture stays as it is.
       this.panel.setMatches(null);
-      return this.say("!", error.message);
+      return this.say("!", messageOf(error));
     }
     this.abort = new AbortController();
     const { signal } = this.abort;
     try {
-      const found = await Promise.all(this.panel.sources.map((source: any) => this.page(source, query, 0, signal)));
+      const found = await Promise.all(this.panel.sources.map((source: Source) => this.page(source, query, 0, signal)));
       if (signal.aborted) return this.answer;
       const count = found.reduce((sum, each) => sum + each.count, 0);
       this.found = { query, count, found };
@@ -162,11 +164,11 @@ export class Search {
       if (signal.aborted) return this.answer;
       this.key = "";
       this.panel.setMatches(null);
-      this.say("!", error.message);
+      this.say("!", messageOf(error));
     }
   }
 
-  async page(source: any, query: string, offset: number, signal?: AbortSignal) {
+  async page(source: Source, query: string, offset: number, signal?: AbortSignal) {
     const at = Math.round(this.panel.viewport.target[0] - source.offset);
     return {
       ...(await source.json("search", { q: query, match: this.match, offset, limit: PAGE, at }, signal)),
@@ -183,7 +185,7 @@ export class Search {
     // One trace after another; within each by time, beginning with what is visible.
     let at = (this.current + direction + count) % count;
     if (this.current < 0) {
-      const first = pages.findIndex((each: any) => each.count);
+      const first = pages.findIndex((each: { count: number }) => each.count);
       pages[first] = await this.page(pages[first].source, query, 0);
       at = (pages[first].rank + (direction < 0 ? count - 1 : 0)) % count;
     }

@@ -1,13 +1,28 @@
-// @ts-nocheck
 /** The selected slice: fetched, described in the drawer, brought into view. */
 import * as geometry from "./geometry.ts";
 import * as timelineDetails from "./details.ts";
 import { view } from "../../../web/page/view.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
+
+/** A slice as the route `slice` describes it, and what the routes `relations` and `occurrences` add later. */
+export interface SelectedSlice {
+  index: number;
+  name: string;
+  lane: number;
+  depth: number;
+  start: number;
+  duration: number;
+  source: Source;
+  // deno-lint-ignore no-explicit-any
+  [fact: string]: any;
+}
 
 export class Selection {
-  panel;
+  panel: TimelinePanel;
   /** Details of the slice with its `source`, or null. */
-  slice: any = null;
+  slice: SelectedSlice | null = null;
   asked = 0;
   /** Which of what was asked for has no answer yet. */
   awaited = -1;
@@ -15,7 +30,7 @@ export class Selection {
   keys: (() => void)[] = [];
 
   /** @param panel the panel of timeline_panel.js */
-  constructor(panel: any) {
+  constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 
@@ -52,7 +67,7 @@ export class Selection {
     index: number,
     { reveal = false, source = this.slice?.source ?? this.panel.sources[0] }: {
       reveal?: boolean | "always" | "outside";
-      source?: any;
+      source?: Source;
     } = {},
   ) {
     this.cancel();
@@ -95,7 +110,7 @@ export class Selection {
     } catch (error) {
       if (request !== this.asked) return;
       this.keys = [];
-      panel.notify(error.message);
+      panel.notify(messageOf(error));
     }
   }
 
@@ -108,6 +123,7 @@ export class Selection {
 
   show() {
     const { panel, slice } = this;
+    if (!slice) return;
     timelineDetails.refill(
       panel.drawer,
       timelineDetails.drawer(slice, {
@@ -182,7 +198,7 @@ export class Selection {
   follow(way: "incoming" | "outgoing"): boolean {
     const { slice } = this;
     if (!slice && !this.awaiting) return false;
-    if (this.awaiting || this.keys.length || (slice.relations === undefined && !slice[way].slices.length)) {
+    if (!slice || this.awaiting || this.keys.length || (slice.relations === undefined && !slice[way].slices.length)) {
       this.keys.push(() => this.follow(way));
       return true;
     }

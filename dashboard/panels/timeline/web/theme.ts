@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Colours of the timeline: from the page's CSS variables, and stable per name in a palette of equal lightness. */
 
 /** Hues (degrees, OKLCH) that stay apart from their neighbours for most eyes; red is left to errors. */

@@ -1,7 +1,7 @@
-// @ts-nocheck
 /** The box beside the mouse, about what is under it. */
 import * as details from "./details.ts";
 import * as geometry from "./geometry.ts";
+import type { TimelinePanel } from "./panel.ts";
 
 export class Tip {
   panel;
@@ -11,7 +11,7 @@ export class Tip {
   size = [0, 0];
 
   /** @param panel the panel of timeline_panel.js */
-  constructor(panel: any) {
+  constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 

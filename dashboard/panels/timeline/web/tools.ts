@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The Timeline's buttons, the field that filters lanes, and the menus of slices and steps. */
 import * as colours from "./colours.ts";
 import * as details from "./details.ts";
@@ -10,11 +9,13 @@ import { elements } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { showStep } from "../../../curves/web/profiled_steps.ts";
 import { view } from "../../../web/page/view.ts";
+import type { TimelinePanel } from "./panel.ts";
+import type { Source } from "./data.ts";
 
 const FILTER_MS = 120;
 
 /** @param panel the panel of timeline_panel.js */
-export function fill(panel: any, host: HTMLElement): { show: () => void } {
+export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => void } {
   const { element, button } = details;
   const menu = (anchor: HTMLElement, label: string, entries: [string, () => void][]) =>
     popover.menu(anchor, label, entries);
@@ -88,7 +89,7 @@ export function fill(panel: any, host: HTMLElement): { show: () => void } {
 }
 
 /** The field above the labels. */
-export function laneFilter(panel: any) {
+export function laneFilter(panel: TimelinePanel) {
   const { element, button } = details;
   const input = element("input", "timeline-lane-filter-input") as HTMLInputElement;
   input.type = "text";
@@ -130,7 +131,7 @@ export function laneFilter(panel: any) {
 }
 
 /** @param found a slice under the mouse */
-export function sliceMenu(panel: any, found: any, at: { x: number; y: number }) {
+export function sliceMenu(panel: TimelinePanel, found: any, at: { x: number; y: number }) {
   const short = timelineText.shortName(found.name);
   const name = short.length > 40 ? `${short.slice(0, 39)}…` : short;
   const elsewhere: ([string, () => void])[] = view.tabs().some((tab: any) => tab.name === "graph")
@@ -157,7 +158,7 @@ export function sliceMenu(panel: any, found: any, at: { x: number; y: number }) 
       () =>
         panel.setFilter(
           `^${
-            panel.rows.ofLane.get(`${found.source.place}/${found.lane}`).full.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+            panel.rows.ofLane.get(`${found.source.place}/${found.lane}`)!.full.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
           }$`,
         ),
     ],
@@ -165,7 +166,11 @@ export function sliceMenu(panel: any, found: any, at: { x: number; y: number }) 
   ], { left: at.x, top: at.y, bottom: at.y });
 }
 
-export async function stepMenu(panel: any, { source, step }: { source: any; step: any }, at: { x: number; y: number }) {
+export async function stepMenu(
+  panel: TimelinePanel,
+  { source, step }: { source: Source; step: any },
+  at: { x: number; y: number },
+) {
   const [number, , start, length] = step;
   const from = start + source.offset;
   const entries: [string, () => void][] = [

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Tells the page what is visible, once the hand rests. */
 
 const RETELL_MS = 350;

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The visible range: zoom, pan, animation and undo. Knows nothing of the screen but its width. */
 
 const MIN_SPAN = 20;

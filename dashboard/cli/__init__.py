@@ -1,0 +1,1 @@
+"""The command ``stepscope``: a module a verb."""

@@ -1,0 +1,379 @@
+"""``stepscope analyze``: where the time of a trace went, as tables, as JSON, and as a check for CI."""
+
+import math
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+
+from dashboard.cli.reading import printable, standard_output
+from dashboard.cli.text_tables import TextColumn, table_parts
+from dashboard.panels.profile.columns import headings
+from dashboard.panels.profile.table import MOMENTS
+from dashboard.traces.folders import traces_at
+from dashboard.traces.sources import extent
+from summary.errors import UserError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from profiler.analysis.compare import Basis, Per
+    from profiler.analysis.facts import Facts
+
+DEFAULT_TOP: Final = 10
+_ALWAYS_WHOLE: Final = ("overview", "mean_step", "input")
+_HIDDEN: Final = frozenset({"unit", "basis", "slice", "path", "depth"})
+"""Columns that other columns or the title show."""
+_OF_DEVICES: Final = frozenset(
+    [
+        *("kernel_ns", "memcpy_ns", "memset_ns", "device_self_ns", "device_total_ns", "accelerator_ns"),
+        *("tensor_core_eligible", "tensor_core_self_percent", "tensor_core_total_percent"),
+    ]
+)
+"""Columns that are 0 throughout in a trace without devices."""
+_ROWS_OF_DEVICES: Final = frozenset(
+    [
+        *("kernel", "memcpy", "memset", "kernels", "kernel_time", "copied_bytes", "copy_time", "pageable_bytes"),
+        *("queue_full", "critical_path_device"),
+    ]
+)
+"""Figures, and categories of steps, that are 0 there."""
+_WITH_DEVICES: Final = frozenset({"overview", "mean_step", "changed_steps"})
+"""Tables whose rows they are."""
+_NOTES: Final = {"ranks": "means per step", "stragglers": "sums over all steps"}
+"""What the titles of tables of several ranks say."""
+_TABLES_OF_DEVICES: Final = frozenset({"kernels", "changed_kernels"})
+"""Of the tables that are printed unless others are asked for."""
+CONDITION_HELD: Final = 1
+"""Exit code when the condition of ``--fail-if`` holds; errors end with 2."""
+
+
+@dataclass(frozen=True)
+class _About:
+    """What the tables of a trace, or of several, need to be shown."""
+
+    start_ns: int = 0
+    """The trace's beginning: moments are shown since then, as on the Timeline."""
+    device: bool = True
+    """Whether anything ran on a device."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """By table what its title says beside its name."""
+
+
+class AnalyzeVerb:
+    """Prints analyses of traces, and fails if a condition on their figures holds."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the traces, which tables to print, and the condition to fail on."""
+        parser.add_argument(
+            "trace",
+            nargs="+",
+            metavar="TRACE",
+            help="the trace; several are the ranks of one job, in order; of a folder those in it",
+        )
+        parser.add_argument("--json", action="store_true", help="print the tables as JSON, whole")
+        parser.add_argument(
+            "--fail-if",
+            metavar="CONDITION",
+            help='end with exit code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"',
+        )
+        parser.add_argument(
+            "--table",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help='print this table instead of the digest; may be given several times, "all" is every one',
+        )
+        parser.add_argument(
+            "--top",
+            type=int,
+            default=DEFAULT_TOP,
+            metavar="N",
+            help=f"rows of each table (default {DEFAULT_TOP}; 0: all)",
+        )
+        parser.add_argument("--before", metavar="TRACE", help="also say what changed since this trace")
+        parser.add_argument(
+            "--per",
+            choices=("step", "call", "total"),
+            default="step",
+            help="with --before: compare a mean step, a mean call, or totals (default %(default)s)",
+        )
+
+    def run(self, arguments: Namespace) -> int:
+        """Prints the tables, and on standard error whether the condition holds.
+
+        Raises:
+            UserError: a trace cannot be read, or a table, metric or condition is none.
+        """
+        from profiler.analysis.compare import basis_of
+        from profiler.analysis.condition import parse
+        from profiler.analysis.facts import Facts
+        from profiler.analysis.report import by_rank
+        from profiler.traces import load_trace
+
+        condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
+        paths = [path for given in arguments.trace for path in traces_at(given)]
+        names = _chosen(arguments.table, ranks=len(paths) > 1, before=arguments.before is not None)
+        traces = [Facts(load_trace(path)) for path in paths]
+        before = Facts(load_trace(_only(arguments.before))) if arguments.before is not None else None
+        ranks = by_rank(traces, lambda facts: facts)
+        tables = [
+            {name: _table(facts, name, before, ranks, arguments.per) for name in names if not _is_shared(name)}
+            for facts in traces
+        ]
+        shared = {name: _table(None, name, before, ranks, arguments.per) for name in names if _is_shared(name)}
+        failed = [_failed(condition, facts) if condition else "" for facts in traces]
+        bases = [None if before is None else basis_of(before, facts, arguments.per) for facts in traces]
+        if arguments.json:
+            _print_json(paths, traces, tables, shared, bases, arguments.fail_if, failed)
+        else:
+            abouts = [_about(facts, basis, before) for facts, basis in zip(traces, bases, strict=True)]
+            if not arguments.table:
+                tables = [_without_devices(found, about) for found, about in zip(tables, abouts, strict=True)]
+            _print_text(paths, traces, tables, abouts, shared, arguments.top)
+        for path, holds in zip(paths, failed, strict=True):
+            if holds:
+                print(printable(f"{path}: {arguments.fail_if}: {holds}"), file=sys.stderr)
+        return CONDITION_HELD if any(failed) else 0
+
+
+def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
+    """What the tables of one trace need to be shown."""
+    from profiler.analysis.report import CHANGES
+
+    notes = {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace: it marks no steps")
+    if basis is not None:
+        notes |= {f"changed_{what}": basis.words for what in CHANGES}
+    device = any(len(each.every_device_activity.slice) for each in (facts, before) if each is not None)
+    return _About(extent(facts.trace)[0], device, notes)
+
+
+def _without_devices(tables: "Mapping[str, pl.DataFrame]", about: _About) -> "dict[str, pl.DataFrame]":
+    """The digest without the tables that have nothing to say of a trace without devices."""
+    return {name: frame for name, frame in tables.items() if about.device or name not in _TABLES_OF_DEVICES}
+
+
+def _only(given: str) -> str:
+    """The one trace at a place.
+
+    Raises:
+        UserError: there are several.
+    """
+    found = traces_at(given)
+    if len(found) > 1:
+        raise UserError(f"{given} has {len(found)} traces. Expected one: name its file.")
+    return found[0]
+
+
+def _is_shared(name: str) -> bool:
+    """Whether a table is of all traces together."""
+    from profiler.analysis.report import RANK_TABLES
+
+    return name in RANK_TABLES
+
+
+def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
+    """The tables to print.
+
+    Raises:
+        UserError: one is no table, or needs traces that are not there.
+    """
+    from profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
+
+    changes = [f"changed_{what}" for what in CHANGES]
+    available = [*TABLES, *(RANK_TABLES if ranks else ()), *(changes if before else ())]
+    if not given:
+        extra = [*(("ranks", "stragglers") if ranks else ()), *(changes if before else ())]
+        return [*DIGEST, *extra]
+    chosen = available if "all" in given else list(dict.fromkeys(given))
+    for name in chosen:
+        if name not in available:
+            needs = {**dict.fromkeys(RANK_TABLES, "several traces"), **dict.fromkeys(changes, "--before")}
+            reason = f"it needs {needs[name]}" if name in needs else f"expected one of {', '.join(available)}"
+            raise UserError(f"--table {name}: there is no such table; {reason}.")
+    return chosen
+
+
+def _table(
+    facts: "Facts | None", name: str, before: "Facts | None", ranks: "Mapping[int, Facts]", per: "Per"
+) -> "pl.DataFrame":
+    from profiler.analysis.report import RANK_TABLES, change, table
+
+    if name in RANK_TABLES or facts is None:
+        return RANK_TABLES[name][1](ranks)
+    if name.startswith("changed_") and before is not None:
+        return change(before, facts, name, per)
+    return table(facts, name)
+
+
+def _failed(condition: Any, facts: "Facts") -> str:
+    """The figures for which the condition holds, as text; empty if it does not hold."""
+    from profiler.analysis.condition import holds, named
+    from profiler.analysis.metrics import metrics
+
+    known = metrics(facts, named(condition))
+    if not holds(condition, known):
+        return ""
+    return ", ".join(f"{name} is {_shown(metric.value, metric.unit)}" for name, metric in known.items())
+
+
+def _print_json(
+    paths: Sequence[str],
+    traces: "Sequence[Facts]",
+    tables: "Sequence[Mapping[str, pl.DataFrame]]",
+    shared: "Mapping[str, pl.DataFrame]",
+    bases: "Sequence[Basis | None]",
+    condition: str | None,
+    failed: Sequence[str],
+) -> None:
+    from profiler.analysis.report import plain
+
+    content: dict[str, Any] = {
+        "traces": [
+            {
+                "path": path,
+                "slices": len(facts.trace),
+                "losses": {"counts": dict(facts.trace.losses.counts), "notes": list(facts.trace.losses.notes)},
+                "tables": {name: plain(frame) for name, frame in found.items()},
+                **(
+                    {}
+                    if basis is None
+                    else {
+                        "compared": {
+                            "per": basis.per,
+                            "steps_before": basis.steps_before,
+                            "steps_after": basis.steps_after,
+                        }
+                    }
+                ),
+            }
+            for path, facts, found, basis in zip(paths, traces, tables, bases, strict=True)
+        ],
+        "tables": {name: plain(frame) for name, frame in shared.items()},
+    }
+    if condition is not None:
+        content["fail_if"] = {
+            "condition": condition,
+            "failed": [path for path, holds in zip(paths, failed, strict=True) if holds],
+        }
+    with standard_output() as stream:
+        stream.write(orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _print_text(
+    paths: Sequence[str],
+    traces: "Sequence[Facts]",
+    tables: "Sequence[Mapping[str, pl.DataFrame]]",
+    abouts: Sequence[_About],
+    shared: "Mapping[str, pl.DataFrame]",
+    top: int,
+) -> None:
+    with standard_output() as stream:
+        # Written as bytes, so that a terminal's or a pipe's encoding does not matter.
+        console = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+        with console.capture() as captured:
+            for path, facts, found, about in zip(paths, traces, tables, abouts, strict=True):
+                _print_trace(console, path, facts, found, top, about)
+            for name, frame in shared.items():
+                _print_table(console, name, frame, top, _About(notes=_NOTES))
+        stream.write(captured.get().encode())
+
+
+def _print_trace(
+    console: Console, path: str, facts: "Facts", tables: "Mapping[str, pl.DataFrame]", top: int, about: _About
+) -> None:
+    steps = (
+        f"{len(facts.trace.steps):,} steps" if facts.trace.steps else "no steps marked, so that all of it counts as one"
+    )
+    console.print(f"[bold]{escape(printable(path))}[/bold]: {len(facts.trace):,} slices, {steps}")
+    for note in facts.trace.losses.notes:
+        console.print(escape(printable(f"  {note}")), style="yellow")
+    for name, frame in tables.items():
+        if name == "findings":
+            _print_findings(console, frame)
+        else:
+            _print_table(console, name, frame, top, about)
+
+
+def _print_findings(console: Console, frame: "pl.DataFrame") -> None:
+    if frame.is_empty():
+        console.print("\nNothing stands out.")
+    for row in frame.to_dicts():
+        style = "red" if row["severity"] == "problem" else "yellow"
+        console.print(f"\n[{style}]{row['severity']}[/{style}] [bold]{escape(row['title'])}[/bold]")
+        console.print(escape(printable(f"  {row['evidence']}. {row['advice']}")))
+
+
+def _print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, about: "_About") -> None:
+    if not about.device and name in _WITH_DEVICES:
+        frame = frame.filter(~frame[frame.columns[0]].is_in(list(_ROWS_OF_DEVICES)))
+    rows = frame.head(top) if top > 0 and name not in _ALWAYS_WHOLE else frame
+    left = len(frame) - len(rows)
+    notes = [about.notes.get(name, ""), f"first {len(rows)} of {len(frame):,}" if left else ""]
+    note = "; ".join(filter(None, notes))
+    console.print(f"\n[bold]{escape(name)}[/bold]" + (f" ({escape(note)})" if note else ""))
+    if frame.is_empty():
+        reason = "the trace does not tell" if about.device else "the trace does not tell, and has no device activity"
+        console.print(f"  nothing: {reason}")
+        return
+    for part in table_parts(_columns(rows, about), console.width):
+        for line in part.titles:
+            console.print(escape(line), style="dim", soft_wrap=True)
+        for line in part.rows:
+            console.print(escape(line), soft_wrap=True)
+
+
+def _columns(rows: "pl.DataFrame", about: "_About") -> list[TextColumn]:
+    """The columns that people see: without what only JSON needs, and without devices where there are none."""
+    names = [name for name in rows.columns if name not in _HIDDEN and (about.device or name not in _OF_DEVICES)]
+    titles = headings(names)
+    units = rows["unit"].to_list() if "unit" in rows.columns else [""] * len(rows)
+    dicts = rows.to_dicts()
+    found = []
+    for name in names:
+        values = [row[name] for row in dicts]
+        if name in MOMENTS:
+            values = [None if value is None else value - about.start_ns for value in values]
+        cells = [
+            _shown(value, unit if name == "value" else _unit(name)) for value, unit in zip(values, units, strict=True)
+        ]
+        if name == "frame":
+            cells = ["  " * row["depth"] + cell for row, cell in zip(dicts, cells, strict=True)]
+        found.append(TextColumn(titles[name], [printable(cell) for cell in cells], rows.schema[name].is_numeric()))
+    return found
+
+
+def _unit(column: str) -> str:
+    for end, unit in (("_ns", "ns"), ("_percent", "percent"), ("bytes", "bytes")):
+        if column.endswith(end):
+            return unit
+    return "percent" if column == "percent" else ""
+
+
+def _shown(value: Any, unit: str) -> str:
+    """A cell for people: times, bytes and shares with units that fit their size."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, (int, float)):
+        return str(value)
+    if unit == "percent":
+        return f"{value:.2f}%"
+    if unit == "ns":
+        return _scaled(value, ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1, "ns")))
+    if unit == "bytes":
+        return _scaled(value, ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")))
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def _scaled(value: float, scales: Sequence[tuple[float, str]]) -> str:
+    for size, unit in scales:
+        if abs(value) >= size:
+            return f"{value / size:,.4g} {unit}" if size > 1 else f"{value:,.0f} {unit}"
+    return f"{value:,.0f} {scales[-1][1]}"

@@ -1,0 +1,238 @@
+"""``stepscope capture``: records running programs from outside."""
+
+import os
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, assert_never
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from dashboard.page.numbers import count, counted
+from profiler.capture_request import (
+    DEFAULT_PORT,
+    MOST_SECONDS,
+    MOST_STEPS,
+    CaptureOptions,
+    CaptureRequest,
+    checked_request,
+)
+from profiler.client import (
+    Address,
+    Capture,
+    CaptureError,
+    CaptureEvent,
+    Phase,
+    capture_all,
+    check_writable,
+    parse_address,
+)
+from profiler.collectors.registry import COLLECTORS
+from summary.errors import UserError
+from summary.storage import is_address
+
+TOKEN_VARIABLE: Final = "STEPSCOPE_TOKEN"
+DEFAULT_DURATION_MS: Final = 2000
+STEPS_WITHIN_MS: Final = 60_000
+"""How long steps are waited for where no duration says it."""
+_UNITS: Final[Mapping[str, int]] = {"ms": 1, "s": 1000, "m": 60_000}
+
+
+class CaptureVerb:
+    """Captures running programs."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the addresses, the log directory, how long and what to record."""
+        parser.add_argument(
+            "addresses",
+            nargs="+",
+            metavar="HOST:PORT",
+            help=f"where programs listen that have called profiler.server.start({DEFAULT_PORT}); all are recorded at "
+            "once",
+        )
+        parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory of the run to write into")
+        parser.add_argument(
+            "--duration",
+            type=duration_ms,
+            metavar="TIME",
+            help="how long, such as 2s, 500ms or 1m (2s); with --steps, the longest to wait for them (1m)",
+        )
+        parser.add_argument(
+            "--steps", type=_whole(1, MOST_STEPS), metavar="N", help="record N whole training steps instead of a time"
+        )
+        parser.add_argument(
+            "--collector",
+            action="append",
+            metavar="NAME",
+            help=f"record with this, instead of what the levels choose; may be repeated: {', '.join(COLLECTORS)}",
+        )
+        parser.add_argument(
+            "--host-tracer-level",
+            type=_whole(0, 3),
+            default=2,
+            metavar="LEVEL",
+            help="0: steps alone, 1: scopes too, 2: memory and CPU too (%(default)s)",
+        )
+        parser.add_argument(
+            "--python-tracer-level",
+            type=_whole(0, 1),
+            default=0,
+            metavar="LEVEL",
+            help="1: every call of a Python function (%(default)s)",
+        )
+        parser.add_argument(
+            "--device-tracer-level",
+            type=_whole(0, 1),
+            default=1,
+            metavar="LEVEL",
+            help="1: kernels and copies, where there is a device (%(default)s)",
+        )
+        parser.add_argument(
+            "--delay", type=duration_ms, default=0, metavar="TIME", help="what happens earlier than this is not kept"
+        )
+        parser.add_argument(
+            "--token",
+            help=f"what the programs were given as token; better in the variable {TOKEN_VARIABLE}, which other users "
+            "cannot see",
+        )
+        parser.add_argument(
+            "--attempts",
+            type=_whole(1, 1000),
+            default=3,
+            metavar="N",
+            help="how often to ask while nothing listens or another recording runs, a second apart (%(default)s)",
+        )
+
+    def run(self, arguments: Namespace) -> int:
+        """Records, and says on standard output what was written where.
+
+        Raises:
+            UserError: an argument is none, nothing can be written, or a program was not recorded; what others sent is
+                written all the same.
+        """
+        addresses = [parse_address(text) for text in arguments.addresses]
+        if len(set(addresses)) != len(addresses):
+            raise UserError("an address is given twice; a program has one recording at a time. Expected each once.")
+        if is_address(arguments.logdir):
+            raise UserError(f"--logdir {arguments.logdir} is no local directory. Record into one, and copy it there.")
+        logdir = Path(os.path.expanduser(arguments.logdir))
+        request = request_of(arguments)
+        check_writable(logdir)
+        token = arguments.token or os.environ.get(TOKEN_VARIABLE) or None
+        events = capture_all(addresses, request, logdir, token=token, attempts=arguments.attempts)
+        captures, errors = _followed(addresses, request, events)
+        output = Console(highlight=False, soft_wrap=True)
+        for capture in captures:
+            output.print("\n".join(_report(capture)), markup=False)
+        if captures:
+            output.print(f"See it by: stepscope --logdir {arguments.logdir}", markup=False)
+        if errors:
+            raise UserError("\n".join(_advised(error) for error in errors))
+        return 0
+
+
+def request_of(arguments: Namespace) -> CaptureRequest:
+    """The request that the arguments make. Raises UserError."""
+    usual = DEFAULT_DURATION_MS if arguments.steps is None else STEPS_WITHIN_MS
+    return checked_request(
+        CaptureRequest(
+            duration_ms=usual if arguments.duration is None else arguments.duration,
+            steps=arguments.steps,
+            options=CaptureOptions(
+                host_tracer_level=arguments.host_tracer_level,
+                python_tracer_level=arguments.python_tracer_level,
+                device_tracer_level=arguments.device_tracer_level,
+                delay_ms=arguments.delay,
+            ),
+            collectors=arguments.collector,
+        )
+    )
+
+
+def duration_ms(text: str) -> int:
+    """``2s``, ``500ms`` or ``1.5m`` in milliseconds.
+
+    Raises:
+        ArgumentTypeError: it is none, or longer than a recording may be.
+    """
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|m)", text.strip())
+    milliseconds = round(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if not 0 < milliseconds <= MOST_SECONDS * 1000:
+        raise ArgumentTypeError(f"{text!r} is no duration; expected such as 2s, 500ms or 1m, {MOST_SECONDS} s at most")
+    return milliseconds
+
+
+def _whole(least: int, most: int) -> Callable[[str], int]:
+    def whole(text: str) -> int:
+        if not re.fullmatch(r"\d{1,9}", text) or not least <= int(text) <= most:
+            raise ArgumentTypeError(f"{text!r} must be a whole number from {least} to {most}")
+        return int(text)
+
+    return whole
+
+
+def _followed(
+    addresses: Sequence[Address], request: CaptureRequest, events: Iterable[CaptureEvent]
+) -> tuple[list[Capture], list[CaptureError]]:
+    """What became of each address, in their order, with progress on standard error meanwhile."""
+    ended: dict[Address, Capture | CaptureError] = {}
+    console = Console(stderr=True)
+    shown = ("{task.fields[address]}", "{task.description}")
+    columns = (SpinnerColumn(), *(TextColumn(text, markup=False) for text in shown), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        tasks = {address: progress.add_task("", total=None, address=str(address)) for address in addresses}
+        for event in events:
+            what = event.what
+            if isinstance(what, Capture | CaptureError):
+                ended[event.address] = what
+                progress.update(tasks[event.address], description=_outcome(what), total=1, completed=1)
+            else:
+                progress.update(tasks[event.address], description=_phase(what, request))
+    found = [ended[address] for address in addresses]
+    return [x for x in found if isinstance(x, Capture)], [x for x in found if isinstance(x, CaptureError)]
+
+
+def _outcome(what: Capture | CaptureError) -> str:
+    return "done" if isinstance(what, Capture) else "failed"
+
+
+def _phase(phase: Phase, request: CaptureRequest) -> str:
+    match phase:
+        case "connecting":
+            return "connecting"
+        case "recording":
+            return "recording " + (counted(request.steps, "step") if request.steps else f"{request.seconds:g} s")
+        case "receiving":
+            return "receiving"
+        case "writing":
+            return "writing"
+        case _:
+            assert_never(phase)
+
+
+def _report(capture: Capture) -> list[str]:
+    files = capture.files
+    unfinished = f", {count(files.unfinished)} unfinished" if files.unfinished else ""
+    return [
+        f"{capture.address} (process {files.pid} on {files.host}): {steps_text(files.steps)}, "
+        f"{counted(files.records, 'record')}{unfinished}",
+        f"  {files.trace_path}",
+        *(f"  Note: {note.rstrip('.')}." for note in files.notes),
+    ]
+
+
+def steps_text(steps: Sequence[int]) -> str:
+    """The steps of a recording in words: "step 7", "20 steps, 12 to 31"."""
+    if not steps:
+        return "no steps"
+    if len(steps) == 1:
+        return f"step {steps[0]}"
+    return f"{counted(len(steps), 'step')}, {min(steps)} to {max(steps)}"
+
+
+def _advised(error: CaptureError) -> str:
+    if error.problem == "token":
+        return f"{error} Give it by --token, or better in the variable {TOKEN_VARIABLE}."
+    return str(error)

@@ -1,0 +1,89 @@
+"""``stepscope pb2text`` and ``text2pb``: graphs of TensorFlow as text that people read, and back."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from dashboard.page.numbers import count, counted
+from summary.errors import UserError
+from summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
+
+STANDARD_OUTPUT = "-"
+
+
+class PbToTextVerb:
+    """Writes a graph as text protobuf."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the file to read and the one to write."""
+        _add_files(parser, ".pbtxt")
+
+    def run(self, arguments: Namespace) -> int:
+        """Writes the text, and says on standard error what was written and what text cannot hold.
+
+        Raises:
+            UserError: the file holds no graph, or the text cannot be written.
+        """
+        message = load_graph_file(arguments.input)
+        _write(arguments.output, text_of(message).encode())
+        lost = unknown_fields(message)
+        if lost:
+            print(
+                f"Left out {counted(lost, 'field')} that this version does not know: text protobuf cannot hold them.",
+                file=sys.stderr,
+            )
+        _report(arguments.output, type(message).__name__, len(graph_def_of(message).node))
+        return 0
+
+
+class TextToPbVerb:
+    """Writes a graph as binary protobuf."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the file to read and the one to write."""
+        _add_files(parser, ".pb")
+
+    def run(self, arguments: Namespace) -> int:
+        """Writes the message, and says on standard error what was written.
+
+        Raises:
+            UserError: the file holds no graph, or the message cannot be written.
+        """
+        message = load_graph_file(arguments.input)
+        _write(arguments.output, binary_of(message))
+        _report(arguments.output, type(message).__name__, len(graph_def_of(message).node))
+        return 0
+
+
+def _add_files(parser: ArgumentParser, ending: str) -> None:
+    parser.add_argument(
+        "input",
+        metavar="IN",
+        help="a GraphDef, MetaGraphDef or SavedModel, as binary or text protobuf, or a SavedModel's directory",
+    )
+    parser.add_argument(
+        "output",
+        metavar="OUT",
+        nargs="?",
+        default=STANDARD_OUTPUT,
+        help=f"the {ending} file to write (standard output)",
+    )
+
+
+def _write(path: str, content: bytes) -> None:
+    if path == STANDARD_OUTPUT:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(path).write_bytes(content)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"{path} cannot be written: {reason}. Expected a file in a directory that exists and may be written to."
+        ) from error
+
+
+def _report(path: str, kind: str, nodes: int) -> None:
+    shown = "standard output" if path == STANDARD_OUTPUT else path
+    print(f"Wrote {shown}: {kind} of {count(nodes)} nodes.", file=sys.stderr)

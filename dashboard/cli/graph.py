@@ -1,0 +1,119 @@
+"""``stepscope graph``: the graph of a model file, on the screen or into an event file of a run."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+
+from dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
+from dashboard.page.numbers import counted
+from dashboard.server.access import Access
+from dashboard.server.steady_output import steady_console
+from summary.errors import UserError
+from summary.event_file_writer import EventFileWriter
+from summary.graphs.dispatch import graph_of_file, keras_json_of_file
+from summary.graphs.from_keras import graph_from_keras
+from summary.kinds.graph import graph, keras_model
+from summary.proto.event_pb2 import Event
+from summary.proto.graph_pb2 import GraphDef
+from summary.proto.summary_pb2 import Summary
+from summary.sources import source_of
+from summary.storage import Folder, folder_at, is_address
+
+HOST: Final = "localhost"
+KERAS_TAG = "keras"
+"""The tag that Keras's own callback uses."""
+
+
+class GraphVerb:
+    """Shows a model's graph, or writes it to where runs are browsed."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the model, and the run that gets its graph."""
+        parser.add_argument(
+            "model",
+            metavar="MODEL",
+            help="an ONNX model, an OpenVINO .xml file, a Keras model's JSON or .keras file, a SavedModel's directory, "
+            "or a GraphDef, MetaGraphDef or SavedModel as binary or text protobuf",
+        )
+        parser.add_argument(
+            "--logdir", metavar="DIR", help="write it into this directory of runs; without, it is served until Ctrl+C"
+        )
+        parser.add_argument(
+            "--run", metavar="NAME", help="the run to write to, a path below DIR (the name of MODEL without its ending)"
+        )
+        parser.add_argument(
+            "--port", type=int, default=DEFAULT_PORT, help="without --logdir: port to serve on (%(default)s)"
+        )
+        parser.add_argument(
+            "--open-browser", action="store_true", help="without --logdir: open the page in the default browser"
+        )
+
+    def run(self, arguments: Namespace) -> int:
+        """Serves the graph, or writes it and says where.
+
+        Raises:
+            UserError: the file holds no graph, the run's name leads out of the log directory, or it cannot be written.
+        """
+        name = arguments.run if arguments.run is not None else Path(arguments.model).absolute().stem
+        notes: list[str] = []
+        event, shown = _event(arguments.model, notes)
+        console = steady_console()
+        for note in notes:
+            console.print(escape(note))
+        if arguments.logdir is None:
+            _serve(event, name, arguments, console)
+            return 0
+        folder = _write(event, arguments.logdir, name)
+        console.print(
+            f"Wrote a graph of {counted(len(shown.node), 'node')} to {escape(folder.address)}\n"
+            f"Look at it: stepscope --logdir {escape(arguments.logdir)}"
+        )
+        return 0
+
+
+def _write(event: Event, logdir: str, name: str) -> Folder:
+    """Writes the event into an event file of a run, and gives the run's folder."""
+    try:
+        folder = _run_folder(logdir, name)
+        writer = EventFileWriter(folder)
+        writer.add_event(event)
+        writer.close()
+    except (OSError, ValueError, ImportError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"--logdir {logdir} cannot be written: {reason}. Expected a log directory that may be written to."
+        ) from error
+    return folder
+
+
+def _serve(event: Event, name: str, arguments: Namespace, console: Console) -> None:
+    """Serves the graph alone, from a folder that is gone afterwards."""
+    with TemporaryDirectory(prefix="stepscope-graph-") as logdir:
+        _write(event, logdir, name)
+        listener = listen(HOST, arguments.port, console)
+        live = make_live(source_of(Path(logdir)), keep_superseded=False, poll_seconds=2.0)
+        access = Access(HOST, token_for(HOST, None, without=False))
+        serve(live, access, (), listener, console, browse=arguments.open_browser)
+
+
+def _event(model: str, notes: list[str]) -> tuple[Event, GraphDef]:
+    """What is written: a Keras model as its layers, anything else as a graph of operations; see `graph_of_file`."""
+    try:
+        model_json = keras_json_of_file(model)
+        if model_json is not None:
+            shown = graph_from_keras(model_json)
+            return Event(summary=Summary(value=[keras_model(KERAS_TAG, model_json)])), shown
+        found = graph_of_file(model, notes)
+    except (ImportError, ValueError) as error:
+        raise UserError(f"{model} cannot be shown: {error}") from error
+    return graph(found), found
+
+
+def _run_folder(logdir: str, name: str) -> Folder:
+    if not name or name.startswith("/") or ".." in PurePosixPath(name).parts or "\0" in name:
+        raise UserError(f"--run is {name!r}; expected a path below the log directory, such as resnet/onnx")
+    return folder_at(logdir if is_address(logdir) else Path(logdir).expanduser()).child(name)

@@ -1,0 +1,69 @@
+"""``stepscope inspect``: what event files hold, as ``tensorboard --inspect`` says it, and what was lost in them."""
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+
+from dashboard.cli.reading import add_logdir, check_logdirs, printable, standard_output
+from summary.errors import UserError
+from summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
+from summary.source import Source
+
+
+class InspectVerb:
+    """Prints a digest of the event files of log directories, or of one file."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the log directories or the file, and what to print of them."""
+        place = parser.add_mutually_exclusive_group(required=True)
+        add_logdir(place, required=False)
+        place.add_argument("--event_file", "--event-file", metavar="FILE", help="one event file, of any name")
+        parser.add_argument("--tag", default="", help="only this tag")
+        parser.add_argument("--json", action="store_true", help="print all of it as JSON")
+
+    def run(self, arguments: Namespace) -> int:
+        """Prints the digest.
+
+        Raises:
+            UserError: a log directory or the file is not there, or two log directories have the same name.
+        """
+        logdirs: list[str] = arguments.logdir or []
+        source = check_logdirs(logdirs) if logdirs else _file(arguments.event_file)
+        inspected = inspect(source, only_tag=arguments.tag)
+        if arguments.json:
+            content = _json(source, inspected, arguments.tag)
+        else:
+            text = text_of(inspected, ", ".join(logdirs), only_tag=arguments.tag)
+            text += text_of_files(inspected, only_tag=arguments.tag)
+            content = "\n".join(map(printable, text.split("\n"))).encode()
+        with standard_output() as stream:
+            stream.write(content)
+        return 0
+
+
+def _file(given: str) -> Source:
+    try:
+        source = SingleFile(given)
+        with source.open(SingleFile.PATH, 0) as stream:
+            stream.read(1)
+    except (OSError, RuntimeError, ValueError, ImportError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"--event_file {given} cannot be read: {reason}. Expected an event file.") from error
+    return source
+
+
+def _json(source: Source, inspected: list[Inspected], only_tag: str) -> bytes:
+    directories: list[dict[str, Any]] = [
+        {
+            "name": found.name,
+            "tags": found.observations.sorted_tags(),
+            "statistics": found.observations.statistics(),
+            "superseded": found.superseded,
+            "files": [asdict(file) for file in found.files],
+        }
+        for found in inspected
+    ]
+    content = {"inspected": source.address, "tag": only_tag or None, "directories": directories}
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

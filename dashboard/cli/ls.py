@@ -1,0 +1,162 @@
+"""``stepscope ls``: the runs of a log directory, at a glance."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Any, Final
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dashboard.cli.reading import add_keep_superseded, add_logdir, printable, read_logdir, standard_output
+from dashboard.page.numbers import count, file_size, json_number
+from summary.errors import UserError
+from summary.snapshot import Snapshot
+
+Row = dict[str, Any]
+
+_RUN_COLUMNS: Final = (
+    "run",
+    "tags",
+    "points",
+    "last_step",
+    "start",
+    "duration",
+    "size",
+    "superseded",
+    "writers",
+    "damages",
+)
+_TAG_COLUMNS: Final = ("run", "tag", "kind", "points", "last_step", "start", "duration", "superseded", "writers")
+
+_USUAL: Final[Mapping[str, int]] = MappingProxyType({"superseded": 0, "writers": 1, "damages": 0})
+"""Columns that a terminal gets only where there is something else in them."""
+
+
+class ListRunsVerb:
+    """Lists the runs, or the tags of each."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the log directory, and what to list of it in which order."""
+        add_logdir(parser)
+        parser.add_argument("--tags", action="store_true", help="list the tags of each run")
+        parser.add_argument(
+            "--sort",
+            choices=sorted({*_RUN_COLUMNS, *_TAG_COLUMNS}),
+            help="the column to sort by (when runs began, and tags appeared)",
+        )
+        parser.add_argument("--reverse", action="store_true", help="the other way round")
+        parser.add_argument("--json", action="store_true", help="print JSON, with times and durations in seconds")
+        add_keep_superseded(parser)
+
+    def run(self, arguments: Namespace) -> int:
+        """Prints the list: as a table on a terminal, with tabs between the columns elsewhere.
+
+        Raises:
+            UserError: there is no such log directory, or no such column to sort by.
+        """
+        columns = _TAG_COLUMNS if arguments.tags else _RUN_COLUMNS
+        if arguments.sort is not None and arguments.sort not in columns:
+            with_or_without = "with" if arguments.tags else "without"
+            raise UserError(f"--sort is {arguments.sort}; expected, {with_or_without} --tags, {', '.join(columns)}")
+        snapshot = read_logdir(arguments.logdir, keep_superseded=arguments.keep_superseded)
+        rows = _tag_rows(snapshot) if arguments.tags else snapshot.runs_frame().to_dicts()
+        _sort(rows, arguments.sort, reverse=arguments.reverse)
+        if sys.stdout.isatty() and not arguments.json:
+            Console(highlight=False).print(_table(rows, columns))
+            return 0
+        with standard_output() as stream:
+            stream.write(_json(rows, columns) if arguments.json else _lines(rows, columns).encode())
+        return 0
+
+
+def _tag_rows(snapshot: Snapshot) -> list[Row]:
+    rows = snapshot.summaries().to_dicts()
+    for row in rows:
+        first, last = row.pop("first_wall_time"), row.pop("last_wall_time")
+        row["start"] = first
+        row["duration"] = None if first is None else last - first
+    return rows
+
+
+def _sort(rows: list[Row], column: str | None, *, reverse: bool) -> None:
+    """Sorts in place; what is not known comes last, either way."""
+    if column is None:
+        if reverse:
+            rows.reverse()
+        return
+    rows.sort(key=lambda row: 0 if row[column] is None else row[column], reverse=reverse)
+    rows.sort(key=lambda row: row[column] is None)
+
+
+def _json(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+    content = [
+        {column: json_number(row[column]) if isinstance(row[column], float) else row[column] for column in columns}
+        for row in rows
+    ]
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def _lines(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    lines = [columns, *([_plain(row[column], column) for column in columns] for row in rows)]
+    return "".join("\t".join(line) + "\n" for line in lines)
+
+
+def _table(rows: Sequence[Row], columns: Sequence[str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    shown = [column for column in columns if any(row[column] != _USUAL.get(column) for row in rows)]
+    for column in shown:
+        if column in ("run", "tag", "kind"):
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column.replace("_", " "), justify="right", no_wrap=True)
+    for row in rows:
+        table.add_row(
+            *(
+                Text(_shown(row[column], column), style="red" if row[column] != _USUAL.get(column, row[column]) else "")
+                for column in shown
+            )
+        )
+    return table
+
+
+def _shown(value: Any, column: str) -> str:
+    if value is None:
+        return "-"
+    return _SHOWN.get(column, count if isinstance(value, int) else printable)(value)
+
+
+def _plain(value: Any, column: str) -> str:
+    if value is None:
+        return ""
+    if column == "start":
+        return _date(value)
+    return printable(str(value))
+
+
+def _date(seconds: float) -> str:
+    """In local time, with its offset; the number itself where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().isoformat(sep=" ", timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return str(seconds)
+
+
+def _minute(seconds: float) -> str:
+    return _date(seconds)[: len("2026-01-31 12:34")]
+
+
+def _duration(seconds: float) -> str:
+    try:
+        return str(timedelta(seconds=round(seconds)))
+    except (ValueError, OverflowError):
+        return str(seconds)
+
+
+_SHOWN: Final[Mapping[str, Callable[[Any], str]]] = MappingProxyType(
+    {"start": _minute, "duration": _duration, "size": file_size}
+)

@@ -1,0 +1,166 @@
+"""``stepscope project``: the points of one file, without any log directory."""
+
+import re
+import threading
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from rich.markup import escape
+
+from dashboard.cli.serve import DEFAULT_PORT, keep_results, listen, serve, token_for
+from dashboard.embeddings.file_listing import sources_of_file
+from dashboard.embeddings.file_source import FILES, FileAbout
+from dashboard.embeddings.results import result_folder
+from dashboard.embeddings.source import Learned, ProjectFile
+from dashboard.page.numbers import counted
+from dashboard.server.access import Access
+from dashboard.server.live import Live
+from dashboard.server.steady_output import steady_console
+from summary.errors import UserError
+from summary.snapshot import Snapshot
+
+HOST: Final = "localhost"
+SECONDS_BETWEEN_LOOKS: Final = 2.0
+
+
+class ProjectVerb:
+    """Shows the points of a file."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the file, and what is beside it."""
+        parser.add_argument("file", metavar="FILE", help=FILES)
+        parser.add_argument(
+            "--metadata",
+            metavar="M",
+            help="what is known of the points, a line each: TSV, CSV, JSON lines or Parquet",
+        )
+        parser.add_argument("--sprite", metavar="I", help="one picture with a picture of each point, line by line")
+        parser.add_argument(
+            "--sprite-size", metavar="WxH", type=size, help="width and height of the picture of one point, in pixels"
+        )
+        parser.add_argument(
+            "--shape", metavar="NxD", type=size, help="points and dimensions of a FILE of raw float32 (.bytes)"
+        )
+        parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port to serve on (%(default)s)")
+        parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
+
+    def run(self, arguments: Namespace) -> int:
+        """Serves the file until Ctrl+C.
+
+        Raises:
+            UserError: a file is not there, or holds no points.
+        """
+        console = steady_console()
+        find = finder(arguments)
+        file = find()
+        if file is None:
+            raise UserError(f"{arguments.file} is not there. Expected {FILES}.")
+        sources = list(sources_of_file(file, "file", file.about, Learned()))
+        problem = next((source.problem for source in sources if source.problem), "")
+        if problem:
+            raise UserError(problem)
+        console.print(f"{escape(file.path)} has {counted(len(sources), 'embedding')}.")
+        listener = listen(HOST, arguments.port, console)
+        live = Live(file.path, lambda publish: FileFollower(find, publish))
+        keep_results(live, result_folder())
+        access = Access(HOST, token_for(HOST, None, without=False))
+        serve(live, access, (), listener, console, browse=arguments.open_browser)
+        return 0
+
+
+def size(text: str) -> tuple[int, int]:
+    """Two numbers with an x between them; raises ArgumentTypeError where it is something else."""
+    match = re.fullmatch(r"(\d{1,9})[x,](\d{1,9})", text)
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise ArgumentTypeError(f"{text!r} is no size; expected such as 64x64")
+    return int(match[1]), int(match[2])
+
+
+def finder(arguments: Namespace) -> Callable[[], ProjectFile | None]:
+    """Looks for the file, as it is when it is called.
+
+    Raises:
+        UserError: the metadata or the sprite is not there.
+    """
+    about = FileAbout(
+        shape=arguments.shape,
+        metadata=_beside(arguments.metadata, "--metadata"),
+        sprite=_beside(arguments.sprite, "--sprite"),
+        sprite_sizes=arguments.sprite_size or (),
+    )
+    path = Path(arguments.file).expanduser().absolute()
+    if not path.exists() and path.with_name(path.name + ".index").exists():
+        path = path.with_name(path.name + ".index")
+
+    def find() -> ProjectFile | None:
+        try:
+            status = path.stat()
+        except OSError:
+            return None
+        if not path.is_file():
+            return None
+        version = tuple(_modified_ns(beside) for beside in (about.metadata, about.sprite))
+        return ProjectFile(
+            ".",
+            PurePosixPath(path.name),
+            str(path),
+            status.st_size,
+            status.st_mtime_ns,
+            about=replace(about, version=version),
+        )
+
+    return find
+
+
+def _modified_ns(path: str) -> int:
+    try:
+        return Path(path).stat().st_mtime_ns if path else 0
+    except OSError:
+        return 0
+
+
+def _beside(given: str | None, option: str) -> str:
+    if given is None:
+        return ""
+    path = Path(given).expanduser().absolute()
+    if not path.is_file():
+        raise UserError(f"{option} {given} is not there; expected a file.")
+    return str(path)
+
+
+class FileFollower:
+    """Publishes a snapshot of one file, and another one when the file has changed."""
+
+    def __init__(
+        self,
+        find: Callable[[], ProjectFile | None],
+        publish: Callable[[Snapshot], None],
+        seconds: float = SECONDS_BETWEEN_LOOKS,
+    ) -> None:
+        self._find = find
+        self._publish = publish
+        self._seconds = seconds
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._follow, name="project", daemon=True)
+
+    def start(self) -> None:
+        """Begins to look."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _follow(self) -> None:
+        revision, last = 0, None
+        while not self._stopped.is_set():
+            found = self._find()
+            if found is not None and found != last:
+                revision, last = revision + 1, found
+                self._publish(Snapshot(revision, {}, (found,)))
+            self._stopped.wait(self._seconds)

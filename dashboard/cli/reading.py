@@ -1,0 +1,140 @@
+"""What the verbs that read a log directory once have in common."""
+
+import contextlib
+import glob
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from rich.console import Console
+from rich.markup import escape
+
+from dashboard.page.numbers import counted
+from summary.errors import UserError
+from summary.logdir import Logdir
+from summary.snapshot import Snapshot
+from summary.source import Source
+from summary.sources import named_logdir, sources_of
+from summary.storage import is_address
+
+if TYPE_CHECKING:
+    from argparse import _ActionsContainer
+
+
+def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
+    """Declares ``--logdir``, of which the parser gives a list."""
+    parser.add_argument(
+        "--logdir",
+        required=required,
+        action="append",
+        metavar="[NAME:]DIR",
+        help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "
+        "may be given several times, with names if you like",
+    )
+
+
+def add_keep_superseded(parser: ArgumentParser) -> None:
+    """Declares ``--keep-superseded``."""
+    parser.add_argument(
+        "--keep-superseded", action="store_true", help="also take points that a restarted run overwrote"
+    )
+
+
+def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Source:
+    """The files of one or several log directories.
+
+    Args:
+        given: what the user gave, each as `summary.sources.sources_of` takes it.
+        waiting: where to say that a directory is missing or empty and waited for; without it, it must be there.
+
+    Raises:
+        UserError: one is a file, cannot be read, or is an address that cannot be opened.
+    """
+    for logdir in given:
+        _, place = named_logdir(logdir)
+        if not is_address(place):
+            _check_folder(place, waiting)
+    try:
+        return sources_of(given)
+    except ImportError as error:
+        raise UserError(
+            f"--logdir needs a package that is not installed: {error}\n"
+            "Install the one it names; those for s3, gs and http come with pip install 'stepscope[remote]'."
+        ) from error
+    except ValueError as error:
+        raise UserError(f"--logdir: {error}; expected a directory, or an address such as s3://bucket/logs") from error
+
+
+def _check_folder(given: str, waiting: Console | None) -> None:
+    try:
+        _look_at_folder(given, waiting)
+    except (OSError, RuntimeError) as error:
+        # RuntimeError: the home directory of "~name" is not known.
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(
+            f"--logdir {given} cannot be read: {reason}; expected a directory that holds runs.\n"
+            "Check the path and the rights to it."
+        ) from error
+
+
+def _look_at_folder(given: str, waiting: Console | None) -> None:
+    """Says what a user may have got wrong."""
+    path = Path(given).expanduser().absolute()
+    if path.is_file():
+        raise UserError(
+            f"--logdir {given} is a file; expected the directory that holds it.\nTry: stepscope --logdir {path.parent}"
+        )
+    is_pattern = glob.has_magic(given) and not path.exists()
+    if waiting is None:
+        if not is_pattern:
+            next(path.iterdir(), None)
+    elif is_pattern:
+        if not glob.glob(str(path)):
+            waiting.print(f"[yellow]nothing matches {escape(str(path))} yet;[/] waiting for it.")
+    elif not path.exists():
+        waiting.print(f"[yellow]{escape(str(path))} does not exist yet;[/] waiting for it. Is the path right?")
+    elif not any(path.iterdir()):
+        waiting.print(f"[yellow]{escape(str(path))} is empty;[/] waiting for event files.")
+
+
+def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> Snapshot:
+    """The log directories as they are; raises as `check_logdirs`."""
+    return Logdir(check_logdirs(given), keep_superseded=keep_superseded).update()
+
+
+@contextlib.contextmanager
+def standard_output() -> Iterator[BinaryIO]:
+    """Where bytes for a person or a pipe go; a reader that has enough, such as head, ends the output quietly."""
+    try:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # Python would complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def printable(text: str) -> str:
+    """Text without control characters, which names of runs and tags may have and terminals obey."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tell_losses(snapshot: Snapshot) -> None:
+    """Says on standard error what is not in the output."""
+    losses = []
+    if snapshot.damage_count:
+        losses.append(f"{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped")
+    folders = sum(file.is_folder for file in snapshot.health)
+    closed = sum(bool(file.error) for file in snapshot.health) - folders
+    if closed:
+        losses.append(f"{counted(closed, 'file')} not readable")
+    if folders:
+        losses.append(f"{counted(folders, 'folder')} that cannot be listed")
+    if snapshot.superseded:
+        losses.append(f"{counted(snapshot.superseded, 'point')} superseded by a restart")
+    if losses:
+        print(f"Left out of the log directory: {', '.join(losses)}. stepscope inspect says where.", file=sys.stderr)

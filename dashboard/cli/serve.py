@@ -1,0 +1,320 @@
+"""``stepscope --logdir DIR``: serves the dashboard."""
+
+import contextlib
+import errno
+import os
+import re
+import secrets
+import socket
+import threading
+import webbrowser
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dashboard.cli.reading import add_logdir, check_logdirs
+from dashboard.embeddings.results import ResultFiles, result_folder
+from dashboard.page.health_badge import writers_text
+from dashboard.page.numbers import count, counted
+from dashboard.panels.registry import COMPANION_PATTERNS
+from dashboard.server.access import Access, checked_host, checked_token, is_loopback, machine_names
+from dashboard.server.app import LOCAL, build_app
+from dashboard.server.guard import TOKEN_FIELD
+from dashboard.server.live import Live
+from dashboard.server.steady_output import steady_console
+from dashboard.server.temporary_folders import sweep
+from dashboard.server.warm_up import compile_beside
+from dashboard.server.web_server import DashboardServer, ends_as_interrupted
+from dashboard.traces.sources import has_traces, trace_sources
+from profiler.client import Address, parse_address
+from summary.column_cache import ColumnCache, default_cache_folder
+from summary.errors import UserError
+from summary.follow import Follower
+from summary.logdir import Logdir
+from summary.snapshot import Snapshot
+from summary.source import Source
+
+DEFAULT_PORT: Final = 6006
+PORTS_TO_TRY: Final = 100
+EVERY_INTERFACE: Final = ("0.0.0.0", "::", "")
+TOKEN_VARIABLE: Final = "STEPSCOPE_TOKEN"
+
+
+class ServeVerb:
+    """The default verb."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_logdir(parser)
+        parser.add_argument(
+            "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
+        )
+        parser.add_argument(
+            "--host",
+            default="localhost",
+            help="address to serve on; 0.0.0.0 for every interface, with a token then (%(default)s)",
+        )
+        parser.add_argument(
+            "--token",
+            help="what browsers and programs have to know to be answered; better in the variable "
+            f"{TOKEN_VARIABLE}, which other users of the machine cannot see",
+        )
+        parser.add_argument(
+            "--no-token", action="store_true", help="answer everybody, also where --host lets other machines in"
+        )
+        parser.add_argument(
+            "--allow-host",
+            action="append",
+            default=[],
+            metavar="NAME",
+            type=host_to_allow,
+            help="another name under which the page is opened, such as a proxy's; *.example.org for all of a domain",
+        )
+        parser.add_argument(
+            "--keep-superseded", action="store_true", help="also show points that a restarted run overwrote"
+        )
+        parser.add_argument(
+            "--reload-interval",
+            type=float,
+            default=2.0,
+            metavar="S",
+            help="seconds between looks where the file system tells of no changes (%(default)s)",
+        )
+        parser.add_argument(
+            "--no-cache",
+            action="store_true",
+            help="keep nothing of what was read, by which the next start would be faster",
+        )
+        parser.add_argument(
+            "--allow-frame",
+            action="append",
+            default=[],
+            metavar="ORIGIN",
+            type=frame_origin,
+            help="let pages of ORIGIN, such as https://notes.example.org, show the dashboard in a frame; "
+            "those of this machine may anyway",
+        )
+        parser.add_argument(
+            "--capture",
+            action="append",
+            default=[],
+            metavar="HOST:PORT",
+            type=capture_address,
+            help="let pages record the program whose profiler.server listens there; those of this machine they may "
+            "anyway, unless --host lets other machines in",
+        )
+        parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
+
+    def run(self, arguments: Namespace) -> int:
+        console = steady_console()
+        source = check_logdirs(arguments.logdir, console)
+        if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
+            raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
+        token = token_for(arguments.host, arguments.token, without=arguments.no_token)
+        access = Access(arguments.host, token, tuple(arguments.allow_host), tuple(arguments.allow_frame))
+        listener = listen(arguments.host, arguments.port, console)
+        cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
+        live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
+        keep_results(live, None if arguments.no_cache else result_folder())
+        serve(live, access, arguments.capture, listener, console, browse=arguments.open_browser)
+        return 0
+
+
+def keep_results(live: Live, folder: Path | None) -> None:
+    """Says where results of projections are kept for the next start; in memory alone where that is None."""
+    live.shared(ResultFiles, lambda: ResultFiles(folder))
+
+
+def make_live(source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None) -> Live:
+    """The log directory, ready to be followed."""
+    logdir = Logdir(source, companion_patterns=COMPANION_PATTERNS, keep_superseded=keep_superseded, cache=cache)
+    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds))
+
+
+def listen(host: str, port: int, console: Console) -> socket.socket:
+    """A socket that listens on the port, or on the next free one, which it says.
+
+    Raises:
+        UserError: the port is out of range, the host is no address of this machine, or none of 100 ports is free.
+    """
+    if not 0 <= port <= 65535:
+        raise UserError(f"--port is {port}; expected a number from 0 to 65535, such as {DEFAULT_PORT}")
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0]
+    except (socket.gaierror, UnicodeError) as error:
+        raise UserError(
+            f"--host {host} is not known here ({error}); expected localhost, 0.0.0.0 or an address"
+        ) from error
+    last = min(port + PORTS_TO_TRY, 65536)
+    for candidate in range(port, last):
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address[0], candidate))
+            listener.listen(128)
+        except PermissionError as error:
+            listener.close()
+            raise UserError(f"Port {candidate} needs special rights; choose one above 1023, such as 6006") from error
+        except OSError as error:
+            listener.close()
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise UserError(
+                    f"--host {host} is no address of this machine; expected localhost or 0.0.0.0"
+                ) from error
+            continue
+        if candidate != port and port:
+            console.print(f"Port {port} is taken; using {candidate}.")
+        return listener
+    raise UserError(f"Ports {port} to {last - 1} are all taken; choose another with --port")
+
+
+def make_server(live: Live, access: Access = LOCAL, captures: Sequence[Address] = ()) -> DashboardServer:
+    """The web server; ``run(sockets=[...])`` serves until it is told to exit."""
+    return DashboardServer(build_app(live, access=access, captures=captures), live)
+
+
+def token_for(host: str, given: str | None, *, without: bool) -> str:
+    """The token of a server: the one that was given, or one that is made where other machines reach it; "" for none.
+
+    Raises:
+        UserError: the one that was given cannot be used, or none was wanted too.
+    """
+    if without:
+        if given is not None:
+            raise UserError("--token and --no-token contradict each other; give one of them")
+        return ""
+    chosen = os.environ.get(TOKEN_VARIABLE, "") if given is None else given
+    if chosen or given is not None:
+        return checked_token(chosen)
+    return "" if is_loopback(host) else secrets.token_urlsafe(24)
+
+
+def frame_origin(text: str) -> str:
+    """Checks an origin for ``--allow-frame``: a scheme, a host, of which the first part may be "*", and maybe a port.
+
+    Raises:
+        ArgumentTypeError: it is none, or would say more than that to the browser.
+    """
+    if not re.fullmatch(r"https?://(\*\.)?[A-Za-z0-9][A-Za-z0-9.-]*(:(\d{1,5}|\*))?", text):
+        raise ArgumentTypeError(f"{text!r} is no origin; expected such as https://notes.example.org")
+    return text
+
+
+def host_to_allow(text: str) -> str:
+    """Checks a name for ``--allow-host``. Raises ArgumentTypeError: it is none."""
+    try:
+        return checked_host(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def capture_address(text: str) -> Address:
+    """Checks an address for ``--capture``. Raises ArgumentTypeError: it is none."""
+    try:
+        return parse_address(text)
+    except UserError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def page_url(host: str, port: int) -> str:
+    """Where a browser on this machine finds the page."""
+    if host in (*EVERY_INTERFACE, "127.0.0.1", "::1"):
+        return f"http://localhost:{port}/"
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+def announcement(path: str, access: Access, port: int) -> str:
+    """What a start says, as Rich's markup: the link, and whom the server lets do what."""
+    link = page_link(access, port)
+    lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
+    if access.bound_host in EVERY_INTERFACE:
+        lines.append(f"  [cyan]{escape(link.replace('//localhost', f'//{machine_names()[0]}', 1))}[/]")
+    elif not access.others_reach_it:
+        return "\n".join(lines)
+    who = "Whoever has the token" if access.token else "No token is asked for: whoever reaches this port"
+    said = (
+        f"Other machines reach this dashboard, without encryption. {who} can read what is below {path}, save layouts "
+        "in it, drop files and start projections."
+    )
+    lines.append(escape(said) if access.token else f"[yellow]{escape(said)}[/]")
+    return "\n".join(lines)
+
+
+def page_link(access: Access, port: int) -> str:
+    """The address of the page for a browser on this machine, with the token if one is asked for."""
+    query = f"?{TOKEN_FIELD}={quote(access.token, safe='')}" if access.token else ""
+    return page_url(access.bound_host, port) + query
+
+
+def serve(
+    live: Live, access: Access, captures: Sequence[Address], listener: socket.socket, console: Console, *, browse: bool
+) -> None:
+    """Serves until Ctrl+C, SIGTERM or SIGHUP.
+
+    Args:
+        live: the log directory, which is followed from now on.
+        access: who may use it.
+        captures: programs that pages may have recorded, beside those of this machine.
+        listener: where.
+        console: is told how it goes.
+        browse: whether to open the page in the default browser.
+    """
+    with contextlib.suppress(KeyboardInterrupt), ends_as_interrupted():
+        server = make_server(live, access, captures)
+        port = listener.getsockname()[1]
+        console.print(announcement(live.path, access, port))
+        if compile_beside():
+            console.print(
+                "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
+                "once, traces after it; [bold]stepscope warm-up[/] does it in advance."
+            )
+        live.start()
+        threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
+        threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
+        if browse:
+            webbrowser.open(page_link(access, port))
+        server.run(sockets=[listener])
+    console.print("Stopped.")
+
+
+def show_first_pass(live: Live, console: Console) -> None:
+    """A progress bar while the first pass reads, then what was found."""
+    columns: tuple[Any, ...] = (TextColumn("  {task.description}"), BarColumn(), TimeElapsedColumn())
+    stopped = threading.Event()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("Reading", total=None)
+        while live.reading and not live.closed:
+            snapshot = live.snapshot()
+            if snapshot.health:
+                total = sum(file.size for file in snapshot.health)
+                read = sum(file.bytes_read for file in snapshot.health)
+                progress.update(task, total=total, completed=read, description=counted(len(snapshot.runs), "run"))
+            stopped.wait(0.1)
+    if not live.closed:
+        console.print(f"  {found(live.snapshot())}")
+
+
+def found(snapshot: Snapshot) -> str:
+    """One line on what the first pass read."""
+    tags = len({tag for run in snapshot.runs.values() for tag in run.series})
+    traces = len(trace_sources(snapshot)) if has_traces(snapshot) else 0
+    files = sum(not file.is_folder for file in snapshot.health)
+    parts = [
+        *([counted(traces, "trace")] if traces else []),
+        counted(len(snapshot.runs), "run"),
+        counted(tags, "tag"),
+        counted(files, "event file"),
+    ]
+    text = parts[0] if traces and not snapshot.runs and not files else ", ".join(parts)
+    if snapshot.damage_count:
+        text += f"; [yellow]{counted(snapshot.damage_count, 'damaged stretch', 'damaged stretches')} skipped[/]"
+    if snapshot.superseded:
+        text += f"; {count(snapshot.superseded)} superseded points hidden"
+    if snapshot.written_at_once:
+        text += f"; {writers_text(snapshot.written_at_once)}"
+    return text

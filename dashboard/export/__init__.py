@@ -1,0 +1,1 @@
+"""Data and media of a log directory as files."""

@@ -1,0 +1,126 @@
+"""Tables as text and files: what ``stepscope export`` writes."""
+
+import base64
+import math
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
+
+import orjson
+
+from dashboard.page.numbers import json_number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TableFormat: TypeAlias = Literal["csv", "json", "parquet"]
+
+_ROWS_AT_A_TIME: Final = 1 << 16
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What texts begin with that spreadsheets take for formulas and run."""
+
+
+def csv_cell(value: Any) -> Any:
+    """A value for a file that a spreadsheet may open: a text that it would run as a formula gets a quote before it.
+
+    Numbers stay what they are, also those that are texts, such as "-1.5". Texts come from whoever wrote the logs
+    (https://owasp.org/www-community/attacks/CSV_Injection).
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
+def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = False) -> Iterator[bytes]:
+    """A table as CSV: floats also NaN, inf and -inf, null as nothing, lists as JSON, bytes as base64.
+
+    Args:
+        frame: the table.
+        separator: what is between the cells.
+        exact: leave texts and names as they are, for programs, rather than as `csv_cell` gives them.
+    """
+    import polars as pl
+
+    if not exact:
+        frame = frame.with_columns(
+            pl.Series(column.name, [csv_cell(value) for value in column.to_list()], dtype=pl.String())
+            for column in frame
+            if column.dtype == pl.String and column.str.contains(f"^[{re.escape(''.join(_FORMULA))}]").any()
+        ).rename(csv_cell)
+    flat = frame.with_columns(
+        pl.Series(column.name, [_cell(value) for value in column.to_list()], dtype=pl.String())
+        for column in frame
+        if column.dtype.is_nested() or column.dtype == pl.Binary
+    )
+    for begin in range(0, max(1, len(flat)), _ROWS_AT_A_TIME):
+        yield flat.slice(begin, _ROWS_AT_A_TIME).write_csv(include_header=begin == 0, separator=separator).encode()
+
+
+def json_pieces(frame: "pl.DataFrame") -> Iterator[bytes]:
+    """A table as a JSON array of objects, one a line.
+
+    NaN and the infinities, which JSON has no numbers for, are the strings "NaN", "Infinity" and "-Infinity", as in
+    TensorBoard's JSON; bytes are base64, null is null.
+    """
+    yield b"["
+    for begin in range(0, len(frame), _ROWS_AT_A_TIME):
+        piece = frame.slice(begin, _ROWS_AT_A_TIME)
+        yield b",\n" if begin else b"\n"
+        yield _fast_lines(piece) if _is_plain(piece) else b",\n".join(map(_object, piece.iter_rows(named=True)))
+    yield b"\n]\n"
+
+
+def write_table(frame: "pl.DataFrame", table_format: TableFormat, stream: BinaryIO) -> None:
+    """Writes a table in one of the formats, exactly, for programs; raises OSError."""
+    if table_format == "parquet":
+        frame.write_parquet(stream)
+        return
+    for piece in csv_pieces(frame, exact=True) if table_format == "csv" else json_pieces(frame):
+        stream.write(piece)
+
+
+def _cell(value: Any) -> str | None:
+    if value is None:
+        return None
+    plain = _plain(value)
+    return plain if isinstance(plain, str) else orjson.dumps(plain).decode()
+
+
+def _is_plain(frame: "pl.DataFrame") -> bool:
+    """Whether Polars writes these rows as they are meant here."""
+    import polars as pl
+
+    return all(
+        not column.dtype.is_nested()
+        and column.dtype != pl.Binary
+        and not (column.dtype.is_float() and (~column.is_finite()).any())
+        for column in frame
+    )
+
+
+def _fast_lines(frame: "pl.DataFrame") -> bytes:
+    # Line feeds inside strings are escaped, so that each one ends an object.
+    lines: str = frame.write_ndjson()
+    return lines.encode().rstrip(b"\n").replace(b"\n", b",\n")
+
+
+def _object(row: dict[str, Any]) -> bytes:
+    return orjson.dumps({name: _plain(value) for name, value in row.items()})
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case float() if not math.isfinite(value):
+            return json_number(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case list():
+            return [_plain(element) for element in value]
+        case dict():
+            return {key: _plain(element) for key, element in value.items()}
+        case _:
+            return value

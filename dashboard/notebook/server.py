@@ -1,0 +1,23 @@
+"""``stepscope serve`` for a notebook: it ends when its standard input does, which is when the kernel is gone.
+
+So that nothing stays behind even where the kernel was killed.
+"""
+
+import os
+import signal
+import sys
+import threading
+
+from dashboard.cli.main import main
+
+
+def end_with_input() -> None:
+    """Waits for the end of the standard input, then interrupts this process as Ctrl+C does."""
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=end_with_input, name="kernel", daemon=True).start()
+    sys.exit(main(["serve", *sys.argv[1:]]))

@@ -1,0 +1,84 @@
+"""The page's own scripts, styles and icons: addressed by content, kept by browsers forever, sent compressed."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
+
+from dashboard.page import bundle
+from dashboard.server.work import LightRoute
+
+FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+ICONS: Final = bundle.ROOT / "web" / "icons"
+VARIANT: Final = "STEPSCOPE_PAGE"
+"""Environment variable that names the bundle to serve, where it is another than `bundle.SHIPPED`."""
+_STATIC_IMPORT: Final = re.compile(rb"""(?:from|import)\s*"\./([\w.-]+\.js)\"""")
+_ENCODINGS: Final = (("br", ".br"), ("gzip", ".gz"))
+
+
+class PageAssets:
+    """What the page consists of beside Dash's own scripts.
+
+    Args:
+        variant: of the bundle. One that is not made of the modules as they are is made anew.
+
+    Raises:
+        bundle.BundleError: it cannot be made.
+    """
+
+    def __init__(self, variant: str | None = None) -> None:
+        variant = variant or os.environ.get(VARIANT) or bundle.SHIPPED
+        if not bundle.is_current(variant):
+            bundle.make(variant)
+        files = {path.name: path.read_bytes() for path in sorted(bundle.folder_of(variant).glob("*.*"))}
+        self._files: Final = files
+        self._entry: Final = f"{variant}.js"
+        self._digest: Final = _digest(files.values())
+
+    @property
+    def head(self) -> str:
+        """What the page's head needs: the style, and what the script imports at once, to be fetched beside it."""
+        imported = (name.decode() for name in _STATIC_IMPORT.findall(self._files[self._entry]))
+        addresses = [f"/page/{self._digest}/{name}" for name in (self._entry, *imported)]
+        return "\n".join(
+            [
+                f'<link rel="stylesheet" href="/page/{self._digest}/{bundle.STYLE}">',
+                *(f'<link rel="modulepreload" href="{address}">' for address in addresses),
+            ]
+        )
+
+    @property
+    def foot(self) -> str:
+        """What the page's end needs: the script, which runs after those of Dash and starts it."""
+        return f'<script type="module" src="/page/{self._digest}/{self._entry}"></script>'
+
+    def router(self) -> APIRouter:
+        """``/page/<digest>/<file>``: another content has another address."""
+        routes = APIRouter(route_class=LightRoute)
+
+        @routes.get("/page/{digest}/{name}", include_in_schema=False)
+        def file(request: Request, digest: str, name: str) -> Response:
+            content = self._files.get(name)
+            if content is None:
+                raise HTTPException(404, f"No file {name!r}.")
+            headers = dict(FOREVER)
+            accepted = request.headers.get("accept-encoding", "")
+            for encoding, suffix in _ENCODINGS:
+                if encoding in accepted and name + suffix in self._files:
+                    content, headers["Content-Encoding"] = self._files[name + suffix], encoding
+                    break
+            media_type = "text/css" if name.endswith(".css") else "text/javascript"
+            return Response(content, media_type=media_type, headers=headers)
+
+        return routes
+
+
+def _digest(contents: Iterable[bytes]) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for content in contents:
+        found.update(content)
+    return found.hexdigest()

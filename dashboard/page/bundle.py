@@ -1,0 +1,153 @@
+"""Makes the bundle of the page's scripts from their modules, with Deno.
+
+The package is built with it (hatch_build.py), and a checkout whose modules have changed makes it anew at the start. It
+needs Brotli and the standard library alone, as it runs where the package is not installed yet.
+"""
+
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import brotli
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+"""The folder whose ``web`` folders, its own and those of its rooms and panels, hold the modules."""
+STYLE: Final = "page.css"
+SHIPPED: Final = "main"
+"""What users get."""
+DEBUG: Final = "debug"
+"""The same, with handles for tests and benchmarks on ``window.stepscope``."""
+_ENTRIES: Final = {SHIPPED: "web/main.ts", DEBUG: "web/debug.ts"}
+_STAMP: Final = "modules.txt"
+
+
+class BundleError(Exception):
+    """The bundle cannot be made; the message is a sentence for a person."""
+
+
+def folder_of(variant: str, root: Path = ROOT) -> Path:
+    """Where a variant's bundle lies: the entry ``VARIANT.js``, its chunks, and each of them compressed."""
+    return root / "web" / f"{variant}_bundle"
+
+
+def modules(root: Path = ROOT) -> list[Path]:
+    """The modules of the page without their tests; none where the package was installed without them."""
+    return sorted(path for path in _sources(root, "*.ts") if not path.name.endswith(".test.ts"))
+
+
+def styles(root: Path = ROOT) -> list[Path]:
+    """The style sheets, in the order in which they apply: by name, so that the page's own come before the panels'."""
+    found = (path for path in _sources(root, "*.css") if not path.parent.name.endswith("_bundle"))
+    return sorted(found, key=lambda path: path.name)
+
+
+def icons(root: Path = ROOT) -> dict[str, Path]:
+    """The icons by name."""
+    files = {path.stem: path for path in root.glob("web/icons/*.svg")}
+    return files | {path.parent.parent.name: path for path in root.glob("panels/*/web/icon.svg")}
+
+
+def _sources(root: Path, pattern: str) -> Iterator[Path]:
+    for folder in (root / "web", *root.glob("*/web"), *root.glob("panels/*/web")):
+        yield from folder.rglob(pattern)
+
+
+def is_current(variant: str, root: Path = ROOT) -> bool:
+    """Whether the bundle is that of the modules and styles as they are; without modules any bundle is."""
+    stamp = folder_of(variant, root) / _STAMP
+    return stamp.is_file() and (not modules(root) or stamp.read_text("ascii") == _digest(root))
+
+
+def make(variant: str, root: Path = ROOT) -> None:
+    """Bundle, minify and compress the modules and the styles.
+
+    Raises:
+        BundleError: Deno is not there, or finds something wrong with them.
+    """
+    target = folder_of(variant, root)
+    digest = _digest(root)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".bundle-") as scratch:
+        made = Path(scratch) / "made"
+        sheet = Path(scratch) / STYLE
+        sheet.write_text(
+            "\n".join([_icon_properties(root), *(path.read_text("utf-8") for path in styles(root))]), "utf-8"
+        )
+        command = [deno(), "bundle", "--quiet", "--platform", "browser", "--minify", "--code-splitting"]
+        for source in (_ENTRIES[variant], str(sheet)):
+            done = subprocess.run(
+                [*command, "--outdir", str(made), source],
+                cwd=root,
+                env={**os.environ, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise BundleError(f"The page's scripts cannot be bundled:\n{done.stderr.strip()}")
+        if not {f"{variant}.js", STYLE} <= {path.name for path in made.iterdir()}:
+            raise BundleError("The page's scripts cannot be bundled: Deno made other files than it was asked for.")
+        for path in list(made.iterdir()):
+            compress(path)
+        (made / _STAMP).write_text(digest, "ascii")
+        if target.exists():
+            with suppress(FileNotFoundError):
+                target.rename(Path(scratch) / "old")
+        try:
+            made.rename(target)
+        except OSError:
+            # Another process has made the same meanwhile.
+            if not is_current(variant, root):
+                raise
+
+
+def _icon_properties(root: Path) -> str:
+    """Properties ``--icon-NAME`` of the page; an ``icon.svg`` is that of its panel."""
+    properties = (
+        f"""--icon-{name}: url("data:image/svg+xml,{quote(path.read_text("utf-8").strip(), safe=" =:/'")}");"""
+        for name, path in sorted(icons(root).items())
+    )
+    return ":root {" + "\n".join(properties) + "}"
+
+
+def compress(path: Path) -> None:
+    """Write the file compressed beside it: ``.gz`` and ``.br``."""
+    content = path.read_bytes()
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(content, 9, mtime=0))
+    path.with_name(f"{path.name}.br").write_bytes(brotli.compress(content))
+
+
+def _digest(root: Path) -> str:
+    found = hashlib.blake2b(digest_size=16)
+    for path in (*modules(root), *styles(root), *icons(root).values()):
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
+
+
+def deno() -> str:
+    """The path of Deno: that of the package ``deno``, else the one on the path.
+
+    Raises:
+        BundleError: it is in neither place.
+    """
+    with suppress(ImportError, FileNotFoundError):
+        # It is looked for beside the interpreter; in an isolated build it lies on the path alone.
+        from deno import find_deno_bin
+
+        return str(find_deno_bin())
+    found = shutil.which("deno")
+    if found is None:
+        raise BundleError(
+            "The page's scripts have changed, and Deno is not there to bundle them: run "
+            "`pip install --editable .` again, or `pip install deno`."
+        )
+    return found

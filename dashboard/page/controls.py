@@ -1,0 +1,86 @@
+"""Ids and small parts that the frame and every panel share."""
+
+import hashlib
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import Input, dcc
+
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting, View
+
+
+def setting_id(name: str) -> dict[str, str]:
+    """Id of a control whose ``value`` is the URL parameter ``name``.
+
+    Dash cannot take a dot in an id of this form, so it stands as a colon there; ``web/page/view.ts`` turns it back.
+    """
+    return {"type": "setting", "name": name.replace(".", ":")}
+
+
+def toggle_id(name: str) -> dict[str, str]:
+    """Id of a control whose ``checked`` is the URL parameter ``name``: on or off."""
+    return {"type": "toggle", "name": name.replace(".", ":")}
+
+
+def view_input(panel: str) -> Input:
+    """Fires a panel's callback with the query string that `state.decode` reads, while the panel is open."""
+    return Input({"type": "panel-view", "panel": panel}, "data")
+
+
+def revision_input(panel: str) -> Input:
+    """Fires a panel's callback with a number that grows with new data, while the panel is open."""
+    return Input({"type": "panel-revision", "panel": panel}, "data")
+
+
+def scheme_input(panel: str) -> Input:
+    """Fires a panel's callback with "light" or "dark", while the panel is open."""
+    return Input({"type": "panel-scheme", "panel": panel}, "data")
+
+
+def panel_stores(panel: str, query: str, revision: int | None, scheme: str | None) -> list[dcc.Store]:
+    """What the inputs above listen to; the frame puts it beside the open panel and keeps it up to date."""
+    values = {"panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
+    return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
+
+
+def segmented(setting: Setting[str], view: View, options: dict[str, str], label: str) -> dmc.SegmentedControl:
+    """A row of choices, ``options`` as value -> label."""
+    return dmc.SegmentedControl(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        data=[{"value": value, "label": text} for value, text in options.items()],
+        size="xs",
+        **{"aria-label": label},
+    )
+
+
+def switch(setting: Setting[bool], view: View, label: str) -> dmc.Switch:
+    """A switch."""
+    return dmc.Switch(id=toggle_id(setting.name), checked=setting.of(view), label=label, size="xs")
+
+
+def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.TextInput:
+    """A field for a regular expression; the frame and panels write what is wrong with it into ``error``."""
+    return dmc.TextInput(
+        id=setting_id(name),
+        value=value,
+        placeholder=placeholder,
+        size="xs",
+        debounce=150,
+        spellCheck="false",
+        autoComplete="off",
+        leftSection=icon("search", 14),
+        className="pattern",
+        **{"aria-label": label},
+    )
+
+
+def tag_filter_input(view: View) -> dmc.TextInput:
+    """The field for the tags that every panel of cards shows."""
+    return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")
+
+
+def fingerprint(value: Any) -> str:
+    """Equal values have equal fingerprints; short enough to travel with every request."""
+    return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

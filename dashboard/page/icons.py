@@ -1,0 +1,15 @@
+"""Icons: one-colour SVG files in ``web/icons``, drawn in the colour of the text around them.
+
+`dashboard.page.assets` puts them into the page's styles.
+"""
+
+from dash import html
+
+
+def icon(name: str, size: int = 16) -> html.Span:
+    """The icon ``name``, ``size`` pixels square; hidden from screen readers, so its control needs a label."""
+    return html.Span(
+        className="icon",
+        style={"--icon": f"var(--icon-{name})", "--size": f"{size}px"},
+        **{"aria-hidden": "true"},
+    )

@@ -1,0 +1,291 @@
+"""The frame around the panels: header, run list, and the place where the open panel is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dash_ag_grid as dag
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from dashboard.page.controls import pattern_input, setting_id
+from dashboard.page.health_badge import READING_ID
+from dashboard.page.icons import icon
+from dashboard.page.state import Setting
+from dashboard.page.theme import MANTINE
+from dashboard.panels.base import Panel
+
+EXAMPLE = """from summary import SummaryWriter
+
+with SummaryWriter({path!r}) as writer:
+    for step in range(100):
+        writer.add_scalar("train/loss", 0.95**step, step)
+"""
+
+GRID_OPTIONS: dict[str, Any] = {
+    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
+    "rowHeight": 28,
+    "headerHeight": 28,
+    "animateRows": False,
+    "suppressCellFocus": False,
+    "suppressMovableColumns": True,
+    "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    # Screen readers read in the order of the page.
+    "ensureDomOrder": True,
+    "localeText": {"noRowsToShow": "No runs"},
+    "tooltipShowDelay": 400,
+}
+
+
+def run_buttons() -> html.Div:
+    """Switch runs on and off together."""
+    return html.Div(
+        [
+            html.Button("All", id="runs-all", className="quiet", title="Show every run that the search lets through"),
+            html.Button("None", id="runs-none", className="quiet", title="Hide every run that the search lets through"),
+            html.Button(
+                "Selected", id="runs-selected", className="quiet", title="Show only the selected runs", hidden=True
+            ),
+        ],
+        className="run-buttons",
+    )
+
+
+def run_tools() -> html.Div:
+    """What opens beside the run list: ``runs/web/settings.ts`` fills it, and says in the buttons what is set."""
+    return html.Div(
+        [
+            _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
+            _opener("runs-color", "droplet", "Colour", "What the colours of runs tell"),
+            _opener("runs-columns", "columns", "Columns", "Hyperparameters and metrics beside each run"),
+            html.Button(
+                icon("wide", 14),
+                id="runs-widen",
+                className="icon-button",
+                title="Widen the table, or back",
+                **{"aria-label": "Widen the table of runs", "aria-pressed": "false"},
+            ),
+        ],
+        className="run-tools",
+    )
+
+
+def _opener(name: str, icon_name: str, text: str, title: str) -> html.Button:
+    return html.Button(
+        [icon(icon_name, 13), html.Span(text)],
+        id=name,
+        className="quiet opener",
+        title=title,
+        **{"aria-haspopup": "dialog"},
+    )
+
+
+def run_list() -> dag.AgGrid:
+    """The table of runs; ``runs/web/table.ts`` gives it its columns and rows."""
+    return dag.AgGrid(
+        id="runs-grid",
+        rowData=[],
+        getRowId="params.data.id",
+        columnDefs=[],
+        dashGridOptions=GRID_OPTIONS,
+        className="run-grid",
+        style={"height": "100%", "width": "100%"},
+    )
+
+
+def run_search() -> html.Div:
+    """The search over runs, and the button that explains it."""
+    return html.Div(
+        [
+            pattern_input(
+                "run_filter", "", "Search: name or lr < 0.01", "Search runs by regular expression or condition"
+            ),
+            html.Button(
+                icon("help", 15),
+                id="runs-help",
+                className="icon-button",
+                title="What can be searched for",
+                **{"aria-haspopup": "dialog", "aria-label": "What can be searched for"},
+            ),
+        ],
+        id="runs-search",
+    )
+
+
+def sidebar() -> html.Aside:
+    """The table of runs with its search, tools, counts and legend."""
+    return html.Aside(
+        [
+            html.Div(
+                [html.H2("Runs"), html.Span(id="run-count", className="count"), run_buttons()],
+                className="sidebar-head",
+            ),
+            run_search(),
+            run_tools(),
+            html.Div(id="runs-notes"),
+            html.Div(run_list(), className="run-grid-box"),
+            html.Div(id="runs-legend"),
+            html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double click to reset"),
+        ],
+        id="sidebar",
+        **{"aria-label": "Runs"},
+    )
+
+
+def theme_switch() -> dmc.SegmentedControl:
+    """Light, as the system, dark."""
+    return dmc.SegmentedControl(
+        id="theme",
+        value="auto",
+        size="xs",
+        className="theme-switch",
+        data=[
+            {"value": value, "label": dmc.Tooltip(icon(name, 14), label=text, openDelay=400, withinPortal=True)}
+            for value, name, text in (
+                ("light", "sun", "Light"),
+                ("auto", "auto", "As the system"),
+                ("dark", "moon", "Dark"),
+            )
+        ],
+        **{"aria-label": "Theme"},
+    )
+
+
+def header() -> html.Header:
+    """Logo, tabs, health, live indicator, theme."""
+    return html.Header(
+        [
+            html.Button(
+                icon("sidebar", 18), id="sidebar-toggle", className="icon-button", title="Hide or show the run list"
+            ),
+            html.Div([icon("logo", 22), html.Span("stepscope", className="wordmark")], className="logo"),
+            dmc.Tabs(id=setting_id("tab"), value=None, children=[], className="tabs"),
+            html.Button(
+                [html.Span("More"), icon("chevron", 12)],
+                id="tabs-more",
+                className="quiet",
+                hidden=True,
+                title="More tabs",
+                **{"aria-haspopup": "menu"},
+            ),
+            html.Div([], id=READING_ID, className="spacer"),
+            html.Div(id="health"),
+            html.Button(
+                icon("search", 15),
+                id="palette-open",
+                className="icon-button",
+                title="Find runs, tags and commands (Ctrl+K)",
+                **{"aria-label": "Find runs, tags and commands"},
+            ),
+            html.Button(
+                icon("link", 15),
+                id="copy-link",
+                className="icon-button",
+                title="Copy a link to exactly this view",
+                **{"aria-label": "Copy a link to exactly this view"},
+            ),
+            html.Button(
+                [html.Span(className="dot"), html.Span("connecting", id="live-text")],
+                id="live",
+                **{"data-state": "connecting", "aria-live": "polite"},
+            ),
+            theme_switch(),
+        ]
+    )
+
+
+def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
+    """What the page remembers; see `dashboard.page.state` for "view"."""
+    declared = {
+        "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
+        "personal": [setting.name for setting in settings if setting.personal],
+    }
+    return [
+        dcc.Store(id="view"),
+        dcc.Store(id="defaults", data=declared),
+        dcc.Store(id="runs-listing"),
+        dcc.Store(id="revision"),
+        dcc.Store(id="scheme"),
+        dcc.Store(id="panel-name"),
+        dcc.Store(id="panel-again"),
+        dcc.Store(id="frame-key", data={}),
+    ]
+
+
+def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
+    """The whole page, before any data.
+
+    Args:
+        settings: what the frame and all panels keep in the URL.
+    """
+    return dmc.MantineProvider(
+        [
+            *stores(settings),
+            html.Div(
+                [header(), sidebar(), html.Main(id="panel", children=loading("Connecting"))],
+                id="frame",
+            ),
+        ],
+        id="mantine",
+        theme=MANTINE,
+        defaultColorScheme="auto",
+    )
+
+
+def tab_list(panels: list[Panel]) -> dmc.TabsList:
+    """One tab for every panel given."""
+    return dmc.TabsList(
+        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.icon, 15)) for panel in panels]
+    )
+
+
+def loading(text: str) -> html.Div:
+    """Something is on its way."""
+    return html.Div([dmc.Loader(size="sm"), html.Span(text)], className="notice loading")
+
+
+def empty(path: str, missing: bool = False) -> html.Div:
+    """There is no data yet: where this looks, and how to make some.
+
+    Args:
+        path: the log directory.
+        missing: there is no such directory yet.
+    """
+    example = EXAMPLE.format(path=path)
+    where = ", which does not exist yet. Runs appear here" if missing else ". Runs appear here"
+    return html.Div(
+        html.Div(
+            [
+                icon("logo", 44),
+                html.H1("Waiting for the first event file or trace"),
+                html.P(["Watching ", html.Code(path), f"{where} as soon as something is written there."]),
+                html.Div(
+                    [
+                        html.Pre(html.Code(example)),
+                        dmc.CopyButton(
+                            value=example, children="Copy", copiedChildren="Copied", size="compact-xs", variant="light"
+                        ),
+                    ],
+                    className="example",
+                ),
+                html.Ul(
+                    [
+                        html.Li("Event files of TensorBoard, PyTorch, TensorFlow, Keras and Lightning work unchanged."),
+                        html.Li(["Their names contain ", html.Code("tfevents"), "; each directory with one is a run."]),
+                        html.Li(
+                            [
+                                "Traces are found by names such as ",
+                                html.Code("*.pt.trace.json"),
+                                " and ",
+                                html.Code("*.xplane.pb"),
+                                ".",
+                            ]
+                        ),
+                        html.Li(["Another place? Start again with ", html.Code("stepscope --logdir DIR"), "."]),
+                    ]
+                ),
+            ],
+            className="empty",
+        ),
+        className="notice",
+    )

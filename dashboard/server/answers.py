@@ -1,0 +1,115 @@
+"""Equal questions are answered once for each state of the log directory: of many who look at the same, one pays."""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import Future
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
+
+import dash
+
+from dashboard.page.controls import fingerprint
+from dashboard.server.live import Live
+from dashboard.server.work import LIGHT, run
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MOST_BYTES: Final = 64 << 20
+MOST_ANSWERS: Final = 256
+
+
+class Answers:
+    """The answers to the questions that were asked since the log directory last changed; any thread may ask.
+
+    Of those who ask the same at once, one works it out and the others wait, without a thread. Failures are not kept.
+    """
+
+    def __init__(self, most: int = MOST_ANSWERS, most_bytes: int = MOST_BYTES) -> None:
+        """Keeps at most ``most`` answers, and of those that are bytes at most so many."""
+        self._most: Final = most
+        self._most_bytes: Final = most_bytes
+        self._lock: Final = threading.Lock()
+        self._known: Final[OrderedDict[Hashable, Future[Any]]] = OrderedDict()
+        """A future without a result is under way; one whose result is an exception was given up by who began it."""
+        self._state: Hashable = None
+
+    async def get(self, state: Hashable, question: Hashable, make: Callable[[], Awaitable[R]]) -> R:
+        """What ``make`` gives for a question in a state; raises as it does."""
+        while True:
+            with self._lock:
+                if state != self._state:
+                    self._known.clear()
+                    self._state = state
+                flight = self._known.get(question)
+                mine = flight is None
+                if flight is None:
+                    flight = self._known[question] = Future()
+                    # Nobody who waits and leaves may cancel what others wait for.
+                    flight.set_running_or_notify_cancel()
+                self._known.move_to_end(question)
+            if mine:
+                return await self._made(question, flight, make)
+            found: tuple[R] | None = await asyncio.wrap_future(flight)
+            if found is not None:
+                return found[0]
+
+    async def _made(self, question: Hashable, flight: Future[Any], make: Callable[[], Awaitable[R]]) -> R:
+        try:
+            made = await make()
+        except BaseException:
+            with self._lock:
+                if self._known.get(question) is flight:
+                    del self._known[question]
+            flight.set_result(None)
+            raise
+        flight.set_result((made,))
+        with self._lock:
+            self._forget()
+        return made
+
+    def _forget(self) -> None:
+        sizes = {key: _size(flight) for key, flight in self._known.items() if flight.done()}
+        held = sum(sizes.values())
+        for key, size in sizes.items():
+            if len(self._known) <= self._most and held <= self._most_bytes:
+                return
+            held -= size
+            del self._known[key]
+
+
+def _size(flight: Future[Any]) -> int:
+    found = flight.result()
+    return len(found[0]) if found is not None and isinstance(found[0], bytes) else 0
+
+
+def state_of(live: Live) -> Hashable:
+    """Equal states give equal answers."""
+    return live.snapshot().revision, live.reading
+
+
+def once_per_revision(live: Live, function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Make a callback run beside the event loop, once for all pages that call it with the same while nothing changes.
+
+    It may depend on its arguments, on what has changed in the page, and on the log directory, and on nothing else.
+    """
+    answers = Answers()
+
+    def made(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        # That a page has all as it is is an answer too.
+        try:
+            return function(*args, **kwargs)
+        except dash.exceptions.PreventUpdate:
+            return None
+
+    @wraps(function)
+    async def answer(*args: P.args, **kwargs: P.kwargs) -> R:
+        asked = fingerprint((args, kwargs, sorted(dash.ctx.triggered_prop_ids)))
+        found = await answers.get(state_of(live), asked, lambda: run(LIGHT, made, *args, **kwargs))
+        if found is None:
+            raise dash.exceptions.PreventUpdate
+        return found
+
+    return answer

@@ -1,0 +1,321 @@
+"""Builds the dashboard: one FastAPI application with the data routes and the Dash page."""
+
+import re
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import dash
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, no_update
+from dash.exceptions import DependencyException
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import JSONResponse
+
+from dashboard.page import layout as frame
+from dashboard.page.assets import ICONS, PageAssets
+from dashboard.page.controls import fingerprint, panel_stores, setting_id
+from dashboard.page.health_badge import health_badge, register_progress
+from dashboard.page.numbers import count
+from dashboard.page.state import decode
+from dashboard.panels.base import Panel
+from dashboard.panels.projector.routes_files import UPLOADS
+from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
+from dashboard.runs import routes as run_routes
+from dashboard.runs.listing import Listings
+from dashboard.runs.settings import RUN_SETTINGS
+from dashboard.runs.table import RunTable
+from dashboard.server import capture, revision
+from dashboard.server.access import Access, page_policy
+from dashboard.server.answers import once_per_revision
+from dashboard.server.callbacks import CallbackGuard
+from dashboard.server.capture import CaptureRules
+from dashboard.server.compression import Compression
+from dashboard.server.guard import Guard
+from dashboard.server.live import Live
+from dashboard.server.work import RequestAtHand, light
+from dashboard.tensorboard import (
+    audio,
+    core,
+    custom_scalars,
+    graphs,
+    histograms,
+    images,
+    mesh,
+    pr_curves,
+    projector,
+    runs,
+    scalars,
+    text,
+    timeseries,
+)
+from dashboard.tensorboard.hparams import routes as hparams
+from profiler.client import Address
+
+DATA_ROUTES = (
+    core,
+    runs,
+    run_routes,
+    revision,
+    scalars,
+    timeseries,
+    images,
+    audio,
+    histograms,
+    text,
+    pr_curves,
+    custom_scalars,
+    hparams,
+    graphs,
+    mesh,
+    projector,
+)
+"""Modules of `dashboard.api` with a ``router``."""
+
+EMPTY_PAGE = "@empty"
+LOADING_PAGE = "@loading"
+LOCAL = Access()
+
+INDEX = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<title>{%title%}</title>
+<link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
+{%css%}
+<!-- page styles -->
+</head>
+<body>
+{%app_entry%}
+<footer>{%config%}{%scripts%}{%renderer%}<!-- page scripts --></footer>
+</body>
+</html>
+"""
+
+
+NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
+"""Of Dash: what browsers without modules would need, and a table that no panel has."""
+
+
+class Page(Dash):  # type: ignore[misc]
+    """A Dash application without the scripts that its page does not need."""
+
+    def interpolate_index(self, **parts: str) -> str:
+        """The page's HTML."""
+        scripts = NEEDLESS_SCRIPTS.sub("", parts["scripts"])
+        html: str = super().interpolate_index(**parts | {"scripts": scripts})
+        return html
+
+
+def build_app(
+    live: Live,
+    *,
+    access: Access = LOCAL,
+    captures: Sequence[Address] = (),
+    panels: Sequence[Panel] = PANELS,
+) -> FastAPI:
+    """The whole server over one log directory.
+
+    Args:
+        live: the log directory; the caller starts and stops it.
+        access: who may use it.
+        captures: programs that pages may have recorded, beside those of this machine.
+        panels: the tabs, in order.
+    """
+    server = FastAPI(title="Stepscope", docs_url=None, redoc_url=None, openapi_url="/api/openapi.json")
+    for module in DATA_ROUTES:
+        server.include_router(module.router(live))
+    server.include_router(capture.router(live, CaptureRules.of(access.bound_host, captures)))
+    for panel in panels:
+        routes = panel.router(live)
+        if routes is not None:
+            server.include_router(routes, prefix=f"/api/{panel.name}", tags=[panel.name])
+    assets = PageAssets()
+    server.include_router(assets.router())
+    app = Page(
+        "stepscope",
+        server=server,
+        backend="fastapi",
+        assets_folder=str(ICONS),
+        title=f"{Path(live.path).name or live.path} · Stepscope",
+        update_title="",
+        suppress_callback_exceptions=True,
+        index_string=INDEX.replace("<!-- page styles -->", assets.head).replace("<!-- page scripts -->", assets.foot),
+        include_assets_files=False,
+        serve_locally=True,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+        add_log_handler=False,
+    )
+    # web/main.js starts it, once its callbacks are there.
+    app.renderer = ""
+    app.layout = frame.page([*RUN_SETTINGS, *(setting for panel in panels for setting in panel.settings)])
+    register_frame(app, live, panels)
+    register_progress(app, live)
+    for panel in panels:
+        panel.register(app, live)
+    server.add_exception_handler(DependencyException, no_such_file)
+    server.add_middleware(CallbackGuard, callbacks=app.callback_map)
+    server.add_middleware(RequestAtHand)
+    server.add_middleware(Compression)
+    # The last is the first that a request meets.
+    policy = page_policy(access.frames, app.csp_hashes())
+    server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)
+    return server
+
+
+async def no_such_file(request: Request, error: Exception) -> Response:
+    """The answer where a file is asked for that none of Dash's packages gives away."""
+    return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
+
+
+def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
+    """The frame's callbacks: two on the server, six in ``web/page``."""
+    by_name = {panel.name: panel for panel in panels}
+    listings = Listings()
+
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "boot"),
+        Output("view", "data"),
+        Output(setting_id("run_filter"), "value"),
+        Output("theme", "value"),
+        Input("defaults", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "collect"),
+        Output("view", "data", allow_duplicate=True),
+        Input({"type": "setting", "name": ALL}, "value"),
+        Input({"type": "toggle", "name": ALL}, "checked"),
+        State("panel-name", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "tellPanel"),
+        Output({"type": "panel-view", "panel": ALL}, "data"),
+        Output({"type": "panel-revision", "panel": ALL}, "data"),
+        Output({"type": "panel-scheme", "panel": ALL}, "data"),
+        Input("view", "data"),
+        Input("revision", "data"),
+        Input("scheme", "data"),
+        Input("panel", "children"),
+        State({"type": "panel-view", "panel": ALL}, "data"),
+        State({"type": "panel-revision", "panel": ALL}, "data"),
+        State({"type": "panel-scheme", "panel": ALL}, "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "applyTheme"),
+        Output("mantine", "forceColorScheme"),
+        Output("scheme", "data"),
+        Input("theme", "value"),
+        prevent_initial_call=True,
+    )
+
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "startLive"),
+        Output("frame-key", "id"),
+        Input("frame-key", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("stepscope", "listRuns"),
+        Output("runs-listing", "id"),
+        Input("runs-listing", "data"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output("runs-listing", "data"),
+        Output("run-count", "children"),
+        Output(setting_id("run_filter"), "error"),
+        Output(setting_id("tab"), "children"),
+        Output(setting_id("tab"), "value"),
+        Output("panel-name", "data"),
+        Output("health", "children"),
+        Output("panel", "children"),
+        Output("frame-key", "data"),
+        Input("view", "data"),
+        Input("revision", "data"),
+        State("frame-key", "data"),
+        State("scheme", "data"),
+        State(setting_id("tab"), "value"),
+        prevent_initial_call=True,
+    )
+    @partial(once_per_revision, live)
+    def update_frame(
+        query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
+    ) -> Any:
+        """Brings the frame up to date; what is as the page has it already is not sent again.
+
+        ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
+        user may have chosen another since.
+        """
+        if query is None:
+            raise dash.exceptions.PreventUpdate
+        snapshot = live.snapshot()
+        table = RunTable(snapshot, decode(query))
+        parts, name = frame_parts(table, panels, reading=live.reading)
+        keys = {part: fingerprint(value) for part, value in parts.items()}
+        news, keys["rows"] = listings.news(table, known.get("rows", ""))
+        # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
+        keys["revision"] = str(revision)
+        changed = {part: value if keys[part] != known.get(part) else no_update for part, value in parts.items()}
+        tabs = changed["tabs"]
+        asked = changed["panel"] is not no_update or "view.data" in dash.ctx.triggered_prop_ids
+        return (
+            no_update if news is None else news,
+            changed["count"],
+            changed["filter_error"],
+            no_update if tabs is no_update else frame.tab_list([by_name[tab] for tab in parts["tabs"]]),
+            name if asked and name in by_name and name != chosen else no_update,
+            changed["panel"],
+            health_badge(snapshot) if changed["health"] is not no_update else no_update,
+            panel_content(name, query, revision, scheme) if changed["panel"] is not no_update else no_update,
+            keys,
+        )
+
+    @app.callback(
+        Output("panel", "children", allow_duplicate=True),
+        Input("panel-again", "data"),
+        State("panel-name", "data"),
+        State("view", "data"),
+        State("revision", "data"),
+        State("scheme", "data"),
+        prevent_initial_call=True,
+    )
+    @light
+    def mount_again(_again: int, name: str | None, query: str | None, revision: int | None, scheme: str | None) -> Any:
+        """Puts the open tab's content on the page once more, where its controls have to follow the view."""
+        if name is None or query is None:
+            raise dash.exceptions.PreventUpdate
+        return panel_content(name, query, revision, scheme)
+
+    def panel_content(name: str, query: str, revision: int | None, scheme: str | None) -> Any:
+        if name == EMPTY_PAGE:
+            return frame.empty(live.path, missing="://" not in live.path and not Path(live.path).exists())
+        if name == LOADING_PAGE or name not in by_name:
+            return frame.loading("Reading the log directory")
+        content = by_name[name].layout(live.snapshot(), decode(query))
+        return [*panel_stores(name, query, revision, scheme), content]
+
+
+def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
+    """What the frame shows besides the rows of runs, by part, and the name of the open panel."""
+    snapshot, view = table.snapshot, table.view
+    with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
+    if view.tab in OPENED_WITHOUT_DATA and view.tab not in with_data and not reading:
+        with_data.append(view.tab)
+    if view.tab in with_data:
+        name = view.tab
+    elif with_data:
+        name = with_data[0]
+    else:
+        name = LOADING_PAGE if reading else EMPTY_PAGE
+    total = len(snapshot.runs)
+    return {
+        "count": f"{count(len(table.shown))} of {count(total)} shown" if total else "",
+        "filter_error": table.filter_error,
+        "tabs": with_data,
+        "panel": name,
+        "health": [(h.path, h.damage_count, h.error) for h in snapshot.health if h.damage_count or h.error]
+        + table.facts.once("restarts", lambda: [snapshot.superseded, snapshot.written_at_once]),
+    }, name

@@ -1,0 +1,75 @@
+"""A JSON header and columns of numbers as one body; ``web/core/binary.ts`` reads it."""
+
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+MAGIC: Final = b"SSC1"
+ALIGNMENT: Final = 8
+
+
+class ColumnPack:
+    """Collects arrays; each is named by its place."""
+
+    def __init__(self) -> None:
+        self._arrays: list[NDArray[Any]] = []
+
+    def add(self, array: NDArray[Any]) -> int:
+        """Adds a one-dimensional array of float32, float64, int32, uint32 or uint8; returns its place."""
+        self._arrays.append(np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")))
+        return len(self._arrays) - 1
+
+    def add_numbers(self, array: NDArray[np.float64]) -> int:
+        """Adds numbers to be drawn: as float32 where that moves none by more than 1/10,000 of their range."""
+        return self.add(array.astype(np.float32) if fits_float32(array) else array)
+
+    def add_exactly(self, array: NDArray[np.float64]) -> int:
+        """Adds numbers as float32 where each is the same in it, such as steps up to 16 million."""
+        short = array.astype(np.float32)
+        return self.add(short if bool((short == array).all()) else array)
+
+    def body(self, header: dict[str, Any]) -> bytes:
+        """The header, with "arrays" as [type, length] each, and the arrays behind it.
+
+        Layout: 4 bytes `MAGIC`, uint32 length of the JSON in little endian, the JSON, then each array, all beginning
+        at multiples of 8 bytes.
+        """
+        described = [[f"{array.dtype.kind}{array.dtype.itemsize}", len(array)] for array in self._arrays]
+        text = orjson.dumps(header | {"arrays": described}, option=orjson.OPT_SERIALIZE_NUMPY)
+        pieces: list[bytes] = [MAGIC, struct.pack("<I", len(text)), text, _padding(len(text))]
+        for array in self._arrays:
+            pieces += (array.tobytes(), _padding(array.nbytes))
+        return b"".join(pieces)
+
+
+def unpack(body: bytes) -> tuple[dict[str, Any], Sequence[NDArray[Any]]]:
+    """The header and the arrays of `ColumnPack.body`."""
+    (length,) = struct.unpack_from("<I", body, 4)
+    header: dict[str, Any] = orjson.loads(body[8 : 8 + length])
+    at = 8 + length + len(_padding(length))
+    arrays: list[NDArray[Any]] = []
+    for dtype, count in header.pop("arrays"):
+        array = np.frombuffer(body, np.dtype("<" + dtype), count, at)
+        arrays.append(array)
+        at += array.nbytes + len(_padding(array.nbytes))
+    return header, arrays
+
+
+def fits_float32(array: NDArray[np.float64]) -> bool:
+    """Whether float32 moves no number by more than 1/10,000 of their range, nor makes zero of a small one."""
+    finite = array[np.isfinite(array)]
+    if not len(finite):
+        return True
+    low, high = float(finite.min()), float(finite.max())
+    reach = max(abs(low), abs(high))
+    # float32 would make nothing of the smallest, which a log scale cannot show.
+    subnormal = reach > 0 and bool(((finite != 0) & (np.abs(finite) < 1e-30)).any())
+    return not (reach > 1e30 or subnormal or reach * 6e-8 > 1e-4 * (high - low) > 0)
+
+
+def _padding(length: int) -> bytes:
+    return b"\0" * (-length % ALIGNMENT)

@@ -1,0 +1,86 @@
+"""JSON that is written while it is sent, so that an answer of any length takes little memory and stalls nobody."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import orjson
+from fastapi import HTTPException
+from numpy.typing import NDArray
+
+from dashboard.page.numbers import json_number
+from dashboard.server.work import Pieces
+from dashboard.traces.json_bytes import json_bytes
+from summary.kinds.base import PayloadError
+from summary.snapshot import Columns, Series
+
+POINTS_A_PIECE: Final = 10_000
+
+Row = tuple[float | str, int, float | str]
+"""Wall time, step and value."""
+
+
+def json_answer(pieces: Iterable[bytes]) -> Pieces:
+    """The answer that the pieces are."""
+    return Pieces(pieces, media_type="application/json")
+
+
+def listed(elements: Iterable[Any]) -> Iterator[bytes]:
+    """A JSON array, an element a piece."""
+    return joined(orjson.dumps(element) for element in elements)
+
+
+def joined(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """A JSON array of parts, each of which is one or several elements."""
+    before = b"["
+    for part in parts:
+        yield before + part
+        before = b","
+    yield b"]" if before == b"," else b"[]"
+
+
+def named(members: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
+    """A JSON object of values that come in pieces."""
+    before = b"{"
+    for name, pieces in members:
+        yield before + json_bytes(name) + b":"
+        yield from pieces
+        before = b","
+    yield b"}" if before == b"," else b"{}"
+
+
+def columns_of(series: Series) -> Columns:
+    """The points of a series.
+
+    Raises:
+        HTTPException: 422 where they cannot be read any more.
+    """
+    try:
+        return series.columns
+    except PayloadError as error:
+        raise HTTPException(422, f"The points of run {series.run!r}, tag {series.tag!r} are gone: {error}.") from error
+
+
+def rows(columns: Columns) -> Iterator[list[Row]]:
+    """All points as wall time, step and value for JSON, `POINTS_A_PIECE` at a time."""
+    for begin in range(0, len(columns), POINTS_A_PIECE):
+        part = slice(begin, begin + POINTS_A_PIECE)
+        wall_times, values = json_column(columns.wall_times[part]), json_column(columns.values[part])
+        yield list(zip(wall_times, columns.steps[part].tolist(), values, strict=True))
+
+
+def json_column(numbers: NDArray[np.float64]) -> list[float | str]:
+    """A column as JSON has it; NaN and the infinities are strings, as TensorBoard writes them."""
+    column: list[float | str] = numbers.tolist()
+    return column if np.isfinite(numbers).all() else [json_number(number) for number in numbers.tolist()]
+
+
+def point_list(series: Series) -> Iterator[bytes]:
+    """Every point of a series of scalars, as TensorBoard sends it; raises as `columns_of`, at once."""
+    columns = columns_of(series)
+    return joined(elements_of(part) for part in rows(columns))
+
+
+def elements_of(elements: list[Any]) -> bytes:
+    """The elements of a JSON array without the brackets around them."""
+    return orjson.dumps(elements)[1:-1]

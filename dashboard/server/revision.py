@@ -1,0 +1,46 @@
+"""``/api/revision``: word of new data, as server-sent events."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import monotonic
+from typing import Final
+
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from dashboard.server.live import Live
+
+HEARTBEAT_SECONDS: Final = 5.0
+"""A client that hears nothing for three of these takes the connection for lost."""
+LEAST_SECONDS_BETWEEN: Final = 0.2
+"""Revisions that come faster are joined, so that a busy writer does not keep the page from drawing."""
+
+
+async def revision_events(live: Live, request: Request) -> AsyncIterator[str]:
+    """Yields the revision at once and whenever it changes, with a heartbeat in between."""
+    revision = -1
+    while not live.closed and not await request.is_disconnected():
+        started = monotonic()
+        latest = await live.wait_beyond(revision, HEARTBEAT_SECONDS)
+        if latest == revision:
+            yield "event: heartbeat\ndata: \n\n"
+            continue
+        revision = latest
+        yield f"id: {revision}\ndata: {revision}\n\n"
+        await asyncio.sleep(max(0.0, LEAST_SECONDS_BETWEEN - (monotonic() - started)))
+
+
+def router(live: Live) -> APIRouter:
+    """The event stream over one log directory."""
+    routes = APIRouter(tags=["live"])
+
+    @routes.get("/api/revision", response_class=StreamingResponse)
+    async def revision(request: Request) -> StreamingResponse:
+        """Server-sent events: the data's revision number whenever it changed."""
+        return StreamingResponse(
+            revision_events(live, request),
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+        )
+
+    return routes

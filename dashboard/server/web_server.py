@@ -1,0 +1,125 @@
+"""The web server under the dashboard: how it begins, whom it gives up, and how it ends."""
+
+import asyncio
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dashboard.server.live import Live
+
+MOST_CONNECTIONS: Final = 1000
+"""A browser has up to six; beyond, requests are answered with 503."""
+HEADER_SECONDS: Final = 20.0
+"""How long a connection may be open without a whole request."""
+_TICKS_PER_LOOK: Final = 10
+_ENDING: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+class DashboardServer(uvicorn.Server):
+    """Closes connections that never ask for anything, and ends the event streams before it waits for the others."""
+
+    def __init__(self, app: ASGIApp, live: Live) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                # Its own formatter fails where there is no standard output; errors go to the standard error without
+                # it. Of requests that are none, which it warns of, anybody can send a thousand.
+                log_config=None,
+                log_level="error",
+                lifespan="off",
+                ws="none",
+                access_log=False,
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_graceful_shutdown=3,
+                server_header=False,
+            )
+        )
+        self._live = live
+        self._silent_since: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % _TICKS_PER_LOOK == 0:
+            self.close_silent(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
+
+    def close_silent(self, now: float) -> None:
+        """Closes the connections that have been without a request for `HEADER_SECONDS`, such as those of slow headers.
+
+        For bodies there is a bound where they are read.
+        """
+        for connection in list(self.server_state.connections):
+            if not is_silent(connection):
+                self._silent_since.pop(connection, None)
+            elif now - self._silent_since.setdefault(connection, now) > HEADER_SECONDS:
+                abort(connection)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await asyncio.to_thread(self._live.stop)
+        for connection in list(self.server_state.connections):
+            # Who is still sending would be waited for.
+            if is_silent(connection) or is_sending(connection):
+                abort(connection)
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Heeds SIGHUP too, as a closed terminal sends it, unless the program was started to ignore it."""
+        with super().capture_signals():
+            hang_up = getattr(signal, "SIGHUP", None)
+            before = None if hang_up is None else signal.getsignal(hang_up)
+            if hang_up is None or before is not end_as_interrupted:
+                yield
+                return
+            signal.signal(hang_up, self.handle_exit)
+            try:
+                yield
+            finally:
+                signal.signal(hang_up, before)
+
+
+def is_silent(connection: Any) -> bool:
+    """Whether a connection of uvicorn's has no request, or none after those that were answered."""
+    # Both of its usual protocols call the latest request so.
+    cycle = getattr(connection, "cycle", None)
+    return hasattr(connection, "cycle") and (cycle is None or cycle.response_complete)
+
+
+def is_sending(connection: Any) -> bool:
+    """Whether the body of a connection's latest request is not there yet."""
+    return bool(getattr(getattr(connection, "cycle", None), "more_body", False))
+
+
+def abort(connection: Any) -> None:
+    """Closes a connection at once."""
+    connection.transport.abort()
+
+
+@contextmanager
+def ends_as_interrupted() -> Iterator[None]:
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt meanwhile, so that they end as Ctrl+C does: with cleaning up.
+
+    uvicorn raises the signals that it took again when it has ended.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    # "nohup" means it: who ignored a signal goes on doing so.
+    before = {number: signal.getsignal(number) for number in _ENDING if in_main}
+    before = {number: handler for number, handler in before.items() if handler not in (signal.SIG_IGN, None)}
+    for number in before:
+        signal.signal(number, end_as_interrupted)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_as_interrupted(number: int, frame: object) -> None:
+    """The handler of a signal that is to end the program as Ctrl+C does."""
+    raise KeyboardInterrupt

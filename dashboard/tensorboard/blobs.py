@@ -1,0 +1,57 @@
+"""Names for single pictures and clips, which one route gives out and another takes."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from typing import Annotated, Final
+
+import numpy as np
+import orjson
+from fastapi import HTTPException, Query
+
+from dashboard.server.errors import find_series
+from dashboard.server.parameters import MAX_NAME
+from summary.kinds.base import Payload, PayloadError
+from summary.snapshot import Series, Snapshot
+
+MOST_COUNTED: Final = 32
+"""Steps that are read to find the number of samples a tag has."""
+
+BlobKey = Annotated[str, Query(max_length=4 * MAX_NAME, description="Names one blob, as the listing gave it.")]
+
+
+def blob_key(series: Series, index: int, sample: int) -> str:
+    """Names a sample: opaque to clients, and stable while a run is not started again at an earlier step."""
+    wall_time_bits = int(series.wall_times[index : index + 1].view(np.int64)[0])
+    where = [series.run, series.tag, int(series.steps[index]), wall_time_bits, sample]
+    return urlsafe_b64encode(orjson.dumps(where)).decode().rstrip("=")
+
+
+def find_blob(snapshot: Snapshot, key: str, kind: str) -> tuple[Series, int, int]:
+    """Series, index and sample that a key names.
+
+    Raises:
+        HTTPException: 400 where the text is no key, 404 where what it names is gone.
+    """
+    try:
+        run, tag, step, wall_time_bits, sample = orjson.loads(urlsafe_b64decode(key + "=" * (-len(key) % 4)))
+        series = find_series(snapshot, str(run), str(tag), kind)
+        same_time = series.wall_times.view(np.int64) == int(wall_time_bits)
+        at = np.flatnonzero((series.steps == int(step)) & same_time)
+        number = int(sample)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise HTTPException(400, f"{key[:80]!r} is no blob_key of /data/plugin/{kind}/{kind}.") from error
+    if len(at) == 0:
+        raise HTTPException(404, f"What {run!r}, {tag!r} had at step {step} is gone: the run was started again.")
+    return series, int(at[-1]), number
+
+
+def most_samples(series: Series, samples_in: Callable[[Payload], int]) -> int:
+    """The largest number of samples at a step, of up to `MOST_COUNTED` steps, evenly picked."""
+    chosen = np.unique(np.linspace(0, len(series) - 1, min(len(series), MOST_COUNTED)).round().astype(np.int64))
+    most = 0
+    for index in chosen.tolist():
+        try:
+            most = max(most, samples_in(series.read(index)))
+        except PayloadError:
+            continue
+    return most

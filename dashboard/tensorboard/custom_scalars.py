@@ -1,0 +1,85 @@
+"""``/data/plugin/custom_scalars``: TensorBoard's routes."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MAX_NAME, RunName, TagName
+from dashboard.server.patterns import exact_case
+from dashboard.server.pieces import json_answer, named, point_list
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.messages import message_answer
+from dashboard.tensorboard.scalars import Format, scalars_answer
+from summary.kinds.base import PayloadError
+from summary.kinds.custom_scalars import PLUGIN_NAME, TAG
+from summary.patterns import PatternError
+from summary.proto.custom_scalars_pb2 import Category, Layout
+from summary.snapshot import SCALARS, Snapshot
+
+
+def merged_layout(snapshot: Snapshot) -> Layout | None:
+    """The layouts of all runs, by name of the run, as one; None where no run has any.
+
+    Categories of one title are joined, and a chart that is there already is left out.
+    """
+    merged: Layout | None = None
+    categories: dict[str, Category] = {}
+    for name in sorted(snapshot.runs):
+        series = snapshot.series(name, TAG)
+        if series is None or series.kind != PLUGIN_NAME or not len(series):
+            continue
+        try:
+            layout: Layout = series.read(len(series) - 1)
+        except PayloadError:
+            continue
+        if merged is None:
+            merged = Layout(version=layout.version)
+        for category in layout.category:
+            known = categories.get(category.title)
+            if known is None:
+                merged.category.append(category)
+                categories[category.title] = merged.category[-1]
+            else:
+                known.chart.extend([chart for chart in category.chart if chart not in known.chart])
+    return merged
+
+
+def matching_scalars(snapshot: Snapshot, run: str, pattern: str) -> Iterator[bytes]:
+    """The scalars of a run whose tags match from their beginning, and whether ``pattern`` can be matched with: JSON."""
+    found = snapshot.runs.get(run)
+    series = found.of_kind(SCALARS) if found is not None else []
+    try:
+        if not pattern:
+            raise PatternError("empty")
+        matches = exact_case(pattern, from_beginning=True).matches([one.tag for one in series])
+    except PatternError:
+        return named([("regex_valid", [b"false"]), ("tag_to_events", [b"{}"])])
+    chosen = [(one.tag, point_list(one)) for one, fits in zip(series, matches, strict=True) if fits]
+    return named([("regex_valid", [b"true"]), ("tag_to_events", named(chosen))])
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["custom_scalars"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/custom_scalars/layout")
+    def layout() -> Response:
+        """The layouts of all runs as one: categories of charts; an empty object where there is none."""
+        merged = merged_layout(live.snapshot())
+        return message_answer(merged) if merged is not None else Response(b"{}", media_type="application/json")
+
+    @routes.get("/data/plugin/custom_scalars/scalars")
+    def scalars(run: RunName, tag: Annotated[str, Query(max_length=MAX_NAME)] = "") -> Response:
+        """Every point of the tags of one run that match the regular expression ``tag`` from their beginning."""
+        return json_answer(matching_scalars(live.snapshot(), run, tag))
+
+    @routes.get("/data/plugin/custom_scalars/download_data")
+    def download_data(run: RunName, tag: TagName, format: Format = "json") -> Response:
+        """Every point of one tag of one run, as ``scalars/scalars`` gives it."""
+        return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
+
+    return routes

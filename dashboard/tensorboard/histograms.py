@@ -1,0 +1,74 @@
+"""``/data/plugin/histograms`` and ``/data/plugin/distributions``: TensorBoard's routes."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from fastapi import APIRouter
+from fastapi.responses import Response
+from numpy.typing import NDArray
+
+from dashboard.page.numbers import json_number
+from dashboard.panels.histograms.compressor import compress
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import RunName, TagName
+from dashboard.server.pieces import json_answer, listed
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.scalars import tag_index
+from summary.kinds.base import PayloadError
+from summary.kinds.histogram import PLUGIN_NAME
+from summary.snapshot import Series
+
+Buckets = NDArray[np.float64]
+
+
+def readable(series: Series) -> Iterator[tuple[float, int, Buckets]]:
+    """Wall time, step and buckets of every point that can be decoded; the page says which cannot."""
+    for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
+        try:
+            buckets = series.read(index).buckets
+        except PayloadError:
+            continue
+        yield wall_time, step, buckets
+
+
+def as_rows(buckets: Buckets) -> list[list[float | str]]:
+    """Rows of left edge, right edge, count."""
+    return [[json_number(value) for value in row] for row in buckets.tolist()]
+
+
+def as_percentiles(buckets: Buckets) -> list[list[float | str]]:
+    """Rows of basis point and value."""
+    return [[point, json_number(value)] for point, value in compress(buckets)]
+
+
+def points(series: Series, convert: Callable[[Buckets], Any]) -> Response:
+    """Rows of wall time, step and what ``convert`` makes of the buckets."""
+    return json_answer(
+        listed([json_number(wall_time), step, convert(buckets)] for wall_time, step, buckets in readable(series))
+    )
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["histograms"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/histograms/tags")
+    @routes.get("/data/plugin/distributions/tags")
+    def tags() -> dict[str, dict[str, dict[str, str]]]:
+        """Run -> tag -> display name and description."""
+        runs = live.snapshot().runs
+        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+
+    @routes.get("/data/plugin/histograms/histograms")
+    def histograms(run: RunName, tag: TagName) -> Response:
+        """Every histogram of one tag of one run, its buckets as written: [wall time, step, [[left, right, count]]]."""
+        return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_rows)
+
+    @routes.get("/data/plugin/distributions/distributions")
+    def distributions(run: RunName, tag: TagName) -> Response:
+        """Percentiles of every histogram of one tag of one run: [wall time, step, [[basis point, value]]]."""
+        return points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), as_percentiles)
+
+    return routes

@@ -1,0 +1,126 @@
+"""Columns of the table of session groups: what groups are filtered and sorted by, and which are sent."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from dashboard.server.patterns import exact_case
+from dashboard.tensorboard.hparams.sessions import python_value
+from summary.errors import UserError
+from summary.kinds.hparams import HParamValue
+from summary.patterns import PatternError
+from summary.proto import hparams_pb2
+from summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
+
+
+class HParamsRequestError(UserError):
+    """A request asks for what cannot be done."""
+
+
+def metric_value(values: Iterable[MetricValue], name: MetricName) -> MetricValue | None:
+    """The value of one metric; None where there is none."""
+    return next((value for value in values if value.name == name), None)
+
+
+def column_value(group: SessionGroup, column: ColParams) -> HParamValue | None:
+    """What a group has in a column; None where it has nothing.
+
+    Raises:
+        HParamsRequestError: the column is neither a hyperparameter nor a metric.
+    """
+    match column.WhichOneof("name"):
+        case "metric":
+            found = metric_value(group.metric_values, column.metric)
+            return found.value if found is not None else None
+        case "hparam":
+            return python_value(group.hparams[column.hparam]) if column.hparam in group.hparams else None
+        case _:
+            raise HParamsRequestError("Each of colParams must name a metric or an hparam; one names neither.")
+
+
+def filtered(groups: Sequence[SessionGroup], columns: Iterable[ColParams]) -> list[SessionGroup]:
+    """The groups that pass the filter of every column.
+
+    Raises:
+        HParamsRequestError: a filter cannot be applied to the values of its column.
+    """
+    kept = list(groups)
+    for column in columns:
+        values = [column_value(group, column) for group in kept]
+        passes = _passes(column, [value for value in values if value is not None])
+        kept = [
+            group
+            for group, value in zip(kept, values, strict=True)
+            if (not column.exclude_missing_values if value is None else passes(value))
+        ]
+    return kept
+
+
+def ordered(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> list[SessionGroup]:
+    """The groups by name, then by the columns that have an order, of which the first counts most.
+
+    Missing values, and NaN, come last, or first where the column says so.
+
+    Raises:
+        HParamsRequestError: a column has an order that nobody knows.
+    """
+    result = sorted(groups, key=lambda group: group.name)
+    for column in reversed(columns):
+        if column.order == hparams_pb2.ORDER_UNSPECIFIED:
+            continue
+        if column.order not in (hparams_pb2.ORDER_ASC, hparams_pb2.ORDER_DESC):
+            raise HParamsRequestError(f"The order of a column must be ORDER_ASC or ORDER_DESC, got {column.order}.")
+        descending = column.order == hparams_pb2.ORDER_DESC
+        missing_is_largest = column.missing_values_first == descending
+        result.sort(key=_sort_key(column, missing_is_largest), reverse=descending)
+    return result
+
+
+def keep_included(groups: Iterable[SessionGroup], columns: Sequence[ColParams]) -> None:
+    """Removes the hyperparameters that no column includes, if any column says whether it is included."""
+    if not any(column.HasField("include_in_result") for column in columns):
+        return
+    kept = {c.hparam for c in columns if c.include_in_result or not c.HasField("include_in_result")}
+    for group in groups:
+        for name in [name for name in group.hparams if name not in kept]:
+            del group.hparams[name]
+
+
+def _passes(column: ColParams, values: Sequence[HParamValue]) -> Callable[[HParamValue], bool]:
+    match column.WhichOneof("filter"):
+        case "filter_regexp":
+            return _text_filter(column.filter_regexp, values)
+        case "filter_interval":
+            interval = column.filter_interval
+            wrong = [value for value in values if isinstance(value, str)]
+            if wrong:
+                raise HParamsRequestError(f"An interval cannot filter the text {wrong[0][:80]!r}; expected numbers.")
+            return lambda value: interval.min_value <= float(value) <= interval.max_value
+        case "filter_discrete":
+            allowed = [python_value(value) for value in column.filter_discrete.values]
+            return lambda value: value in allowed
+        case _:
+            return lambda value: True
+
+
+def _text_filter(pattern: str, values: Sequence[HParamValue]) -> Callable[[HParamValue], bool]:
+    texts = [value for value in dict.fromkeys(values) if isinstance(value, str)]
+    wrong = [value for value in values if not isinstance(value, str)]
+    if wrong:
+        raise HParamsRequestError(f"A regular expression cannot filter the value {wrong[0]!r}; expected texts.")
+    try:
+        matches = exact_case(pattern).matches(texts)
+    except PatternError as error:
+        raise HParamsRequestError(f"The filter {pattern[:80]!r} is no regular expression: {error}.") from error
+    passing = {text for text, fits in zip(texts, matches, strict=True) if fits}
+    return lambda value: value in passing
+
+
+def _sort_key(column: ColParams, missing_is_largest: bool) -> Callable[[SessionGroup], tuple[bool, bool, HParamValue]]:
+    def key(group: SessionGroup) -> tuple[bool, bool, HParamValue]:
+        value = column_value(group, column)
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return (missing_is_largest, False, 0.0)
+        # Numbers go before texts, which they cannot be compared with.
+        return (not missing_is_largest, isinstance(value, str), value)
+
+    return key

@@ -1,0 +1,151 @@
+"""``/data/plugin/hparams``: TensorBoard's routes."""
+
+from collections.abc import Callable
+from typing import Annotated, Final, TypeVar
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+
+from dashboard.server.bodies import LARGEST_BODY, Body, parsed_message
+from dashboard.server.downloads import attachment
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MAX_NAME
+from dashboard.server.pieces import json_answer, point_list
+from dashboard.server.work import LightRoute, heavy
+from dashboard.tensorboard.hparams.columns import HParamsRequestError
+from dashboard.tensorboard.hparams.download import MEDIA_TYPES, Format, encoded, table
+from dashboard.tensorboard.hparams.experiment import experiment, readable_json
+from dashboard.tensorboard.hparams.groups import session_groups
+from dashboard.tensorboard.hparams.sessions import run_of_metric
+from dashboard.tensorboard.messages import message_answer, messages_answer
+from summary.proto.hparams_pb2 import (
+    Experiment,
+    GetExperimentRequest,
+    ListMetricEvalsRequest,
+    ListSessionGroupsRequest,
+    ListSessionGroupsResponse,
+)
+from summary.snapshot import SCALARS, Snapshot
+
+T = TypeVar("T")
+
+MOST_COLUMNS: Final = 5_000
+
+RequestJson = Annotated[
+    str, Query(alias="request", max_length=LARGEST_BODY, description="The request message as JSON.")
+]
+
+
+def asking(answer: Callable[[], T]) -> T:
+    """What ``answer`` gives.
+
+    Raises:
+        HTTPException: 400 where the request cannot be met.
+    """
+    try:
+        return answer()
+    except HParamsRequestError as error:
+        raise HTTPException(400, str(error)) from error
+
+
+def experiment_asked_for(snapshot: Snapshot, request: GetExperimentRequest) -> Experiment:
+    """The experiment with what the request includes."""
+    include = request.include_metrics or not request.HasField("include_metrics")
+    return readable_json(experiment(snapshot, include_metrics=include, limit=request.hparams_limit))
+
+
+def metric_points(snapshot: Snapshot, request: ListMetricEvalsRequest) -> Response:
+    """Every point of a metric of a session.
+
+    Raises:
+        HTTPException: 404 where the session has no such metric.
+    """
+    run = run_of_metric(request.session_name, request.metric_name.group)
+    return json_answer(point_list(find_series(snapshot, run, request.metric_name.tag, SCALARS)))
+
+
+def groups_asked_for(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:
+    """The groups, or why there cannot be any."""
+    return asking(lambda: session_groups(snapshot, request))
+
+
+def groups_answer(snapshot: Snapshot, request: ListSessionGroupsRequest) -> Response:
+    """The groups as they are asked for, each made JSON when it is sent."""
+    found = groups_asked_for(snapshot, request)
+    return messages_answer("sessionGroups", found.session_groups, totalSize=found.total_size)
+
+
+def visible_columns(text: str) -> list[bool]:
+    """Which columns a table has.
+
+    Raises:
+        HTTPException: 400 where the text is no JSON list of true and false.
+    """
+    try:
+        visible = orjson.loads(text)
+    except ValueError as error:
+        raise HTTPException(400, f"Expected columnsVisibility as JSON: {error}.") from error
+    if (
+        not isinstance(visible, list)
+        or not all(isinstance(one, bool) for one in visible)
+        or len(visible) > MOST_COLUMNS
+    ):
+        raise HTTPException(400, f"Expected columnsVisibility as a list of at most {MOST_COLUMNS} true and false.")
+    return visible
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["hparams"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/hparams/experiment")
+    def get_experiment(request: RequestJson) -> Response:
+        """The hyperparameters and metrics there are; ``request`` is a GetExperimentRequest."""
+        return message_answer(experiment_asked_for(live.snapshot(), parsed_message(request, GetExperimentRequest())))
+
+    @routes.post("/data/plugin/hparams/experiment")
+    def post_experiment(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return message_answer(experiment_asked_for(live.snapshot(), parsed_message(body, GetExperimentRequest())))
+
+    @routes.get("/data/plugin/hparams/session_groups")
+    @heavy
+    def get_session_groups(request: RequestJson) -> Response:
+        """A page of session groups, filtered and sorted; ``request`` is a ListSessionGroupsRequest."""
+        return groups_answer(live.snapshot(), parsed_message(request, ListSessionGroupsRequest()))
+
+    @routes.post("/data/plugin/hparams/session_groups")
+    @heavy
+    def post_session_groups(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return groups_answer(live.snapshot(), parsed_message(body, ListSessionGroupsRequest()))
+
+    @routes.get("/data/plugin/hparams/metric_evals")
+    def get_metric_evals(request: RequestJson) -> Response:
+        """Every point of one metric of one session; ``request`` is a ListMetricEvalsRequest."""
+        return metric_points(live.snapshot(), parsed_message(request, ListMetricEvalsRequest()))
+
+    @routes.post("/data/plugin/hparams/metric_evals")
+    def post_metric_evals(body: Body) -> Response:
+        """The same, with the request as the body."""
+        return metric_points(live.snapshot(), parsed_message(body, ListMetricEvalsRequest()))
+
+    @routes.get("/data/plugin/hparams/download_data")
+    def download_data(
+        request: RequestJson,
+        columnsVisibility: Annotated[str, Query(max_length=16 * MAX_NAME)],  # noqa: N803 - TensorBoard's name
+        format: Format = "csv",
+    ) -> Response:
+        """The table of session groups as a file; ``columnsVisibility`` is a JSON list of true and false."""
+        snapshot = live.snapshot()
+        asked = parsed_message(request, ListSessionGroupsRequest())
+        visible = visible_columns(columnsVisibility)
+        include = asked.include_metrics or not asked.HasField("include_metrics")
+        columns = experiment(snapshot, include_metrics=include)
+        content = encoded(*table(columns, groups_asked_for(snapshot, asked).session_groups, visible), format)
+        extension = "tex" if format == "latex" else format
+        return Response(content, media_type=MEDIA_TYPES[format], headers=attachment("hparams", extension))
+
+    return routes

@@ -1,0 +1,137 @@
+"""``/data/plugin/mesh``: TensorBoard's routes."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Final, Literal
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+from google.protobuf.message import DecodeError
+
+from dashboard.page.numbers import json_number
+from dashboard.server.live import Live
+from dashboard.server.parameters import Index, RunName, TagName
+from dashboard.server.pieces import json_answer, listed
+from dashboard.server.work import LightRoute
+from summary.kinds.base import PayloadError
+from summary.kinds.mesh import PLUGIN_NAME
+from summary.proto.plugin_data_pb2 import MeshPluginData
+from summary.snapshot import Run, Series, Snapshot
+
+Part = Literal["VERTEX", "FACE", "COLOR"]
+
+_DTYPES: Final = {"VERTEX": np.dtype("<f4"), "FACE": np.dtype("<i4"), "COLOR": np.dtype("u1")}
+
+
+def plugin_data(series: Series) -> MeshPluginData | None:
+    """What a series' metadata says; None where it cannot be read or names no part of a mesh."""
+    try:
+        found = MeshPluginData.FromString(series.plugin_content)
+    except DecodeError:
+        return None
+    return found if found.content_type in MeshPluginData.ContentType.values() and found.content_type else None
+
+
+def parts_of(run: Run) -> dict[str, list[tuple[Series, MeshPluginData]]]:
+    """The series of each mesh, by its name."""
+    meshes: dict[str, list[tuple[Series, MeshPluginData]]] = {}
+    for series in run.of_kind(PLUGIN_NAME):
+        data = plugin_data(series)
+        if data is not None:
+            meshes.setdefault(data.name, []).append((series, data))
+    return meshes
+
+
+def find_parts(snapshot: Snapshot, run: str, tag: str) -> list[tuple[Series, MeshPluginData]]:
+    """The series of one mesh of one run.
+
+    Raises:
+        HTTPException: 404, where the run has no such mesh.
+    """
+    found = parts_of(snapshot.runs[run]).get(tag, []) if run in snapshot.runs else []
+    if not found:
+        known = "unknown run" if run not in snapshot.runs else "this run has no mesh of that tag"
+        raise HTTPException(404, f"No mesh for run {run!r}, tag {tag!r}: {known}. See /data/plugin/mesh/tags.")
+    return found
+
+
+def batch_size(series: Series, data: MeshPluginData) -> int:
+    """How many meshes a step has: as the metadata says, or where it does not, as the first point has."""
+    if data.shape:
+        return int(data.shape[0])
+    try:
+        return len(series.read(0).rows)
+    except (PayloadError, IndexError):
+        return 0
+
+
+def moments(parts: list[tuple[Series, MeshPluginData]]) -> Iterator[dict[str, Any]]:
+    """Every point of every part, by step: when it is of, and what its metadata says."""
+    steps = np.concatenate([series.steps for series, _ in parts])
+    wall_times = np.concatenate([series.wall_times for series, _ in parts])
+    part_of = np.repeat(np.arange(len(parts)), [len(series.steps) for series, _ in parts])
+    known = [
+        {
+            "content_type": data.content_type,
+            "components": data.components,
+            "config": data.json_config,
+            "data_shape": list(data.shape),
+        }
+        for _, data in parts
+    ]
+    for at in np.argsort(steps, kind="stable"):
+        yield {"wall_time": json_number(float(wall_times[at])), "step": int(steps[at]), **known[part_of[at]]}
+
+
+def sample_bytes(series: Series, step: float, sample: int, part: Part) -> list[bytes]:
+    """The rows of one mesh of the batch, of each point at the step, in the part's own dtype.
+
+    Raises:
+        HTTPException: 404 where the batch is smaller, 422 where a point cannot be read.
+    """
+    found: list[bytes] = []
+    for index in np.flatnonzero(series.steps == step).tolist():
+        try:
+            rows = series.read(index).rows
+        except PayloadError as error:
+            raise HTTPException(422, f"No mesh: {error}.") from error
+        if sample >= len(rows):
+            raise HTTPException(404, f"There is no mesh {sample} at step {step:g}: there are {len(rows)}.")
+        with np.errstate(invalid="ignore", over="ignore"):
+            found.append(rows[sample].astype(_DTYPES[part]).tobytes())
+    return found
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["mesh"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/mesh/tags")
+    def tags() -> dict[str, dict[str, dict[str, int]]]:
+        """Run -> mesh -> how many meshes a step has."""
+        return {
+            name: {tag: {"samples": batch_size(*parts[-1])} for tag, parts in found.items()}
+            for name, run in live.snapshot().runs.items()
+            if (found := parts_of(run))
+        }
+
+    @routes.get("/data/plugin/mesh/meshes")
+    def meshes(run: RunName, tag: TagName) -> Response:
+        """Every step of every part of a mesh: its shape, the parts there are (1 << content type) and the scene."""
+        return json_answer(listed(moments(find_parts(live.snapshot(), run, tag))))
+
+    @routes.get("/data/plugin/mesh/data", response_class=Response)
+    def data(
+        run: RunName,
+        tag: TagName,
+        content_type: Part,
+        step: Annotated[float, Query(allow_inf_nan=False)] = 0.0,
+        sample: Index = 0,
+    ) -> Response:
+        """The numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colours."""
+        wanted = MeshPluginData.ContentType.Value(content_type)
+        parts = [series for series, about in find_parts(live.snapshot(), run, tag) if about.content_type == wanted]
+        content = [piece for series in parts for piece in sample_bytes(series, step, sample, content_type)]
+        return Response(b"".join(content), media_type="application/octet-stream")
+
+    return routes

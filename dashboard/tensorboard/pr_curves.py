@@ -1,0 +1,76 @@
+"""``/data/plugin/pr_curves``: TensorBoard's routes."""
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+import numpy as np
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+from numpy.typing import NDArray
+
+from dashboard.page.numbers import json_number
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MOST_RUNS, TagName
+from dashboard.server.pieces import json_answer, listed, named
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.scalars import tag_index
+from summary.kinds.base import PayloadError
+from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
+from summary.snapshot import Series
+
+_COUNTS: Final = ("true_positives", "false_positives", "true_negatives", "false_negatives")
+_RATIOS: Final = ("precision", "recall")
+
+
+def shown_thresholds(table: NDArray[np.float64]) -> int:
+    """How many thresholds are left when those at the end at which nothing counts as positive are cut off.
+
+    Precision is not defined there. The first threshold always stays; counts are cut to whole numbers
+    (TensorBoard's ``plugins/pr_curve/pr_curves_plugin.py``).
+    """
+    positives = np.trunc(table[0]) + np.trunc(table[1])
+    reached = np.flatnonzero(positives != 0)
+    return int(reached[-1]) + 1 if len(reached) else min(1, table.shape[1])
+
+
+def curve(found: PrCurve) -> dict[str, list[Any]]:
+    """The curve's rows and thresholds by name; counts as whole numbers."""
+    shown = shown_thresholds(found.table)
+    rows: dict[str, list[Any]] = {"thresholds": found.thresholds[:shown].tolist()}
+    for name, row in zip(_COUNTS, found.table[:4, :shown].tolist(), strict=True):
+        rows[name] = [int(value) if math.isfinite(value) else json_number(value) for value in row]
+    for name, row in zip(_RATIOS, found.table[4:, :shown].tolist(), strict=True):
+        rows[name] = [json_number(value) for value in row]
+    return rows
+
+
+def points(series: Series) -> Iterator[dict[str, Any]]:
+    """Wall time, step and curve of every point that can be decoded."""
+    for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
+        try:
+            found = series.read(index)
+        except PayloadError:
+            continue
+        yield {"wall_time": json_number(wall_time), "step": step, **curve(found)}
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["pr_curves"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/pr_curves/tags")
+    def tags() -> dict[str, dict[str, dict[str, str]]]:
+        """Run -> tag -> display name and description."""
+        runs = live.snapshot().runs
+        return {name: tag_index(found) for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+
+    @routes.get("/data/plugin/pr_curves/pr_curves")
+    def pr_curves(tag: TagName, run: Annotated[list[str], Query(max_length=MOST_RUNS)]) -> Response:
+        """Every curve of one tag of each run asked for: run -> points of counts, precision, recall and thresholds."""
+        snapshot = live.snapshot()
+        found = {name: find_series(snapshot, name, tag, PLUGIN_NAME) for name in dict.fromkeys(run)}
+        return json_answer(named((name, listed(points(series))) for name, series in found.items()))
+
+    return routes

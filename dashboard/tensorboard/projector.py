@@ -1,0 +1,158 @@
+"""``/data/plugin/projector``: TensorBoard's routes."""
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Final, TypeVar
+
+import numpy as np
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.responses import Response
+from google.protobuf import json_format
+from numpy.typing import NDArray
+
+from dashboard.panels.images.pictures import sniff
+from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
+from dashboard.server.live import Live
+from dashboard.server.parameters import MAX_NAME, RunName
+from dashboard.server.work import HeavyRoute, Pieces
+from summary.kinds.base import PayloadError
+from summary.memory_budget import Lease, MemoryBudget, NoMemoryError
+from summary.projector import (
+    ProjectorError,
+    ProjectorRun,
+    find_embedding,
+    has_points,
+    projector_runs,
+    read_asset,
+    read_metadata,
+    read_tensor,
+    with_other_matrices,
+)
+from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
+from summary.snapshot import Snapshot
+
+T = TypeVar("T")
+
+_PIECE_BYTES: Final = 1 << 17
+
+EmbeddingName = Annotated[str, Query(max_length=MAX_NAME, description="The tensor's name.")]
+Rows = Annotated[int | None, Query(ge=1, le=1 << 31, description="How many points; all where it is not given.")]
+
+
+def find_run(snapshot: Snapshot, run: str) -> ProjectorRun:
+    """The embeddings of a run.
+
+    Raises:
+        HTTPException: 404 where it has none, 422 where its configuration cannot be read.
+    """
+    found = projector_runs(snapshot).get(run)
+    if found is None:
+        raise HTTPException(404, f"No embeddings in run {run!r}. See /data/plugin/projector/runs.")
+    if found.problem:
+        raise HTTPException(422, found.problem)
+    return with_other_matrices(found)
+
+
+def reading(memory: MemoryBudget | Lease, read: Callable[[], T]) -> T:
+    """What ``read`` gives, within the memory that may be taken for reading.
+
+    Raises:
+        HTTPException: 404 where an embedding or its file is not there, or cannot be read; 503 where others take the
+            memory.
+    """
+    try:
+        with memory.reading():
+            return read()
+    except ProjectorError as error:
+        raise HTTPException(404, str(error)) from error
+    except NoMemoryError as error:
+        raise HTTPException(503, str(error)) from error
+
+
+def with_shapes(found: ProjectorRun, budget: MemoryBudget) -> ProjectorConfig:
+    """The configuration, in which every embedding that can be read has a shape."""
+    config = ProjectorConfig()
+    config.CopyFrom(found.config)
+    for info in config.embeddings:
+        if not info.tensor_shape:
+            try:
+                with budget.reading():
+                    info.tensor_shape.extend(read_tensor(found, info).shape)
+            except (ProjectorError, NoMemoryError):
+                continue
+    return config
+
+
+def row_pieces(budget: MemoryBudget, read: Callable[[], NDArray[np.float32]]) -> Iterator[memoryview]:
+    """Raw little-endian float32 [points, dimensions] that ``read`` gives, before the first piece.
+
+    Its memory counts until all is sent, or nobody waits for it any more.
+
+    Raises:
+        HTTPException: as `reading`.
+    """
+    lease = budget.lease()
+    try:
+        raw = np.ascontiguousarray(reading(lease, read), dtype="<f4").reshape(-1).view(np.uint8).data
+        for begin in range(0, len(raw), _PIECE_BYTES):
+            yield raw[begin : begin + _PIECE_BYTES]
+    finally:
+        lease.release()
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["projector"], route_class=HeavyRoute)
+    budget = live.shared(MemoryBudget)
+
+    def find(run: str, name: str) -> tuple[ProjectorRun, EmbeddingInfo]:
+        found = find_run(live.snapshot(), run)
+        return found, reading(budget, lambda: find_embedding(found, name))
+
+    @routes.get("/data/plugin/projector/runs")
+    def runs() -> list[str]:
+        """The runs that have embeddings, of which the files are there."""
+        return [name for name, found in projector_runs(live.snapshot()).items() if has_points(found)]
+
+    @routes.get("/data/plugin/projector/info")
+    def info(run: RunName) -> Response:
+        """The projector configuration of a run as JSON, with the shapes of the embeddings."""
+        found = find_run(live.snapshot(), run)
+        config = with_shapes(found, budget)
+        return Response(json_format.MessageToJson(config), media_type="application/json")
+
+    @routes.get("/data/plugin/projector/tensor", response_class=Response)
+    def tensor(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
+        """The points of an embedding as raw little-endian float32, row by row."""
+        found, embedding = find(run, name)
+        points = row_pieces(budget, lambda: read_tensor(found, embedding, num_rows))
+        return Pieces(points, media_type="application/octet-stream")
+
+    @routes.get("/data/plugin/projector/metadata", response_class=Response)
+    def metadata(run: RunName, name: EmbeddingName, num_rows: Rows = None) -> Response:
+        """The labels of an embedding's points, as its TSV file has them."""
+        found, embedding = find(run, name)
+        return Response(reading(budget, lambda: read_metadata(found, embedding, num_rows)), media_type="text/plain")
+
+    @routes.get("/data/plugin/projector/bookmarks", response_class=Response)
+    def bookmarks(run: RunName, name: EmbeddingName) -> Response:
+        """The bookmarks of an embedding, as its JSON file has them."""
+        found, embedding = find(run, name)
+        if not embedding.bookmarks_path:
+            raise HTTPException(404, f"The embedding {name!r} has no bookmarks.")
+        content = reading(budget, lambda: read_asset(found, embedding.bookmarks_path))
+        return Response(content, media_type="application/json", headers=SAFE_HEADERS)
+
+    @routes.get("/data/plugin/projector/sprite_image", response_class=Response)
+    def sprite_image(run: RunName, name: EmbeddingName) -> Response:
+        """The picture that holds the pictures of all points of an embedding, row by row."""
+        found, embedding = find(run, name)
+        if not embedding.sprite.image_path:
+            raise HTTPException(404, f"The embedding {name!r} has no sprite image.")
+        content = reading(budget, lambda: read_asset(found, embedding.sprite.image_path))
+        try:
+            media_type = sniff(content)
+        except PayloadError as error:
+            raise HTTPException(422, f"No picture: {error}.") from error
+        return Response(content, media_type=media_type, headers={**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN})
+
+    return routes

@@ -1,0 +1,89 @@
+"""``/data/plugin/scalars``: TensorBoard's routes."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
+
+from dashboard.panels.text.rendering import markdown_html
+from dashboard.server.bodies import Body, form_fields, values_of
+from dashboard.server.downloads import csv_lines
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import MOST_RUNS, RunName, TagName
+from dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
+from dashboard.server.work import LightRoute, Pieces
+from summary.snapshot import SCALARS, Series, Snapshot
+
+Format = Literal["json", "csv"]
+
+
+def csv_rows(series: Series) -> Iterable[Row]:
+    """All points for CSV, where TensorBoard writes numbers that are not finite as ``nan``, ``inf`` and ``-inf``."""
+    columns = columns_of(series)
+    return (
+        row
+        for begin in range(0, len(columns), POINTS_A_PIECE)
+        for row in zip(
+            columns.wall_times[begin : begin + POINTS_A_PIECE].tolist(),
+            columns.steps[begin : begin + POINTS_A_PIECE].tolist(),
+            columns.values[begin : begin + POINTS_A_PIECE].tolist(),
+            strict=True,
+        )
+    )
+
+
+def scalar_series(snapshot: Snapshot, runs: Iterable[str], tag: str) -> list[Series]:
+    """The scalars of one tag in those of the runs that have it, each run once."""
+    found = (snapshot.series(run, tag) for run in dict.fromkeys(runs))
+    return [series for series in found if series is not None and series.kind == SCALARS]
+
+
+def tag_index(series: Iterable[Series]) -> dict[str, dict[str, str]]:
+    """Tags with their display name and description as sanitised HTML, as TensorBoard's ``tags`` routes have them."""
+    return {
+        s.tag: {"displayName": s.display_name or s.tag, "description": markdown_html(s.description)} for s in series
+    }
+
+
+def scalars_answer(series: Series, format: Format) -> Response:
+    """Every point of a series, as TensorBoard sends it."""
+    if format == "csv":
+        return Pieces(csv_lines(["Wall time", "Step", "Value"], csv_rows(series)), media_type="text/csv")
+    return json_answer(point_list(series))
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["scalars"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/scalars/tags")
+    def tags() -> dict[str, dict[str, dict[str, str]]]:
+        """Run -> tag -> display name and description."""
+        snapshot = live.snapshot()
+        return {name: tag_index(run.of_kind(SCALARS)) for name, run in snapshot.runs.items() if run.of_kind(SCALARS)}
+
+    @routes.get("/data/plugin/scalars/scalars")
+    def scalars(
+        run: RunName,
+        tag: TagName,
+        format: Format = "json",
+    ) -> Response:
+        """Every point of one tag of one run."""
+        return scalars_answer(find_series(live.snapshot(), run, tag, SCALARS), format)
+
+    @routes.post("/data/plugin/scalars/scalars_multirun")
+    def scalars_multirun(request: Request, body: Body) -> Response:
+        """Every point of one tag in several runs: a form with ``tag`` once and ``runs`` as often as there are runs.
+
+        The answer maps run -> points as ``scalars`` gives them, and leaves out runs without the tag.
+        """
+        fields = form_fields(request.headers.get("content-type", ""), body)
+        tags, runs = values_of(fields, "tag"), values_of(fields, "runs")
+        if len(tags) != 1 or len(runs) > MOST_RUNS:
+            raise HTTPException(400, f"Expected one tag and up to {MOST_RUNS} runs, got {len(tags)} and {len(runs)}.")
+        found = scalar_series(live.snapshot(), runs, tags[0])
+        return json_answer(named([(series.run, point_list(series)) for series in found]))
+
+    return routes

@@ -1,0 +1,50 @@
+"""``/data/plugin/text``: TensorBoard's routes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from dashboard.page.numbers import json_number
+from dashboard.panels.text.rendering import text_html
+from dashboard.server.errors import find_series
+from dashboard.server.live import Live
+from dashboard.server.parameters import RunName, TagName
+from dashboard.server.pieces import json_answer, listed
+from dashboard.server.work import LightRoute
+from summary.kinds.base import PayloadError
+from summary.kinds.text import PLUGIN_NAME
+from summary.snapshot import Series
+
+
+def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:
+    """Wall time, step and sanitised HTML of every point that can be decoded."""
+    for index, (wall_time, step) in enumerate(zip(series.wall_times.tolist(), series.steps.tolist(), strict=True)):
+        try:
+            strings = series.read(index).strings
+        except PayloadError:
+            continue
+        html = text_html(strings, markdown=markdown).html
+        yield {"wall_time": json_number(wall_time), "step": step, "text": html}
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["text"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/text/tags")
+    def tags() -> dict[str, list[str]]:
+        """Run -> tags."""
+        runs = live.snapshot().runs
+        return {name: [s.tag for s in found] for name, run in runs.items() if (found := run.of_kind(PLUGIN_NAME))}
+
+    @routes.get("/data/plugin/text/text")
+    def text(
+        run: RunName,
+        tag: TagName,
+        markdown: bool = True,
+    ) -> Response:
+        """Every text of one tag of one run as sanitised HTML; tensors of strings are tables."""
+        return json_answer(listed(points(find_series(live.snapshot(), run, tag, PLUGIN_NAME), markdown=markdown)))
+
+    return routes

@@ -1,0 +1,272 @@
+"""``/data/plugin/timeseries``: TensorBoard's routes for scalars, histograms and images together."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Annotated, Any, Final
+
+import orjson
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.responses import Response
+
+from dashboard.page.numbers import json_number
+from dashboard.panels.images.routes import answer, read_picture
+from dashboard.panels.text.rendering import markdown_html
+from dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
+from dashboard.server.live import Live
+from dashboard.server.pieces import columns_of, elements_of, joined, json_answer, named, rows
+from dashboard.server.work import LightRoute
+from dashboard.tensorboard.blobs import BlobKey, find_blob
+from dashboard.tensorboard.histograms import readable
+from dashboard.tensorboard.images import pictures_at, samples_of
+from summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
+from summary.kinds.image import PLUGIN_NAME as IMAGES
+from summary.snapshot import SCALARS, Run, Series, Snapshot
+
+MOST_REQUESTS: Final = 1_000
+"""Time series, each of one tag, that one request may ask for."""
+
+MOST_POINTS: Final = 10_000_000
+"""Of one answer, which is some 60 bytes each; a histogram counts as `POINTS_A_HISTOGRAM`."""
+MOST_KEPT: Final = 1_000_000
+"""Points of answers that are kept to be repeated; what is beyond is written anew."""
+POINTS_A_HISTOGRAM: Final = 30
+
+Requests = Annotated[str, Query(max_length=LARGEST_BODY, description="A JSON list of plugin, tag, run and sample.")]
+
+
+def combined_description(by_run: Mapping[str, str]) -> str:
+    """The Markdown of a tag's descriptions, given those that are not empty by run; runs that agree share a heading."""
+    runs_of: dict[str, list[str]] = {}
+    for run, description in by_run.items():
+        runs_of.setdefault(description, []).append(run)
+    if len(runs_of) < 2:
+        return next(iter(runs_of), "")
+    parts = ["# Multiple descriptions"]
+    for description in sorted(runs_of):
+        names = sorted(runs_of[description])
+        parts.append(f"## For run{'s' if len(names) > 1 else ''}: {', '.join(names)}\n{description}")
+    return "\n".join(parts)
+
+
+def descriptions(runs: Mapping[str, list[Series]]) -> dict[str, str]:
+    """Tag -> description as sanitised HTML, of the tags that have any."""
+    by_tag: dict[str, dict[str, str]] = {}
+    for run, found in runs.items():
+        for series in found:
+            if series.description:
+                by_tag.setdefault(series.tag, {})[run] = series.description
+    return {tag: markdown_html(combined_description(by_run)) for tag, by_run in by_tag.items()}
+
+
+def tags_by_run(runs: Mapping[str, list[Series]]) -> dict[str, Any]:
+    """Run -> sorted tags, and the tags' descriptions."""
+    info = {run: sorted(series.tag for series in found) for run, found in runs.items()}
+    return {"runTagInfo": info, "tagDescriptions": descriptions(runs)}
+
+
+def samples_by_tag(runs: Mapping[str, list[Series]]) -> dict[str, Any]:
+    """Tag -> run -> number of samples, and the tags' descriptions."""
+    info: dict[str, dict[str, dict[str, int]]] = {}
+    for run, found in runs.items():
+        for series in found:
+            info.setdefault(series.tag, {})[run] = {"maxSamplesPerStep": samples_of(series)}
+    return {"tagDescriptions": descriptions(runs), "tagRunSampledInfo": info}
+
+
+def with_kind(snapshot: Snapshot, kind: str) -> dict[str, list[Series]]:
+    """The series of one kind, of the runs that have any."""
+    return {name: found for name, run in snapshot.runs.items() if (found := run.of_kind(kind))}
+
+
+def scalar_points(series: Series) -> Iterator[bytes]:
+    """Wall time, step and value of every point."""
+    for part in rows(series.columns):
+        yield elements_of([{"wallTime": wall_time, "step": step, "value": value} for wall_time, step, value in part])
+
+
+def histogram_points(series: Series) -> Iterator[bytes]:
+    """Wall time, step and bins of every point that can be decoded."""
+    for wall_time, step, buckets in readable(series):
+        bins = [
+            {"min": json_number(left), "max": json_number(right), "count": json_number(number)}
+            for left, right, number in buckets.tolist()
+        ]
+        yield orjson.dumps({"wallTime": json_number(wall_time), "step": step, "bins": bins})
+
+
+def image_points(series: Series, sample: int) -> Iterator[bytes]:
+    """Wall time, step and the key for ``imageData`` of every point that has the sample."""
+    for wall_time, step, key in pictures_at(series, sample):
+        yield orjson.dumps({"wallTime": wall_time, "step": step, "imageId": key})
+
+
+def problem_of(asked: Mapping[str, Any]) -> str:
+    """What is wrong with a request, in TensorBoard's words; empty where nothing is."""
+    plugin = asked.get("plugin")
+    sample = asked.get("sample")
+    if not isinstance(asked.get("tag"), str):
+        return "Missing tag"
+    if plugin not in (SCALARS, HISTOGRAMS, IMAGES):
+        return "Invalid plugin"
+    if plugin in (HISTOGRAMS, IMAGES) and not isinstance(asked.get("run"), str):
+        return "Missing run"
+    if plugin == IMAGES and (not isinstance(sample, int) or sample < 0):
+        return "Missing sample"
+    return ""
+
+
+def runs_asked_for(snapshot: Snapshot, run: Any) -> Iterator[Run]:
+    """The run of that name, or all where there is none."""
+    if not run:
+        yield from snapshot.runs.values()
+    elif isinstance(run, str) and run in snapshot.runs:
+        yield snapshot.runs[run]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one request asks for."""
+
+    said: bytes
+    """Its own fields as a JSON object, which the answer repeats."""
+    problem: str
+    """What is wrong with it; empty where nothing is."""
+    series: tuple[Series, ...]
+    """The answer's, of one run each."""
+    sample: int
+
+    @property
+    def points(self) -> int:
+        """About how many the answer has, counted as points of scalars."""
+        return sum(len(series) * (POINTS_A_HISTOGRAM if series.kind == HISTOGRAMS else 1) for series in self.series)
+
+    def answer(self) -> Iterator[bytes]:
+        """Its own fields, and a series per run or what is wrong with it."""
+        if self.problem:
+            return iter([self.said[:-1] + b',"error":' + orjson.dumps(self.problem) + b"}"])
+        by_run = [(series.run, self._points(series)) for series in self.series]
+        return chain([self.said[:-1] + b',"runToSeries":'], named(self._with_some(by_run)), [b"}"])
+
+    def _points(self, series: Series) -> Iterator[bytes]:
+        if series.kind == SCALARS:
+            return scalar_points(series)
+        return histogram_points(series) if series.kind == HISTOGRAMS else image_points(series, self.sample)
+
+    def _with_some(self, by_run: list[tuple[str, Iterator[bytes]]]) -> Iterator[tuple[str, Iterator[bytes]]]:
+        for (run, parts), series in zip(by_run, self.series, strict=True):
+            first = next(parts, None)
+            # Runs without a picture of the sample are left out.
+            if first is not None or series.kind != IMAGES:
+                yield run, joined(parts if first is None else chain([first], parts))
+
+
+def question(snapshot: Snapshot, asked: Mapping[str, Any]) -> Question:
+    """What a request asks for.
+
+    Raises:
+        HTTPException: 400 where it cannot be repeated in its answer.
+    """
+    tag, kind, sample = asked.get("tag"), asked.get("plugin"), asked.get("sample")
+    fields: dict[str, Any] = {"plugin": kind, "tag": tag}
+    fields |= {"run": asked["run"]} if isinstance(asked.get("run"), str) else {}
+    fields |= {"sample": sample} if isinstance(sample, int) else {}
+    try:
+        said = orjson.dumps(fields)
+    except TypeError as error:
+        raise HTTPException(400, f"A request cannot be repeated in its answer: {error}.") from error
+    if problem := problem_of(asked):
+        return Question(said, problem, (), 0)
+    found = (run.series.get(str(tag)) for run in runs_asked_for(snapshot, asked.get("run")))
+    return Question(said, "", tuple(one for one in found if one is not None and one.kind == kind), int(sample or 0))
+
+
+def time_series_answer(snapshot: Snapshot, requests: str) -> Response:
+    """The answers to a JSON list of requests, in its order; those that are equal are worked out once.
+
+    Raises:
+        HTTPException: 400 where it is no such list, 413 where the answer would have more than `MOST_POINTS`, 422 where
+            points cannot be read any more.
+    """
+    try:
+        asked = json.loads(requests)
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"Expected 'requests' as JSON: {error}.") from error
+    if not isinstance(asked, list) or not all(isinstance(one, dict) for one in asked) or len(asked) > MOST_REQUESTS:
+        raise HTTPException(400, f"Expected 'requests' as a list of at most {MOST_REQUESTS} objects.")
+    questions = [question(snapshot, one) for one in asked]
+    points = sum(one.points for one in questions)
+    if points > MOST_POINTS:
+        raise HTTPException(
+            413,
+            f"The answer would have {points:,} points, and at most {MOST_POINTS:,} are sent at once. "
+            "Ask for fewer time series, or name a run in each request.",
+        )
+    for each in {id(series): series for one in questions for series in one.series if series.kind == SCALARS}.values():
+        columns_of(each)
+    return json_answer(answers(questions))
+
+
+def answers(questions: Sequence[Question]) -> Iterator[bytes]:
+    """A JSON array of the answers."""
+    often = {key for key, times in Counter(map(_key, questions)).items() if times > 1}
+    kept: dict[object, list[bytes]] = {}
+    room = MOST_KEPT
+    before = b"["
+    for one in questions:
+        yield before
+        before = b","
+        key = _key(one)
+        if key in kept:
+            yield from kept[key]
+        elif key in often and one.points <= room:
+            room -= one.points
+            kept[key] = []
+            for part in one.answer():
+                kept[key].append(part)
+                yield part
+        else:
+            yield from one.answer()
+    yield b"]" if questions else b"[]"
+
+
+def _key(one: Question) -> tuple[bytes, bool]:
+    # A run that is no text, as null, is not repeated, and stands for all or for none.
+    return one.said, bool(one.series)
+
+
+def router(live: Live) -> APIRouter:
+    """The routes, over the latest snapshot."""
+    routes = APIRouter(tags=["timeseries"], route_class=LightRoute)
+
+    @routes.get("/data/plugin/timeseries/tags")
+    def tags() -> dict[str, dict[str, Any]]:
+        """The tags of scalars and histograms by run, of images by tag, each with its description."""
+        snapshot = live.snapshot()
+        return {
+            "scalars": tags_by_run(with_kind(snapshot, SCALARS)),
+            "histograms": tags_by_run(with_kind(snapshot, HISTOGRAMS)),
+            "images": samples_by_tag(with_kind(snapshot, IMAGES)),
+        }
+
+    @routes.get("/data/plugin/timeseries/timeSeries")
+    def get_time_series(requests: Requests) -> Response:
+        """Every point of the series asked for: ``requests`` is a JSON list of plugin, tag, run and sample."""
+        return time_series_answer(live.snapshot(), requests)
+
+    @routes.post("/data/plugin/timeseries/timeSeries")
+    def post_time_series(request: Request, body: Body) -> Response:
+        """The same, with ``requests`` as the field of a form."""
+        given = values_of(form_fields(request.headers.get("content-type", ""), body), "requests")
+        if len(given) != 1:
+            raise HTTPException(400, f"Expected the field 'requests' once, got it {len(given)} times.")
+        return time_series_answer(live.snapshot(), given[0])
+
+    @routes.get("/data/plugin/timeseries/imageData", response_class=Response)
+    def image_data(request: Request, imageId: BlobKey) -> Response:  # noqa: N803 - TensorBoard's name
+        """The bytes of one picture."""
+        return answer(request, read_picture(*find_blob(live.snapshot(), imageId, IMAGES)), {})
+
+    return routes

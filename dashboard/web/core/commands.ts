@@ -1,0 +1,152 @@
+/**
+ * Commands of the page: what a user can do, under which keys. The one listener for keys is here; the sheet of keys, the
+ * palette, tooltips and the documentation read the same lists.
+ */
+
+/** Tells whether it did something: after `false` the key goes on to who is next. */
+export type Act = (event: KeyboardEvent) => unknown;
+
+/**
+ * Keys are written as `KeyboardEvent.key` has them, letters small, after "Ctrl ", "Alt " and "Shift " in this order:
+ * "Shift ArrowLeft", "Ctrl k", "?". The Mac's command key counts as Ctrl; Shift is not written before a sign it makes.
+ */
+export type Bindings = Readonly<Record<string, Act>>;
+
+export interface Command {
+  /** Unique on the page, begins with its panel's name: "timeline.zoom_in". */
+  id: string;
+  /** What it does, as the sheet says it. */
+  title: string;
+  keys?: readonly string[];
+  /** Gestures that do the same, for the sheet: "double click", "Shift drag". */
+  gestures?: readonly string[];
+  act?: Act;
+  /** Whether it can be done now; always unless given. */
+  when?: (event?: KeyboardEvent) => boolean;
+  /** The icon under which the palette offers it; it does not unless given. */
+  palette?: string;
+}
+
+export interface Group {
+  /** The panel while whose tab is open they hold; everywhere unless given. */
+  panel?: string;
+  /** The heading in the sheet. */
+  title: string;
+  commands: readonly Command[];
+}
+
+const groups: Group[] = [];
+const bound: WeakMap<EventTarget, Bindings[]> = new WeakMap();
+let openPanel = () => "";
+
+/** Tell how the name of the open panel is found. */
+export const panelIsFoundBy = (find: () => string): void => void (openPanel = find);
+
+function withdrawn<T>(list: T[], entry: T, signal: AbortSignal | undefined): void {
+  signal?.addEventListener("abort", () => {
+    const at = list.indexOf(entry);
+    if (at >= 0) list.splice(at, 1);
+  });
+}
+
+/** Make commands hold until the signal ends them. They rest while a field has the focus or a dialog is open. */
+export function register(group: Group, signal?: AbortSignal): void {
+  groups.push(group);
+  withdrawn(groups, group, signal);
+}
+
+/**
+ * Make keys hold while the focus lies in an element; the innermost element is asked first. What a field in it takes for
+ * typing stays the field's: for that, bind to the field itself.
+ */
+export function bind(element: EventTarget, keys: Bindings | readonly Command[], signal?: AbortSignal): void {
+  const bindings = isList(keys) ? bindingsOf(keys) : keys;
+  const list = bound.get(element) ?? [];
+  list.push(bindings);
+  bound.set(element, list);
+  withdrawn(list, bindings, signal);
+}
+
+const isList = (keys: Bindings | readonly Command[]): keys is readonly Command[] => Array.isArray(keys);
+
+/** What keys of commands do; of several commands under one key, the first that can be done and does something. */
+export function bindingsOf(commands: readonly Command[]): Bindings {
+  const acts = new Map<string, Act[]>();
+  for (const command of commands) {
+    const { act, when } = command;
+    if (!act) continue;
+    const guarded: Act = (event) => (when && !when(event) ? false : act(event));
+    for (const key of command.keys ?? []) acts.set(key, [...(acts.get(key) ?? []), guarded]);
+  }
+  return Object.fromEntries(
+    [...acts].map(([key, all]) => [key, (event: KeyboardEvent) => all.some((act) => act(event) !== false)]),
+  );
+}
+
+/** The groups that hold now: everywhere's, then the open panel's. */
+export const active = (): Group[] => {
+  const open = openPanel();
+  return [...groups.filter(({ panel }) => !panel), ...groups.filter(({ panel }) => panel && panel === open)];
+};
+
+/** All groups of the page, whichever panel is open. */
+export const all = (): readonly Group[] => groups;
+
+/** The key of an event as commands write it. */
+export function keyOf(event: Pick<KeyboardEvent, "key" | "ctrlKey" | "metaKey" | "altKey" | "shiftKey">): string {
+  const isSign = [...event.key].length === 1;
+  const isLetter = isSign && event.key.toLowerCase() !== event.key.toUpperCase();
+  const key = isLetter ? event.key.toLowerCase() : event.key;
+  const shift = event.shiftKey && (!isSign || isLetter || key === " ");
+  return `${event.ctrlKey || event.metaKey ? "Ctrl " : ""}${event.altKey ? "Alt " : ""}${shift ? "Shift " : ""}${key}`;
+}
+
+/** A key as people call it: "Shift Left", "Ctrl K", "Space". */
+export function keyText(key: string): string {
+  const named = key.endsWith(" ") ? `${key.slice(0, -1)}Space` : key;
+  return named.split(" ").map((part) => part.replace(/^Arrow/, "").replace(/^[a-z]$/, (letter) => letter.toUpperCase()))
+    .join(" ");
+}
+
+/** The title of a button: what it does, and the first of its keys. */
+export const tip = ({ title, keys }: Pick<Command, "title" | "keys">): string =>
+  keys?.length ? `${title} (${keyText(keys[0]).replaceAll(" ", "+")})` : title;
+
+/** Whether an element takes keys for typing. */
+export function isField(element: EventTarget | null): boolean {
+  if (!(element instanceof HTMLElement)) return false;
+  if (element.isContentEditable || element.matches("textarea, select")) return true;
+  return element instanceof HTMLInputElement &&
+    !["checkbox", "radio", "range", "button", "color"].includes(element.type);
+}
+
+/** Whether keys are meant for a field. */
+export const typing = (): boolean => isField(document.activeElement);
+
+/** Keys that a field has no use for. */
+const passesFields = (key: string): boolean => /^(Ctrl |Alt )|^(Escape|F\d+)$/.test(key);
+
+function take(event: KeyboardEvent, bindings: Bindings): boolean {
+  const act = Object.hasOwn(bindings, keyOf(event)) ? bindings[keyOf(event)] : undefined;
+  if (!act || act(event) === false) return false;
+  event.preventDefault();
+  return true;
+}
+
+function dispatch(event: KeyboardEvent): void {
+  if (event.defaultPrevented) return;
+  const key = keyOf(event);
+  const inField = isField(event.target) && !passesFields(key);
+  for (const element of event.composedPath()) {
+    if (inField && element !== event.target) break;
+    for (const bindings of [...(bound.get(element) ?? [])]) if (take(event, bindings)) return;
+  }
+  if (inField) return;
+  const inDialog = document.querySelector("dialog[open]") !== null;
+  // The open panel has its turn before the page.
+  for (const { commands } of active().reverse()) {
+    if (take(event, bindingsOf(inDialog ? commands.filter(({ id }) => id === "page.keys") : commands))) return;
+  }
+}
+
+if (typeof window !== "undefined") window.addEventListener("keydown", dispatch);
