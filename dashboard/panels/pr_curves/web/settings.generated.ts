@@ -1,4 +1,4 @@
-// Made from the settings in Python by `python -m tools.generate_settings`; change them there.
+// Made from the settings in Python by `python -m tools.generate_page`; change them there.
 import { choice, flag, names } from "../../../web/core/setting.ts";
 
 export const settings = {

@@ -1,8 +1,13 @@
-"""Writes what Python and the page both know of settings, ``settings.generated.ts`` in ``web`` of each panel and room."""
+"""Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room.
+
+``settings.generated.ts`` holds the settings, ``messages.generated.ts`` the types of ``messages.py`` beside it: what the
+server's routes answer.
+"""
 
 import json
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +15,30 @@ from dashboard.curves.settings import CurveParameters
 from dashboard.page.state import Setting
 from dashboard.panels.registry import PANELS
 from dashboard.runs.settings import RUN_SETTINGS
+from tools.typescript import interfaces
 
 DASHBOARD = Path(__file__).resolve().parents[1] / "dashboard"
-FILE_NAME = "settings.generated.ts"
+SETTINGS_FILE = "settings.generated.ts"
+MESSAGES_FILE = "messages.generated.ts"
+_HOW = "by `python -m tools.generate_page`; change them there."
 
 
 def generated() -> dict[Path, str]:
     """The content of every file, by its path."""
+    return _settings() | _messages()
+
+
+def _messages() -> dict[Path, str]:
+    found = {}
+    for path in sorted(DASHBOARD.glob("**/messages.py")):
+        web = path.parent / "web"
+        if web.is_dir():
+            module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
+            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{interfaces(module.MESSAGES)}"
+    return found
+
+
+def _settings() -> dict[Path, str]:
     panels = {
         DASHBOARD / "panels" / panel.name / "web": _module(_fixed(panel.settings, panel.name), "../../../web")
         for panel in PANELS
@@ -25,7 +47,7 @@ def generated() -> dict[Path, str]:
         DASHBOARD / "runs/web": _module(_fixed(RUN_SETTINGS, "runs"), "../../web"),
         DASHBOARD / "curves/web": _module(_of_any_panel(CurveParameters("${panel}").settings), "../../web"),
     }
-    return {folder / FILE_NAME: content for folder, content in (panels | rooms).items()}
+    return {folder / SETTINGS_FILE: content for folder, content in (panels | rooms).items()}
 
 
 def _fixed(settings: Sequence[Setting[Any]], owner: str) -> str:
@@ -66,7 +88,7 @@ def _typed(setting: Setting[Any]) -> str:
 def _module(body: str, web: str) -> str:
     kinds = [kind for kind in ("choice", "flag", "names", "number", "text") if f": {kind}(" in body]
     return (
-        "// Made from the settings in Python by `python -m tools.generate_settings`; change them there.\n"
+        f"// Made from the settings in Python {_HOW}\n"
         f'import {{ {", ".join(kinds)} }} from "{web}/core/setting.ts";\n\n{body}'
     )
 
