@@ -10,7 +10,7 @@ function keycaps(text: string): Child[] {
 /** What a command is reached by, as people call it. */
 export const waysTo = ({ keys = [], keysShown, gestures = [] }: Command): string[] => [
   ...gestures,
-  ...(keysShown === undefined ? keys.map(keyText) : [keysShown]),
+  ...(keysShown === undefined ? keys.map(keyText) : keysShown.split(", ").filter(Boolean)),
 ];
 
 function section(title: string, commands: readonly Command[]): HTMLElement {

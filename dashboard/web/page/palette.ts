@@ -212,7 +212,7 @@ function open(): void {
   field.addEventListener("input", () => {
     due = false;
     clearTimeout(waiting);
-    waiting = setTimeout(ask, WAIT_MS);
+    waiting = window.setTimeout(ask, WAIT_MS);
   });
   const move = (by: number) => () => {
     if (!entries.length) return;

@@ -248,7 +248,7 @@ callbacks("stepscope", {
       } else if (typeof trigger.value === "number") {
         // A slider under the hand: what it passes on the way is not drawn.
         clearTimeout(settling[name]);
-        settling[name] = setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
+        settling[name] = window.setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
       } else if (value === "") params.delete(name);
       else assign(params, name, [value]);
     }
