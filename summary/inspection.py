@@ -16,12 +16,13 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from summary.contents import FileHealth
 from summary.local_source import LocalSource
 from summary.logdir import Logdir
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.records import HEADER_BYTES
 from summary.scan import ROW, Outcome, Scanner
-from summary.snapshot import FileHealth, Snapshot
+from summary.snapshot import Snapshot
 from summary.source import FoundFile, Source, read_up_to, readable
 from summary.sources import source_of
 from summary.storage import is_address

@@ -17,8 +17,9 @@ from typing import Final
 
 from summary.blob_cache import BlobCache
 from summary.column_cache import ColumnCache
+from summary.contents import Companion, FileHealth
 from summary.event_file import EventFile
-from summary.snapshot import EMPTY_SNAPSHOT, Companion, FileHealth, Snapshot
+from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from summary.source import FoundFile, Source, readable
 from summary.sources import SeveralSources, source_of
 from summary.staged_run import StagedFile, StagedRun

@@ -9,7 +9,7 @@ from summary.content import Content
 from summary.kinds.base import Payload, PayloadError
 from summary.points import Part
 from summary.restarts import Turn
-from summary.snapshot import Columns, LazySeries, Series
+from summary.series import Columns, LazySeries, Series
 from summary.source import Source
 from summary.stored_points import NO_TEXTS, StoredPoints
 

@@ -1,9 +1,10 @@
-"""Imports run one way: dashboard -> profiler -> summary."""
+"""Imports run one way: dashboard -> profiler -> summary, and never in a circle."""
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,27 +20,91 @@ MAY_IMPORT = {
 ROOMS = set(MAY_IMPORT)
 
 
-def imported_rooms(path: Path) -> Iterator[str]:
+def modules() -> dict[str, Path]:
+    """Every module of the rooms by its dotted name; a package's is that of its ``__init__.py``."""
+    found = {}
+    for room in ROOMS:
+        for path in (REPOSITORY / room).rglob("*.py"):
+            parts = path.relative_to(REPOSITORY).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The modules of the rooms that a module imports: at its top, inside functions, and under TYPE_CHECKING.
+
+    ``from package import name`` imports the submodule where that is one, else the package. A submodule is not its
+    package: whoever imports ``package.submodule`` does not import what ``package/__init__.py`` has in store for those
+    who import the package, which so may import from its submodules. Modules named by texts, as registries do that
+    import when asked, do not count: that is what they are for.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import(names=names):
-                modules = [alias.name for alias in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                modules = [module]
-            case _:
-                continue
-        yield from (module.split(".")[0] for module in modules if module.split(".")[0] in ROOMS)
+                yield from (alias.name for alias in names if alias.name in MODULES)
+            case ast.ImportFrom(module=str(module), names=names, level=0) if module in MODULES:
+                for alias in names:
+                    submodule = f"{module}.{alias.name}"
+                    yield submodule if submodule in MODULES else module
+            case ast.ImportFrom(level=level):
+                assert level == 0, f"{path} has a relative import, which is not followed"
+
+
+@cache
+def imports() -> dict[str, frozenset[str]]:
+    return {name: frozenset(imports_of(path)) - {name} for name, path in MODULES.items()}
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one node, by Tarjan's algorithm."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_nodes: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        open_nodes.append(node)
+        for other in graph[node]:
+            if other not in number:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in open_nodes:
+                lowest[node] = min(lowest[node], number[other])
+        if lowest[node] == number[node]:
+            place = open_nodes.index(node)
+            if len(open_nodes) - place > 1:
+                found.append(sorted(open_nodes[place:]))
+            del open_nodes[place:]
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return found
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
 def test_imports_run_one_way(room: str) -> None:
     wrong = {
-        f"{path.relative_to(REPOSITORY)} imports {imported}"
-        for path in (REPOSITORY / room).rglob("*.py")
-        for imported in imported_rooms(path)
-        if imported not in MAY_IMPORT[room]
+        f"{name} imports {other}"
+        for name, others in imports().items()
+        for other in others
+        if name.split(".")[0] == room and other.split(".")[0] not in MAY_IMPORT[room]
     }
     assert not wrong
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": ["e"], "e": ["d"], "f": ["a"]}
+    assert sorted(circles(graph)) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """No circle of imports, lazy ones included: one that is hidden inside a function is a circle all the same."""
+    assert circles(imports()) == []
 
 
 def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> None:

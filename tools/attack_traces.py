@@ -27,7 +27,7 @@ from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
 from dashboard.traces.studies import Progress, Study
 from profiler.analysis.critical_path import path_of
-from summary.snapshot import Companion
+from summary.contents import Companion
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from dashboard.runs.settings import BandStatistic
 from dashboard.runs.table import RunTable
 from dashboard.server.binary import ColumnPack
 from summary.kinds.base import PayloadError
-from summary.snapshot import SCALARS, Columns, Series
+from summary.series import SCALARS, Columns, Series
 
 Window = tuple[float, float]
 LEAST_POINTS: Final = 200

@@ -6,14 +6,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.embeddings.channel import Channel, StoppedError
 from dashboard.embeddings.methods import Iterative, begin, for_next_step
 from dashboard.embeddings.point_files import mapped
 from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.worker import SLICE_SECONDS, Channel, StoppedError
 from dashboard.projections.alignment import aligned
 from dashboard.projections.base import Progress, Run
 from dashboard.projections.repulsion import EXACT_POINTS
 
+SLICE_SECONDS: Final = 0.12
+"""Between two looks at what the server says, and between two pictures."""
 LARGEST_STATE: Final = 32 << 20
 """Bytes; of a larger state only what cannot be worked out again is kept."""
 _WARMED: Final = 1_100

@@ -16,8 +16,8 @@ from dashboard.embeddings.file_source import FILES, FileAbout
 from dashboard.embeddings.source import EmbeddingSource, Learned
 from dashboard.page.numbers import counted, file_size
 from dashboard.server.temporary_folders import OwnedFolder
+from summary.contents import Companion
 from summary.memory_budget import MemoryBudget, NoMemoryError
-from summary.snapshot import Companion
 
 LARGEST_UPLOAD: Final = 1 << 30
 """Bytes of one file."""

@@ -12,7 +12,8 @@ from dashboard.page.icons import icon
 from dashboard.page.numbers import count, counted, file_size
 from dashboard.server.live import Live
 from dashboard.server.work import light
-from summary.snapshot import FileHealth, Snapshot
+from summary.contents import FileHealth
+from summary.snapshot import Snapshot
 
 MOST_FILES = 50
 MOST_DAMAGES = 5

@@ -23,7 +23,8 @@ from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_t
 from dashboard.runs.table import RunTable
 from dashboard.server.answers import once_per_revision
 from dashboard.server.live import Live
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

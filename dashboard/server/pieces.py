@@ -12,7 +12,7 @@ from dashboard.page.numbers import json_number
 from dashboard.server.work import Pieces
 from dashboard.traces.json_bytes import json_bytes
 from summary.kinds.base import PayloadError
-from summary.snapshot import Columns, Series
+from summary.series import Columns, Series
 
 POINTS_A_PIECE: Final = 10_000
 

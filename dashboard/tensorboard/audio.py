@@ -18,7 +18,7 @@ from dashboard.server.work import LightRoute
 from dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
-from summary.snapshot import Series
+from summary.series import Series
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 PLAYABLE_TYPES: Final = frozenset(

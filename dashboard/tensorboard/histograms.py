@@ -18,7 +18,7 @@ from dashboard.server.work import LightRoute
 from dashboard.tensorboard.scalars import tag_index
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 Buckets = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from dashboard.server.work import LightRoute
 from dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 
 def samples_of(series: Series) -> int:

@@ -16,7 +16,8 @@ from dashboard.server.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.snapshot import Run, Series, Snapshot
+from summary.series import Run, Series
+from summary.snapshot import Snapshot
 
 Part = Literal["VERTEX", "FACE", "COLOR"]
 

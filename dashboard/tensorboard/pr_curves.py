@@ -18,7 +18,7 @@ from dashboard.server.work import LightRoute
 from dashboard.tensorboard.scalars import tag_index
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
-from summary.snapshot import Series
+from summary.series import Series
 
 _COUNTS: Final = ("true_positives", "false_positives", "true_negatives", "false_negatives")
 _RATIOS: Final = ("precision", "recall")

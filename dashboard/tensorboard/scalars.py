@@ -14,7 +14,8 @@ from dashboard.server.live import Live
 from dashboard.server.parameters import MOST_RUNS, RunName, TagName
 from dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
 from dashboard.server.work import LightRoute, Pieces
-from summary.snapshot import SCALARS, Series, Snapshot
+from summary.series import SCALARS, Series
+from summary.snapshot import Snapshot
 
 Format = Literal["json", "csv"]
 

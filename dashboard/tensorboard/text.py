@@ -14,7 +14,7 @@ from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 
 def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:

@@ -23,7 +23,8 @@ from dashboard.tensorboard.histograms import readable
 from dashboard.tensorboard.images import pictures_at, samples_of
 from summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from summary.kinds.image import PLUGIN_NAME as IMAGES
-from summary.snapshot import SCALARS, Run, Series, Snapshot
+from summary.series import SCALARS, Run, Series
+from summary.snapshot import Snapshot
 
 MOST_REQUESTS: Final = 1_000
 """Time series, each of one tag, that one request may ask for."""

@@ -14,7 +14,7 @@ from dashboard.server.work import held
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from profiler.analysis import report
 from profiler.analysis.facts import Facts
-from summary.snapshot import Companion
+from summary.contents import Companion
 
 if TYPE_CHECKING:
     import polars as pl

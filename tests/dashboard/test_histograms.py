@@ -27,7 +27,7 @@ from dashboard.panels.histograms.shapes import log_ticks
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.proto.summary_pb2 import HistogramProto, Summary
-from summary.snapshot import Series
+from summary.series import Series
 from tests.dashboard.media import client_of
 
 ANY_BUCKETS = arrays(

@@ -42,8 +42,8 @@ from profiler.analysis.steps import CATEGORIES
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import load_trace
+from summary.contents import Companion
 from summary.logdir import Logdir
-from summary.snapshot import Companion
 from tests.dashboard.media import NoFollower
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events

@@ -23,7 +23,8 @@ from summary.kinds.tensors import numbers_tensor
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.records import frame
-from summary.snapshot import Columns, Run, Series, Snapshot
+from summary.series import Columns, Run, Series
+from summary.snapshot import Snapshot
 
 
 def write(path: Path, *points: tuple[str, int, float, float]) -> None:

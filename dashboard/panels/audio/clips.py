@@ -9,7 +9,7 @@ from dashboard.panels.audio.wav import Wav, read_wav
 from dashboard.panels.text.rendering import markdown_html
 from summary.kinds.audio import Audio, Clip
 from summary.kinds.base import PayloadError
-from summary.snapshot import Series
+from summary.series import Series
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 EXTENSIONS: Final = {

@@ -20,7 +20,7 @@ from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.work import LightRoute, heavy
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
-from summary.snapshot import Series
+from summary.series import Series
 
 Frame = Annotated[int, Query(ge=0, le=1 << 40)]
 Width = Annotated[int, Query(ge=1, le=MOST_WIDTH)]

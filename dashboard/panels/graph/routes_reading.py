@@ -24,10 +24,10 @@ from dashboard.server.downloads import attachment
 from dashboard.server.live import Live
 from dashboard.traces.requests import SentenceRoute, TraceRequests, json_answer
 from dashboard.traces.sources import TraceSource
+from summary.contents import Companion
 from summary.graphs.files import binary_of, text_of
 from summary.kinds.base import PayloadError
 from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.snapshot import Companion
 
 MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000

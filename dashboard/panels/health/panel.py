@@ -27,7 +27,8 @@ from dashboard.panels.health.routes import make_router
 from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
 from dashboard.server.live import Live
 from dashboard.server.work import light
-from summary.snapshot import FileHealth, Snapshot
+from summary.contents import FileHealth
+from summary.snapshot import Snapshot
 
 MOST_ROWS = 5_000
 """Files that the table lists; the page stays quick, and the bad ones come first."""

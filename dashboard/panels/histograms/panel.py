@@ -21,7 +21,8 @@ from dashboard.panels.histograms.routes import make_router
 from dashboard.panels.steps import chosen_steps, slider
 from dashboard.server.live import Live
 from summary.kinds.histogram import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 def optional_step(name: str) -> Setting[int | None]:

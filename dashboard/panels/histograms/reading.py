@@ -12,7 +12,7 @@ from dashboard.panels.histograms.moments import Moment, RunMoment
 from dashboard.panels.steps import index_at, pick
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import Histogram
-from summary.snapshot import Series
+from summary.series import Series
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
 from dashboard.server.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME, Histogram
-from summary.snapshot import Series
+from summary.series import Series
 
 COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
 

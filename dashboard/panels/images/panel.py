@@ -16,7 +16,8 @@ from dashboard.panels.images.toolbar import toolbar
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 _RUN = "run:"
 _TAG = "tag:"

@@ -22,7 +22,7 @@ from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME, Images
-from summary.snapshot import Series
+from summary.series import Series
 
 SAFE_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",

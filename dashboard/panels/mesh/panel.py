@@ -42,7 +42,8 @@ from dashboard.server.arrays import typed
 from dashboard.server.live import Live
 from dashboard.server.work import light
 from summary.kinds.mesh import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 class MeshPanel:

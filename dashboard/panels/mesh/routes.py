@@ -16,7 +16,8 @@ from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
 from dashboard.server.work import HeavyRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import Mesh
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in its series; -1 for none.")]
 

@@ -33,7 +33,8 @@ from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 VIEW = choice("pr_curves.view", "pr", ("pr", "roc", "steps"))
 METRIC = choice("pr_curves.metric", "ap", ("ap", "auc", "f1"))

@@ -15,7 +15,7 @@ from dashboard.server.parameters import MOST_RUNS, Index, TagName
 from dashboard.server.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
-from summary.snapshot import Series
+from summary.series import Series
 
 COLUMNS: Final = (
     "run",

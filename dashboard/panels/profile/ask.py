@@ -11,7 +11,7 @@ from dashboard.traces.choices import newest
 from dashboard.traces.sources import TraceSource, TraceUnavailableError
 from dashboard.traces.studies import Studies, Study, folder_of
 from profiler.analysis import report
-from summary.snapshot import Companion
+from summary.contents import Companion
 
 MOST_RANKS: Final = 64
 

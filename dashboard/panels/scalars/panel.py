@@ -26,7 +26,8 @@ from dashboard.panels.scalars.arrangement import (
 )
 from dashboard.panels.scalars.routes import scalar_routes
 from dashboard.server.live import Live
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 
 class ScalarsPanel:

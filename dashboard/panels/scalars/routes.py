@@ -14,7 +14,8 @@ from dashboard.runs.table import RunTable
 from dashboard.server.downloads import attachment
 from dashboard.server.live import Live
 from dashboard.server.work import LightRoute, Pieces, heavy
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,7 +25,7 @@ from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
 from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.snapshot import Series
+from summary.series import Series
 
 MOST_ENTRIES: Final = 50
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}

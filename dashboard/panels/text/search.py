@@ -9,7 +9,7 @@ from typing import Final
 from dashboard.panels.text.rendering import raw_text
 from summary.kinds.base import PayloadError
 from summary.patterns import Pattern, PatternError
-from summary.snapshot import Series
+from summary.series import Series
 
 MOST_TEXTS: Final = 400
 """Texts that one request searches."""

@@ -39,9 +39,9 @@ from dashboard.traces.sources import (
 )
 from profiler.lod import Match
 from profiler.timeline import chrome_trace
+from summary.contents import Companion
 from summary.errors import UserError
 from summary.kinds.base import PayloadError
-from summary.snapshot import Companion
 
 MAX_PATTERN: Final = 16_384
 """Characters; names of kernels with their template arguments can have thousands."""

@@ -27,7 +27,8 @@ from summary.proto.hparams_pb2 import (
     ListSessionGroupsRequest,
     ListSessionGroupsResponse,
 )
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 T = TypeVar("T")
 
