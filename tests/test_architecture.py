@@ -18,6 +18,74 @@ MAY_IMPORT = {
     "dashboard": {"dashboard", "profiler", "summary"},
 }
 ROOMS = set(MAY_IMPORT)
+FOR_PANELS = {
+    "dashboard.server",
+    "dashboard.page",
+    "dashboard.export",
+    "dashboard.tensorboard",
+    "dashboard.traces",
+    "dashboard.runs",
+    "dashboard.graphs",
+    "dashboard.projections",
+    "dashboard.embeddings",
+    "dashboard.panels",
+    "dashboard.curves",
+}
+PANELS = sorted(path.parent.name for path in (REPOSITORY / "dashboard/panels").glob("*/panel.py"))
+LAYERS: dict[str, set[str]] = {
+    "dashboard.server": set(),
+    "dashboard.projections": set(),
+    "dashboard.page": {"dashboard.server"},
+    "dashboard.export": {"dashboard.server"},
+    "dashboard.traces": {"dashboard.server"},
+    "dashboard.tensorboard": {"dashboard.server", "dashboard.page", "dashboard.export"},
+    "dashboard.graphs": {"dashboard.server", "dashboard.tensorboard"},
+    "dashboard.embeddings": {"dashboard.server", "dashboard.export", "dashboard.projections"},
+    "dashboard.runs": {"dashboard.server", "dashboard.page", "dashboard.tensorboard"},
+    # What panels are made of: the contract, cards, groups, steps.
+    "dashboard.panels": {"dashboard.server", "dashboard.page", "dashboard.runs"},
+    "dashboard.curves": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.export",
+        "dashboard.tensorboard",
+        "dashboard.traces",
+        "dashboard.runs",
+        "dashboard.panels",
+    },
+    # A panel knows no other panel: what two of them need is in a room below.
+    **{f"dashboard.panels.{panel}": FOR_PANELS for panel in PANELS},
+    "dashboard.panels.registry": {
+        "dashboard.panels",
+        "dashboard.embeddings",
+        *(f"dashboard.panels.{panel}" for panel in PANELS),
+    },
+    # These two know everything that a server offers; nothing else in their room does.
+    "dashboard.server.app": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.tensorboard",
+        "dashboard.traces",
+        "dashboard.runs",
+        "dashboard.panels",
+        "dashboard.panels.registry",
+    },
+    "dashboard.server.warm_up": {"dashboard.curves", "dashboard.embeddings"},
+    "dashboard.cli": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.export",
+        "dashboard.traces",
+        "dashboard.embeddings",
+        "dashboard.panels.registry",
+        "dashboard.server.app",
+        "dashboard.server.warm_up",
+    },
+    "dashboard.notebook": {"dashboard.cli"},
+    "dashboard": {"dashboard.cli", "dashboard.notebook"},
+}
+"""Of the parts of the dashboard, by the beginnings of their modules' names, which others each may import, besides
+`summary` and `profiler`. The longest beginning counts."""
 
 
 def modules() -> dict[str, Path]:
@@ -105,6 +173,29 @@ def test_circles_are_found() -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     """No circle of imports, lazy ones included: one that is hidden inside a function is a circle all the same."""
     assert circles(imports()) == []
+
+
+def layer_of(module: str) -> str:
+    while module not in LAYERS:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def test_layers_of_the_dashboard_lie_on_each_other() -> None:
+    assert circles(LAYERS) == []
+    assert {layer_of(name) for name in MODULES if name.split(".")[0] == "dashboard"} == set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", sorted(LAYERS))
+def test_a_layer_of_the_dashboard_imports_only_what_is_below(layer: str) -> None:
+    wrong = {
+        f"{name} imports {other}"
+        for name, others in imports().items()
+        if name.split(".")[0] == "dashboard" and layer_of(name) == layer
+        for other in others
+        if other.split(".")[0] == "dashboard" and layer_of(other) not in LAYERS[layer] | {layer}
+    }
+    assert not wrong
 
 
 def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> None:

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
-from dashboard.page.numbers import counted
 from dashboard.server.access import Access
+from dashboard.server.numbers import counted
 from dashboard.server.steady_output import steady_console
 from summary.errors import UserError
 from summary.event_file_writer import EventFileWriter

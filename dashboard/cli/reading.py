@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
-from dashboard.page.numbers import counted
+from dashboard.server.numbers import counted
 from summary.errors import UserError
 from summary.logdir import Logdir
 from summary.snapshot import Snapshot

@@ -1,8 +1,5 @@
 """Ids and small parts that the frame and every panel share."""
 
-import hashlib
-from typing import Any
-
 import dash_mantine_components as dmc
 from dash import Input, dcc
 
@@ -79,8 +76,3 @@ def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.Te
 def tag_filter_input(view: View) -> dmc.TextInput:
     """The field for the tags that every panel of cards shows."""
     return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")
-
-
-def fingerprint(value: Any) -> str:
-    """Equal values have equal fingerprints; short enough to travel with every request."""
-    return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -9,8 +9,8 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html
 
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted, file_size
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted, file_size
 from dashboard.server.work import light
 from summary.contents import FileHealth
 from summary.snapshot import Snapshot

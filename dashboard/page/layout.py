@@ -1,7 +1,7 @@
 """The frame around the panels: header, run list, and the place where the open panel is."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import dash_ag_grid as dag
 import dash_mantine_components as dmc
@@ -12,7 +12,15 @@ from dashboard.page.health_badge import READING_ID
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting
 from dashboard.page.theme import MANTINE
-from dashboard.panels.base import Panel
+
+
+class Tab(Protocol):
+    """What a tab shows of its panel, and the value that it has in the URL."""
+
+    name: str
+    title: str
+    icon: str
+
 
 EXAMPLE = """from summary import SummaryWriter
 
@@ -232,7 +240,7 @@ def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
     )
 
 
-def tab_list(panels: list[Panel]) -> dmc.TabsList:
+def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
     """One tab for every panel given."""
     return dmc.TabsList(
         [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.icon, 15)) for panel in panels]

@@ -1,5 +1,7 @@
 """The panels of the dashboard, in the order of their tabs."""
 
+from collections.abc import Mapping
+
 from dashboard.embeddings.sources import EMBEDDING_PATTERNS
 from dashboard.panels.audio.panel import AudioPanel
 from dashboard.panels.base import Panel
@@ -13,6 +15,7 @@ from dashboard.panels.mesh.panel import MeshPanel
 from dashboard.panels.pr_curves.panel import PrCurvesPanel
 from dashboard.panels.profile.panel import ProfilePanel
 from dashboard.panels.projector.panel import ProjectorPanel
+from dashboard.panels.projector.routes_files import UPLOADS as PROJECTOR_UPLOADS
 from dashboard.panels.scalars.panel import ScalarsPanel
 from dashboard.panels.text.panel import TextPanel
 from dashboard.panels.timeline.panel import TimelinePanel
@@ -49,3 +52,6 @@ COMPANION_PATTERNS: tuple[str, ...] = (
     *EMBEDDING_PATTERNS,
 )
 """Files beside the event files that some panel shows."""
+
+UPLOADS: Mapping[str, int] = PROJECTOR_UPLOADS
+"""Paths of the routes that take files, with the most bytes of one."""

@@ -14,25 +14,24 @@ from fastapi.responses import JSONResponse
 
 from dashboard.page import layout as frame
 from dashboard.page.assets import ICONS, PageAssets
-from dashboard.page.controls import fingerprint, panel_stores, setting_id
+from dashboard.page.controls import panel_stores, setting_id
 from dashboard.page.health_badge import health_badge, register_progress
-from dashboard.page.numbers import count
 from dashboard.page.state import decode
 from dashboard.panels.base import Panel
-from dashboard.panels.projector.routes_files import UPLOADS
-from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
+from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS, UPLOADS
 from dashboard.runs import routes as run_routes
 from dashboard.runs.listing import Listings
 from dashboard.runs.settings import RUN_SETTINGS
 from dashboard.runs.table import RunTable
-from dashboard.server import capture, revision
+from dashboard.server import revision
 from dashboard.server.access import Access, page_policy
 from dashboard.server.answers import once_per_revision
 from dashboard.server.callbacks import CallbackGuard
-from dashboard.server.capture import CaptureRules
 from dashboard.server.compression import Compression
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.guard import Guard
 from dashboard.server.live import Live
+from dashboard.server.numbers import count
 from dashboard.server.work import RequestAtHand, light
 from dashboard.tensorboard import (
     audio,
@@ -50,6 +49,8 @@ from dashboard.tensorboard import (
     timeseries,
 )
 from dashboard.tensorboard.hparams import routes as hparams
+from dashboard.traces import capture
+from dashboard.traces.capture import CaptureRules
 from profiler.client import Address
 
 DATA_ROUTES = (
@@ -70,7 +71,7 @@ DATA_ROUTES = (
     mesh,
     projector,
 )
-"""Modules of `dashboard.api` with a ``router``."""
+"""Modules with a ``router``."""
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"

@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
-from dashboard.panels.text.rendering import markdown_html
+from dashboard.page.safe_html import markdown_html
 from dashboard.server.errors import find_series
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute

@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from google.protobuf.message import DecodeError
 
-from dashboard.page.numbers import json_number
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import json_number
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import MOST_RUNS, TagName
 from dashboard.server.pieces import json_answer, listed, named
 from dashboard.server.work import LightRoute

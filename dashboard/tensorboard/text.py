@@ -5,10 +5,10 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.text.rendering import text_html
+from dashboard.page.safe_html import text_html
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute

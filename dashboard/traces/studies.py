@@ -8,8 +8,8 @@ from pathlib import PurePosixPath
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dashboard.page.numbers import file_size
 from dashboard.server.live import Live
+from dashboard.server.numbers import file_size
 from dashboard.server.work import held
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from profiler.analysis import report

@@ -12,9 +12,8 @@ from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT
 from dashboard.panels.audio.figures import spectrogram as make_spectrogram
 from dashboard.panels.audio.ranges import ranged
 from dashboard.panels.audio.wav import Wav
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING
-from dashboard.server.downloads import attachment
 from dashboard.server.errors import find_series
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.work import LightRoute, heavy

@@ -12,7 +12,7 @@ from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.custom_scalars.charts import matched_tags
 from dashboard.runs.table import RunTable
 from dashboard.server.bodies import JsonBody, parsed_message
-from dashboard.server.live import Live
+from dashboard.server.live import Live, writable_folder
 from dashboard.server.work import LightRoute
 from dashboard.tensorboard.custom_scalars import merged_layout
 from summary.event_file_writer import EventFileWriter
@@ -101,12 +101,6 @@ def layout_routes(live: Live) -> APIRouter:
         return {"count": len(found), "tags": found[:MOST_MATCHES], "error": ""}
 
     return routes
-
-
-def writable_folder(live: Live) -> Path | None:
-    """The folder of the log directory, where it is one on this machine."""
-    folder = Path(live.path)
-    return folder if folder.is_absolute() and folder.is_dir() else None
 
 
 def write_layout(folder: Path, layout: Layout) -> Path:

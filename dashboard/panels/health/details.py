@@ -5,8 +5,8 @@ from typing import Any
 from dash import html
 
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.panels.health.report import advice, condition
+from dashboard.server.numbers import count, counted
 from summary.contents import FileHealth
 
 

@@ -8,24 +8,18 @@ import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.page.controls import (
-    fingerprint,
-    pattern_input,
-    revision_input,
-    segmented,
-    setting_id,
-    view_input,
-)
+from dashboard.page.controls import pattern_input, revision_input, segmented, setting_id, view_input
 from dashboard.page.health_badge import progress, reading_texts
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.page.state import View, decode, pattern_error
 from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
 from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
 from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted
 from dashboard.server.work import light
 from summary.contents import FileHealth
 from summary.snapshot import Snapshot

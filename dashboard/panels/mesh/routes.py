@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dashboard.panels.mesh.files import describe, pack, ply
 from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
 from dashboard.server.work import HeavyRoute

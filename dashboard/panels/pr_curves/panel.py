@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
-from dashboard.page.numbers import count, counted
 from dashboard.page.state import Setting, View, choice, flag, names
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
@@ -31,6 +30,7 @@ from dashboard.panels.pr_curves.routes import make_router
 from dashboard.panels.steps import chosen_steps, index_at, pick, slider
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
 from summary.series import Series

@@ -32,12 +32,12 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
 from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.projections.neighbours import Metric, neighbours_of
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from summary.patterns import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500

@@ -20,9 +20,9 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.tables import Format, export_table
 from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
 from dashboard.server.bodies import media_type
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute
+from dashboard.server.sentence_routes import SentenceRoute
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "csv": "text/csv; charset=utf-8",
@@ -34,7 +34,7 @@ FILE: Final = "application/octet-stream"
 UPLOADS: Final = dict.fromkeys(
     (f"/api/projector/{route}" for route in ("drop", "drop_metadata", "drop_sprite")), LARGEST_UPLOAD
 )
-"""Paths of the routes that take files, with the most bytes of one."""
+"""Paths of the routes that take files, with the most bytes of one; the registry of panels tells the server."""
 WRITTEN_AT_ONCE: Final = 1 << 20
 
 FileName = Annotated[str, Query(min_length=1, max_length=4_096, description="What the user calls it.")]

@@ -25,8 +25,8 @@ from dashboard.embeddings.requests import (
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
 from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from dashboard.server.work import HEAVY, LIGHT, run
-from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000

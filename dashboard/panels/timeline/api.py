@@ -14,22 +14,11 @@ from starlette.responses import FileResponse
 from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
 from dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
 from dashboard.panels.timeline.values import Value, values_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from dashboard.server.work import light
-from dashboard.traces.requests import (
-    End,
-    Numbers,
-    SentenceRoute,
-    Start,
-    TraceId,
-    TraceRequests,
-    Width,
-    body_answer,
-    check_range,
-    json_answer,
-    parse_numbers,
-)
+from dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, Width, check_range, parse_numbers
 from dashboard.traces.sources import (
     TraceCache,
     TraceSource,

@@ -13,10 +13,9 @@ from typing import Any, Final, Self
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
 
-from dashboard.panels.custom_scalars.routes import writable_folder
 from dashboard.server.access import is_loopback
 from dashboard.server.bodies import JsonBody, parsed
-from dashboard.server.live import Live
+from dashboard.server.live import Live, writable_folder
 from dashboard.server.work import LightRoute
 from dashboard.traces.sources import trace_sources
 from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
