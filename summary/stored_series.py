@@ -5,8 +5,8 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from summary.blob_cache import BlobCache
-from summary.content import Content
 from summary.kinds.base import Payload, PayloadError
+from summary.payload_locations import Content
 from summary.points import Part
 from summary.restarts import Turn
 from summary.series import Columns, LazySeries, Series

@@ -232,3 +232,9 @@ def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_modules
         text = path.read_text()
         for address in ("http://", "https://", "//cdn", "@import"):
             assert address not in text.replace("http://www.w3.org/", ""), f"{path.name} has {address}"
+
+
+def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
+    """Such names do not say which of them has what."""
+    modules = {name for name, path in MODULES.items() if path.name != "__init__.py"}
+    assert not {name for name in modules if name + "s" in modules}

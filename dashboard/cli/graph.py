@@ -17,10 +17,10 @@ from summary.event_file_writer import EventFileWriter
 from summary.graphs.dispatch import graph_of_file, keras_json_of_file
 from summary.graphs.from_keras import graph_from_keras
 from summary.kinds.graph import graph, keras_model
+from summary.logdir_source import source_of
 from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.summary_pb2 import Summary
-from summary.sources import source_of
 from summary.storage import Folder, folder_at, is_address
 
 HOST: Final = "localhost"

@@ -1,4 +1,4 @@
-"""The frame around the panels: header, run list, and the place where the open panel is."""
+"""What is around the panels: header, run list, and the place where the open panel is."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -224,7 +224,7 @@ def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
     """The whole page, before any data.
 
     Args:
-        settings: what the frame and all panels keep in the URL.
+        settings: what the page and all panels keep in the URL.
     """
     return dmc.MantineProvider(
         [

@@ -284,7 +284,7 @@ def full_width() -> html.Button:
     return action("wide", "Full width")
 
 
-def frame(
+def titled_card(
     key: str,
     tag: str,
     panel: str,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dashboard.embeddings.sources import EMBEDDING_PATTERNS
+from dashboard.embeddings.listing import EMBEDDING_PATTERNS
 from dashboard.panels.audio.panel import AudioPanel
 from dashboard.panels.base import Panel
 from dashboard.panels.custom_scalars.panel import CustomScalarsPanel

@@ -24,7 +24,7 @@ from dashboard.server.binary import unpack
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import mesh
-from summary.kinds.tensors import numbers_tensor, plugin_metadata
+from summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
 from summary.logdir import open_logdir
 from summary.proto.plugin_data_pb2 import MeshPluginData
 from summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary

@@ -19,7 +19,7 @@ from torch.utils.tensorboard import SummaryWriter as TorchWriter
 from summary import SummaryWriter, open_logdir
 from summary.frames import SelectionError, to_arrays
 from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.records import frame

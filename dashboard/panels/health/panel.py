@@ -37,7 +37,7 @@ class HealthPanel:
     settings = (SHOW, FILTER, FILE)
 
     def has_data(self, snapshot: Snapshot) -> bool:
-        # While the first files are read, the frame says so; this tab would be the only one, and so the open one.
+        # While the first files are read, the page says so; this tab would be the only one, and so the open one.
         return bool(snapshot.health) and not (snapshot.loading and not snapshot.kinds)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:

@@ -11,7 +11,7 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
 from dashboard.page.state import Setting, View, choice, flag, names, number
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_keys, pair_of, tag_keys
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
@@ -180,9 +180,9 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     tag = runs_tag(key)
     if tag is not None:
         body = html.Div([chart, html.Div(className="fill")])
-        return frame(key, tag, "histograms", wide, body, actions=actions)
+        return titled_card(key, tag, "histograms", wide, body, actions=actions)
     tag, run = pair_of(key)
-    return frame(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
+    return titled_card(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
 
 
 def depends(key: str, on: Draw) -> object:

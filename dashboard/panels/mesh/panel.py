@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from dashboard.page.state import Setting, View, decode
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
 from dashboard.panels.mesh.parts import (
@@ -121,7 +121,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
         full_width(),
     ]
     body = html.Div([data, html.Div(className="fill")], className="card-body")
-    return frame(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
+    return titled_card(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
 
 
 def mesh_of(key: str, on: Draw) -> MeshSeries | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
 from dashboard.page.state import Setting, View, choice, flag, names
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
 from dashboard.panels.pr_curves.figures import (
@@ -129,7 +129,7 @@ def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
     actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
     body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
-    return frame(tag, tag, "pr_curves", wide, body, actions=actions)
+    return titled_card(tag, tag, "pr_curves", wide, body, actions=actions)
 
 
 def depends(tag: str, on: Draw) -> object:

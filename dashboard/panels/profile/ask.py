@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from dashboard.panels.profile.analysis_tables import tables_of
 from dashboard.panels.profile.settings import Asked
 from dashboard.panels.profile.table import Table
-from dashboard.panels.profile.tables import tables_of
 from dashboard.traces.choices import newest
 from dashboard.traces.sources import TraceSource, TraceUnavailableError
 from dashboard.traces.studies import Studies, Study, folder_of

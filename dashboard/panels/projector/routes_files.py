@@ -12,7 +12,7 @@ from dashboard.embeddings.requests import (
     Components,
     EmbeddingId,
     EmbeddingRequests,
-    FrameIndex,
+    PictureIndex,
     RowsKey,
     SomeJobKey,
     Step,
@@ -113,7 +113,7 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
         embedding_id: EmbeddingId,
         step: Step = None,
         job: SomeJobKey = None,
-        frame: FrameIndex = None,
+        index: PictureIndex = None,
         components: Components = None,
         format: Format = "csv",
         rows_of: RowsKey = None,
@@ -127,7 +127,7 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
         chosen = np.arange(len(dataset.points), dtype=np.uint32) if rows is None else rows
         coordinates = None
         if job is not None:
-            picture = picture_of(asked, job, frame, listed(components))
+            picture = picture_of(asked, job, index, listed(components))
             check_picture(dataset, picture)
             shown = np.arange(len(dataset.points), dtype=np.uint32) if picture.rows is None else picture.rows
             chosen, places, _ = np.intersect1d(shown, chosen, assume_unique=True, return_indices=True)
