@@ -1,7 +1,7 @@
-"""The frame around the panels: header, run list, and the place where the open panel is."""
+"""What is around the panels: header, run list, and the place where the open panel is."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import dash_ag_grid as dag
 import dash_mantine_components as dmc
@@ -12,7 +12,31 @@ from dashboard.page.health_badge import READING_ID
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting
 from dashboard.page.theme import MANTINE
-from dashboard.panels.base import Panel
+
+
+class Tab(Protocol):
+    """What the page knows of a panel."""
+
+    @property
+    def name(self) -> str:
+        """The tab's value in the URL."""
+
+    @property
+    def title(self) -> str:
+        """What stands on it."""
+
+    @property
+    def settings(self) -> Sequence[Setting[Any]]:
+        """What it keeps in the URL."""
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """The kinds of data whose tags it shows."""
+
+    @property
+    def tag_ending(self) -> str:
+        """A regular expression for the end of a stored tag that no card shows."""
+
 
 EXAMPLE = """from summary import SummaryWriter
 
@@ -194,7 +218,7 @@ def header() -> html.Header:
     )
 
 
-def stores(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> list[dcc.Store]:
+def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.page.state` for "view"."""
     declared = {
         "panels": [{"name": panel.name, "kinds": panel.kinds, "ending": panel.tag_ending} for panel in panels],
@@ -213,7 +237,7 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> list[dc
     ]
 
 
-def page(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> dmc.MantineProvider:
+def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.MantineProvider:
     """The whole page, before any data.
 
     Args:
@@ -234,7 +258,7 @@ def page(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> dmc.Manti
     )
 
 
-def tab_list(panels: list[Panel]) -> dmc.TabsList:
+def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
     """One tab for every panel given."""
     return dmc.TabsList(
         [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.name, 15)) for panel in panels]

@@ -24,7 +24,7 @@ class Panel(ABC):
     A control with the id ``dashboard.page.controls.setting_id(setting)`` and a ``value`` (or ``toggle_id(setting)`` and
     ``checked``) writes its setting into the URL by itself. Callbacks listen to
     ``view_input(name)``, ``revision_input(name)`` and ``scheme_input(name)`` of `dashboard.page.controls`, which fire
-    only while the panel is open: a callback that listens to the frame's own stores would fire without its outputs.
+    only while the panel is open: a callback that listens to the page's own stores would fire without its outputs.
     """
 
     name: ClassVar[str]

@@ -34,3 +34,5 @@ def _panel(folder: str) -> Panel:
 PANELS: Final = tuple(_panel(folder) for folder in _ORDER)
 COMPANION_PATTERNS: Final = tuple(dict.fromkeys(pattern for panel in PANELS for pattern in panel.companions))
 """Files beside the event files that some panel shows."""
+UPLOADS: Final = {path: most for panel in PANELS for path, most in panel.uploads.items()}
+"""Paths of the routes that take files, with the most bytes of one."""

@@ -106,3 +106,9 @@ class Live:
             with self._lock:
                 self._waiting.discard(entry)
         return self._snapshot.revision
+
+
+def writable_folder(live: Live) -> Path | None:
+    """The folder of the log directory, where it is one on this machine."""
+    folder = Path(live.path)
+    return folder if folder.is_absolute() and folder.is_dir() else None

@@ -13,7 +13,7 @@ from dashboard.page.state import Setting, View, choice, flag, names, number
 from dashboard.panels.audio.figures import FFT_SIZES
 from dashboard.panels.audio.routes import make_router
 from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
+from dashboard.panels.cards import CardGrid, Draw, tag_keys, titled_card
 from dashboard.server.arrays import typed
 from dashboard.server.live import Live
 from summary.kinds.audio import PLUGIN_NAME
@@ -152,7 +152,7 @@ def slider(setting: Setting[float], view: View, label: str, low: float, high: fl
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, which ``audio/web/index.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
-    return frame(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
+    return titled_card(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 
 
 def depends(tag: str, on: Draw) -> object:

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
 from dashboard.curves.settings import CurveParameters
+from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
@@ -17,7 +18,6 @@ from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid
 from dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from dashboard.panels.custom_scalars.routes import layout_routes
-from dashboard.panels.scalars.routes import scalar_routes
 from dashboard.server.live import Live
 from summary.kinds.custom_scalars import PLUGIN_NAME
 from summary.snapshot import Snapshot

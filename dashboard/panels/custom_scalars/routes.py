@@ -21,7 +21,7 @@ from summary.patterns import LONGEST_PATTERN, PatternError
 from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
-from summary.snapshot import SCALARS
+from summary.series import SCALARS
 
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"

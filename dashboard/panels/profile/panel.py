@@ -9,14 +9,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from fastapi import APIRouter
 
 from dashboard.page.colors import Scheme
-from dashboard.page.controls import (
-    fingerprint,
-    revision_input,
-    scheme_input,
-    segmented,
-    setting_id,
-    view_input,
-)
+from dashboard.page.controls import revision_input, scheme_input, segmented, setting_id, view_input
 from dashboard.page.state import View, decode
 from dashboard.panels.base import Panel
 from dashboard.panels.profile.ask import answer_of, rank_sources
@@ -24,6 +17,7 @@ from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.routes import make_router
 from dashboard.panels.profile.rows import chosen_id
 from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import heavy
 from dashboard.traces.choices import choices, newest

@@ -8,7 +8,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.embeddings.sources import EMBEDDING_PATTERNS, has_embeddings
+from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from dashboard.page.colors import PALETTE
 from dashboard.page.controls import revision_input, setting_id
 from dashboard.page.icons import icon

@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
 from dashboard.curves.settings import CurveParameters
+from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
@@ -25,9 +26,9 @@ from dashboard.panels.scalars.arrangement import (
     combined_tags,
     spec_of,
 )
-from dashboard.panels.scalars.routes import scalar_routes
 from dashboard.server.live import Live
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 
 class ScalarsPanel(Panel):

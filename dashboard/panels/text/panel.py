@@ -11,7 +11,7 @@ from dashboard.page.controls import pattern_input, segmented, switch, tag_filter
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View, choice, flag, names
 from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, frame, full_width, pair_keys, pair_of
+from dashboard.panels.cards import CardGrid, Draw, full_width, pair_keys, pair_of, titled_card
 from dashboard.panels.text.routes import make_router
 from dashboard.server.live import Live
 from summary.kinds.text import PLUGIN_NAME
@@ -119,7 +119,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
     save = html.Button(icon("download", 14), className="icon-button act-save", title="Download all texts of this card")
     buttons = [save, full_width()]
-    return frame(key, tag, "text", wide, body, run=run, color=colors.get(run), actions=buttons)
+    return titled_card(key, tag, "text", wide, body, run=run, color=colors.get(run), actions=buttons)
 
 
 def depends(key: str, on: Draw) -> object:

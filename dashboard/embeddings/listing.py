@@ -35,7 +35,8 @@ from summary.kinds.base import PayloadError
 from summary.kinds.tensor import PLUGIN_NAME as TENSORS
 from summary.memory_budget import MemoryBudget, TooLargeError
 from summary.projector import CONFIG_PATTERN
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 __all__ = [
     "EMBEDDING_PATTERNS",

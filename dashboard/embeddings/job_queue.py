@@ -1,4 +1,4 @@
-"""Long computations: begun, found again, followed and acted on, while others work them out (`Workshop`)."""
+"""Long computations: begun, found again, followed and acted on, while others work them out (`WorkerPool`)."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan, kept, planned
 from dashboard.embeddings.processes import WorkerProcess
 from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.workshop import MOST_RUNNING, Workshop
+from dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 
@@ -37,7 +37,7 @@ class Picture:
     version: int
 
 
-class Jobs(Workshop):
+class Jobs(WorkerPool):
     """All jobs over one log directory; safe to use from many threads."""
 
     def submit(self, plan: Plan) -> tuple[Job, bool]:
@@ -89,26 +89,25 @@ class Jobs(Workshop):
         return job
 
     def told(
-        self, key: str, frame: int | None = None
+        self, key: str, index: int | None = None
     ) -> tuple[dict[str, Any], NDArray[np.float32] | None, int, NDArray[np.uint32] | None]:
-        """What a page is told of a job; the picture of a frame (the last if None), its version, and whose it is.
+        """What a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
 
         Raises:
-            JobError: there is no such job or frame.
+            JobError: there is no such job or picture.
         """
         job = self.find(key)
         with self._lock:
-            index = len(job.frames) - 1 if frame is None else frame
-            if frame is not None and not 0 <= frame < len(job.frames):
-                raise JobError(f"The computation has {len(job.frames)} pictures; there is no number {frame}.")
-            header = job.told(index)
+            if index is not None and not 0 <= index < len(job.pictures):
+                raise JobError(f"The computation has {len(job.pictures)} pictures; there is no number {index}.")
+            place = len(job.pictures) - 1 if index is None else index
+            header = job.told(place)
             if job.state == "queued" and job in self._queue:
-                place = self._queue.index(job)
                 header["phase"] = "waiting"
-                header["message"] = _waits_behind(place + self._running())
-            if not job.frames:
+                header["message"] = _waits_behind(self._queue.index(job) + self._running())
+            if not job.pictures:
                 return header, None, 0, None
-            shown = job.frames[index]
+            shown = job.pictures[place]
             return header, shown.coordinates, shown.version, shown.rows
 
     def result(self, key: str) -> tuple[dict[str, Any], Arrays]:
@@ -117,9 +116,9 @@ class Jobs(Workshop):
         with self._lock:
             return job.told(0), dict(job.arrays) if job.state == "done" else {}
 
-    def picture(self, key: str, frame: int | None = None) -> Picture:
+    def picture(self, key: str, index: int | None = None) -> Picture:
         """The picture of a job as it is now; raises JobError where there is none yet."""
-        header, coordinates, version, rows = self.told(key, frame)
+        header, coordinates, version, rows = self.told(key, index)
         if coordinates is None:
             raise JobError("The projection has no picture yet. Ask again when it has.")
         return Picture(key, header, coordinates, rows, header["step"], version)
@@ -210,7 +209,7 @@ class Jobs(Workshop):
         self._set(job, "cancelled", "Cancelled.")
         worker, task = job.worker, job.task
         if worker is not None:
-            timer = threading.Timer(self._patience.cancelled, self._end_stubborn, (worker, task))
+            timer = threading.Timer(self._timeouts.cancelled, self._end_stubborn, (worker, task))
             timer.daemon = True
             timer.start()
         else:
@@ -218,13 +217,13 @@ class Jobs(Workshop):
 
     def _end_stubborn(self, worker: WorkerProcess, task: int) -> None:
         with self._lock:
-            hand = self._hands.get(worker)
-            if hand is not None and hand.job is not None and hand.job.task == task:
+            entry = self._workers.get(worker)
+            if entry is not None and entry.job is not None and entry.job.task == task:
                 worker.kill()
 
     def _change(self, job: Job, *, perturb: bool = False, iterations: int = 0) -> None:
         """Perturbs or extends a projection, whatever it is at."""
-        if not job.frames or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
+        if not job.pictures or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
             raise JobError("This has no iterations that could be changed.")
         if job.state in ("failed", "cancelled"):
             raise JobError(f"The computation has {job.state}. Start it again.")

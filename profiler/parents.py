@@ -3,7 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Trace
 from summary.cancellation import check_cancelled
 from summary.kernels import kernel
 
@@ -91,28 +90,28 @@ def _nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
     return found
 
 
-def parents_of(trace: Trace) -> Column:
+def enclosing(start_ns: Column, duration_ns: Column, lane: NDArray[np.int32], depth: NDArray[np.int32]) -> Column:
     """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``.
 
-    That is the slice in the deepest of the rows above that runs when the slice begins and not shorter than it.
+    That is the slice in the deepest of the rows above that runs when the slice begins and not shorter than it. The
+    columns are those of a `profiler.trace.Trace`, in its order.
     """
-    end = trace.start_ns + trace.duration_ns
-    parent = _in_row_above(trace.start_ns, end, trace.lane, trace.depth)
+    end = start_ns + duration_ns
+    parent = _in_row_above(start_ns, end, lane, depth)
     check_cancelled()
     rest = parent == _FURTHER_UP
     if rest.any():
-        crossing = np.zeros(len(trace.lanes), np.bool_)
-        crossing[trace.lane[rest]] = True
-        chosen = np.flatnonzero(crossing[trace.lane])
-        order = chosen[np.lexsort((trace.depth[chosen], trace.start_ns[chosen], trace.lane[chosen]))]
-        rows = max(lane.depths for lane in trace.lanes)
-        _in_rows_further_up(order, end, trace.lane, trace.depth, rows, parent)
+        crossing = np.zeros(int(lane.max()) + 1, np.bool_)
+        crossing[lane[rest]] = True
+        chosen = np.flatnonzero(crossing[lane])
+        order = chosen[np.lexsort((depth[chosen], start_ns[chosen], lane[chosen]))]
+        _in_rows_further_up(order, end, lane, depth, int(depth[chosen].max()) + 1, parent)
     return parent
 
 
 def nearest(parent: Column, mask: NDArray[np.bool_]) -> Column:
     """For each slice the nearest enclosing one that a mask chooses, or -1; a slice is not its own.
 
-    Parents come before what they enclose, as the slices of a `Trace` do.
+    Parents come before what they enclose, as the slices of a trace do.
     """
     return _nearest(parent, mask)

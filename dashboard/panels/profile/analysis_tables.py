@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from dashboard.page.numbers import counted
 from dashboard.panels.profile import slices, texts
 from dashboard.panels.profile.settings import KEYS, Asked
 from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
+from dashboard.server.numbers import counted
 from dashboard.traces.studies import Study
 from profiler.analysis.compare import basis_of, compare
 from profiler.analysis.kernels import KernelKey, kernel_key, kernels

@@ -29,7 +29,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Patience:
+class Timeouts:
     """Seconds after which something is done about what nobody needs."""
 
     unwatched: float = 120.0
@@ -45,7 +45,7 @@ class Patience:
 
 
 @dataclass
-class _Hand:
+class _Worker:
     """A worker and what it is at."""
 
     worker: WorkerProcess
@@ -53,8 +53,8 @@ class _Hand:
     idle_since: float = field(default_factory=time.monotonic)
 
 
-class Workshop:
-    """Does jobs and says how far they are; `dashboard.embeddings.jobs.Jobs` is what others ask.
+class WorkerPool:
+    """Does jobs and says how far they are; `dashboard.embeddings.job_queue.Jobs` is what others ask.
 
     All that is done to a job is done under one lock.
 
@@ -62,7 +62,7 @@ class Workshop:
         files: where results are kept.
         points: where workers get points from.
         is_over: whether the dashboard has ended, upon which everything is.
-        patience: how long what nobody needs is kept.
+        timeouts: how long what nobody needs is kept.
     """
 
     def __init__(
@@ -71,16 +71,16 @@ class Workshop:
         points: PointFiles | None = None,
         *,
         is_over: Callable[[], bool] = lambda: False,
-        patience: Patience | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self._files: Final = files or ResultFiles()
         self._is_over = is_over
-        self._patience: Final = patience or Patience()
+        self._timeouts: Final = timeouts or Timeouts()
         self._points: Final = points or PointFiles()
         self._lock: Final = threading.RLock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._queue: deque[Job] = deque()
-        self._hands: dict[WorkerProcess, _Hand] = {}
+        self._workers: dict[WorkerProcess, _Worker] = {}
         self._preparing: Final = threading.Semaphore(MOST_PREPARING)
         self._waiting: set[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._tasks = 0
@@ -90,19 +90,19 @@ class Workshop:
     def warm(self) -> None:
         """Sees to it that a worker is there when it is needed."""
         with self._lock:
-            if not self._hands and not self._closed and not self._is_over():
-                self._hire()
+            if not self._workers and not self._closed and not self._is_over():
+                self._start_worker()
 
     def workers(self) -> list[int]:
         """Process ids of all workers."""
         with self._lock:
-            return [hand.worker.pid for hand in self._hands.values()]
+            return [entry.worker.pid for entry in self._workers.values()]
 
     def close(self) -> None:
         """Ends all workers and wakes whoever waits."""
         with self._lock:
             self._closed = True
-            workers = list(self._hands)
+            workers = list(self._workers)
             for job in self._jobs.values():
                 if job.state in UNFINISHED:
                     self._set(job, "cancelled", "The dashboard has ended.")
@@ -151,7 +151,7 @@ class Workshop:
             job.version += 1
             for index, picture in prepared.pictures.items():
                 # Only what is new: a job that goes on has its own picture.
-                if done or job.frames[index].coordinates is None:
+                if done or job.pictures[index].coordinates is None:
                     job.show(index, picture)
             if done:
                 job.arrays = prepared.arrays
@@ -171,44 +171,44 @@ class Workshop:
         return job.state == "queued"
 
     def _running(self) -> int:
-        return sum(hand.job is not None and hand.job.state != "paused" for hand in self._hands.values())
+        return sum(entry.job is not None and entry.job.state != "paused" for entry in self._workers.values())
 
     def _schedule(self) -> None:
         """Gives waiting jobs to workers, as far as there may be more of them at work."""
         while self._queue and self._running() < MOST_RUNNING and not self._closed:
-            hand = next((hand for hand in self._hands.values() if hand.job is None), None)
-            if hand is None and len(self._hands) > MOST_RUNNING:
-                parked = [h for h in self._hands.values() if h.job is not None and h.job.state == "paused"]
+            entry = next((entry for entry in self._workers.values() if entry.job is None), None)
+            if entry is None and len(self._workers) > MOST_RUNNING:
+                parked = [h for h in self._workers.values() if h.job is not None and h.job.state == "paused"]
                 # It comes back here when it is free.
                 for entry in sorted(parked, key=lambda h: h.job.paused_at if h.job else 0.0)[:1]:
                     self._say(entry.job, "suspend")
                 return
             try:
-                self._assign(self._queue.popleft(), hand or self._hire())
+                self._assign(self._queue.popleft(), entry or self._start_worker())
             except OSError as error:
                 _log.exception("no worker of the projector can be started")
                 for job in self._queue:
                     self._set(job, "failed", f"No process can be started for this ({error}). Try again later.")
                 self._queue.clear()
 
-    def _hire(self) -> _Hand:
-        hand = _Hand(WorkerProcess(self._hear, self._ended))
-        self._hands[hand.worker] = hand
+    def _start_worker(self) -> _Worker:
+        entry = _Worker(WorkerProcess(self._hear, self._ended))
+        self._workers[entry.worker] = entry
         self._look_after()
-        return hand
+        return entry
 
-    def _assign(self, job: Job, hand: _Hand) -> None:
+    def _assign(self, job: Job, entry: _Worker) -> None:
         prepared = job.prepared
         assert prepared is not None
         assert prepared.order is not None
         self._tasks += 1
-        hand.job, job.worker, job.task = job, hand.worker, self._tasks
+        entry.job, job.worker, job.task = job, entry.worker, self._tasks
         arrays = dict(prepared.arrays)
-        if job.frames and (job.saved or job.iteration or job.place):
+        if job.pictures and (job.saved or job.iteration or job.place):
             arrays |= job.saved
             before = job.place - 1 if job.place else (None if job.saved else 0)
             if before is not None:
-                fixed = job.frames[prepared.order["frames"][before]["index"]].coordinates
+                fixed = job.pictures[prepared.order["pictures"][before]["index"]].coordinates
                 if fixed is not None:
                     arrays["fixed"] = fixed
         message = {**prepared.order, "say": "task", "task": job.task, "at": job.place}
@@ -217,7 +217,7 @@ class Workshop:
         job.times.clear()
         job.phase = "starting"
         self._set(job, "running")
-        hand.worker.tell(message, arrays)
+        entry.worker.tell(message, arrays)
 
     def _set(self, job: Job, state: JobState, message: str = "") -> None:
         job.state, job.message = state, message
@@ -248,7 +248,7 @@ class Workshop:
     def _pause(self, job: Job, *, unwatched: bool) -> None:
         if job.state not in ("queued", "running"):
             return
-        if job.worker is not None and not job.frames:
+        if job.worker is not None and not job.pictures:
             if unwatched:
                 return
             raise JobError("This cannot be paused. Cancel it, or wait until it is done.")
@@ -273,9 +273,9 @@ class Workshop:
     def _hear(self, worker: WorkerProcess, message: dict[str, Any], arrays: Arrays) -> None:
         keep: Job | None = None
         with self._lock:
-            hand = self._hands.get(worker)
-            job = hand.job if hand is not None else None
-            if hand is None or job is None or message["task"] != job.task:
+            entry = self._workers.get(worker)
+            job = entry.job if entry is not None else None
+            if entry is None or job is None or message["task"] != job.task:
                 return
             match message["say"]:
                 case "progress":
@@ -284,18 +284,18 @@ class Workshop:
                     job.place, job.saved = message["at"], arrays
                 case "stopped":
                     keep = job if job.state == "paused" else None
-                    self._free(hand)
+                    self._free(entry)
                     if job.state in ("queued", "running"):
                         # Somebody went on with it while it was being put aside.
                         self._again(job)
                 case "failed":
                     if job.state != "cancelled":
                         self._set(job, "failed", _failure(message["reason"], message["message"]))
-                    self._free(hand)
+                    self._free(entry)
         if message["say"] == "done":
             keep = self._done(job, message, arrays)
             with self._lock:
-                self._free(hand)
+                self._free(entry)
         if keep is not None:
             self._files.store(keep.key, keep.result())
 
@@ -308,12 +308,12 @@ class Workshop:
         job.iteration, job.total, job.loss = message["iteration"], message["total"], message["loss"]
         job.phase = message["phase"]
         job.notes += [note for note in message["notes"] if note not in job.notes]
-        if len(job.frames) > 1:
-            job.phase = f"step {job.place + 1} of {len(job.frames)}: {job.phase}"
+        if len(job.pictures) > 1:
+            job.phase = f"step {job.place + 1} of {len(job.pictures)}: {job.phase}"
         job.times.append((time.monotonic(), job.iteration))
         job.version += 1
         if "coordinates" in arrays:
-            job.show(message["frame"], arrays["coordinates"])
+            job.show(message["picture"], arrays["coordinates"])
         self._wake(job.key)
 
     def _done(self, job: Job, message: dict[str, Any], arrays: Arrays) -> Job | None:
@@ -337,27 +337,27 @@ class Workshop:
             self._set(job, "done")
             return job
 
-    def _free(self, hand: _Hand) -> None:
-        job = hand.job
+    def _free(self, entry: _Worker) -> None:
+        job = entry.job
         if job is not None:
             job.worker = None
             job.prepared = None
             self._points.release(job.holder)
-        hand.job = None
-        hand.idle_since = time.monotonic()
+        entry.job = None
+        entry.idle_since = time.monotonic()
         self._schedule()
-        spare = [other for other in self._hands.values() if other.job is None]
+        spare = [other for other in self._workers.values() if other.job is None]
         for other in spare[1:]:
-            del self._hands[other.worker]
+            del self._workers[other.worker]
             other.worker.close()
         self._forget()
 
     def _ended(self, worker: WorkerProcess) -> None:
         with self._lock:
-            hand = self._hands.pop(worker, None)
-            if hand is None:
+            entry = self._workers.pop(worker, None)
+            if entry is None:
                 return
-            job = hand.job
+            job = entry.job
             if job is not None:
                 if job.state in UNFINISHED:
                     self._set(job, "failed", worker.why_ended())
@@ -374,30 +374,30 @@ class Workshop:
 
     def _look(self) -> None:
         while True:
-            time.sleep(self._patience.look)
+            time.sleep(self._timeouts.look)
             if self._is_over():
                 self.close()
             with self._lock:
                 unfinished = [
                     job for job in self._jobs.values() if job.state in ("queued", "running") or job.worker is not None
                 ]
-                if self._closed or not (self._hands or unfinished):
+                if self._closed or not (self._workers or unfinished):
                     self._keeper = None
                     return
                 self._tidy(unfinished)
 
     def _tidy(self, unfinished: list[Job]) -> None:
-        now, patience = time.monotonic(), self._patience
+        now, timeouts = time.monotonic(), self._timeouts
         for job in unfinished:
-            forgotten = now - job.asked > patience.unwatched and not self._is_watched(job)
+            forgotten = now - job.asked > timeouts.unwatched and not self._is_watched(job)
             if forgotten and job.state in ("queued", "running"):
                 self._pause(job, unwatched=True)
-            elif job.state == "paused" and job.worker is not None and now - job.paused_at > patience.parked:
+            elif job.state == "paused" and job.worker is not None and now - job.paused_at > timeouts.parked:
                 self._say(job, "suspend")
-        for hand in list(self._hands.values()):
-            if hand.job is None and now - hand.idle_since > patience.idle:
-                del self._hands[hand.worker]
-                hand.worker.close()
+        for entry in list(self._workers.values()):
+            if entry.job is None and now - entry.idle_since > timeouts.idle:
+                del self._workers[entry.worker]
+                entry.worker.close()
 
     def _is_watched(self, job: Job) -> bool:
         return any(key == job.key for key, _, _ in self._waiting)

@@ -21,8 +21,8 @@ from dashboard.traces.sources import trace_sources
 from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
 from profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
 from profiler.collectors.registry import COLLECTORS
+from summary.contents import Companion
 from summary.errors import UserError
-from summary.snapshot import Companion
 
 LISTED_WITHIN_S: Final = 15.0
 """How long the answer waits for the new trace to be found in the log directory."""

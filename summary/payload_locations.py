@@ -13,7 +13,7 @@ from summary.kinds.registry import decode
 from summary.points import Part, join
 from summary.proto.event_pb2 import Event
 from summary.records import FOOTER_BYTES, masked_crc
-from summary.snapshot import Columns
+from summary.series import Columns
 from summary.source import Source, read_up_to, readable
 
 

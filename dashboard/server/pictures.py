@@ -4,9 +4,13 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from dashboard.page.numbers import counted, file_size
+from fastapi import HTTPException, Request, Response
+
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
+from dashboard.server.numbers import counted, file_size
 from summary.kinds.base import PayloadError
 from summary.kinds.image import Images
+from summary.series import Series
 
 _SIGNATURES: Final = (
     ("image/png", 0, b"\x89PNG\r\n\x1a\n"),
@@ -62,3 +66,25 @@ def picture(images: Images, sample: int) -> Picture:
         raise PayloadError(f"there is no sample {sample}: this step has {counted(len(images.encoded), 'picture')}")
     data = images.encoded[sample]
     return Picture(sniff(data), data)
+
+
+def read_picture(series: Series, index: int, sample: int) -> Picture:
+    """A picture of a series.
+
+    Raises:
+        HTTPException: 404 where there is no such point; 422 where it cannot be read or is no picture.
+    """
+    try:
+        return picture(series.read(index), sample)
+    except IndexError as error:
+        raise HTTPException(404, f"{error}.") from error
+    except PayloadError as error:
+        raise HTTPException(422, f"No picture: {error}.") from error
+
+
+def picture_answer(request: Request, found: Picture, headers: dict[str, str]) -> Response:
+    """The picture's bytes, or 304 where the client has them; never as anything but a picture."""
+    headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN, "ETag": found.etag, **headers}
+    if found.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(found.data, media_type=found.mime_type, headers=headers)

@@ -11,10 +11,11 @@ from dashboard.export.tables import TableFormat, csv_pieces, json_pieces, write_
 from dashboard.page.state import MAX_QUERY, View, decode
 from dashboard.panels.cards import tag_keys
 from dashboard.runs.table import RunTable
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.work import LightRoute, Pieces, heavy
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl
