@@ -164,7 +164,13 @@ function begin(found: Grid<Item, Fit>): void {
     doesExternalFilterPass: passes,
     alwaysPassFilter: ({ data }: GridRow<Item>) => isHead(data),
     popupParent: document.body,
-    defaultColDef: { sortable: true, resizable: true, suppressHeaderMenuButton: true },
+    defaultColDef: {
+      sortable: true,
+      resizable: true,
+      suppressHeaderMenuButton: true,
+      // The grid prevents that the page scrolls, and so would say that the key is taken.
+      suppressKeyboardEvent: ({ event }: { event: KeyboardEvent }) => event.key === " ",
+    },
   });
   api.addEventListener("columnResized", ({ finished, source, column }) => {
     if (finished && source === "uiColumnResized" && column) ownWidths.add(column.getColId());
