@@ -23,28 +23,39 @@ export interface Track {
 
 /** What a stepper is called, and its buttons. */
 export interface Names {
-  label?: string;
-  previous?: string;
-  next?: string;
+  label: string;
+  previous: string;
+  next: string;
 }
+const NAMES: Names = { label: "Step", previous: "Previous step", next: "Next step" };
 
-export function create(
-  track: Track,
-  { label: name = "Step", previous: back = "Previous step", next: on = "Next step" }: Names = {},
-) {
-  const previous = iconButton("left", back, () => go(track.at() - 1));
-  const next = iconButton("right", on, () => go(track.at() + 1));
-  const slider = make("input", { type: "range", min: "0", step: "1", className: "track-slider", "aria-label": name });
+export function create(track: Track, names: Names = NAMES) {
+  const previous = iconButton("left", names.previous, () => go(track.at() - 1));
+  const next = iconButton("right", names.next, () => go(track.at() + 1));
+  const slider = make("input", {
+    type: "range",
+    min: "0",
+    step: "1",
+    className: "track-slider",
+    "aria-label": names.label,
+  });
   const field = make("input", {
     type: "text",
     inputMode: "numeric",
     className: "track-field",
     title: "Type a step: the nearest that was logged is shown",
-    "aria-label": `${name}, typed`,
+    "aria-label": `${names.label}, typed`,
     autocomplete: "off",
   });
   const label = make("label", { className: "track-label" }, make("span", {}, "step"), field);
-  const element = make("div", { className: "track" }, previous, slider, next, label);
+  const element = make(
+    "div",
+    { className: "track" },
+    previous,
+    slider,
+    next,
+    label,
+  );
 
   function go(at: number) {
     track.move(Math.min(Math.max(at, 0), track.count() - 1));
@@ -62,15 +73,17 @@ export function create(
   slider.addEventListener("change", () => track.settled());
   field.addEventListener("focus", () => field.select());
   field.addEventListener("change", typed);
-  const turn = (by: number) => () => {
+  const step = (by: number) => () => {
     go(track.at() + by);
     refresh(true);
   };
   bind(field, {
-    ArrowUp: turn(1),
-    ArrowDown: turn(-1),
-    // What is open around it is closed by the same key.
-    Escape: () => (refresh(true), false),
+    ArrowUp: step(1),
+    ArrowDown: step(-1),
+    Escape() {
+      refresh(true);
+      return false;
+    },
   });
 
   /** Brings the parts in line with the track. */

@@ -202,7 +202,7 @@ export class Slot {
       const ms = await this.#showFrame((this.frames.at + 1) % this.frames.count).catch(() => 0);
       if (this.#film === film && this.frames.playing && ms) wait(ms);
     };
-    const wait = (ms: number) => void (this.#filmTimer = setTimeout(tick, ms / settings.number("speed", 1)));
+    const wait = (ms: number) => void (this.#filmTimer = window.setTimeout(tick, ms / settings.number("speed", 1)));
     if (on) wait(100);
     this.#changed();
   }

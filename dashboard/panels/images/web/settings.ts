@@ -42,5 +42,5 @@ export function set(changes: Record<string, Value | readonly Value[]>): void {
     if (WITH_CONTROL.has(name)) setProps(settingId("images." + name), { value: Number(value) });
   }
   clearTimeout(writing);
-  writing = setTimeout(write, WRITE_MS);
+  writing = window.setTimeout(write, WRITE_MS);
 }

@@ -93,13 +93,13 @@ export class Stepper {
       if (!this.element.isConnected) return this.stop();
       const now = performance.now();
       // Pictures that are on their way are waited for, so that each is seen.
-      if (busy() && now - due < LONGEST_WAIT_MS) return void (this.#timer = setTimeout(tick, 15));
+      if (busy() && now - due < LONGEST_WAIT_MS) return void (this.#timer = window.setTimeout(tick, 15));
       if (at() >= this.last()) return this.stop();
       move(at() + 1);
       due = now;
-      this.#timer = setTimeout(tick, pause());
+      this.#timer = window.setTimeout(tick, pause());
     };
-    this.#timer = setTimeout(tick, pause());
+    this.#timer = window.setTimeout(tick, pause());
     this.refresh();
   }
 

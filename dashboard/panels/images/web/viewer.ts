@@ -249,7 +249,7 @@ export function makeViewer(
   function beat() {
     clearInterval(blinking);
     const rate = settings.number("blink", 2);
-    blinking = built === "blink" && rate > 0 ? setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
+    blinking = built === "blink" && rate > 0 ? window.setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
   }
 
   /** By hand: the other one; it blinks no more by itself. */
