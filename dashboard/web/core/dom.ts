@@ -41,6 +41,14 @@ export function iconButton(
   return made;
 }
 
+/** Gives a button that `iconButton` made another icon and name. */
+export function becomes(button: HTMLButtonElement, name: string, title: string, size = 14): void {
+  if (button.title === title) return;
+  button.title = title;
+  button.setAttribute("aria-label", title);
+  button.replaceChildren(icon(name, size));
+}
+
 /** The element that an event happened in, or the nearest around it, that a selector describes. */
 export function within<E extends HTMLElement = HTMLElement>(event: Event, selector: string): E | null {
   return event.target instanceof Element ? event.target.closest<E>(selector) : null;
