@@ -52,7 +52,6 @@ import "../panels/mesh/web/index.ts";
 import "../panels/mesh/web/input.ts";
 import "../panels/mesh/web/math.ts";
 import "../panels/mesh/web/scene.ts";
-import "../panels/mesh/web/steps.ts";
 import "../panels/pr_curves/web/index.ts";
 import "../panels/pr_curves/web/pointer.ts";
 import "../panels/profile/web/index.ts";
