@@ -7,8 +7,20 @@ import { cards as pageCards } from "./grid.ts";
 export interface PlotlyAxis {
   range: [number, number];
   type: string;
+  autorange: boolean;
+  visible: boolean;
+  title: { text: string };
   c2p(value: number): number;
   p2c(pixel: number): number;
+  /** The same of a value as it is in the data, such as a date. */
+  d2c(value: number): number;
+  d2p(value: number): number;
+}
+/** A trace as Plotly has decoded it; its `meta` is what the server put there. */
+export interface PlotlyTrace {
+  x?: ArrayLike<number>;
+  y?: ArrayLike<number>;
+  meta?: unknown;
 }
 /** What is known of a drawn chart in Plotly's own `_fullLayout`, which it does not document. */
 export interface PlotlyLayout {
@@ -21,6 +33,9 @@ export interface PlotlyLayout {
 /** The element of a chart of Plotly. */
 export interface Plot extends HTMLElement {
   _fullLayout?: PlotlyLayout;
+  _fullData?: PlotlyTrace[];
+  /** Absent until Plotly has made the chart. */
+  on?(event: string, listener: () => void): void;
   // deno-lint-ignore no-explicit-any
   data?: any[];
   // deno-lint-ignore no-explicit-any
