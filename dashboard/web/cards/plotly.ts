@@ -53,6 +53,16 @@ export interface Pointed {
   origin: { x: number; y: number };
 }
 
+declare global {
+  interface Window {
+    Plotly: { relayout(plot: Plot, changes: Record<string, unknown>): void };
+  }
+}
+
+/** Zooms a chart out to all that is in it. */
+export const showAll = (plot: Plot): void =>
+  window.Plotly.relayout(plot, { "xaxis.autorange": true, "yaxis.autorange": true });
+
 /** The drawn chart inside an element. */
 export const plotIn = (element: Element): Plot | null => element.querySelector<Plot>(".js-plotly-plot");
 
