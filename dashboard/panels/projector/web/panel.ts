@@ -1,6 +1,6 @@
 // @ts-nocheck
 /** The Projector panel in the browser: what is open, what it is coloured by, and the parts around the cloud. */
-import * as colours from "./colours.ts";
+import * as colours from "./colors.ts";
 import * as keys from "./keys.ts";
 import * as parts from "./parts.ts";
 import { format } from "./parts.ts";
