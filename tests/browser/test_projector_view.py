@@ -28,7 +28,7 @@ window.openView = () => {
 window.RED = [255, 0, 0, 255];
 window.BLUE = [0, 0, 255, 255];
 window.GREEN = [0, 160, 0, 255];
-window.colour = (...colours) => view.setColours(Uint8Array.from(colours.flat()));
+window.colour = (...colors) => view.setColors(Uint8Array.from(colors.flat()));
 window.show = (values, dimensions, how) => view.setPoints(Float32Array.from(values), dimensions, how);
 // Whether nothing is left to be painted.
 window.idle = () => !view.asked && !view.moving && !view.motion.busy(view.dimensions);
@@ -581,7 +581,7 @@ def test_svg_has_circles_by_colour_labels_title_and_legend(cloud: Page) -> None:
         view.setLabels({{texts: (rows) => Array.from(rows, (row) => "<row> " + row), mode: "all"}});
         view.setAxes([{{name: "PC 1", share: 0.5}}, {{name: "PC 2", share: 0.25}}]);""",
     )
-    legend = "{title: 'Kind', entries: [{label: 'one', colour: '#ff0000'}]}"
+    legend = "{title: 'Kind', entries: [{label: 'one', color: '#ff0000'}]}"
     text = cloud.evaluate(f"view.toSvg({{title: 'A & B', legend: {legend}}})")
     document = ElementTree.fromstring(text)
     groups = [group for group in document.iter(f"{SVG}g") if (group.get("fill") or "").startswith("#")]

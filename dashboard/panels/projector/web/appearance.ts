@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** How the points of the Projector look: colours, sizes, labels, pictures, lines. Methods of ProjectorPanel in projector_panel.js. */
 import * as colours from "./colors.ts";
 import * as pictures from "./pictures.ts";

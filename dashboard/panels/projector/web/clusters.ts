@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Clusters: k-means and HDBSCAN, each of which makes a column that points can be coloured by. */
 import * as parts from "./parts.ts";
 import { Job } from "./jobs.ts";

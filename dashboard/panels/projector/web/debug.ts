@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The state of the Projector panel as plain values, for tests and benchmarks. */
 import { panel as projectorPanel } from "./panel.ts";
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The box with what else is drawn: which labels, pictures, lines, how large points are, the grid. */
 import * as parts from "./parts.ts";
 import { popover } from "../../../web/core/popover.ts";

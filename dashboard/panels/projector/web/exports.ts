@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** What leaves the Projector panel: coordinates with metadata, pictures, a link. */
 import * as frame from "../../../web/page/layout.ts";
 import * as parts from "./parts.ts";

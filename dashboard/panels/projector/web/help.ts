@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The keys and gestures of the Projector panel, in the sheet that "?" opens.
 import { shortcuts } from "../../../web/page/shortcuts.ts";
 

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** Lines through points that follow each other: by a column with the next row, or in the order of a column. */
 
 /**
@@ -59,10 +58,10 @@ function ordered(column: any, numbers: ArrayLike<number>) {
 }
 
 /**
- * Each line in the colour of the point that it begins at.
+ * Each line in the color of the point that it begins at.
  * @param rgba of the points
  */
-export function coloursOf(pairs: Uint32Array, rgba: Uint8Array) {
+export function colorsOf(pairs: Uint32Array, rgba: Uint8Array) {
   const out = new Uint8Array(pairs.length * 2);
   for (let line = 0; line < pairs.length / 2; line += 1) {
     out.set([rgba[pairs[line * 2] * 4], rgba[pairs[line * 2] * 4 + 1], rgba[pairs[line * 2] * 4 + 2], 150], line * 4);

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
 import * as parts from "./parts.ts";
 import { format } from "./parts.ts";
