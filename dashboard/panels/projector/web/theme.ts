@@ -1,5 +1,5 @@
 /** Colors of the Projector panel: the palette of runs for categories, a perceptual scale for numbers, the page's variables. */
-import { css, oklch, ofHex, type Rgb, viridis } from "../../../web/core/color.ts";
+import { css, ofHex, oklch, type Rgb, viridis } from "../../../web/core/color.ts";
 
 /** Most categories that have a color of their own; more no eye tells apart. */
 export const MOST_COLORS = 50;
@@ -27,7 +27,10 @@ export interface Shades {
 }
 
 /** What points are painted with: the palette, and behind it hues a golden angle apart, in two lightnesses. */
-export function colorsOf(palette: readonly Shades[], dark: boolean): Pick<Theme, "plain" | "grey" | "category" | "scale"> {
+export function colorsOf(
+  palette: readonly Shades[],
+  dark: boolean,
+): Pick<Theme, "plain" | "grey" | "category" | "scale"> {
   const colors = palette.map((shades) => ofHex(dark ? shades.dark : shades.light));
   while (colors.length < MOST_COLORS) {
     colors.push(oklch((dark ? 0.78 : 0.5) + (colors.length % 2 ? 0.08 : 0), 0.11, colors.length * 137.5));

@@ -73,7 +73,6 @@ export abstract class ViewBase {
   strengths: Float32Array = new Float32Array(0);
   hovered = -1;
   lines: { pairs: Uint32Array; rgba: Uint8Array | null } = { pairs: NONE, rgba: null };
-  /** Pictures, where points are shown as such. */
   atlas: Atlas | null = null;
   sprites = false;
   axes: Axis[] | null = null;
@@ -109,6 +108,11 @@ export abstract class ViewBase {
     if (getComputedStyle(host).position === "static") host.style.position = "relative";
     host.append(this.base, this.over);
     this.theme = viewTheme.read(host);
+  }
+
+  /** What points are shown as; null for discs. */
+  get pictures(): Atlas | null {
+    return this.sprites ? this.atlas : null;
   }
 
   projectionFor(ratio = 1): Projection {
