@@ -25,7 +25,7 @@ export abstract class Appearance {
   abstract picture: object | null;
   /** How far the picture can be trusted, at each point by measure. */
   abstract quality: { state: string; points?: Record<string, Float32Array | null | undefined> } | null;
-  abstract readonly colourBy: string;
+  abstract readonly colorBy: string;
   abstract readonly labelBy: string;
   abstract readonly legend: Shown;
   abstract readonly tools: Shown;
@@ -37,22 +37,22 @@ export abstract class Appearance {
   /** Finds out which points are shown. */
   abstract mask(): void;
 
-  colouring = colors.nothing("");
+  coloring = colors.nothing("");
   /** The image that is on its way, or there. */
   sprite: { address: string; image: Promise<Sheet["image"]> } | null = null;
 
   /** @param name a column, "@..." for trust, "-" for one color */
-  setColour(name: string): Promise<void> {
+  setColor(name: string): Promise<void> {
     Object.assign(this.state, { color: name, off: [], categorical: "auto" });
     this.tell({ color: name, off: [], categorical: "auto" });
-    return this.recolour();
+    return this.recolor();
   }
 
   /** @param how "auto", "on" or "off" */
   setCategorical(how: string): Promise<void> {
     Object.assign(this.state, { categorical: how, off: [] });
     this.tell({ categorical: how, off: [] });
-    return this.recolour();
+    return this.recolor();
   }
 
   /** @param labels categories that are not shown */
@@ -63,21 +63,21 @@ export abstract class Appearance {
     this.legend.show();
   }
 
-  async recolour(): Promise<void> {
+  async recolor(): Promise<void> {
     const { dataset, state } = this;
     if (!dataset) return;
-    const name = this.colourBy;
+    const name = this.colorBy;
     try {
-      if (!name) this.colouring = colors.nothing("");
-      else if (colors.TRUST[name]) this.colouring = this.trustColoring(name);
+      if (!name) this.coloring = colors.nothing("");
+      else if (colors.TRUST[name]) this.coloring = this.trustColoring(name);
       else {
         const column = await dataset.column(name);
-        if (dataset !== this.dataset || name !== this.colourBy) return;
-        this.colouring = colors.ofColumn(column, state.categorical);
+        if (dataset !== this.dataset || name !== this.colorBy) return;
+        this.coloring = colors.ofColumn(column, state.categorical);
       }
     } catch (error) {
       if (dataset !== this.dataset) return;
-      this.colouring = colors.nothing(name, messageOf(error));
+      this.coloring = colors.nothing(name, messageOf(error));
     }
     this.paint();
   }
@@ -93,7 +93,7 @@ export abstract class Appearance {
   /** Colors, visibility and legend again. */
   paint(): void {
     if (!this.dataset) return;
-    this.view?.setColors(colors.rgba(this.colouring, this.theme, this.dataset.count));
+    this.view?.setColors(colors.rgba(this.coloring, this.theme, this.dataset.count));
     this.mask();
     for (const part of [this.legend, this.tools, this.controls, this.inspector]) part.show();
     void this.resequence();
@@ -194,7 +194,7 @@ export abstract class Appearance {
     try {
       const pairs = await polylines.pairsOf(dataset, name);
       if (dataset !== this.dataset || name !== this.sequenceBy) return;
-      this.view?.setLines(pairs, polylines.colorsOf(pairs, colors.rgba(this.colouring, this.theme, dataset.count)));
+      this.view?.setLines(pairs, polylines.colorsOf(pairs, colors.rgba(this.coloring, this.theme, dataset.count)));
     } catch (error) {
       this.notify(messageOf(error));
     }

@@ -4,7 +4,7 @@ import type { ColumnInfo } from "./data.ts";
 import type { ProjectorPanel } from "./panel.ts";
 
 export const stateOf = (panel: ProjectorPanel) => {
-  const { state, dataset, job, picture, quality, nearest, colouring } = panel;
+  const { state, dataset, job, picture, quality, nearest, coloring } = panel;
   const frame = job?.frame ?? null;
   return {
     id: dataset?.id ?? null,
@@ -49,11 +49,11 @@ export const stateOf = (panel: ProjectorPanel) => {
         message: quality.message ?? "",
       },
     colour: {
-      by: panel.colourBy,
-      sort: colouring.sort,
-      categories: colouring.entries.length,
-      minimum: colouring.minimum,
-      maximum: colouring.maximum,
+      by: panel.colorBy,
+      sort: coloring.sort,
+      categories: coloring.entries.length,
+      minimum: coloring.minimum,
+      maximum: coloring.maximum,
       off: [...state.off],
     },
     size: state.size,
