@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The cloud of the Projector without the panel.
 import * as camera from "../../../dashboard/panels/projector/web/camera.ts";
 import * as labels from "../../../dashboard/panels/projector/web/labels.ts";

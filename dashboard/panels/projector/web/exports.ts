@@ -27,7 +27,7 @@ export interface ExportPanel extends Pick<Appearance, "state" | "dataset" | "api
 }
 
 /** A name that all file systems take. */
-export const fileName = (id: string, projection: string, ending: string): string =>
+const fileName = (id: string, projection: string, ending: string): string =>
   `${id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${projection}.${ending}`;
 
 const nameOf = ({ state }: ExportPanel, ending: string) => fileName(state.id, state.projection, ending);
