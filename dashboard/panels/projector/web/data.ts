@@ -208,11 +208,6 @@ export class Dataset {
     return Array.from(rows, (row) => known.get(row) ?? "");
   }
 
-  /** The text of one row where it is known already. */
-  knownText(name: string, row: number): string | undefined {
-    return this.known.get(name)?.get(row);
-  }
-
   /** The server's key of a set of rows. */
   async keyOf(rows: Uint32Array): Promise<string> {
     const packed = base64(rows);

@@ -4,6 +4,7 @@ import { contains, rowsIn, Trail } from "./lasso.ts";
 const HOOK = [0, 0, 30, 0, 30, 30, 20, 30, 20, 10, 0, 10];
 
 Deno.test("a place in the bay of a hook is outside", () => {
+  assert.equal(contains([], 1, 1), false);
   assert.deepEqual([[5, 5], [25, 25], [5, 25]].map(([x, y]) => contains(HOOK, x, y)), [true, true, false]);
 });
 

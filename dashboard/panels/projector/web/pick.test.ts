@@ -11,5 +11,5 @@ Deno.test("of discs over each other the one nearest to the eye is picked, and of
 });
 
 Deno.test("beside all discs the nearest is picked while it is near", () => {
-  assert.deepEqual([at(20, 10), at(40, 40)], [1, -1]);
+  assert.deepEqual([at(20, 10), at(40, 40), at(68, 66)], [1, -1, -1]);
 });

@@ -13,7 +13,6 @@ import { type Cloud, Raster } from "./raster.ts";
 import type { Axis, Frame } from "./axes.ts";
 import type { Dimensions, Projection, Vector } from "./camera.ts";
 import type { Trail } from "./lasso.ts";
-import type { Stats } from "./motion.ts";
 import type { Grid } from "./pick.ts";
 import type { Atlas } from "./sprites.ts";
 import type { ViewTheme } from "./view_theme.ts";
@@ -34,7 +33,6 @@ export interface Handlers {
   onPick?: (row: number, how: Change) => void;
   onSelect?: (rows: Uint32Array, how: Change) => void;
   onCamera?: (camera: string) => void;
-  onStats?: (stats: Stats & { shown: number }) => void;
 }
 
 export const NONE: Uint32Array = new Uint32Array(0);

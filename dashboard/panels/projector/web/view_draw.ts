@@ -29,7 +29,7 @@ interface Bond {
 }
 
 /** CSS pixels of the radius of one of so many points. */
-export const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
+const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
 const within = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
 export abstract class ViewDrawing extends ViewBase {

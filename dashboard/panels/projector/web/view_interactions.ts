@@ -116,7 +116,6 @@ export abstract class ViewHand extends ViewDrawing {
     this.redraw({ cloud: true });
     if (this.steered) this.handlers.onCamera?.(this.camera());
     this.steered = false;
-    this.handlers.onStats?.({ shown: this.shownCount, ...this.pace.stats() });
   }
 
   // ---- the hand
