@@ -1,6 +1,7 @@
-// @ts-nocheck
 /** Axes of the cloud: thin lines behind the points, and their names and shares of the variance over them. */
 import * as camera from "./camera.ts";
+import type { Projection, Spot, Vector } from "./camera.ts";
+import type { Lines } from "./raster.ts";
 
 const LINE = 34; // of 64
 const FAINT = 15;
@@ -17,11 +18,17 @@ export interface Frame {
   center: number[];
   radius: number;
 }
+/** What is drawn of axes. */
+export interface Drawn {
+  axes: Axis[] | null;
+  grid: boolean;
+  frame: Frame;
+}
 export interface Name {
   text: string;
   x: number;
   y: number;
-  align: CanvasTextAlign;
+  align: "left" | "center" | "right";
 }
 
 /** Round numbers between two. */
@@ -30,7 +37,7 @@ export function ticks(low: number, high: number, wanted: number): number[] {
   if (!(raw > 0) || !Number.isFinite(raw)) return [];
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = ([1, 2, 5, 10].find((by) => by * power >= raw * 0.999) ?? 10) * power;
-  const found = [];
+  const found: number[] = [];
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + step * 1e-9 && found.length < 100; k += 1) {
     found.push(k * step);
   }
@@ -44,15 +51,14 @@ export const textOf = (
   : axis.name);
 
 /** Where zero is in the cube, kept within it. */
-const origin = (frame: Frame): number[] =>
-  [0, 1, 2].map((k) => Math.min(1, Math.max(-1, -(frame.center[k] ?? 0) / frame.radius)));
+const origin = (frame: Frame) =>
+  camera.vector((k) => Math.min(1, Math.max(-1, -(frame.center[k] ?? 0) / frame.radius)));
 
 /** Lines from end to end through zero, in 3-D. */
-function lines3(frame: Frame, length: number): [number[], number[]][] {
+function lines3(frame: Frame, length: number): [Vector, Vector][] {
   const zero = origin(frame);
-  return [0, 1, 2].map((
-    k,
-  ) => [zero.map((value, i) => (i === k ? -length : value)), zero.map((value, i) => (i === k ? length : value))]);
+  const end = (k: number, at: number) => camera.vector((i) => (i === k ? at : zero[i]));
+  return [0, 1, 2].map((k) => [end(k, -length), end(k, length)]);
 }
 
 /**
@@ -60,37 +66,31 @@ function lines3(frame: Frame, length: number): [number[], number[]][] {
  * @param p projection in pixels of the raster
  */
 export function paint(
-  raster: any,
-  p: any,
-  { axes, grid, frame, colour, ratio }: {
-    axes: Axis[] | null;
-    grid: boolean;
-    frame: Frame;
-    colour: number;
-    ratio: number;
-  },
+  raster: Lines,
+  p: Projection,
+  { axes, grid, frame, color, ratio }: Drawn & { color: number; ratio: number },
 ) {
   const { screen } = camera;
   if (p.dimensions === 3) {
     for (const [from, to] of lines3(frame, 1.08)) {
       const ends = cutNear(p, from, to);
-      if (ends) raster.line(ends[0].x, ends[0].y, ends[1].x, ends[1].y, colour, axes ? LINE : FAINT);
+      if (ends) raster.line(ends[0].x, ends[0].y, ends[1].x, ends[1].y, color, axes ? LINE : FAINT);
     }
     return;
   }
   const [left, right, top, bottom] = [-8, p.width + 8, -8, p.height + 8];
   const zero = screen(p, -frame.center[0] / frame.radius, -frame.center[1] / frame.radius, 0);
   if (axes) {
-    raster.line(zero.x, top, zero.x, bottom, colour, LINE);
-    raster.line(left, zero.y, right, zero.y, colour, LINE);
+    raster.line(zero.x, top, zero.x, bottom, color, LINE);
+    raster.line(left, zero.y, right, zero.y, color, LINE);
   }
   if (!grid) return;
-  for (const { at } of gridLines(p, frame, 0, ratio)) raster.line(at, top, at, bottom, colour, FAINT);
-  for (const { at } of gridLines(p, frame, 1, ratio)) raster.line(left, at, right, at, colour, FAINT);
+  for (const { at } of gridLines(p, frame, 0, ratio)) raster.line(at, top, at, bottom, color, FAINT);
+  for (const { at } of gridLines(p, frame, 1, ratio)) raster.line(left, at, right, at, color, FAINT);
 }
 
 /** Lines of the grid across one axis: pixel and number. */
-export function gridLines(p: any, frame: Frame, axis: number, ratio: number) {
+export function gridLines(p: Projection, frame: Frame, axis: 0 | 1, ratio: number) {
   const [middle, size, sign] = axis === 0 ? [p.cx, p.width, 1] : [p.cy, p.height, -1];
   const at = axis === 0 ? -p.rightAt : -p.upAt;
   const valueAt = (pixel: number) => frame.center[axis] + (at + ((pixel - middle) * sign) / p.scale) * frame.radius;
@@ -102,26 +102,26 @@ export function gridLines(p: any, frame: Frame, axis: number, ratio: number) {
 }
 
 /** Both ends of a line on the screen, cut where it goes behind the eye. */
-function cutNear(p: any, from: number[], to: number[]) {
+function cutNear(p: Projection, from: Vector, to: Vector): [Spot, Spot] | null {
   const { screen } = camera;
-  const [a, b] = [from, to].map(([x, y, z]) => screen(p, x, y, z));
+  const [a, b] = [screen(p, ...from), screen(p, ...to)];
   if (a.behind && b.behind) return null;
   if (!a.behind && !b.behind) return [a, b];
   const share = (p.near * 1.01 - a.depth) / (b.depth - a.depth);
-  const [x, y, z] = from.map((value, k) => value + (to[k] - value) * share);
-  return a.behind ? [screen(p, x, y, z), b] : [a, screen(p, x, y, z)];
+  const middle = screen(p, ...camera.vector((k) => from[k] + (to[k] - from[k]) * share));
+  return a.behind ? [middle, b] : [a, middle];
 }
 
 /**
  * Names of axes and numbers of the grid.
  * @param p projection in CSS pixels
  */
-export function names(p: any, { axes, grid, frame }: { axes: Axis[] | null; grid: boolean; frame: Frame }): Name[] {
-  const found = [] as Name[];
+export function names(p: Projection, { axes, grid, frame }: Drawn): Name[] {
+  const found: Name[] = [];
   if (p.dimensions === 3) {
     lines3(frame, 1.13).forEach(([, end], k) => {
-      const at = camera.screen(p, end[0], end[1], end[2]);
-      if (axes && axes[k] && !at.behind && at.x > 0 && at.y > 0 && at.x < p.width && at.y < p.height) {
+      const at = camera.screen(p, ...end);
+      if (axes?.[k] && !at.behind && at.x > 0 && at.y > 0 && at.x < p.width && at.y < p.height) {
         found.push({ text: textOf(axes[k]), x: at.x, y: at.y, align: "center" });
       }
     });

@@ -1,4 +1,3 @@
-// @ts-nocheck
 /**
  * The point cloud's camera: plain data, and the arithmetic that puts places of the cloud on the screen.
  *
@@ -6,15 +5,21 @@
  * up); in 2-D it looks straight down and only moves and zooms.
  */
 
+type Range = [low: number, high: number];
+
 const DEGREE = Math.PI / 180;
 const FOV = 38; // degrees over the smaller side of the picture
 const HALF = (FOV / 2) * DEGREE;
 const MARGIN = 0.9; // of the picture is filled by what is fitted
-const ZOOMS = [0.05, 5000];
+const ZOOMS: Range = [0.05, 5000];
 const SMALLEST = 2e-3; // radius that a point alone, or points in one place, are shown with
 const NEAR = 0.02; // of the distance to the target; nearer things are behind the eye
 
 export type Vector = [number, number, number];
+export type Dimensions = 2 | 3;
+
+export const vector = (of: (k: number) => number): Vector => [of(0), of(1), of(2)];
+
 export interface Camera {
   /** degrees */
   az: number;
@@ -34,7 +39,7 @@ export interface Projection {
   /** pixels */
   width: number;
   height: number;
-  dimensions: 2 | 3;
+  dimensions: Dimensions;
   perspective: boolean;
   right: Vector;
   up: Vector;
@@ -53,9 +58,9 @@ export interface Projection {
 }
 
 const dot = (a: Vector, x: number, y: number, z: number) => a[0] * x + a[1] * y + a[2] * z;
-const within = (value: number, [low, high]: number[]) => Math.min(high, Math.max(low, value));
+const within = (value: number, [low, high]: Range) => Math.min(high, Math.max(low, value));
 
-export const first = (dimensions: 2 | 3): Camera => ({
+export const first = (dimensions: Dimensions): Camera => ({
   az: dimensions === 3 ? 35 : 0,
   el: dimensions === 3 ? 22 : 0,
   zoom: 1,
@@ -66,7 +71,7 @@ export const first = (dimensions: 2 | 3): Camera => ({
 });
 
 /** Right, up and back of the eye. */
-function basis(camera: Camera, dimensions: 2 | 3): [Vector, Vector, Vector] {
+function basis(camera: Camera, dimensions: Dimensions): [Vector, Vector, Vector] {
   if (dimensions === 2) return [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
   const [ca, sa] = [Math.cos(camera.az * DEGREE), Math.sin(camera.az * DEGREE)];
   const [ce, se] = [Math.cos(camera.el * DEGREE), Math.sin(camera.el * DEGREE)];
@@ -74,7 +79,7 @@ function basis(camera: Camera, dimensions: 2 | 3): [Vector, Vector, Vector] {
 }
 
 /** @param width pixels */
-export function projection(camera: Camera, dimensions: 2 | 3, width: number, height: number): Projection {
+export function projection(camera: Camera, dimensions: Dimensions, width: number, height: number): Projection {
   const [right, up, back] = basis(camera, dimensions);
   const perspective = camera.perspective && dimensions === 3;
   const { x, y, z } = camera;
@@ -102,7 +107,15 @@ export function projection(camera: Camera, dimensions: 2 | 3, width: number, hei
 }
 
 /** Where a place is seen, its distance from the eye, and pixels of a unit there. */
-export function screen(p: Projection, x: number, y: number, z: number) {
+export interface Spot {
+  x: number;
+  y: number;
+  depth: number;
+  scale: number;
+  behind: boolean;
+}
+
+export function screen(p: Projection, x: number, y: number, z: number): Spot {
   const depth = p.depthAt - dot(p.back, x, y, z);
   const scale = p.perspective ? p.focal / depth : p.scale;
   return {
@@ -147,7 +160,7 @@ export function zoomed(camera: Camera, by: number, px: number, py: number, p: Pr
 export function fitted(
   camera: Camera,
   box: { low: number[]; high: number[]; radius: number },
-  dimensions: 2 | 3,
+  dimensions: Dimensions,
   width: number,
   height: number,
 ): Camera {
@@ -193,17 +206,17 @@ export function between(from: Camera, to: Camera, share: number): Camera {
 const short = (value: number) => String(Number(value.toPrecision(6)) + 0);
 
 /** For the address: "2:x,y,zoom" or "3:az,el,zoom,x,y,z,p|o". */
-export const written = (c: Camera, dimensions: 2 | 3) =>
+export const written = (c: Camera, dimensions: Dimensions) =>
   dimensions === 2
     ? `2:${[c.x, c.y, c.zoom].map(short).join()}`
     : `3:${[c.az, c.el, c.zoom, c.x, c.y, c.z].map(short).join()},${c.perspective ? "p" : "o"}`;
 
 /** What `written` wrote; null for anything else. */
-export function read(text: string): { dimensions: 2 | 3; camera: Camera } | null {
+export function read(text: string): { dimensions: Dimensions; camera: Camera } | null {
   const found = /^([23]):([-+.,e\d]+?)(?:,([po]))?$/i.exec(String(text));
   if (!found) return null;
   const numbers = found[2].split(",").map((part) => (part === "" ? NaN : Number(part)));
-  const dimensions = found[1] === "2" ? 2 : 3;
+  const dimensions: Dimensions = found[1] === "2" ? 2 : 3;
   if (numbers.length !== (dimensions === 2 ? 3 : 6) || !numbers.every(Number.isFinite)) return null;
   const [az, el, zoom, x, y, z] = dimensions === 2 ? [0, 0, numbers[2], numbers[0], numbers[1], 0] : numbers;
   if (!(zoom > 0)) return null;

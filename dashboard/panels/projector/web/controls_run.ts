@@ -1,6 +1,6 @@
 // @ts-nocheck
 /** The run of a long projection in the left column: its buttons, how far it is, and its loss; and how far the picture can be trusted. */
-import * as colours from "./colours.ts";
+import * as colours from "./colors.ts";
 import * as parts from "./parts.ts";
 import { format } from "./parts.ts";
 import { METHODS } from "./settings.ts";

@@ -1,92 +1,100 @@
-// @ts-nocheck
 /** What the Projector panel asks the server for, and what it keeps of an open embedding. */
-import { binary } from "../../../web/core/binary.ts";
+import * as request from "../../../web/core/request.ts";
+import type { Parameters } from "../../../web/core/request.ts";
 
 const MOST_TEXTS = 2000;
 const MOST_KEPT = 100_000;
 
-/** what is null or empty is left out */
-export type Parameters = Record<string, string | number | boolean | null | undefined>;
 export interface ColumnInfo {
   name: string;
   kind: "text" | "number";
+  /** how many; null where there are none */
   categories: number | null;
   minimum: number | null;
   maximum: number | null;
   missing: number;
+  /** whether clusters made it */
+  derived: boolean;
 }
 
-export class Api {
-  base;
-  requests = 0;
-  /** Requests on their way, but for those that wait for a frame. */
-  pending = 0;
+export interface NumberColumn {
+  name: string;
+  kind: "number";
+  categories: null;
+  values: Float32Array | Float64Array | null;
+}
+/** Without categories where there are too many different texts. */
+export interface TextColumn {
+  name: string;
+  kind: "text";
+  categories: string[] | null;
+  /** the category of each point, -1 for none */
+  values: Int32Array | null;
+}
+export type Column = NumberColumn | TextColumn;
 
-  /** @param base such as "api/projector" */
-  constructor(base: string) {
-    this.base = base;
-  }
+/** The pictures of points in one, line by line. */
+export interface Sprite {
+  /** of one picture */
+  width: number;
+  height: number;
+  /** pictures in a line */
+  across: number;
+  url: string;
+}
 
-  address(route: string, parameters: Parameters) {
-    const query = new URLSearchParams();
-    for (const [name, value] of Object.entries(parameters)) {
-      if (value !== null && value !== undefined && value !== "") query.append(name, String(value));
-    }
-    return `${this.base}/${route}?${query}`;
-  }
+/** Answer of the route "dataset". */
+export interface DatasetInfo {
+  id: string;
+  label: string;
+  run: string;
+  step: number | null;
+  steps: number[];
+  count: number;
+  dimensions: number;
+  digest: string;
+  /** numbers of rows of the file that are no points */
+  left_out: number[];
+  problems: { kind: string; message: string; count: number }[];
+  columns: ColumnInfo[];
+  sprite: Sprite | null;
+  /** as TensorBoard's JSON has them */
+  bookmarks: unknown[];
+}
 
-  /**
-   * JSON, or the header of packed columns with its `arrays`; what is wrong is thrown as an Error with a sentence.
-   * @param how with a body it is posted; `quiet` requests count as none
-   */
-  async ask(
-    route: string,
-    parameters: Parameters,
-    { signal, body, quiet = false }: { signal?: AbortSignal; body?: any; quiet?: boolean } = {},
-  ) {
-    this.requests += 1;
-    this.pending += quiet ? 0 : 1;
-    try {
-      const response = await fetch(
-        this.address(route, parameters),
-        body === undefined
-          ? { signal }
-          : { signal, method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) },
-      );
-      if (!response.ok) throw new Error(await reason(response));
-      const json = (response.headers.get("Content-Type") ?? "").includes("json");
-      return json ? await response.json() : binary.unpack(await response.arrayBuffer());
-    } catch (error) {
-      if (error instanceof TypeError) throw new Error("The server does not answer. Is it still running?");
-      throw error;
-    } finally {
-      this.pending -= quiet ? 0 : 1;
-    }
-  }
+/** Which embedding a route is asked for. */
+export interface At {
+  id: string;
+  step: number | null;
+}
 
+/** Answer of the routes that take files: the first embedding in it, and all. */
+export interface Dropped {
+  id: string;
+  ids: string[];
+}
+
+export interface Upload {
+  done: Promise<Dropped>;
+  cancel: () => void;
+}
+
+export class Api extends request.Api {
   /** Sends a file; tells how much of it is there. */
   upload(
     route: string,
     parameters: Parameters,
     file: File,
     tell: (share: number) => void,
-  ): { done: Promise<any>; cancel: () => void } {
+  ): Upload {
     const request = new XMLHttpRequest();
-    const done = new Promise((resolve, reject) => {
+    const done = new Promise<Dropped>((resolve, reject) => {
       request.upload.onprogress = (event) => tell(event.lengthComputable ? event.loaded / event.total : 0);
       request.onload = () => {
-        let answer = null;
-        try {
-          answer = JSON.parse(request.responseText);
-        } catch {
-          // Not of our making; its status has to do.
-        }
-        if (request.status < 300 && answer) resolve(answer);
-        else {reject(
-            new Error(
-              typeof answer?.detail === "string" ? answer.detail : `The server answered with status ${request.status}.`,
-            ),
-          );}
+        const answer = answerOf(request.responseText);
+        if (request.status < 300 && answer) return resolve(answer);
+        const said = answer?.detail ?? `The server answered with status ${request.status}.`;
+        reject(new Error(said));
       };
       request.onerror = () => reject(new Error(`The server broke off while ${file.name} was sent.`));
       request.onabort = () => reject(new Error(""));
@@ -98,14 +106,13 @@ export class Api {
   }
 }
 
-async function reason(response: Response) {
+/** JSON with what came, or with what is wrong; null where it is not of our making. */
+function answerOf(text: string): (Dropped & { detail?: string }) | null {
   try {
-    const { detail } = await response.json();
-    if (typeof detail === "string") return detail;
+    return JSON.parse(text);
   } catch {
-    // Not of our making; its status has to do.
+    return null;
   }
-  return `The server answered with status ${response.status}.`;
 }
 
 /** Row numbers as base64 of uint32. */
@@ -116,32 +123,36 @@ function base64(rows: Uint32Array) {
   return btoa(text);
 }
 
+/** Answer of the route "column". */
+interface ColumnPack extends Pick<Column, "name" | "kind" | "categories"> {
+  arrays: Column["values"][];
+}
+
 /** An open embedding at one step: what is said of it, and columns as they are needed. */
 export class Dataset {
-  api;
-  info;
-  id: string;
-  step: number | null;
-  count: number;
-  columns: Map<string, Promise<any>> = new Map();
+  readonly api: Api;
+  info: DatasetInfo;
+  readonly id: string;
+  readonly step: number | null;
+  readonly count: number;
+  columns: Map<string, Promise<Column>> = new Map();
   known: Map<string, Map<number, string>> = new Map();
   /** Keys of row sets that the server has, by their content. */
   keys: Map<string, string> = new Map();
-  inFile: any;
+  inFile: Uint32Array | null = null;
 
-  /** @param info answer of the route "dataset" */
-  constructor(api: Api, info: any) {
+  constructor(api: Api, info: DatasetInfo) {
     this.api = api;
     this.info = info;
-    this.id = info.id as string;
-    this.step = (info.step ?? null) as number | null;
-    this.count = info.count as number;
+    this.id = info.id;
+    this.step = info.step;
+    this.count = info.count;
   }
 
   /** Numbers in the file of all rows; null where none was left out, so that they are the rows themselves. */
   get fileRows(): Uint32Array | null {
     const left = this.info.left_out;
-    if (!left?.length) return null;
+    if (!left.length) return null;
     if (!this.inFile) {
       const gone = new Set(left);
       this.inFile = new Uint32Array(this.count);
@@ -151,11 +162,11 @@ export class Dataset {
   }
 
   /** Where a row's picture is in the sprite. */
-  fileRow(row: number) {
+  fileRow(row: number): number {
     return this.fileRows ? this.fileRows[row] : row;
   }
 
-  get at() {
+  get at(): At & Parameters {
     return { id: this.id, step: this.step };
   }
 
@@ -168,15 +179,13 @@ export class Dataset {
   }
 
   /** A column of all points. */
-  column(name: string): Promise<{ name: string; kind: string; categories: string[] | null; values: any }> {
+  column(name: string): Promise<Column> {
     let found = this.columns.get(name);
     if (!found) {
-      found = this.api.ask("column", { ...this.at, name }).then((pack) => ({
-        name,
-        kind: pack.kind,
-        categories: pack.categories ?? null,
-        values: pack.arrays[0] ?? null,
-      }));
+      found = this.api.ask<ColumnPack>("column", { ...this.at, name }).then(({ arrays, ...column }) => ({
+        ...column,
+        values: arrays[0] ?? null,
+      } as Column));
       this.columns.set(name, found);
       found.catch(() => this.columns.delete(name));
     }
@@ -191,26 +200,22 @@ export class Dataset {
     const missing = Array.from(rows).filter((row) => !known.has(row));
     for (let at = 0; at < missing.length; at += MOST_TEXTS) {
       const part = missing.slice(at, at + MOST_TEXTS);
-      const { texts } = await this.api.ask("labels", {}, { body: { ...this.at, name, rows: part } });
+      const { texts } = await this.api.ask<{ texts: string[] }>("labels", {}, {
+        body: { ...this.at, name, rows: part },
+      });
       part.forEach((row, place) => known.set(row, texts[place] ?? ""));
     }
     return Array.from(rows, (row) => known.get(row) ?? "");
   }
 
-  /** The text of one row where it is known already. */
-  knownText(name: string, row: number) {
-    return this.known.get(name)?.get(row);
-  }
-
   /** The server's key of a set of rows. */
-  async keyOf(rows: Uint32Array) {
+  async keyOf(rows: Uint32Array): Promise<string> {
     const packed = base64(rows);
-    let key = this.keys.get(packed);
-    if (!key) {
-      ({ key } = await this.api.ask("rows", {}, { body: { ...this.at, rows: packed } }));
-      if (this.keys.size > 20) this.keys.clear();
-      this.keys.set(packed, key as string);
-    }
-    return (key as string);
+    const known = this.keys.get(packed);
+    if (known) return known;
+    const { key } = await this.api.ask<{ key: string }>("rows", {}, { body: { ...this.at, rows: packed } });
+    if (this.keys.size > 20) this.keys.clear();
+    this.keys.set(packed, key);
+    return key;
   }
 }

@@ -1,18 +1,46 @@
-// @ts-nocheck
 /** The state of the Projector panel as plain values, for tests and benchmarks. */
 import { panel as projectorPanel } from "./panel.ts";
+import type { Job } from "./jobs.ts";
+import type { ProjectorPanel } from "./panel.ts";
 
-/** @param panel of projector_panel.js */
-export const stateOf = (panel: any) => {
-  const { state, dataset, job, picture, quality, nearest, colouring } = panel;
-  const frame = job?.frame ?? null;
+const jobOf = ({ key, frame, updates, losses }: Job) =>
+  frame && {
+    key,
+    state: frame.state,
+    phase: frame.phase,
+    iteration: frame.iteration,
+    total: frame.total,
+    loss: frame.loss ?? null,
+    message: frame.message ?? "",
+    updates,
+    losses: losses.length,
+    frames: frame.frames ?? null,
+    settings: frame.settings ?? null,
+    seed: frame.seed ?? null,
+  };
+
+const qualityOf = (quality: NonNullable<ProjectorPanel["quality"]>) => {
+  const measured = quality.state === "done" ? quality : null;
+  return {
+    state: quality.state,
+    trustworthiness: measured?.trustworthiness ?? null,
+    continuity: measured?.continuity ?? null,
+    hit: measured?.hit ?? null,
+    kept: measured?.kept ?? null,
+    sampled: measured?.sampled ?? null,
+    message: quality.state === "failed" ? quality.message : "",
+  };
+};
+
+export const stateOf = (panel: ProjectorPanel) => {
+  const { state, dataset, job, picture, quality, nearest, coloring } = panel;
   return {
     id: dataset?.id ?? null,
     step: dataset?.step ?? null,
     steps: dataset?.info.steps ?? [],
     count: dataset?.count ?? 0,
     dimensions: dataset?.info.dimensions ?? 0,
-    columns: dataset?.columnInfos.map((column: any) => column.name) ?? [],
+    columns: dataset?.columnInfos.map(({ name }) => name) ?? [],
     problems: dataset?.info.problems ?? [],
     projection: state.projection,
     shown: picture
@@ -23,37 +51,15 @@ export const stateOf = (panel: any) => {
         first: Array.from(picture.values.slice(0, picture.dimensions)),
       }
       : null,
-    waiting: panel.waiting ?? "",
-    job: frame && {
-      key: job.key,
-      state: frame.state,
-      phase: frame.phase,
-      iteration: frame.iteration,
-      total: frame.total,
-      loss: frame.loss ?? null,
-      message: frame.message ?? "",
-      updates: job.updates,
-      losses: job.losses.length,
-      frames: frame.frames ?? null,
-      settings: frame.settings ?? null,
-      seed: frame.seed ?? null,
-    },
-    quality: quality &&
-      {
-        state: quality.state,
-        trustworthiness: quality.trustworthiness ?? null,
-        continuity: quality.continuity ?? null,
-        hit: quality.hit ?? null,
-        kept: quality.kept ?? null,
-        sampled: quality.sampled ?? null,
-        message: quality.message ?? "",
-      },
+    waiting: panel.waiting,
+    job: job && jobOf(job),
+    quality: quality && qualityOf(quality),
     colour: {
-      by: panel.colourBy,
-      sort: colouring.sort,
-      categories: colouring.entries.length,
-      minimum: colouring.minimum,
-      maximum: colouring.maximum,
+      by: panel.colorBy,
+      sort: coloring.sort,
+      categories: coloring.entries.length,
+      minimum: coloring.minimum,
+      maximum: coloring.maximum,
       off: [...state.off],
     },
     size: state.size,
@@ -67,14 +73,14 @@ export const stateOf = (panel: any) => {
       : null,
     isolated: panel.isolated ? Array.from(panel.isolated) : null,
     hidden: [...panel.hidden].sort((a, b) => a - b),
-    visible: panel.visibleCount ?? dataset?.count ?? 0,
+    visible: dataset ? panel.visibleCount : 0,
     found: panel.found ? panel.found.length : null,
     tool: panel.tools.tool,
     table: { open: state.table, rows: panel.table.count, sort: state.sort },
-    bookmarks: panel.bookmarks.kept.map((one: any) => one.state.label),
+    bookmarks: panel.bookmarks.kept.map((one) => one.state.label),
     camera: panel.view?.camera() ?? "",
-    frames: panel.view?.frames?.() ?? null,
-    embeddings: panel.embeddings.map((one: any) => one.id),
+    frames: panel.view?.frames() ?? null,
+    embeddings: panel.embeddings.map(({ id }) => id),
     loading: panel.loading > 0 || panel.api.pending > 0,
     requests: panel.api.requests,
     message: panel.message.hidden ? "" : panel.message.textContent,

@@ -1,8 +1,7 @@
-// @ts-nocheck
 // The keys and gestures of the Projector panel, in the sheet that "?" opens.
-import { shortcuts } from "../../../web/page/shortcuts.ts";
+import { type Keys, shortcuts } from "../../../web/page/shortcuts.ts";
 
-const KEYS = [
+const KEYS: Keys = [
   ["drag", "Turn in 3-D, move in 2-D"],
   ["right drag, Shift drag", "Move in 3-D"],
   ["wheel, +, -", "Zoom at the mouse"],

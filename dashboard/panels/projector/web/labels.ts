@@ -1,5 +1,6 @@
-// @ts-nocheck
 /** Labels of points: texts are asked for once, places never collide, and a label stays where it is while it can. */
+import { paper } from "./canvas.ts";
+import type { ViewTheme } from "./view_theme.ts";
 
 export const SIZE = 11.5; // pixels of the font
 export const HEIGHT = 15;
@@ -8,13 +9,43 @@ const LONGEST = 32; // characters
 const MOST_KEPT = 20e3; // texts, and pictures of texts a tenth of it
 const MOST_ASKED = 400; // rows in one question
 /** Labels that spread over the picture: how many, and pixels from each to the next. */
-const SPREAD = { some: { most: 90, across: 48, down: 34 }, all: { most: 400, across: 0, down: 0 } };
+interface Spread {
+  most: number;
+  across: number;
+  down: number;
+}
+const SPREAD: Record<"some" | "all", Spread> = {
+  some: { most: 90, across: 48, down: 34 },
+  all: { most: 400, across: 0, down: 0 },
+};
 const KEPT = 0.6; // of that distance, which a label keeps that was there before
 const TRIES = 6; // candidates for each label that may be placed
 const TRIES_EACH = 2; // of these, such as are in the same part of the picture
 const MOST_SEEN = 10e3; // points that are looked at for that
 const GOLDEN = 0.6180339887498949;
 
+export type LabelMode = "none" | "selected" | "some" | "all";
+export interface Labelling {
+  /** Who gives the texts says what went wrong with them. */
+  texts: (rows: Uint32Array) => string[] | Promise<string[]>;
+  mode: LabelMode;
+}
+/** a place on the screen */
+interface Place {
+  x: number;
+  y: number;
+}
+/** What is to be labelled. */
+export interface Scene {
+  /** Rows whose labels come before all others. */
+  first: number[];
+  count: number;
+  width: number;
+  height: number;
+  moving: boolean;
+  /** The place of a point, or null where it has no label. */
+  seen: (row: number) => (Place & { radius: number }) | null;
+}
 /** a point that wants a label */
 export interface Item {
   row: number;
@@ -47,7 +78,7 @@ function beside({ x, y, radius, width }: Item, side: number): [number, number] {
  * @param width pixels
  */
 export function place(items: Iterable<Item>, width: number, height: number, most: number = Infinity): Placed[] {
-  const placed = [] as Placed[];
+  const placed: Placed[] = [];
   const free = (left: number, middle: number, wide: number) =>
     left >= 2 && left + wide <= width - 2 && middle >= HEIGHT / 2 && middle <= height - HEIGHT / 2 &&
     placed.every((other) =>
@@ -69,52 +100,49 @@ export function place(items: Iterable<Item>, width: number, height: number, most
 
 /** The k-th row in an order that depends on nothing but the number of rows, and in which neighbours are far apart. */
 export function scattered(count: number): (k: number) => number {
-  const gcd = (a: number, b: number) => ((b ? gcd(b, a % b) : a) as number);
+  const gcd = (a: number, b: number): number => (b ? gcd(b, a % b) : a);
   let step = Math.max(1, Math.floor(count * GOLDEN));
   while (gcd(step, count) !== 1) step += 1;
   return (k) => (k * step) % count;
 }
 
-const inside = ({ x, y }: { x: number; y: number }, width: number, height: number) =>
-  x >= 0 && y >= 0 && x <= width && y <= height;
+const inside = ({ x, y }: Place, width: number, height: number) => x >= 0 && y >= 0 && x <= width && y <= height;
 
 /** Which part of the picture a place is in. */
-const cellOf = ({ x, y }: { x: number; y: number }, { across, down }: { across: number; down: number }) =>
-  Math.floor(y / down) * 1000 + Math.floor(x / across);
+const cellOf = ({ x, y }: Place, { across, down }: Spread) => Math.floor(y / down) * 1000 + Math.floor(x / across);
 
 /**
  * Whether two labels would be too near to each other, wherever they are beside their points.
  * @param share of the distance
  */
-const near = (one: Item, other: Item, { across, down }: { across: number; down: number }, share: number) =>
+const near = (one: Item, other: Item, { across, down }: Spread, share: number) =>
   Math.abs(one.y - other.y) < share * down &&
   Math.abs(one.x - other.x) < share * across + (one.width + other.width) / 2;
 
-export const shortened = (text: unknown) => {
-  const line = String(text ?? "").replace(/\s+/g, " ").trim();
+export const shortened = (text: string) => {
+  const line = text.replace(/\s+/g, " ").trim();
   const letters = Array.from(line);
   return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join("")}…` : line;
 };
 
 export class Labels {
-  onTexts;
-  mode: "none" | "selected" | "some" | "all" = "none";
-  source: ((rows: Uint32Array) => any) | null = null;
+  readonly onTexts: () => void;
+  mode: LabelMode = "none";
+  source: Labelling["texts"] | null = null;
   /** By row; null while asked for. */
   texts: Map<number, { text: string; width: number } | null> = new Map();
   pictures: Map<number, HTMLCanvasElement> = new Map();
   pictureKey = "";
   placed: Placed[] = [];
-  pen: CanvasRenderingContext2D;
+  readonly pen = paper(1, 1);
   font = "";
 
   /** @param onTexts called when texts arrive */
   constructor(onTexts: () => void) {
     this.onTexts = onTexts;
-    this.pen = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
   }
 
-  set({ texts, mode }: { texts: (rows: Uint32Array) => any; mode: "none" | "selected" | "some" | "all" }) {
+  set({ texts, mode }: Labelling) {
     this.source = texts;
     this.mode = mode;
     this.texts = new Map();
@@ -131,7 +159,7 @@ export class Labels {
     for (const row of fresh) texts.set(row, null);
     const take = (found: string[]) =>
       fresh.forEach((row, n) => {
-        const text = shortened(found[n]);
+        const text = shortened(found[n] ?? "");
         this.pen.font = this.font;
         texts.set(row, { text, width: Math.ceil(this.pen.measureText(text).width) });
       });
@@ -153,18 +181,8 @@ export class Labels {
 
   /**
    * Places the labels of a picture.
-   * @param scene `first` are rows whose labels come before all others; `seen` gives the place of a point, or null where it has no label
    */
-  layOut(
-    { first, count, width, height, moving, seen }: {
-      first: number[];
-      count: number;
-      width: number;
-      height: number;
-      moving: boolean;
-      seen: (row: number) => { x: number; y: number; radius: number } | null;
-    },
-  ): Placed[] {
+  layOut({ first, count, width, height, moving, seen }: Scene): Placed[] {
     if (this.mode === "none" || !this.source) return (this.placed = []);
     const sides = new Map(this.placed.map((one) => [one.row, one.side]));
     const wanted = new Set(first);
@@ -175,8 +193,8 @@ export class Labels {
       if (!moving) this.addSpread(wanted, spread, { count, width, height, seen });
     }
     this.ask([...wanted]);
-    const apart = [] as Item[];
-    const items = [] as Item[];
+    const apart: Item[] = [];
+    const items: Item[] = [];
     let n = 0;
     for (const row of wanted) {
       n += 1;
@@ -199,13 +217,8 @@ export class Labels {
    */
   addSpread(
     wanted: Set<number>,
-    spread: { most: number; across: number; down: number },
-    { count, width, height, seen }: {
-      count: number;
-      width: number;
-      height: number;
-      seen: (row: number) => { x: number; y: number } | null;
-    },
+    spread: Spread,
+    { count, width, height, seen }: Pick<Scene, "count" | "width" | "height" | "seen">,
   ) {
     const kth = scattered(count);
     const most = wanted.size + spread.most * TRIES;
@@ -225,7 +238,7 @@ export class Labels {
   }
 
   /** @param context in CSS pixels */
-  draw(context: CanvasRenderingContext2D, theme: any, ratio: number, strong: Set<number>) {
+  draw(context: CanvasRenderingContext2D, theme: ViewTheme, ratio: number, strong: Set<number>) {
     const key = `${theme.ink} ${theme.background} ${ratio} ${theme.font}`;
     if (key !== this.pictureKey || this.pictures.size > MOST_KEPT / 10) this.pictures.clear();
     this.pictureKey = key;
@@ -246,12 +259,8 @@ export class Labels {
   }
 
   /** A text with a halo, drawn once: strokes of text are slow. */
-  paint(text: string, width: number, theme: any, ratio: number, strong: boolean) {
-    const canvas = Object.assign(document.createElement("canvas"), {
-      width: Math.ceil((width + 8) * ratio),
-      height: Math.ceil((HEIGHT + 2) * ratio),
-    });
-    const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  paint(text: string, width: number, theme: ViewTheme, ratio: number, strong: boolean) {
+    const context = paper(Math.ceil((width + 8) * ratio), Math.ceil((HEIGHT + 2) * ratio));
     context.scale(ratio, ratio);
     context.font = this.font;
     context.textBaseline = "middle";
@@ -263,6 +272,6 @@ export class Labels {
     context.globalAlpha = strong ? 1 : 0.86;
     context.fillStyle = theme.ink;
     context.fillText(text, 4, HEIGHT / 2 + 1.5);
-    return canvas;
+    return context.canvas;
   }
 }

@@ -1,5 +1,5 @@
-// @ts-nocheck
 /** Selecting by a box or a line drawn around points. */
+import type { ViewTheme } from "./view_theme.ts";
 
 const APART = 3; // pixels between corners of a lasso
 const LEAST = 4; // pixels a box must be wide or high, not to be a click
@@ -35,7 +35,7 @@ export function rowsIn(
     [left, right] = [Math.min(left, line[i]), Math.max(right, line[i])];
     [top, bottom] = [Math.min(top, line[i + 1]), Math.max(bottom, line[i + 1])];
   }
-  const found = [] as number[];
+  const found: number[] = [];
   for (let n = 0; n < rows.length; n += 1) {
     const [px, py] = [x[rows[n]], y[rows[n]]];
     if (px >= left && px <= right && py >= top && py <= bottom && contains(line, px, py)) found.push(rows[n]);
@@ -45,8 +45,8 @@ export function rowsIn(
 
 /** A line that is being drawn. */
 export class Trail {
-  kind;
-  points;
+  readonly kind: "box" | "lasso";
+  points: number[];
 
   constructor(kind: "box" | "lasso", x: number, y: number) {
     this.kind = kind;
@@ -67,7 +67,7 @@ export class Trail {
     return corners(x0, y0, x1, y1);
   }
 
-  draw(context: CanvasRenderingContext2D, theme: { accent: string }) {
+  draw(context: CanvasRenderingContext2D, theme: Pick<ViewTheme, "accent">) {
     const line = this.kind === "box" && this.points.length >= 4
       ? corners(this.points[0], this.points[1], this.points[2], this.points[3])
       : this.points;

@@ -1,7 +1,8 @@
-// @ts-nocheck
 /** What moves by itself: the way between two cameras or two sets of places, the end of a throw, a slow turn; and how smoothly. */
-import * as projectorCamera from "./camera.ts";
+import { between, type Camera, type Dimensions, panned, type Projection, turned } from "./camera.ts";
 
+/** degrees for a pixel of a drag */
+export const TURN = 0.4;
 const DECAY_MS = 90; // in which a throw loses two thirds of its speed
 const SLOWEST = 0.02; // pixels in a millisecond
 const SPIN = 0.012; // degrees in a millisecond
@@ -19,22 +20,28 @@ const SETTLE = 10; // frames between two such decisions
 export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const eased = (share: number) => (share < 0.5 ? 2 * share * share : 1 - (2 - 2 * share) ** 2 / 2);
 
+/** How smoothly movements were painted: frames, ms between them, ms of painting. */
+export interface Stats {
+  count: number;
+  p50: number;
+  p95: number;
+  paint50: number;
+  paint95: number;
+  level: number;
+}
+
 /** Times of frames of movements. */
 export class Pace {
   level = 0;
-  gaps: any;
-  costs: any;
-  count: any;
-  last: any;
-  since: any;
-
-  constructor() {
-    this.forget();
-  }
+  gaps: number[] = [];
+  costs: number[] = [];
+  count = 0;
+  last = -Infinity;
+  since = 0;
 
   forget() {
-    this.gaps = [] as number[];
-    this.costs = [] as number[];
+    this.gaps = [];
+    this.costs = [];
     this.count = 0;
     this.last = -Infinity;
     this.since = 0;
@@ -65,13 +72,9 @@ export class Pace {
     this.last = -Infinity;
   }
 
-  stats() {
-    const at = (
-      values: number[],
-      share: number,
-    ) => (values.length
-      ? [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]
-      : 0);
+  stats(): Stats {
+    const at = (values: number[], share: number) =>
+      [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? 0;
     return {
       count: this.count,
       p50: at(this.gaps, 0.5),
@@ -84,7 +87,7 @@ export class Pace {
 }
 
 export class Motion {
-  way: { from: any; to: any; began: number; ms: number } | null = null;
+  way: { from: Camera; to: Camera; began: number; ms: number } | null = null;
   mix: { began: number; ms: number } | null = null;
   /** pixels in a millisecond */
   thrown: { x: number; y: number; at: number; pan: boolean } | null = null;
@@ -104,8 +107,7 @@ export class Motion {
    * Moves a camera on.
    * @param p its projection, in CSS pixels
    */
-  moved(camera: any, now: number, p: any) {
-    const { turned, panned, between } = projectorCamera;
+  moved(camera: Camera, now: number, p: Projection): Camera {
     if (this.way) {
       const { from, to, began, ms } = this.way;
       const share = Math.min(1, Math.max(0, (now - began) / ms));
@@ -131,11 +133,7 @@ export class Motion {
     this.thrown = null;
   }
 
-  busy(dimensions: 2 | 3) {
+  busy(dimensions: Dimensions) {
     return Boolean(this.way || this.mix || this.thrown || (this.spin && dimensions === 3));
   }
 }
-
-const TURN = 0.4;
-
-export { TURN };

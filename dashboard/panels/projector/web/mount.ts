@@ -8,12 +8,11 @@ import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { mount, panel as projectorPanel, ProjectorPanel } from "./panel.ts";
 import { acts } from "./external_events.ts";
-import { looks } from "./appearance.ts";
 import { projecting } from "./projection_session.ts";
 import { selecting } from "./selection.ts";
 import { view } from "../../../web/page/view.ts";
 
-for (const methods of [acts, projecting, selecting, looks]) {
+for (const methods of [acts, projecting, selecting]) {
   Object.defineProperties(ProjectorPanel.prototype, Object.getOwnPropertyDescriptors(methods));
 }
 

@@ -1,12 +1,12 @@
 // @ts-nocheck
 /** The Projector panel in the browser: what is open, what it is coloured by, and the parts around the cloud. */
-import * as colours from "./colours.ts";
 import * as keys from "./keys.ts";
 import * as parts from "./parts.ts";
 import { format } from "./parts.ts";
 import * as sequences from "./polylines.ts";
 import * as settings from "./settings.ts";
 import { Api, Dataset } from "./data.ts";
+import { Appearance } from "./appearance.ts";
 import { Bookmarks } from "./bookmarks.ts";
 import { Clusters } from "./clusters.ts";
 import { Controls } from "./controls.ts";
@@ -27,14 +27,13 @@ const CAMERA_MS = 350;
 const SLOW_MS = 300;
 const MOST_DEFAULT_COLOURS = 50;
 
-export class ProjectorPanel {
+export class ProjectorPanel extends Appearance {
   root;
   outside;
   api;
   state = settings.read();
   dataset: any = null;
   theme;
-  colouring = colours.nothing("");
   job: any = null;
   /** What is in the picture: coordinates of all points, and how many columns they have. */
   picture: { values: Float32Array; dimensions: number; key: string } | null = null;
@@ -86,6 +85,7 @@ export class ProjectorPanel {
     tools: HTMLElement,
     outside: { api: string; choose: (id: string) => void; offer: (embeddings: any[], unlisted: number) => void },
   ) {
+    super();
     const { make } = parts;
     this.root = host;
     this.outside = outside;

@@ -1,16 +1,15 @@
-// @ts-nocheck
 /** Which point is under the pointer: a grid over the places on the screen, made when it is first asked for. */
 
 const CELL = 16; // pixels
 
 export class Grid {
-  x;
-  y;
-  across;
-  down;
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+  readonly across: number;
+  readonly down: number;
   /** Where each cell's rows begin in `rows`; in a cell they keep their order. */
-  starts;
-  rows;
+  readonly starts: Uint32Array;
+  readonly rows: Uint32Array;
 
   /**
    * @param rows from the back to the front

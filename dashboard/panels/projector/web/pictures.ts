@@ -1,11 +1,12 @@
-// @ts-nocheck
 /** The sprite of an embedding as the cloud needs it: the picture of point i in place i. */
 
-/** @param dataset of projector_data.js */
+import { paper } from "./canvas.ts";
+import type { Dataset, Sprite } from "./data.ts";
+
 export async function load(
   address: string,
-  sprite: { width: number; height: number; across: number },
-  dataset: any,
+  sprite: Sprite,
+  dataset: Dataset,
 ): Promise<HTMLImageElement | HTMLCanvasElement> {
   const image = new Image();
   image.src = address;
@@ -16,13 +17,10 @@ export async function load(
 /** Where rows of the file were left out, the pictures behind them move up. */
 function moved(
   image: HTMLImageElement,
-  { width, height, across }: { width: number; height: number; across: number },
-  dataset: any,
+  { width, height, across }: Sprite,
+  dataset: Dataset,
 ) {
-  const canvas = document.createElement("canvas");
-  canvas.width = image.naturalWidth;
-  canvas.height = image.naturalHeight;
-  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  const context = paper(image.naturalWidth, image.naturalHeight);
   for (let row = 0; row < dataset.count; row += 1) {
     const from = dataset.fileRow(row);
     context.drawImage(
@@ -37,5 +35,5 @@ function moved(
       height,
     );
   }
-  return canvas;
+  return context.canvas;
 }

@@ -1,34 +1,35 @@
-// @ts-nocheck
 /** The view as a picture of any size: painted anew, not a copy of the screen. */
 import * as svg from "./svg.ts";
 import * as viewTheme from "./view_theme.ts";
 import { CanvasPen } from "../../../web/lines/pen.ts";
+import { paper } from "./canvas.ts";
 import { Raster } from "./raster.ts";
+import type { View } from "./view.ts";
 
 const MOST_SIDE = 8192; // pixels, which all browsers can hold
 
-export async function make(
-  view: any,
-  { scale = 2, background = "", title = "", legend = null }: {
-    scale?: number;
-    background?: string;
-    title?: string;
-    legend?: any;
-  },
+export interface PngOptions extends svg.Around {
+  scale?: number;
+  /** another one than the page's */
+  background?: string;
+}
+
+export function make(
+  view: View,
+  { scale = 2, background = "", title = "", legend = null }: PngOptions,
 ): Promise<Blob> {
   view.current();
   const ratio = Math.max(0.25, Math.min(scale, MOST_SIDE / Math.max(view.width, view.height)));
   const theme = background ? viewTheme.read(view.host, background) : view.theme;
   const [width, height] = [view.width, view.height].map((size) => Math.max(1, Math.round(size * ratio)));
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  const context = paper(width, height);
   const raster = new Raster();
   view.paintOn(raster, width, height, ratio, theme, { every: 1, smooth: true });
   raster.put(context);
   view.paintOverlay(context, ratio, false, raster, theme);
   svg.paintAround(new CanvasPen(context, ratio, theme.font), view, theme, title, svg.legendOf(legend));
   return new Promise((go, fail) =>
-    canvas.toBlob(
+    context.canvas.toBlob(
       (blob) => (blob ? go(blob) : fail(new Error("The browser could not make the picture: try a smaller one."))),
       "image/png",
     )

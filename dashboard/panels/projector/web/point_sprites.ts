@@ -1,4 +1,3 @@
-// @ts-nocheck
 /**
  * Discs as lists of pixels, made once for each radius and place within a pixel, so that a point costs only its pixels.
  *
@@ -6,20 +5,20 @@
  * the share of them that is covered.
  */
 
-const QUARTERS = 4; // steps of the radius and of the place in one pixel
-const LARGEST = 28; // pixels of radius
+export const QUARTERS = 4; // steps of the radius and of the place in one pixel
+export const LARGEST = 28; // pixels of radius
 const RIM_FROM = 3.5; // pixels of radius from which on a disc has a rim of another shade
 const RIM = 0.9; // pixels
 const FULL = 64; // the most that a share of a pixel counts: two channels at once still fit into 31 bits
 const FIRST_ROOM = 4096;
 
 export class Stamps {
-  stride;
-  smooth;
+  readonly stride: number;
+  readonly smooth: boolean;
   /** Where the pixels of a stamp begin (0: not made yet), where its rim does, and where it ends. */
-  start;
-  rim;
-  end;
+  readonly start: Int32Array;
+  readonly rim: Int32Array;
+  readonly end: Int32Array;
   offsets = new Int32Array(FIRST_ROOM);
   shares = new Uint8Array(FIRST_ROOM);
   used = 1;
@@ -42,8 +41,8 @@ export class Stamps {
     const radius = (key >> 4) / QUARTERS;
     const [x, y] = [((key & 3) + 0.5) / QUARTERS, (((key >> 2) & 3) + 0.5) / QUARTERS];
     const reach = Math.ceil(radius + 1);
-    const inside = [] as number[];
-    const rim = [] as [number, number][];
+    const inside: number[] = [];
+    const rim: [number, number][] = [];
     const solid = radius >= RIM_FROM ? radius - RIM : Infinity;
     for (let row = -reach; row <= reach; row += 1) {
       for (let column = -reach; column <= reach; column += 1) {
@@ -79,7 +78,3 @@ export class Stamps {
     [this.offsets, this.shares] = [offsets, shares];
   }
 }
-
-const stampLimits = { LARGEST, QUARTERS, FULL };
-
-export { stampLimits };

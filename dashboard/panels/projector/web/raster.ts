@@ -1,4 +1,3 @@
-// @ts-nocheck
 /**
  * The cloud as pixels, painted by the processor: back to front, as discs, pictures and thin lines.
  *
@@ -6,15 +5,17 @@
  * through its software WebGL, and one way serves everywhere: the screen, pictures of any size, and picking, which needs
  * the places on the screen anyhow.
  */
-import { stampLimits, Stamps } from "./point_sprites.ts";
+import type { Projection } from "./camera.ts";
+import type { Rgb } from "../../../web/core/color.ts";
+import { LARGEST, QUARTERS, Stamps } from "./point_sprites.ts";
 
-const PAD = 60; // pixels around the picture that are painted but not shown, so that no disc needs to be cut
-const CULL = 30; // pixels outside the picture from which on a disc is left out: with the largest disc that stays within PAD
-const LEVELS = 512; // of depth
+export const PAD = 60; // pixels around the picture that are painted but not shown, so that no disc needs to be cut
+export const CULL = 30; // pixels outside the picture from which on a disc is left out: with the largest disc that stays within PAD
+export const LEVELS = 512; // of depth
 const OUT = 0xffff;
 const MOST_FOG = 0.66;
 const FOG_FROM = 0.25; // share of the depth of the cloud that has none
-const FULL = 64;
+export const FULL = 64;
 const FADED = 11; // of 64: how strongly points are painted that are only a background
 const NEAREST = 2.6; // how much larger than at the target a point can be, and how much smaller
 const FARTHEST = 0.55;
@@ -22,7 +23,6 @@ const FARTHEST = 0.55;
 /** Layers of the picture, from the back: faded points, points, points that stand out. */
 const LAYERS = 3;
 
-export type Projection = import("./camera.ts").Projection;
 export interface Cloud {
   count: number;
   /** places at the start of an animation, three for a point */
@@ -31,7 +31,7 @@ export interface Cloud {
   /** 0..1 of the way from `from` to `to` */
   share: number;
   /** as pixels */
-  colours: Uint32Array;
+  colors: Uint32Array;
   /** 0 hidden, 1 shown, 2 faded */
   visible: Uint8Array | null;
   /** 0..1 */
@@ -52,7 +52,7 @@ export interface Look {
   every: number;
   /** whether edges are anti-aliased */
   smooth: boolean;
-  /** colours as pixels by mark */
+  /** colors as pixels by mark */
   rings: number[];
   /** pixels of their width */
   ring: number;
@@ -60,11 +60,14 @@ export interface Look {
   margin: number;
 }
 
-/** A colour of two, `share` of 64 of the first. */
-export const mixed = (colour: number, below: number, share: number) =>
+/** What lines are drawn on. */
+export type Lines = Pick<Raster, "line">;
+
+/** A color of two, `share` of 64 of the first. */
+export const mixed = (color: number, below: number, share: number) =>
   (0xff000000 |
-    (((((below & 0xff00ff) * (FULL - share) + (colour & 0xff00ff) * share + 0x200020) >> 6) & 0xff00ff) |
-      ((((below & 0xff00) * (FULL - share) + (colour & 0xff00) * share + 0x2000) >> 6) & 0xff00))) >>>
+    (((((below & 0xff00ff) * (FULL - share) + (color & 0xff00ff) * share + 0x200020) >> 6) & 0xff00ff) |
+      ((((below & 0xff00) * (FULL - share) + (color & 0xff00) * share + 0x2000) >> 6) & 0xff00))) >>>
   0;
 
 export class Raster {
@@ -72,9 +75,9 @@ export class Raster {
   height = 0;
   stride = 0;
   image: ImageData | null = null;
-  pixels = new Uint32Array(0);
-  smooth: any = null;
-  coarse: any = null;
+  pixels: Uint32Array = new Uint32Array(0);
+  smooth = new Stamps(0, true);
+  coarse = new Stamps(0, false);
   /** Places on the screen, in pixels of the picture; of points that are not painted they mean nothing. */
   x = new Float32Array(0);
   y = new Float32Array(0);
@@ -203,12 +206,6 @@ export class Raster {
     }
   }
 
-  /** Distance from the eye of a painted point, to the level of depth. */
-  depthOf(row: number) {
-    const { low, step } = this.depths;
-    return low + (LEVELS - 0.5 - (this.level[row] % LEVELS)) * step;
-  }
-
   /** Pixels of radius of a painted point. */
   radiusOf(row: number, sizes: Float32Array | null) {
     return this.radii[this.level[row] % LEVELS] * (sizes ? sizeOf(sizes[row]) : 1);
@@ -226,10 +223,9 @@ export class Raster {
   discs(cloud: Cloud, look: Look) {
     const { x: xs, y: ys, level, order, radii, fogs, stride, pixels, painted } = this;
     const stamps = look.smooth ? this.smooth : this.coarse;
-    const { sizes, colours } = cloud;
+    const { sizes, colors } = cloud;
     const { background } = look;
     const opacity = Math.round(look.opacity * FULL);
-    const { LARGEST, QUARTERS } = stampLimits;
     const most = LARGEST * QUARTERS;
     for (let n = 0; n < painted; n += 1) {
       const i = order[n];
@@ -243,25 +239,24 @@ export class Raster {
       const qy = ((ys[i] + PAD) * 4) | 0;
       const key = (quarters << 4) | ((qy & 3) << 2) | (qx & 3);
       if (stamps.start[key] === 0) stamps.make(key);
-      const raw = colours[i];
+      const raw = colors[i];
       let alpha = ((raw >>> 24) * (layer < LEVELS ? FADED : layer < 2 * LEVELS ? opacity : FULL) + 128) >> 8;
       if (raw >>> 24 === 255) alpha = layer < LEVELS ? FADED : layer < 2 * LEVELS ? opacity : FULL;
       const fog = fogs[k];
-      const colour = fog === FULL ? raw : mixed(raw, background, layer < 2 * LEVELS ? fog : FULL);
+      const color = fog === FULL ? raw : mixed(raw, background, layer < 2 * LEVELS ? fog : FULL);
       const middle = (qy >> 2) * stride + (qx >> 2);
       if (layer >= 2 * LEVELS) {
         this.disc(xs[i], ys[i], quarters / QUARTERS + look.ring, look.rings[cloud.marks[i]], FULL);
       }
-      stampOnto(pixels, stamps, key, middle, colour, quarters >= 14 ? mixed(colour, background, 36) : colour, alpha);
+      stampOnto(pixels, stamps, key, middle, color, quarters >= 14 ? mixed(color, background, 36) : color, alpha);
     }
   }
 
   /**
-   * A disc of one colour at a place.
+   * A disc of one color at a place.
    * @param alpha of 64
    */
-  disc(x: number, y: number, radius: number, colour: number, alpha: number) {
-    const { LARGEST, QUARTERS } = stampLimits;
+  disc(x: number, y: number, radius: number, color: number, alpha: number) {
     const [qx, qy] = [((x + PAD) * 4) | 0, ((y + PAD) * 4) | 0];
     const reach = Math.ceil(Math.min(LARGEST, radius)) + 1;
     if (
@@ -269,14 +264,14 @@ export class Raster {
     ) return;
     const key = (Math.round(Math.min(LARGEST, Math.max(0.25, radius)) * QUARTERS) << 4) | ((qy & 3) << 2) | (qx & 3);
     if (this.smooth.start[key] === 0) this.smooth.make(key);
-    stampOnto(this.pixels, this.smooth, key, (qy >> 2) * this.stride + (qx >> 2), colour, colour, alpha);
+    stampOnto(this.pixels, this.smooth, key, (qy >> 2) * this.stride + (qx >> 2), color, color, alpha);
   }
 
   /**
    * A thin line. Cut at the picture's edge.
    * @param alpha of 64
    */
-  line(x0: number, y0: number, x1: number, y1: number, colour: number, alpha: number) {
+  line(x0: number, y0: number, x1: number, y1: number, color: number, alpha: number) {
     const cut = cutLine(x0 + PAD, y0 + PAD, x1 + PAD, y1 + PAD, this.stride - 2, this.height + 2 * PAD - 2);
     if (cut === null) return;
     const [ax, ay, bx, by] = cut;
@@ -290,9 +285,9 @@ export class Raster {
       const across = upright ? x : y;
       const share = Math.round((across - Math.floor(across)) * alpha);
       const at = (y | 0) * stride + (x | 0);
-      pixels[at] = mixed(colour, pixels[at], alpha - share);
+      pixels[at] = mixed(color, pixels[at], alpha - share);
       const beside = at + (upright ? 1 : stride);
-      pixels[beside] = mixed(colour, pixels[beside], share);
+      pixels[beside] = mixed(color, pixels[beside], share);
     }
   }
 }
@@ -300,11 +295,11 @@ export class Raster {
 /** @param alpha of 64 */
 function stampOnto(
   pixels: Uint32Array,
-  stamps: any,
+  stamps: Stamps,
   key: number,
   middle: number,
-  colour: number,
-  rimColour: number,
+  color: number,
+  rimColor: number,
   alpha: number,
 ) {
   const { offsets, shares } = stamps;
@@ -312,10 +307,10 @@ function stampOnto(
   const end = stamps.end[key];
   let n = stamps.start[key];
   if (alpha >= FULL) {
-    const opaque = colour | 0xff000000;
+    const opaque = color | 0xff000000;
     for (; n < rim; n += 1) pixels[middle + offsets[n]] = opaque;
   } else {
-    const [rb, g] = [(colour & 0xff00ff) * alpha + 0x200020, (colour & 0xff00) * alpha + 0x2000];
+    const [rb, g] = [(color & 0xff00ff) * alpha + 0x200020, (color & 0xff00) * alpha + 0x2000];
     const rest = FULL - alpha;
     for (; n < rim; n += 1) {
       const at = middle + offsets[n];
@@ -324,7 +319,7 @@ function stampOnto(
         ((((below & 0xff00) * rest + g) >> 6) & 0xff00);
     }
   }
-  const [rimRb, rimG] = [rimColour & 0xff00ff, rimColour & 0xff00];
+  const [rimRb, rimG] = [rimColor & 0xff00ff, rimColor & 0xff00];
   for (; n < end; n += 1) {
     const at = middle + offsets[n];
     const below = pixels[at];
@@ -358,12 +353,5 @@ export function cutLine(
 /** How much larger a point of a size from 0 to 1 is; its area grows evenly. */
 export const sizeOf = (size: number) => Math.sqrt(0.3 + 5.7 * size);
 
-/**
- * A colour as a pixel.
- * @param rgb 0..255
- */
-export const pixel = ([r, g, b]: number[]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
-
-const rasterLimits = { PAD, CULL, OUT, LEVELS, FULL };
-
-export { rasterLimits };
+/** A color as a pixel. */
+export const pixel = ([r, g, b]: Rgb) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

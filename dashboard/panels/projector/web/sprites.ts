@@ -1,10 +1,10 @@
-// @ts-nocheck
 /** Pictures as points: an atlas of small pictures, read once, and painted among the pixels of the cloud. */
-import { mixed, rasterLimits } from "./raster.ts";
+import { paper } from "./canvas.ts";
+import { type Cloud, FULL, LEVELS, type Look, mixed, PAD, type Raster } from "./raster.ts";
 
 const MOST_SIDE = 96; // pixels of one picture that are kept
 const MOST_PIXELS = 24e6; // of the whole atlas
-const FRAME_FROM = 12; // pixels of a picture from which on it has a frame in the colour of its point
+const FRAME_FROM = 12; // pixels of a picture from which on it has a frame in the color of its point
 const PALE = 14; // of 64: how strongly pictures are painted that are only a background
 
 /** one size of all pictures */
@@ -15,23 +15,25 @@ export interface Level {
   height: number;
   across: number;
 }
+/** one image with all pictures, line by line; `width` and `height` are of one of them */
+export interface Sheet {
+  image: HTMLImageElement | HTMLCanvasElement;
+  width: number;
+  height: number;
+  across: number;
+}
 export interface Atlas {
   levels: Level[];
   count: number;
   aspect: number;
 }
 
-/**
- * Reads an atlas, and halves it until a picture is four pixels high.
- * @param sprite `width` and `height` of one picture
- * @param fullWidth pixels of the image
- */
-export function atlasOf(
-  sprite: { image: CanvasImageSource; width: number; height: number; across: number },
-  fullWidth: number,
-  fullHeight: number,
-): Atlas {
-  const { across } = sprite;
+/** Reads an atlas, and halves it until a picture is four pixels high. */
+export function atlasOf(sprite: Sheet): Atlas {
+  const { across, image } = sprite;
+  const [fullWidth, fullHeight] = image instanceof HTMLImageElement
+    ? [image.naturalWidth, image.naturalHeight]
+    : [image.width, image.height];
   const lines = Math.max(1, Math.floor(fullHeight / sprite.height));
   const count = across * lines;
   const shrink = Math.min(
@@ -41,15 +43,15 @@ export function atlasOf(
   );
   let width = Math.max(1, Math.round(sprite.width * shrink));
   let height = Math.max(1, Math.round(sprite.height * shrink));
-  const levels = [] as Level[];
-  let source = sprite.image as CanvasImageSource;
+  const levels: Level[] = [];
+  let source: CanvasImageSource = sprite.image;
   let [fromWidth, fromHeight] = [
     Math.min(fullWidth, across * sprite.width),
     Math.min(fullHeight, lines * sprite.height),
   ];
   for (;;) {
-    const canvas = Object.assign(document.createElement("canvas"), { width: width * across, height: height * lines });
-    const context = canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
+    const context = paper(width * across, height * lines, { willReadFrequently: true });
+    const { canvas } = context;
     context.imageSmoothingQuality = "high";
     context.drawImage(source, 0, 0, fromWidth, fromHeight, 0, 0, canvas.width, canvas.height);
     const { data } = context.getImageData(0, 0, canvas.width, canvas.height);
@@ -67,7 +69,7 @@ export function atlasOf(
  * @param height pixels
  */
 export function levelFor(atlas: Atlas, height: number) {
-  let found = atlas.levels[0];
+  let [found] = atlas.levels;
   for (const level of atlas.levels) if (level.height >= height) found = level;
   return found;
 }
@@ -80,36 +82,33 @@ export const sized = (radius: number, aspect: number): [number, number] => {
 
 /**
  * Paints the points that a raster has placed, as pictures; rows without a picture as discs.
- * @param raster of projector_raster.js
  */
-export function paint(raster: any, cloud: any, look: any, atlas: Atlas) {
-  const { LEVELS, FULL } = rasterLimits;
+export function paint(raster: Raster, cloud: Cloud, look: Look, atlas: Atlas) {
   for (let n = 0; n < raster.painted; n += 1) {
     const row = raster.order[n];
     const layer = Math.floor(raster.level[row] / LEVELS);
     const radius = raster.radiusOf(row, cloud.sizes);
     const alpha = layer === 0 ? PALE : FULL;
     if (row >= atlas.count) {
-      raster.disc(raster.x[row], raster.y[row], Math.min(radius, 5), cloud.colours[row], alpha);
+      raster.disc(raster.x[row], raster.y[row], Math.min(radius, 5), cloud.colors[row], alpha);
       continue;
     }
     const fog = layer === 2 ? FULL : raster.fogs[raster.level[row] % LEVELS];
     const mark = cloud.marks[row];
-    const frame = { colour: mark ? look.rings[mark] : cloud.colours[row], width: mark ? 1 + Math.ceil(look.ring) : 1 };
+    const frame = { color: mark ? look.rings[mark] : cloud.colors[row], width: mark ? 1 + Math.ceil(look.ring) : 1 };
     picture(raster, atlas, row, sized(radius, atlas.aspect), frame, (alpha * fog) >> 6);
   }
 }
 
 /** @param alpha of 64 */
 function picture(
-  raster: any,
+  raster: Raster,
   atlas: Atlas,
   row: number,
   [width, height]: [number, number],
-  rimOf: { colour: number; width: number },
+  rimOf: { color: number; width: number },
   alpha: number,
 ) {
-  const { PAD } = rasterLimits;
   const { pixels, stride } = raster;
   const level = levelFor(atlas, height);
   const fromX = (row % level.across) * level.width;
@@ -118,7 +117,7 @@ function picture(
   const top = Math.round(raster.y[row] + PAD - height / 2);
   const [x0, x1] = [Math.max(0, left), Math.min(stride, left + width)];
   const [y0, y1] = [Math.max(0, top), Math.min(raster.height + 2 * PAD, top + height)];
-  const { colour } = rimOf;
+  const { color } = rimOf;
   const frame = height >= FRAME_FROM || rimOf.width > 1 ? rimOf.width : 0;
   const [perX, perY] = [level.width / width, level.height / height];
   for (let y = y0; y < y1; y += 1) {
@@ -127,12 +126,12 @@ function picture(
     for (let x = x0; x < x1; x += 1) {
       const at = y * stride + x;
       if (rim || x - left < frame || left + width - x <= frame) {
-        pixels[at] = mixed(colour, pixels[at], alpha);
+        pixels[at] = mixed(color, pixels[at], alpha);
         continue;
       }
       const found = level.pixels[line + ((((x - left) + 0.5) * perX) | 0)];
       const share = ((found >>> 24) * alpha + 128) >> 8;
-      if (found >>> 24 === 255 && alpha === 64) pixels[at] = found;
+      if (found >>> 24 === 255 && alpha === FULL) pixels[at] = found;
       else pixels[at] = mixed(found, pixels[at], found >>> 24 === 255 ? alpha : share);
     }
   }

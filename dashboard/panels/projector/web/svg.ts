@@ -1,33 +1,43 @@
-// @ts-nocheck
 /** The view as an SVG document: circles and texts, or an image of the points where there are too many. */
 import * as axes from "./axes.ts";
 import * as labels from "./labels.ts";
-import { mixed, Raster, rasterLimits } from "./raster.ts";
-import { SvgPen } from "../../../web/lines/pen.ts";
+import { paper } from "./canvas.ts";
+import { LEVELS, type Lines, mixed, Raster } from "./raster.ts";
+import { type Pen, SvgPen } from "../../../web/lines/pen.ts";
+import type { View } from "./view.ts";
+import type { ViewTheme } from "./view_theme.ts";
 
 const MOST_CIRCLES = 50e3;
-const SLICES = 12; // of depth: within one, circles of a colour are together
+const SLICES = 12; // of depth: within one, circles of a color are together
 const ROW = 17; // pixels of a line of the legend
 const MOST_ENTRIES = 40;
 const TITLE = 30;
 
+export interface LegendEntry {
+  label: string;
+  color: string;
+}
 export interface Legend {
   title: string;
-  entries: { label: string; colour: string }[];
+  entries: LegendEntry[];
+}
+/** What stands around the points of a picture. */
+export interface Around {
+  title?: string;
+  legend?: Legend | LegendEntry[] | null;
 }
 
-/** @param legend entries, or a title with entries */
-export function legendOf(legend: any): Legend | null {
+export function legendOf(legend: Around["legend"]): Legend | null {
   const found = Array.isArray(legend) ? { title: "", entries: legend } : legend;
-  return found && found.entries && found.entries.length ? { title: found.title ?? "", entries: found.entries } : null;
+  return found?.entries.length ? found : null;
 }
 
 const hex = (pixel: number) =>
   `#${[0, 8, 16].map((by) => ((pixel >>> by) & 255).toString(16).padStart(2, "0")).join("")}`;
 const short = (value: number) => String(Math.round(value * 100) / 100);
 
-/** Title and legend, with either pen of curves_pen.js. */
-export function paintAround(pen: any, view: any, theme: any, title: string, legend: Legend | null) {
+/** Title and legend, with either pen. */
+export function paintAround(pen: Pen, view: View, theme: ViewTheme, title: string, legend: Legend | null) {
   if (title) pen.text(12, TITLE / 2 + 2, title, { color: theme.ink, size: 14, weight: 600 });
   if (!legend) return;
   const entries = legend.entries.slice(0, MOST_ENTRIES);
@@ -42,8 +52,8 @@ export function paintAround(pen: any, view: any, theme: any, title: string, lege
     pen.text(x + 10, y, legend.title, { color: theme.ink, size: 11.5, weight: 600 });
     y += ROW;
   }
-  for (const { label, colour } of entries) {
-    pen.disc(x + 15, y, 4.5, { fill: colour });
+  for (const { label, color } of entries) {
+    pen.disc(x + 15, y, 4.5, { fill: color });
     pen.text(x + 26, y, labels.shortened(label), { color: theme.ink, size: 11.5 });
     y += ROW;
   }
@@ -52,14 +62,14 @@ export function paintAround(pen: any, view: any, theme: any, title: string, lege
   }
 }
 
-export function make(view: any, { title = "", legend = null }: { title?: string; legend?: any }): string {
+export function make(view: View, { title = "", legend = null }: Around): string {
   view.current();
   const { theme, width, height } = view;
   const raster = new Raster();
   view.paintOn(raster, Math.round(width), Math.round(height), 1, theme, { every: 1, smooth: true });
   const pen = new SvgPen(width, height, theme.font);
   pen.rect({ x: 0, y: 0, w: width, h: height }, { fill: theme.background });
-  if (raster.painted > MOST_CIRCLES || (view.sprites && view.atlas)) picture(pen, view, raster);
+  if (raster.painted > MOST_CIRCLES || view.pictures) picture(pen, view, raster);
   else {
     pen.parts.push(
       `<clipPath id="cloud"><rect width="${short(width)}" height="${
@@ -69,7 +79,7 @@ export function make(view: any, { title = "", legend = null }: { title?: string;
     axisLines(pen, view, theme);
     sequences(pen, view, theme);
     circles(pen, view, raster, theme);
-    strengths(pen, view, theme);
+    bonds(pen, view, theme);
     pen.parts.push("</g>");
   }
   texts(pen, view, raster, theme);
@@ -78,18 +88,14 @@ export function make(view: any, { title = "", legend = null }: { title?: string;
 }
 
 /** The points as an image of twice the size. */
-function picture(pen: any, view: any, raster: any) {
+function picture(pen: SvgPen, view: View, raster: Raster) {
   const scale = 2;
   const large = new Raster();
-  const canvas = Object.assign(document.createElement("canvas"), {
-    width: Math.round(view.width * scale),
-    height: Math.round(view.height * scale),
-  });
+  const context = paper(Math.round(view.width * scale), Math.round(view.height * scale));
+  const { canvas } = context;
   view.paintOn(large, canvas.width, canvas.height, scale, view.theme, { every: 1, smooth: true });
-  large.put(canvas.getContext("2d") as CanvasRenderingContext2D);
-  const why = view.sprites && view.atlas
-    ? "points that are pictures"
-    : `${raster.painted.toLocaleString("en-US")} points`;
+  large.put(context);
+  const why = view.pictures ? "points that are pictures" : `${raster.painted.toLocaleString("en-US")} points`;
   pen.parts.push(
     `<!-- The ${why} are an image, as circles of more than ${
       MOST_CIRCLES.toLocaleString("en-US")
@@ -98,9 +104,8 @@ function picture(pen: any, view: any, raster: any) {
   pen.tag("image", { x: 0, y: 0, width: view.width, height: view.height, href: canvas.toDataURL("image/png") });
 }
 
-/** From the back: in slices of depth, and in each by colour. */
-function circles(pen: any, view: any, raster: any, theme: any) {
-  const { LEVELS } = rasterLimits;
+/** From the back: in slices of depth, and in each by color. */
+function circles(pen: SvgPen, view: View, raster: Raster, theme: ViewTheme) {
   const { cloud } = view;
   const look = view.lookFor(1, theme, { every: 1, smooth: true });
   let groups: Map<string, string[]> = new Map();
@@ -117,10 +122,10 @@ function circles(pen: any, view: any, raster: any, theme: any) {
     slice = here;
     const layer = Math.floor(level / LEVELS);
     const middle = Math.min(LEVELS - 1, Math.floor((((here % SLICES) + 0.5) * LEVELS) / SLICES));
-    const colour = layer === 2 ? cloud.colours[row] : mixed(cloud.colours[row], look.background, raster.fogs[middle]);
-    const alpha = ((cloud.colours[row] >>> 24) / 255) * (layer === 0 ? 0.17 : layer === 1 ? look.opacity : 1);
+    const color = layer === 2 ? cloud.colors[row] : mixed(cloud.colors[row], look.background, raster.fogs[middle]);
+    const alpha = ((cloud.colors[row] >>> 24) / 255) * (layer === 0 ? 0.17 : layer === 1 ? look.opacity : 1);
     const ring = layer === 2 ? ` stroke="${hex(look.rings[cloud.marks[row]])}" stroke-width="${look.ring}"` : "";
-    const style = `fill="${hex(colour)}"${alpha < 0.995 ? ` fill-opacity="${short(alpha)}"` : ""}${ring}`;
+    const style = `fill="${hex(color)}"${alpha < 0.995 ? ` fill-opacity="${short(alpha)}"` : ""}${ring}`;
     const list = groups.get(style) ?? [];
     if (!list.length) groups.set(style, list);
     list.push(
@@ -132,19 +137,19 @@ function circles(pen: any, view: any, raster: any, theme: any) {
   flush();
 }
 
-function axisLines(pen: any, view: any, theme: any) {
-  const found = [] as number[][];
-  const sink = { line: (a: number, b: number, c: number, d: number) => found.push([a, b, c, d]) };
-  axes.paint(sink, view.projectionFor(), { axes: view.axes, grid: view.grid, frame: view.frame, colour: 0, ratio: 1 });
+function axisLines(pen: SvgPen, view: View, theme: ViewTheme) {
+  const found: number[][] = [];
+  const sink: Lines = { line: (...ends) => void found.push(ends.slice(0, 4)) };
+  axes.paint(sink, view.projectionFor(), { axes: view.axes, grid: view.grid, frame: view.frame, color: 0, ratio: 1 });
   pen.segments(found, { color: theme.dim, opacity: view.axes ? 0.5 : 0.25 });
 }
 
-/** Lines by colour. */
-function sequences(pen: any, view: any, theme: any) {
+/** Lines by color. */
+function sequences(pen: SvgPen, view: View, theme: ViewTheme) {
   const groups: Map<string, number[][]> = new Map();
-  const sink = {
-    line: (a: number, b: number, c: number, d: number, colour: number, alpha: number) => {
-      const key = `${hex(colour)} ${alpha}`;
+  const sink: Lines = {
+    line: (a, b, c, d, color, alpha) => {
+      const key = `${hex(color)} ${alpha}`;
       const list = groups.get(key) ?? [];
       if (!list.length) groups.set(key, list);
       list.push([a, b, c, d]);
@@ -157,22 +162,12 @@ function sequences(pen: any, view: any, theme: any) {
   }
 }
 
-function strengths(pen: any, view: any, theme: any) {
-  const middle = view.focus >= 0 && view.neighbours.length ? view.screenOf(view.focus) : null;
-  if (!middle) return;
-  view.neighbours.forEach((row: number, n: number) => {
-    const at = view.screenOf(row);
-    if (at?.visible) {
-      pen.segments([[middle.x, middle.y, at.x, at.y]], {
-        color: theme.accent,
-        opacity: 0.12 + 0.4 * (view.strengths[n] ?? 0.5),
-      });
-    }
-  });
+function bonds(pen: SvgPen, view: View, theme: ViewTheme) {
+  for (const { line, opacity } of view.bonds()) pen.segments([line], { color: theme.accent, opacity });
 }
 
 /** Names of axes and labels, each with a halo. */
-function texts(pen: any, view: any, raster: any, theme: any) {
+function texts(pen: SvgPen, view: View, raster: Raster, theme: ViewTheme) {
   pen.parts.push(
     `<g stroke="${hex(theme.pixels.background)}" stroke-width="3.5" stroke-linejoin="round" paint-order="stroke">`,
   );

@@ -1,6 +1,6 @@
 // @ts-nocheck
 /** The row above the cloud (colours, sizes, labels, what leaves the panel), and the tools that lie over it. */
-import * as colours from "./colours.ts";
+import * as colours from "./colors.ts";
 import * as display from "./display.ts";
 import * as exports from "./exports.ts";
 import * as parts from "./parts.ts";

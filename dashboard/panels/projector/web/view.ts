@@ -1,25 +1,32 @@
-// @ts-nocheck
-/**
- * The view of a cloud of points: what it shows, how it is looked at, and what the hand does to it.
- *
- * Its other methods are in projector_view_hand.js and projector_view_draw.js. Two canvases lie over each other: the
- * points as pixels (projector_raster.js), and over them names, rings and labels.
- */
+/** The view of a cloud of points: what is given to it, and how it lives in the page. */
 import * as camera from "./camera.ts";
 import * as input from "./input.ts";
-import * as labels from "./labels.ts";
 import * as png from "./png.ts";
 import * as sprites from "./sprites.ts";
 import * as svg from "./svg.ts";
 import * as viewTheme from "./view_theme.ts";
-import { Motion, Pace, still } from "./motion.ts";
-import { Raster } from "./raster.ts";
-import { viewDrawing } from "./view_draw.ts";
-import { viewHand } from "./view_interactions.ts";
+import { Pace, type Stats, still } from "./motion.ts";
+import { type Handlers, NONE } from "./view_base.ts";
+import { ViewHand } from "./view_interactions.ts";
+import type { Axis, Frame } from "./axes.ts";
+import type { Dimensions } from "./camera.ts";
+import type { Labelling } from "./labels.ts";
+import type { PngOptions } from "./png.ts";
+import type { Sheet } from "./sprites.ts";
+import type { Around } from "./svg.ts";
 
-export const MOST_RATIO = 2; // device pixels for a CSS pixel
-const NONE = new Uint32Array(0);
-export const MARKS = { selected: 1, neighbour: 2, focus: 3 };
+/** How a point stands out: its ring. */
+const MARKS = { selected: 1, neighbour: 2, focus: 3 };
+
+export interface Placing {
+  /** ms from where the points are now */
+  animate?: number;
+  keepCamera?: boolean;
+  /** keeps several sets of places at one scale */
+  frame?: Frame | null;
+  /** those that count for the scale */
+  rows?: ArrayLike<number> | null;
+}
 
 /**
  * Box of points in their own coordinates: what is scaled to the cube from -1 to 1.
@@ -29,7 +36,7 @@ export function frameOf(
   coordinates: ArrayLike<number>,
   dimensions: number,
   rows: ArrayLike<number> | null = null,
-): { center: number[]; radius: number } {
+): Frame {
   const low = [Infinity, Infinity, Infinity].slice(0, dimensions);
   const high = low.map(() => -Infinity);
   const count = rows ? rows.length : coordinates.length / dimensions;
@@ -46,113 +53,36 @@ export function frameOf(
   return { center, radius: radius > 0 && Number.isFinite(radius) ? radius : 1 };
 }
 
-export class View {
-  host;
-  handlers;
-  dimensions: 2 | 3 = 2;
-  mode: "orbit" | "pan" = "orbit";
-  tool: "pointer" | "box" | "lasso" = "pointer";
-  look = camera.first(2);
-  /** Whether a person chose the camera, which then stays when points arrive; and whether that is still to be told. */
-  touched = false;
-  steered = false;
-  frame = { center: [0, 0, 0], radius: 1 };
-  cloud = {
-    count: 0,
-    from: new Float32Array(0),
-    to: new Float32Array(0),
-    share: 1,
-    colours: new Uint32Array(0),
+export class View extends ViewHand {
+  /** What was given for each point, as it was given. */
+  given: { rgba: Uint8Array | null; visible: Uint8Array | null; sizes: Float32Array | null } = {
+    rgba: null,
     visible: null,
     sizes: null,
-    marks: new Uint8Array(0),
-    reach: 1,
   };
-  given = { rgba: null as Uint8Array | null, visible: null as Uint8Array | null, sizes: null as Float32Array | null };
-  selection = NONE;
-  focus = -1;
-  neighbours = NONE;
-  strengths = new Float32Array(0);
-  hovered = -1;
-  lines = { pairs: NONE, rgba: null as Uint8Array | null };
-  atlas: any = null;
-  spriteKey: any = null;
-  sprites = false;
-  axes: any[] | null = null;
-  grid = false;
-  pointScale = 1;
-  trail: any = null;
-  pointer: [number, number] | null = null;
-  motion = new Motion();
-  pace = new Pace();
-  moving = false;
-  /** Whether what lies over the points is painted on their canvas. */
-  together = false;
-  raster = new Raster();
-  picks: any = null;
-  ratio = 1;
-  every = 1;
-  shownCount = 0;
-  asked = 0;
-  resting = 0;
-  dirty = { cloud: true, overlay: true };
-  labels;
-  base: any;
-  over: any;
-  baseContext: any;
-  overContext: any;
-  theme: any;
-  detach: any;
-  observers: any;
-  width: any;
-  height: any;
+  /** The image that the atlas was made of. */
+  spriteKey: Sheet["image"] | null = null;
+  readonly detach: () => void;
+  readonly observers: { disconnect(): void }[];
 
-  constructor(host: HTMLElement, handlers: Record<string, (...what: any[]) => void>) {
-    this.host = host;
-    this.handlers = handlers;
-    this.labels = new labels.Labels(() => this.redraw({ overlay: true }));
-    this.build();
-  }
-
-  // ---- the page
-
-  build() {
-    const canvas = (name: string) => {
-      const element = document.createElement("canvas");
-      element.className = name;
-      Object.assign(element.style, {
-        position: "absolute",
-        inset: "0",
-        width: "100%",
-        height: "100%",
-        display: "block",
-      });
-      return element;
-    };
-    this.base = canvas("pj-canvas");
-    this.over = canvas("pj-overlay");
-    // Pixels are written to it, so it is kept where they can be written to.
-    this.baseContext = this.base.getContext("2d", {
-      alpha: false,
-      willReadFrequently: true,
-    }) as CanvasRenderingContext2D;
-    this.overContext = this.over.getContext("2d") as CanvasRenderingContext2D;
+  constructor(host: HTMLElement, handlers: Handlers) {
+    super(host, handlers);
     this.over.tabIndex = 0;
     this.over.style.touchAction = "none";
     this.over.setAttribute("role", "application");
-    if (getComputedStyle(this.host).position === "static") this.host.style.position = "relative";
-    this.host.append(this.base, this.over);
     this.describe();
-    this.theme = viewTheme.read(this.host);
     this.detach = input.attach(this.over, this);
-    this.observers = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.retheme())];
-    (this.observers[0] as ResizeObserver).observe(this.host);
-    (this.observers[1] as MutationObserver).observe(document.documentElement, {
+    const [size, theme] = [new ResizeObserver(() => this.resized()), new MutationObserver(() => this.retheme())];
+    size.observe(host);
+    theme.observe(document.documentElement, {
       attributes: true,
       attributeFilter: ["data-mantine-color-scheme", "class", "style"],
     });
+    this.observers = [size, theme];
     this.resized();
   }
+
+  // ---- the page
 
   describe() {
     const what = this.dimensions === 3 ? "arrow keys turn it, with Shift they move it" : "arrow keys move it";
@@ -196,19 +126,11 @@ export class View {
 
   // ---- what is shown
 
-  /**
-   * Places of all points, row by row.
-   * @param how `animate` ms from where the points are now; `frame` keeps several sets of places at one scale; `rows` are those that count for the scale
-   */
+  /** Places of all points, row by row. */
   setPoints(
     coordinates: Float32Array,
-    dimensions: 2 | 3,
-    { animate = 0, keepCamera = false, frame = null, rows = null }: {
-      animate?: number;
-      keepCamera?: boolean;
-      frame?: { center: number[]; radius: number } | null;
-      rows?: ArrayLike<number> | null;
-    } = {},
+    dimensions: Dimensions,
+    { animate = 0, keepCamera = false, frame = null, rows = null }: Placing = {},
   ) {
     const { cloud } = this;
     const count = Math.floor(coordinates.length / dimensions);
@@ -250,8 +172,8 @@ export class View {
     const { cloud, given } = this;
     const { count } = cloud;
     const { rgba } = given;
-    if (rgba && rgba.length >= count * 4) cloud.colours = new Uint32Array(rgba.slice(0, count * 4).buffer);
-    else cloud.colours = new Uint32Array(count).fill(this.theme.pixels.plain);
+    if (rgba && rgba.length >= count * 4) cloud.colors = new Uint32Array(rgba.slice(0, count * 4).buffer);
+    else cloud.colors = new Uint32Array(count).fill(this.theme.pixels.accent);
     cloud.visible = given.visible && given.visible.length >= count ? given.visible : null;
     cloud.sizes = given.sizes && given.sizes.length >= count ? given.sizes : null;
     this.shownCount = cloud.visible ? cloud.visible.reduce((sum, one) => sum + (one ? 1 : 0), 0) : count;
@@ -265,7 +187,7 @@ export class View {
   }
 
   /** @param rgba four bytes for a point */
-  setColours(rgba: Uint8Array) {
+  setColors(rgba: Uint8Array) {
     this.given.rgba = rgba;
     this.takeGiven();
     this.redraw({ cloud: true });
@@ -285,7 +207,7 @@ export class View {
     this.redraw({ cloud: true });
   }
 
-  setLabels(how: { texts: (rows: Uint32Array) => any; mode: "none" | "selected" | "some" | "all" }) {
+  setLabels(how: Labelling) {
     this.labels.set(how);
     this.redraw({ overlay: true });
   }
@@ -299,12 +221,13 @@ export class View {
     this.redraw({ cloud: true });
   }
 
-  setSprites(sprite: { image: any; width: number; height: number; across: number } | null, show: boolean) {
-    if (!sprite) this.atlas = this.spriteKey = null;
-    else if (show && sprite.image !== this.spriteKey) {
-      const { image } = sprite;
-      this.spriteKey = image;
-      this.atlas = sprites.atlasOf(sprite, image.naturalWidth || image.width, image.naturalHeight || image.height);
+  setSprites(sprite: Sheet | null, show: boolean) {
+    if (!sprite) {
+      this.atlas = null;
+      this.spriteKey = null;
+    } else if (show && sprite.image !== this.spriteKey) {
+      this.spriteKey = sprite.image;
+      this.atlas = sprites.atlasOf(sprite);
     }
     this.sprites = Boolean(sprite && show);
     this.redraw({ cloud: true });
@@ -336,8 +259,8 @@ export class View {
     this.redraw({ cloud: true });
   }
 
-  setAxes(axes: { name: string; share?: number | null }[] | null) {
-    this.axes = axes && axes.length ? axes : null;
+  setAxes(axes: Axis[] | null) {
+    this.axes = axes?.length ? axes : null;
     this.redraw({ cloud: true });
   }
 
@@ -353,17 +276,17 @@ export class View {
   }
 
   /** How smoothly movements were painted: frames, ms between them, ms of painting. */
-  frames({ forget = false }: { forget?: boolean } = {}) {
+  frames({ forget = false }: { forget?: boolean } = {}): Stats {
     const found = this.pace.stats();
     if (forget) this.pace.forget();
     return found;
   }
 
-  toPng(how: { scale?: number; background?: string; title?: string; legend?: any } = {}): Promise<Blob> {
+  toPng(how: PngOptions = {}): Promise<Blob> {
     return png.make(this, how);
   }
 
-  toSvg(how: { title?: string; legend?: any } = {}): string {
+  toSvg(how: Around = {}): string {
     return svg.make(this, how);
   }
 }
@@ -376,7 +299,7 @@ export class View {
 function scaled(
   coordinates: ArrayLike<number>,
   dimensions: number,
-  { center, radius }: { center: number[]; radius: number },
+  { center, radius }: Frame,
   into: Float32Array,
 ): number {
   const by = 1 / radius;
@@ -394,7 +317,4 @@ function scaled(
   return Math.max(1e-3, Math.sqrt(far));
 }
 
-export const createView = (host: HTMLElement, handlers: any): View => {
-  Object.assign(View.prototype, viewHand, viewDrawing);
-  return new View(host, handlers);
-};
+export const createView = (host: HTMLElement, handlers: Handlers): View => new View(host, handlers);

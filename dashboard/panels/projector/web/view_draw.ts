@@ -1,26 +1,47 @@
-// @ts-nocheck
-/** Painting of the view: one frame of the points, and what lies over them. Methods of View in projector_view.js. */
+/** Painting of the view: one frame of the points, and what lies over them; and which points are where in it. */
 import * as axes from "./axes.ts";
 import * as camera from "./camera.ts";
-import * as labels from "./labels.ts";
+import * as lasso from "./lasso.ts";
 import * as sprites from "./sprites.ts";
-import * as viewLimits from "./view.ts";
-import { mixed, pixel, rasterLimits } from "./raster.ts";
+import { Labels, type Placed, SIZE } from "./labels.ts";
+import { Grid } from "./pick.ts";
+import { CULL, FULL, LEVELS, type Lines, type Look, mixed, pixel, type Raster, sizeOf } from "./raster.ts";
+import { ViewBase } from "./view_base.ts";
+import type { Projection } from "./camera.ts";
+import type { ViewTheme } from "./view_theme.ts";
 
+const MOST_RATIO = 2; // device pixels for a CSS pixel
 const LARGEST_POINT = 6; // CSS pixels of radius
 const FEW_MARKS = 3000; // points that stand out with a wide ring; more have a thin one
 const LINE_ALPHA = 26; // of 64
 const REST_OPACITY = 0.42; // of points, where others stand out
 const SPRITE_SHARE = 0.6; // of the room that a picture has if all are spread evenly
 const MOST_LABELLED = 200; // selected points that have labels
+const SLACK = 5; // pixels beside a point that still pick it
+
+/** Of how many points one is painted, and whether edges are smooth. */
+export type Detail = Pick<Look, "every" | "smooth">;
+
+/** A line between two points, from x, y to x, y. */
+interface Bond {
+  line: [number, number, number, number];
+  opacity: number;
+}
 
 /** CSS pixels of the radius of one of so many points. */
-export const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
+const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
 const within = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
-const drawing = {
+export abstract class ViewDrawing extends ViewBase {
+  readonly labels = new Labels(() => this.redraw({ overlay: true }));
+  /** Whether what lies over the points is painted on their canvas. */
+  together = false;
+
+  /** The next picture is one of a movement. */
+  abstract moved(): void;
+
   /** Asks for the next frame. */
-  redraw(this: any, { cloud = false, overlay = false }: { cloud?: boolean; overlay?: boolean }) {
+  redraw({ cloud = false, overlay = false }: { cloud?: boolean; overlay?: boolean }) {
     if (cloud) this.picks = null;
     this.dirty.cloud ||= cloud;
     this.dirty.overlay ||= cloud || overlay;
@@ -29,13 +50,13 @@ const drawing = {
       this.asked = 0;
       this.frameNow(now, true);
     });
-  },
+  }
 
   /**
    * Paints what has changed.
    * @param go whether things move on
    */
-  frameNow(this: any, now: number, go: boolean) {
+  frameNow(now: number, go: boolean) {
     if (!this.width || !this.height) return;
     if (go) this.advance(now);
     const { dirty } = this;
@@ -54,36 +75,35 @@ const drawing = {
       this.paintOver();
     }
     if (this.motion.busy(this.dimensions)) this.moved();
-  },
+  }
 
-  advance(this: any, now: number) {
+  advance(now: number) {
     const { motion, cloud } = this;
     if (!motion.busy(this.dimensions)) return;
     cloud.share = motion.mixed(now);
     this.look = motion.moved(this.look, now, this.projectionFor());
     this.dirty.cloud = true;
     this.picks = null;
-  },
+  }
 
   /** Which point is under the pointer now. */
-  lookUnder(this: any) {
+  lookUnder() {
     const { pointer } = this;
     const row = pointer ? this.rowAt(pointer[0], pointer[1]) : -1;
     if (row === this.hovered) return;
     this.hovered = row;
     this.dirty.overlay = true;
     this.handlers.onHover?.(row);
-  },
+  }
 
   // ---- points
 
   /** How points are painted. */
-  lookFor(this: any, ratio: number, theme: any, { every, smooth }: { every: number; smooth: boolean }) {
-    const count = Math.max(1, this.shownCount ?? 1);
+  lookFor(ratio: number, theme: ViewTheme, { every, smooth }: Detail): Look {
+    const count = Math.max(1, this.shownCount);
     const { zoom } = this.look;
-    const pictures = this.sprites && this.atlas;
     let radius = within(fittingRadius(count) * within(zoom, 0.05, 60) ** 0.3, 0.75, 9);
-    if (pictures) {
+    if (this.pictures) {
       radius = within(
         within(Math.sqrt((this.width * this.height) / count) * SPRITE_SHARE * 0.5, 7, 32) *
           within(zoom, 0.05, 60) ** 0.5,
@@ -102,14 +122,14 @@ const drawing = {
       opacity: some ? REST_OPACITY : this.dimensions === 2 && count > 3000 ? 0.8 : 1,
       rings: [accent, accent, mixed(accent, theme.pixels.background, 38), ink],
       ring: (this.selection.length > FEW_MARKS ? 0.75 : 1.75) * ratio,
-      margin: pictures ? radius * 8 : rasterLimits.CULL,
+      margin: this.pictures ? radius * 8 : CULL,
     };
-  },
+  }
 
-  paintCloud(this: any) {
+  paintCloud() {
     const { pace } = this;
     const level = this.moving ? pace.level : 0;
-    const full = Math.min(viewLimits.MOST_RATIO, window.devicePixelRatio || 1);
+    const full = Math.min(MOST_RATIO, window.devicePixelRatio || 1);
     this.ratio = level > 0 ? Math.min(1, full) : full;
     this.every = 2 ** Math.max(0, level - 1);
     const [width, height] = [this.width, this.height].map((size) => Math.max(1, Math.round(size * this.ratio)));
@@ -119,44 +139,42 @@ const drawing = {
     this.paintOn(this.raster, width, height, this.ratio, this.theme, { every: this.every, smooth: level === 0 });
     this.raster.put(this.baseContext);
     this.together = false;
-  },
+  }
 
   /** Paints what lies over the points: while they move on the same canvas, as to put two together takes longer than to paint them. */
-  paintOver(this: any) {
+  paintOver() {
     this.together = this.moving;
     this.over.style.opacity = this.together ? "0" : "";
     const context = this.together ? this.baseContext : this.overContext;
     context.setTransform(1, 0, 0, 1, 0, 0);
     if (!this.together) context.clearRect(0, 0, this.over.width, this.over.height);
     this.paintOverlay(context, this.ratio, true);
-  },
+  }
 
   /** Paints the cloud into a raster of any size. */
   paintOn(
-    this: any,
-    raster: any,
+    raster: Raster,
     width: number,
     height: number,
     ratio: number,
-    theme: any,
-    how: { every: number; smooth: boolean },
+    theme: ViewTheme,
+    how: Detail,
   ) {
     const p = camera.projection(this.look, this.dimensions, width, height);
     const look = this.lookFor(ratio, theme, how);
     raster.resize(width, height);
     raster.clear(look.background);
     raster.place(this.cloud, p, look);
-    axes.paint(raster, p, { axes: this.axes, grid: this.grid, frame: this.frame, colour: theme.pixels.dim, ratio });
+    axes.paint(raster, p, { axes: this.axes, grid: this.grid, frame: this.frame, color: theme.pixels.dim, ratio });
     if (this.lines.pairs.length) this.paintLines(raster, p, theme, how.every);
-    if (this.sprites && this.atlas) sprites.paint(raster, this.cloud, look, this.atlas);
+    if (this.pictures) sprites.paint(raster, this.cloud, look, this.pictures);
     else raster.discs(this.cloud, look);
-  },
+  }
 
   /** Sequences. */
-  paintLines(this: any, raster: any, p: any, theme: any, every: number) {
+  paintLines(raster: Lines, p: Projection, theme: ViewTheme, every: number) {
     const { pairs, rgba } = this.lines;
-    const colours = rgba && rgba.length >= pairs.length * 2 ? rgba : null;
-    const { FULL } = rasterLimits;
+    const colors = rgba && rgba.length >= pairs.length * 2 ? rgba : null;
     const { visible, count } = this.cloud;
     for (let n = 0; n + 1 < pairs.length; n += 2 * every) {
       const [a, b] = [pairs[n], pairs[n + 1]];
@@ -164,28 +182,28 @@ const drawing = {
       const [from, to] = [a, b].map((row) => camera.screen(p, ...this.placeOf(row)));
       if (from.behind || to.behind) continue;
       const at = n * 2;
-      const colour = colours ? pixel([colours[at], colours[at + 1], colours[at + 2]]) : theme.pixels.dim;
+      const color = colors ? pixel([colors[at], colors[at + 1], colors[at + 2]]) : theme.pixels.dim;
       const faded = visible && (visible[a] === 2 || visible[b] === 2);
-      const strength = colours ? (colours[at + 3] * FULL) / 255 : LINE_ALPHA;
-      raster.line(from.x, from.y, to.x, to.y, colour, Math.round(faded ? strength * 0.2 : strength));
+      const strength = colors ? (colors[at + 3] * FULL) / 255 : LINE_ALPHA;
+      raster.line(from.x, from.y, to.x, to.y, color, Math.round(faded ? strength * 0.2 : strength));
     }
-  },
+  }
 
   // ---- over the points
 
   /** Rows whose labels come first. */
-  firstLabels(this: any, live: boolean) {
-    const rows = [];
+  firstLabels(live: boolean): number[] {
+    const rows: number[] = [];
     if (this.focus >= 0) rows.push(this.focus);
     rows.push(...this.selection.subarray(0, MOST_LABELLED));
     if (live && this.hovered >= 0) rows.push(this.hovered);
     rows.push(...this.neighbours);
     return rows.filter((row) => row < this.cloud.count);
-  },
+  }
 
   /** Where labels are to be, in a picture. */
-  layLabels(this: any, raster: any, ratio: number, live: boolean) {
-    this.labels.font = `500 ${labels.SIZE}px ${this.theme.font}`;
+  layLabels(raster: Raster, ratio: number, live: boolean): Placed[] {
+    this.labels.font = `500 ${SIZE}px ${this.theme.font}`;
     const { sizes } = this.cloud;
     return this.labels.layOut({
       first: this.firstLabels(live),
@@ -193,19 +211,18 @@ const drawing = {
       width: this.width,
       height: this.height,
       moving: live && this.moving,
-      seen: (row: number) => {
+      seen: (row) => {
         if (row >= this.cloud.count || !raster.isPainted(row)) return null;
-        const faded = raster.level[row] < rasterLimits.LEVELS;
+        const faded = raster.level[row] < LEVELS;
         const [x, y] = [raster.x[row] / ratio, raster.y[row] / ratio];
         if (faded || x < 0 || y < 0 || x > this.width || y > this.height) return null;
         return { x, y, radius: raster.radiusOf(row, sizes) / ratio };
       },
     });
-  },
+  }
 
   /** @param live with what belongs to the pointer */
   paintOverlay(
-    this: any,
     context: CanvasRenderingContext2D,
     ratio: number,
     live: boolean,
@@ -213,7 +230,7 @@ const drawing = {
     theme = this.theme,
   ) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.paintStrengths(context, theme);
+    this.paintBonds(context, theme);
     this.paintNames(context, theme);
     this.layLabels(raster, ratio, live);
     this.labels.draw(
@@ -225,27 +242,34 @@ const drawing = {
     if (!live) return;
     if (this.hovered >= 0) this.paintRing(context, theme);
     this.trail?.draw(context, theme);
-  },
+  }
 
-  /** Lines from the point in focus to its neighbours. */
-  paintStrengths(this: any, context: CanvasRenderingContext2D, theme: any) {
-    const middle = this.focus >= 0 && this.neighbours.length ? this.screenOf(this.focus) : null;
-    if (!middle) return;
+  /** Lines from the point in focus to its neighbours, the stronger ones more opaque. */
+  bonds(): Bond[] {
+    const middle = this.neighbours.length ? this.screenOf(this.focus) : null;
+    const found: Bond[] = [];
+    this.neighbours.forEach((row, n) => {
+      const at = this.screenOf(row);
+      if (!middle || !at?.visible) return;
+      found.push({ line: [middle.x, middle.y, at.x, at.y], opacity: 0.12 + 0.4 * (this.strengths[n] ?? 0.5) });
+    });
+    return found;
+  }
+
+  paintBonds(context: CanvasRenderingContext2D, theme: ViewTheme) {
     context.strokeStyle = theme.accent;
     context.lineWidth = 1;
-    this.neighbours.forEach((row: number, n: number) => {
-      const at = this.screenOf(row);
-      if (!at?.visible) return;
-      context.globalAlpha = 0.12 + 0.4 * (this.strengths[n] ?? 0.5);
+    for (const { line: [x0, y0, x1, y1], opacity } of this.bonds()) {
+      context.globalAlpha = opacity;
       context.beginPath();
-      context.moveTo(middle.x, middle.y);
-      context.lineTo(at.x, at.y);
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
       context.stroke();
-    });
+    }
     context.globalAlpha = 1;
-  },
+  }
 
-  paintNames(this: any, context: CanvasRenderingContext2D, theme: any) {
+  paintNames(context: CanvasRenderingContext2D, theme: ViewTheme) {
     context.font = `11px ${theme.font}`;
     context.textBaseline = "middle";
     const at = this.projectionFor();
@@ -263,16 +287,16 @@ const drawing = {
       context.fillText(text, x, y);
     }
     context.textAlign = "left";
-  },
+  }
 
-  paintRing(this: any, context: CanvasRenderingContext2D, theme: any) {
+  paintRing(context: CanvasRenderingContext2D, theme: ViewTheme) {
     const { raster, ratio, hovered } = this;
     if (!raster.isPainted(hovered)) return;
     const [x, y] = [raster.x[hovered] / ratio, raster.y[hovered] / ratio];
     const radius = raster.radiusOf(hovered, this.cloud.sizes) / ratio;
     context.beginPath();
-    if (this.sprites && this.atlas) {
-      const [w, h] = sprites.sized(radius, this.atlas.aspect);
+    if (this.pictures) {
+      const [w, h] = sprites.sized(radius, this.pictures.aspect);
       context.rect(x - w / 2 - 2, y - h / 2 - 2, w + 4, h + 4);
     } else context.arc(x, y, radius + 2.5, 0, 2 * Math.PI);
     context.strokeStyle = theme.background;
@@ -281,7 +305,49 @@ const drawing = {
     context.strokeStyle = theme.ink;
     context.lineWidth = 1.75;
     context.stroke();
-  },
-};
+  }
 
-export { drawing as viewDrawing };
+  // ---- which points are where
+
+  /** Brings the places on the screen up to date, those of points that a movement left out too. */
+  current() {
+    if (this.every > 1) {
+      this.moving = false;
+      this.dirty.cloud = true;
+      this.picks = null;
+    }
+    if (this.dirty.cloud) this.frameNow(performance.now(), false);
+  }
+
+  /** The row under a place, -1 where none is. */
+  rowAt(x: number, y: number): number {
+    this.current();
+    const { raster, ratio } = this;
+    if (!raster.painted) return -1;
+    this.picks ||= new Grid(raster.order.subarray(0, raster.painted), raster.x, raster.y, raster.width, raster.height);
+    const radius = this.radiusIn();
+    const height = (row: number) => raster.level[row] * 2 ** 32 + row;
+    return this.picks.at(x * ratio, y * ratio, SLACK * ratio, radius.most, radius.of, height);
+  }
+
+  /** Pixels of the raster that a point reaches from its middle. */
+  radiusIn() {
+    const { raster, cloud } = this;
+    const { sizes } = cloud;
+    const wide = this.pictures ? Math.max(1, Math.sqrt(this.pictures.aspect)) : 1;
+    let most = 0;
+    for (const one of raster.radii) most = Math.max(most, one);
+    return { most: most * wide * (sizes ? sizeOf(1) : 1), of: (row: number) => raster.radiusOf(row, sizes) * wide };
+  }
+
+  /**
+   * Rows that are shown, not faded, inside a closed line.
+   * @param line in CSS pixels
+   */
+  rowsIn(line: number[]): Uint32Array {
+    this.current();
+    const { raster, ratio, cloud } = this;
+    const rows = raster.order.subarray(0, raster.painted).filter((row) => !cloud.visible || cloud.visible[row] === 1);
+    return lasso.rowsIn(line.map((value) => value * ratio), rows, raster.x, raster.y);
+  }
+}

@@ -1,53 +1,42 @@
-// @ts-nocheck
-/** Colours of the cloud's surroundings, from the page's CSS variables. */
-import { pixel as projectorPixel } from "./raster.ts";
+/** Colors of the cloud's surroundings, from the page's CSS variables. */
+import { paper } from "./canvas.ts";
+import { pixel } from "./raster.ts";
+import type { Rgb } from "../../../web/core/color.ts";
 
-const DEFAULTS = {
-  "--bg": "#f6f7f9",
-  "--ink": "#1c2330",
-  "--ink-soft": "#4b5563",
-  "--ink-dim": "#7a8494",
-  "--accent": "#4263eb",
-};
+const DEFAULTS = { "--bg": "#f6f7f9", "--ink": "#1c2330", "--ink-dim": "#7a8494", "--accent": "#4263eb" };
 
-/** Red, green and blue of any CSS colour. */
-export function channels(colour: string): [number, number, number] {
-  const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", {
-    willReadFrequently: true,
-  }) as CanvasRenderingContext2D;
-  context.fillStyle = colour;
+interface Colors<Value> {
+  background: Value;
+  ink: Value;
+  dim: Value;
+  accent: Value;
+}
+
+export interface ViewTheme extends Colors<string> {
+  font: string;
+  pixels: Colors<number>;
+}
+
+/** Red, green and blue of any CSS color. */
+function channels(color: string): Rgb {
+  const context = paper(1, 1, { willReadFrequently: true });
+  context.fillStyle = color;
   context.fillRect(0, 0, 1, 1);
   const [r, g, b] = context.getImageData(0, 0, 1, 1).data;
   return [r, g, b];
 }
 
 /** @param background another one than the page's */
-export function read(
-  element: Element,
-  background?: string,
-): {
-  background: string;
-  ink: string;
-  dim: string;
-  accent: string;
-  font: string;
-  pixels: { background: number; ink: number; dim: number; accent: number; plain: number };
-} {
+export function read(element: Element, background?: string): ViewTheme {
   const style = getComputedStyle(element);
-  const variable = (name: keyof DEFAULTS) => style.getPropertyValue(name).trim() || DEFAULTS[name];
-  const colours = {
+  const variable = (name: keyof typeof DEFAULTS) => style.getPropertyValue(name).trim() || DEFAULTS[name];
+  const colors = {
     background: background || variable("--bg"),
     ink: variable("--ink"),
     dim: variable("--ink-dim"),
     accent: variable("--accent"),
   };
-  const pixel = (colour: string) => projectorPixel(channels(colour));
-  const pixels = {
-    background: pixel(colours.background),
-    ink: pixel(colours.ink),
-    dim: pixel(colours.dim),
-    accent: pixel(colours.accent),
-    plain: pixel(colours.accent),
-  };
-  return { ...colours, font: style.fontFamily || "sans-serif", pixels };
+  const of = (name: keyof typeof colors) => pixel(channels(colors[name]));
+  const pixels = { background: of("background"), ink: of("ink"), dim: of("dim"), accent: of("accent") };
+  return { ...colors, font: style.fontFamily || "sans-serif", pixels };
 }

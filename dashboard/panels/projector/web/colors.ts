@@ -1,28 +1,39 @@
-// @ts-nocheck
-/** What points are coloured and sized by: a column, or how far the picture can be trusted at each of them. */
+/** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
 import { format } from "./parts.ts";
-import { theme as projectorTheme } from "./theme.ts";
+import { MOST_COLORS, type Paints } from "./theme.ts";
+import type { Rgb } from "../../../web/core/color.ts";
+import type { Column } from "./data.ts";
 
 /** Whole numbers of so few different values are taken for categories unless somebody says otherwise. */
 const FEW = 20;
 const MOST_CATEGORIES = 1000;
 
 /** Measures of a picture, per point. */
-export const TRUST = {
+export const TRUST: Record<string, [title: string, about: string]> = {
   "@trustworthiness": ["Trustworthiness", "Low where the picture shows neighbours that are none."],
   "@continuity": ["Continuity", "Low where the picture tears neighbours apart."],
   "@hit": ["Neighbourhood hit", "Share of the neighbours in the picture that have the point's own value."],
   "@kept": ["Neighbours kept", "Share of the neighbours in the data that are neighbours in the picture too."],
 };
 
-export interface Colouring {
+export type Numbers = Float32Array | Float64Array;
+
+/** A category in the legend; the one at place -1 is grey. */
+export interface Entry {
+  label: string;
+  code: number;
+  count: number;
+  place: number;
+}
+
+export interface Coloring {
   sort: "none" | "categories" | "scale";
   title: string;
   /** of categories, -1 where there is none */
   codes: Int32Array | null;
-  /** categories, the most frequent first; those at place -1 are grey */
-  entries: { label: string; code: number; count: number; place: number }[];
-  numbers: Float32Array | Float64Array | null;
+  /** categories, the most frequent first */
+  entries: Entry[];
+  numbers: Numbers | null;
   minimum: number;
   maximum: number;
   /** points without a value */
@@ -30,7 +41,7 @@ export interface Colouring {
   note: string;
 }
 
-export const nothing = (title: string, note: string = ""): Colouring => ({
+export const nothing = (title: string, note: string = ""): Coloring => ({
   sort: "none",
   title,
   codes: null,
@@ -42,7 +53,7 @@ export const nothing = (title: string, note: string = ""): Colouring => ({
   note,
 });
 
-function byCategory(title: string, codes: Int32Array, categories: string[]): Colouring {
+function byCategory(title: string, codes: Int32Array, categories: string[]): Coloring {
   const counts = new Int32Array(categories.length);
   let missing = 0;
   for (let row = 0; row < codes.length; row += 1) {
@@ -50,10 +61,9 @@ function byCategory(title: string, codes: Int32Array, categories: string[]): Col
     else missing += 1;
   }
   const order = [...counts.keys()].filter((code) => counts[code]).sort((a, b) => counts[b] - counts[a] || a - b);
-  const { MOST_COLOURS } = projectorTheme;
-  const coloured = order.slice(0, MOST_COLOURS);
-  // By name among those of a colour: the same category keeps its colour when counts change a little.
-  const named = [...coloured].sort((a, b) => compare(categories[a], categories[b]));
+  const colored = order.slice(0, MOST_COLORS);
+  // By name among those of a color: the same category keeps its color when counts change a little.
+  const named = [...colored].sort((a, b) => compare(categories[a], categories[b]));
   const places = new Map(named.map((code, place) => [code, place]));
   const entries = order.map((code) => ({
     label: categories[code],
@@ -61,9 +71,9 @@ function byCategory(title: string, codes: Int32Array, categories: string[]): Col
     count: counts[code],
     place: places.get(code) ?? -1,
   }));
-  if (entries.length <= MOST_COLOURS) entries.sort((a, b) => a.place - b.place);
-  const note = order.length > MOST_COLOURS
-    ? `The ${MOST_COLOURS} largest of ${format.integer(order.length)} have a colour; the others are grey.`
+  if (entries.length <= MOST_COLORS) entries.sort((a, b) => a.place - b.place);
+  const note = order.length > MOST_COLORS
+    ? `The ${MOST_COLORS} largest of ${format.integer(order.length)} have a colour; the others are grey.`
     : "";
   return { sort: "categories", title, codes, entries, numbers: null, minimum: 0, maximum: 0, missing, note };
 }
@@ -72,9 +82,9 @@ const compare = (a: string, b: string) => a.localeCompare(b, "en", { numeric: tr
 
 export function byNumber(
   title: string,
-  numbers: Float32Array | Float64Array,
+  numbers: Numbers,
   ends: [number, number] | null = null,
-): Colouring {
+): Coloring {
   let [minimum, maximum, missing] = [Infinity, -Infinity, 0];
   for (const value of numbers) {
     if (!Number.isFinite(value)) missing += 1;
@@ -89,7 +99,7 @@ export function byNumber(
 }
 
 /** Codes and texts of the different numbers; null where there are too many. */
-function distinct(numbers: Float32Array | Float64Array, most: number) {
+function distinct(numbers: Numbers, most: number) {
   const found: Map<number, number> = new Map();
   for (const value of numbers) {
     if (!Number.isNaN(value) && !found.has(value)) found.set(value, found.size);
@@ -101,20 +111,22 @@ function distinct(numbers: Float32Array | Float64Array, most: number) {
   };
 }
 
-/**
- * How a column colours the points.
- * @param column of projector_data.js
- * @param categorical "auto", "on" or "off"
- */
-export function ofColumn(column: any, categorical: string): Colouring {
-  const { name, kind, categories, values } = column;
-  if (kind === "text") {
+function wholeOnly(numbers: Numbers): boolean {
+  for (const value of numbers) if (!Number.isInteger(value) && !Number.isNaN(value)) return false;
+  return true;
+}
+
+/** How a column colors the points; few whole numbers do so as categories, unless they are switched "on" or "off". */
+export function ofColumn(column: Column, categorical: string): Coloring {
+  const { name } = column;
+  if (column.kind === "text") {
+    const { categories, values } = column;
     if (!categories || !values) return nothing(name, "Too many different values for colours.");
     return byCategory(name, values, categories);
   }
+  const { values } = column;
   if (!values) return nothing(name, "There is no number in this column.");
-  const whole = categorical === "auto" &&
-    values.every((value: number) => Number.isInteger(value) || Number.isNaN(value));
+  const whole = categorical === "auto" && wholeOnly(values);
   if (categorical === "on" || whole) {
     const found = distinct(values, categorical === "on" ? MOST_CATEGORIES : FEW);
     if (found) return byCategory(name, found.codes, found.categories);
@@ -129,32 +141,32 @@ export function ofColumn(column: any, categorical: string): Colouring {
 }
 
 /** @param off codes that are switched off */
-export function rgba(colouring: Colouring, theme: any, count: number) {
+export function rgba(coloring: Coloring, paints: Paints, count: number) {
   const out = new Uint8Array(count * 4);
-  const put = (row: number, colour: number[]) => {
-    out[row * 4] = colour[0];
-    out[row * 4 + 1] = colour[1];
-    out[row * 4 + 2] = colour[2];
+  const put = (row: number, color: Rgb) => {
+    out[row * 4] = color[0];
+    out[row * 4 + 1] = color[1];
+    out[row * 4 + 2] = color[2];
     out[row * 4 + 3] = 255;
   };
-  const { codes, numbers, minimum, maximum } = colouring;
+  const { codes, numbers, minimum, maximum } = coloring;
   if (codes) {
-    const colours: number[][] = [];
-    for (const entry of colouring.entries) {
-      colours[entry.code] = entry.place < 0 ? theme.grey : theme.category(entry.place);
+    const colors: Rgb[] = [];
+    for (const entry of coloring.entries) {
+      colors[entry.code] = entry.place < 0 ? paints.gray : paints.category(entry.place);
     }
-    for (let row = 0; row < count; row += 1) put(row, colours[codes[row]] ?? theme.grey);
+    for (let row = 0; row < count; row += 1) put(row, colors[codes[row]] ?? paints.gray);
   } else if (numbers) {
-    const steps = Array.from({ length: 256 }, (_, at) => theme.scale(at / 255));
+    const steps = Array.from({ length: 256 }, (_, at) => paints.scale(at / 255));
     const by = maximum > minimum ? 255 / (maximum - minimum) : 0;
     for (let row = 0; row < count; row += 1) {
       const value = numbers[row];
       put(
         row,
-        Number.isFinite(value) ? steps[Math.min(Math.max(Math.round((value - minimum) * by), 0), 255)] : theme.grey,
+        Number.isFinite(value) ? steps[Math.min(Math.max(Math.round((value - minimum) * by), 0), 255)] : paints.gray,
       );
     }
-  } else for (let row = 0; row < count; row += 1) put(row, theme.plain);
+  } else for (let row = 0; row < count; row += 1) put(row, paints.plain);
   return out;
 }
 
@@ -164,7 +176,7 @@ export function quantile(numbers: Float32Array, share: number) {
 }
 
 /** Numbers from 0 to 1; what has none is smallest. */
-export function sizes(numbers: Float32Array | Float64Array) {
+export function sizes(numbers: Numbers) {
   const { minimum, maximum } = byNumber("", numbers);
   const by = maximum > minimum ? 1 / (maximum - minimum) : 0;
   return Float32Array.from(numbers, (value) => (Number.isFinite(value) ? (by ? (value - minimum) * by : 0.5) : 0));

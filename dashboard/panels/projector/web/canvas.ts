@@ -1,0 +1,11 @@
+/** Canvases to paint on. */
+
+export function contextOf(canvas: HTMLCanvasElement, how?: CanvasRenderingContext2DSettings): CanvasRenderingContext2D {
+  const found = canvas.getContext("2d", how);
+  if (!found) throw new Error("The browser has no room for another picture.");
+  return found;
+}
+
+/** The pen of a new canvas of so many pixels. */
+export const paper = (width: number, height: number, how?: CanvasRenderingContext2DSettings) =>
+  contextOf(Object.assign(document.createElement("canvas"), { width, height }), how);

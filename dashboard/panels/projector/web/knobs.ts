@@ -1,0 +1,252 @@
+/** The methods of projection, their settings, and how the address writes them. */
+
+const METRICS: [value: string, text: string][] = [["euclidean", "Euclidean"], ["cosine", "Cosine"]];
+
+/** null lets the method find it */
+export type KnobValue = number | string | null;
+export type Knobs = Record<string, KnobValue>;
+
+/** one setting of a method */
+export interface Knob {
+  /** as the server calls it */
+  name: string;
+  label: string;
+  help: string;
+  /** "log" is a slider over powers */
+  sort: "range" | "log" | "number" | "choice";
+  /** where nothing was chosen */
+  value: KnobValue;
+  minimum?: number;
+  maximum?: number;
+  step?: number;
+  options?: [value: string, text: string][];
+  /** whether it is among those that are folded away */
+  more?: boolean;
+}
+
+const SEED: Knob = {
+  name: "seed",
+  label: "Seed",
+  help: "Where chance begins: the same seed gives the same picture.",
+  sort: "number",
+  value: 0,
+  minimum: 0,
+  maximum: 2 ** 31 - 1,
+  step: 1,
+  more: true,
+};
+const SUPERVISION: Knob = {
+  name: "supervision",
+  label: "Supervision",
+  help:
+    "How much points with the same value of the column are drawn together: 0 not at all, 100 as much as can be. The picture then shows what was known before.",
+  sort: "range",
+  value: 0,
+  minimum: 0,
+  maximum: 100,
+  step: 1,
+  more: true,
+};
+const METRIC: Knob = {
+  name: "metric",
+  label: "Distance",
+  help: "How far apart two points are: the straight line, or the angle between them.",
+  sort: "choice",
+  value: "euclidean",
+  options: METRICS,
+};
+
+export interface Method {
+  title: string;
+  key: string;
+  about: string;
+  /** whether it runs for long, so that it can be paused */
+  slow: boolean;
+  knobs: Knob[];
+}
+
+export const METHODS: Record<string, Method> = {
+  pca: {
+    title: "PCA",
+    key: "1",
+    about:
+      "The directions in which the points vary most. Distances and directions mean what they say; fine structure is lost.",
+    slow: false,
+    knobs: [],
+  },
+  tsne: {
+    title: "t-SNE",
+    key: "2",
+    slow: true,
+    about: "Keeps neighbours together. Sizes of clusters and distances between them mean little.",
+    knobs: [
+      {
+        name: "perplexity",
+        label: "Perplexity",
+        help: "About how many neighbours each point looks at: 5 shows small groups, 100 the large lines.",
+        sort: "range",
+        value: 30,
+        minimum: 2,
+        maximum: 100,
+        step: 1,
+      },
+      {
+        name: "iterations",
+        label: "Iterations",
+        help: "How long it runs; the picture settles in about a thousand.",
+        sort: "number",
+        value: 1000,
+        minimum: 10,
+        maximum: 100_000,
+        step: 50,
+      },
+      METRIC,
+      {
+        name: "learning_rate",
+        label: "Learning rate",
+        help: "How far points move at once; empty finds one by the number of points.",
+        sort: "number",
+        value: null,
+        minimum: 0.1,
+        maximum: 1e6,
+        step: 1,
+        more: true,
+      },
+      {
+        name: "exaggeration",
+        label: "Exaggeration",
+        help: "How much stronger neighbours attract at the beginning, so that groups come apart.",
+        sort: "range",
+        value: 12,
+        minimum: 1,
+        maximum: 50,
+        step: 1,
+        more: true,
+      },
+      {
+        name: "exaggeration_iterations",
+        label: "… iterations",
+        help: "How long the beginning lasts.",
+        sort: "number",
+        value: 250,
+        minimum: 0,
+        maximum: 10_000,
+        step: 10,
+        more: true,
+      },
+      SUPERVISION,
+      SEED,
+    ],
+  },
+  umap: {
+    title: "UMAP",
+    key: "3",
+    slow: true,
+    about: "Keeps neighbours together, and more of the large lines than t-SNE. Distances between clusters mean little.",
+    knobs: [
+      {
+        name: "neighbours",
+        label: "Neighbours",
+        help: "How many neighbours each point looks at: few show detail, many the large lines.",
+        sort: "range",
+        value: 15,
+        minimum: 2,
+        maximum: 200,
+        step: 1,
+      },
+      {
+        name: "minimum_distance",
+        label: "Least distance",
+        help: "How tightly points may lie together in the picture.",
+        sort: "range",
+        value: 0.1,
+        minimum: 0,
+        maximum: 0.99,
+        step: 0.01,
+      },
+      { ...METRIC },
+      {
+        name: "epochs",
+        label: "Epochs",
+        help: "How long it runs; empty finds a number by the number of points.",
+        sort: "number",
+        value: null,
+        minimum: 1,
+        maximum: 100_000,
+        step: 10,
+        more: true,
+      },
+      {
+        name: "spread",
+        label: "Spread",
+        help: "How far the whole picture reaches.",
+        sort: "range",
+        value: 1,
+        minimum: 0.1,
+        maximum: 5,
+        step: 0.1,
+        more: true,
+      },
+      {
+        name: "learning_rate",
+        label: "Learning rate",
+        help: "How far points move at once.",
+        sort: "range",
+        value: 1,
+        minimum: 0.01,
+        maximum: 5,
+        step: 0.01,
+        more: true,
+      },
+      {
+        name: "negative_samples",
+        label: "Negative samples",
+        help: "How many points each point is pushed away from at once.",
+        sort: "range",
+        value: 5,
+        minimum: 1,
+        maximum: 30,
+        step: 1,
+        more: true,
+      },
+      SUPERVISION,
+      SEED,
+    ],
+  },
+  custom: {
+    title: "Custom",
+    key: "4",
+    about: "Axes of your own: each leads from the middle of some points to the middle of others.",
+    slow: false,
+    knobs: [],
+  },
+  random: {
+    title: "Random",
+    key: "5",
+    about: "Random directions: a picture that no method had a hand in, to compare with.",
+    slow: false,
+    knobs: [{ ...SEED, more: false }],
+  },
+};
+
+/** "perplexity:50,metric:cosine", of what is not as it is by itself. */
+export const writeKnobs = (method: string, values: Knobs): string =>
+  METHODS[method].knobs.filter(({ name, value }) => values[name] !== value)
+    .map(({ name }) => `${name}:${values[name] ?? ""}`).join(",");
+
+export function readKnobs(method: string, text: string): Knobs {
+  const given = new Map(
+    text.split(",").map((part): [string, string] => {
+      const at = part.indexOf(":");
+      return [part.slice(0, at), part.slice(at + 1)];
+    }),
+  );
+  return Object.fromEntries(METHODS[method].knobs.map((knob) => [knob.name, readKnob(knob, given.get(knob.name))]));
+}
+
+function readKnob(knob: Knob, text: string | undefined): KnobValue {
+  if (text === undefined) return knob.value;
+  if (knob.sort === "choice") return knob.options?.some(([value]) => value === text) ? text : knob.value;
+  if (text.trim() === "" || !Number.isFinite(Number(text))) return knob.value;
+  return Math.min(Math.max(Number(text), knob.minimum ?? -Infinity), knob.maximum ?? Infinity);
+}
