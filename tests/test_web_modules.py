@@ -13,7 +13,10 @@ from tools.generate_page import generated
 WEB = bundle.ROOT
 MODULES = bundle.modules()
 NAMES = {path: path.relative_to(WEB).as_posix() for path in MODULES}
-_IMPORT = re.compile(r"""(?:^|[;\n])\s*(?:import|export)\s+(?P<type>type\s)?[^;"]*?["'](?P<path>\.[^"']+)["']""")
+_IMPORT = re.compile(
+    r"""^(?:import|export)\s+(?:(?P<type>type\s)?(?:[\w*{][^;"'()=]*?)\sfrom\s+)?["'](?P<path>\.[^"']+)["']""",
+    re.MULTILINE,
+)
 _LATER = re.compile(r"""import\(\s*["'](?P<path>\.[^"']+)["']""")
 _COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.DOTALL)
 WRITERS_TO_WINDOW = {"web/core/dash.ts", "web/debug.ts"}

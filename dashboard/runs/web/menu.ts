@@ -23,7 +23,7 @@ function colorEntry(row: RunRow): HTMLElement {
   // While the chooser is open the colour changes with every movement of the hand.
   input.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(give, 150);
+    waiting = window.setTimeout(give, 150);
   });
   input.addEventListener("change", give);
   const reset = make("button", {

@@ -1,4 +1,5 @@
 /** For tests and benchmarks: `window.stepscope.mesh` of the page's other variant. */
 export { cameras } from "./cameras.ts";
+export { cards } from "./card.ts";
 export { gl } from "./gl.ts";
-export { cards, stats } from "./index.ts";
+export { stats } from "./loop.ts";
