@@ -49,7 +49,8 @@ const finite = (values: ArrayLike<number>) => Array.prototype.every.call(values,
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" } as Record<string, string>;
 // XML 1.0 has no way to write these characters, not even as references.
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
-const escaped = (text: unknown) =>
+/** As a text of XML, or the value of an attribute. */
+export const escaped = (text: unknown) =>
   String(text).replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (character) => ENTITIES[character]);
 
 /** @param values those that are not null */
