@@ -47,7 +47,7 @@ let saidWeight = Number(USUAL_SMOOTHING);
 let asking = false;
 let askAgain = false;
 /** While a hand moves. */
-let settling = 0;
+let settling: ReturnType<typeof setTimeout> | null = null;
 
 const ignoresOutliers = () => value("ignore_outliers", "off") === "on";
 
@@ -333,9 +333,9 @@ function lookAhead() {
 
 /** Draws fast while a hand moves; once it rests, `settle` draws once more, with fine edges. */
 function moving(settle: () => void) {
-  clearTimeout(settling);
+  if (settling) clearTimeout(settling);
   settling = setTimeout(() => {
-    settling = 0;
+    settling = null;
     hasten(false);
     settle();
   }, SETTLED_MS);

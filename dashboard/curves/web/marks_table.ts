@@ -31,7 +31,7 @@ let marks = NO_MARKS;
 let sort = { column: 2, descending: true };
 /** What the table was made of. */
 let drawn = "";
-let waiting: { timer: number; act: () => void } | null = null;
+let waiting: { timer: ReturnType<typeof setTimeout>; act: () => void } | null = null;
 
 const dock = () => document.getElementById("curve-dock");
 

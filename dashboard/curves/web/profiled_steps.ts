@@ -59,7 +59,7 @@ let byRun: Map<string, Profiled> = new Map();
 let latest: number | null = null;
 let asked: number | null = null;
 let asking = false;
-let timer = 0;
+let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Calls back when bands have to be drawn anew. */
 export const onNews = (listener: () => void): void => void listeners.push(listener);

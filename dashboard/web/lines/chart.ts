@@ -166,7 +166,7 @@ export class Chart {
 
   /** Whether a hand is zooming, of which no hook was told yet. */
   isHeld() {
-    return this.hand.rest !== 0 || this.hand.drag !== null;
+    return this.hand.rest !== null || this.hand.drag !== null;
   }
 
   /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */

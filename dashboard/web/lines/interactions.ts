@@ -28,7 +28,8 @@ export class Hand {
   chart: Chart;
   drag: Drag | null = null;
   hovered: Hit | null = null;
-  rest = 0;
+  /** While the zoom is still to be told. */
+  rest: ReturnType<typeof setTimeout> | null = null;
   stop = new AbortController();
   inside = false;
 
@@ -205,14 +206,14 @@ export class Hand {
     chart.setZoom({ ...chart.zoom, x: range });
     this.endRest();
     this.rest = setTimeout(() => {
-      this.rest = 0;
+      this.rest = null;
       this.told(["x"]);
     }, REST);
   }
 
   endRest() {
-    clearTimeout(this.rest);
-    this.rest = 0;
+    if (this.rest) clearTimeout(this.rest);
+    this.rest = null;
   }
 
   menu(event: MouseEvent) {
