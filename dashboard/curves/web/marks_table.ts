@@ -17,6 +17,7 @@ const LEAST_HEIGHT = 90;
 const MOST_HEIGHT = 0.7;
 /** A double click, which resets the zoom, begins with a click as well: each waits for what follows. */
 const DOUBLE_CLICK_MS = 250;
+const DOUBLE_CLICK_PX = 4;
 
 interface Column {
   title: string;
@@ -31,7 +32,7 @@ let marks = NO_MARKS;
 let sort = { column: 2, descending: true };
 /** What the table was made of. */
 let drawn = "";
-let waiting: { timer: ReturnType<typeof setTimeout>; act: () => void } | null = null;
+let waiting: { timer: ReturnType<typeof setTimeout>; act: () => void; at: MouseEvent } | null = null;
 
 const dock = () => document.getElementById("curve-dock");
 
@@ -48,9 +49,14 @@ function settleClick() {
 
 export function click(card: Card, x: number, event: MouseEvent): void {
   if (event.button) return;
-  if (event.detail > 1) return forgetClick();
+  if (
+    waiting && Math.hypot(event.clientX - waiting.at.clientX, event.clientY - waiting.at.clientY) <= DOUBLE_CLICK_PX
+  ) {
+    return forgetClick();
+  }
   settleClick();
-  waiting = { act: () => set(marked(marks, card.key, x)), timer: setTimeout(settleClick, DOUBLE_CLICK_MS) };
+  const timer = setTimeout(settleClick, DOUBLE_CLICK_MS);
+  waiting = { act: () => set(marked(marks, card.key, x)), timer, at: event };
 }
 
 function set(next: Marks) {
