@@ -194,9 +194,10 @@ def header() -> html.Header:
     )
 
 
-def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
+def stores(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.page.state` for "view"."""
     declared = {
+        "panels": [{"name": panel.name, "kinds": panel.kinds, "ending": panel.tag_ending} for panel in panels],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
     }
@@ -212,15 +213,16 @@ def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
     ]
 
 
-def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
+def page(settings: Sequence[Setting[Any]], panels: Sequence[Panel]) -> dmc.MantineProvider:
     """The whole page, before any data.
 
     Args:
-        settings: what the frame and all panels keep in the URL.
+        settings: what the page itself keeps in the URL; panels bring their own.
+        panels: the tabs.
     """
     return dmc.MantineProvider(
         [
-            *stores(settings),
+            *stores([*settings, *(setting for panel in panels for setting in panel.settings)], panels),
             html.Div(
                 [header(), sidebar(), html.Main(id="panel", children=loading("Connecting"))],
                 id="frame",
@@ -235,7 +237,7 @@ def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
 def tab_list(panels: list[Panel]) -> dmc.TabsList:
     """One tab for every panel given."""
     return dmc.TabsList(
-        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.icon, 15)) for panel in panels]
+        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.name, 15)) for panel in panels]
     )
 
 

@@ -19,8 +19,7 @@ from dashboard.page.health_badge import health_badge, register_progress
 from dashboard.page.numbers import count
 from dashboard.page.state import decode
 from dashboard.panels.base import Panel
-from dashboard.panels.projector.routes_files import UPLOADS
-from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
+from dashboard.panels.registry import PANELS
 from dashboard.runs import routes as run_routes
 from dashboard.runs.listing import Listings
 from dashboard.runs.settings import RUN_SETTINGS
@@ -146,9 +145,9 @@ def build_app(
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         add_log_handler=False,
     )
-    # web/main.js starts it, once its callbacks are there.
+    # The page starts it, once its callbacks are there.
     app.renderer = ""
-    app.layout = frame.page([*RUN_SETTINGS, *(setting for panel in panels for setting in panel.settings)])
+    app.layout = frame.page(RUN_SETTINGS, panels)
     register_frame(app, live, panels)
     register_progress(app, live)
     for panel in panels:
@@ -157,9 +156,15 @@ def build_app(
     server.add_middleware(CallbackGuard, callbacks=app.callback_map)
     server.add_middleware(RequestAtHand)
     server.add_middleware(Compression)
+    uploads = {path: most for panel in panels for path, most in panel.uploads.items()}
     # The last is the first that a request meets.
     policy = page_policy(access.frames, app.csp_hashes())
-    server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)
+    server.add_middleware(
+        Guard,
+        access=access,
+        policy=policy,
+        uploads=uploads,
+    )
     return server
 
 
@@ -302,7 +307,8 @@ def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> t
     """What the frame shows besides the rows of runs, by part, and the name of the open panel."""
     snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
-    if view.tab in OPENED_WITHOUT_DATA and view.tab not in with_data and not reading:
+    opens_without_data = any(panel.name == view.tab and panel.opens_without_data for panel in panels)
+    if opens_without_data and view.tab not in with_data and not reading:
         with_data.append(view.tab)
     if view.tab in with_data:
         name = view.tab

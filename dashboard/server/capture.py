@@ -13,7 +13,6 @@ from typing import Any, Final, Self
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
 
-from dashboard.panels.custom_scalars.routes import writable_folder
 from dashboard.server.access import is_loopback
 from dashboard.server.bodies import JsonBody, parsed
 from dashboard.server.live import Live
@@ -115,7 +114,7 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
 
 def why_not(live: Live, rules: CaptureRules) -> str:
     """Why nothing can be recorded into the log directory; empty if something can."""
-    folder = writable_folder(live)
+    folder = live.folder()
     if folder is None:
         return "Recordings are written into the log directory, which has to be one folder of this machine."
     if not os.access(folder, os.W_OK | os.X_OK):

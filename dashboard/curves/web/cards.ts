@@ -15,13 +15,13 @@ import * as marks from "./marks_table.ts";
 import { type CurveChart, isOf, modelOf, received, type Scheme, type SentChart, smoothed } from "./model.ts";
 import * as profiledMenu from "./profiled_menu.ts";
 import * as profiled from "./profiled_steps.ts";
-import { allCards, api, axisNamed, type Card, setRange, state, value, visibleCards } from "./state.ts";
+import { settingsOf } from "./settings.generated.ts";
+import { allCards, api, axisNamed, type Card, read, setRange, state, visibleCards } from "./state.ts";
 import * as table from "./table.ts";
 
 const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
 const POINTS_AT_FIRST = 600;
-const USUAL_SMOOTHING = "0.6";
 
 /** What the server tells of the charts that were asked for: those that changed. */
 interface Answer {
@@ -43,13 +43,13 @@ let revision: number | null = null;
 /** Charts of cards that are not mounted now, so that they are there at once when they are again. */
 const remembered: Map<string, CurveChart> = new Map();
 /** The smoothing that the view had last. */
-let saidWeight = Number(USUAL_SMOOTHING);
+let saidWeight = state.weight;
 let asking = false;
 let askAgain = false;
 /** While a hand moves. */
 let settling: ReturnType<typeof setTimeout> | null = null;
 
-const ignoresOutliers = () => value("ignore_outliers", "off") === "on";
+const ignoresOutliers = () => read(({ ignoreOutliers }) => ignoreOutliers);
 
 /** A hand zoomed: axes that it left alone go on fitting the data. */
 function zoomed(card: Card, range: ShownRange & { changed: AxisName[] } | null) {
@@ -72,7 +72,7 @@ function draw(card: Card) {
     hidden: new Set(state.params.getAll("hide")),
     selected,
     outliers: ignoresOutliers(),
-    yScale: value("y", "linear") === "log" ? "log" : "linear",
+    yScale: read(({ y }) => y),
     range,
     spans: profiled.spans(chart, state.scheme),
   });
@@ -167,7 +167,8 @@ async function prefetch() {
 }
 
 function receive({ charts, arrays, revision: at, traces }: Answer, asked: string) {
-  const smoothing = Number(new URLSearchParams(asked).get(`${state.panel}.smoothing`) ?? USUAL_SMOOTHING);
+  const { smoothing: setting } = settingsOf(state.panel);
+  const smoothing = setting.parse(new URLSearchParams(asked).getAll(setting.name));
   const first = revision === null;
   for (const [key, sent] of Object.entries(charts)) {
     const chart = received(sent, arrays, smoothing);
@@ -277,8 +278,8 @@ callbacks("stepscope", {
       state.scheme = scheme;
       redrawAll();
     }
-    state.ranges = rangesOf(state.params.getAll(`${panel}.range`));
-    const weight = Number(value("smoothing", USUAL_SMOOTHING));
+    state.ranges = rangesOf(read(({ range }) => range));
+    const weight = read(({ smoothing }) => smoothing);
     // News of other things leave alone what the slider shows under the hand.
     if (weight !== saidWeight && !settling) {
       saidWeight = weight;
@@ -305,7 +306,7 @@ callbacks("stepscope", {
     const { axis: before, panel } = state;
     state.axis = axisNamed(panel, x, tag);
     const moved = before && JSON.parse(before)[0] === panel && before !== state.axis;
-    if (moved && (state.ranges.size || state.params.getAll(`${panel}.marks`).length)) {
+    if (moved && (state.ranges.size || read(({ marks }) => marks).length)) {
       state.ranges.clear();
       pageView.update((_params, set) => {
         set(`${panel}.range`, []);

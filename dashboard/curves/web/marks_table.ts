@@ -8,7 +8,7 @@ import type { CurveChart } from "./model.ts";
 import { actions } from "./profiled_menu.ts";
 import { version } from "./profiled_steps.ts";
 import { type Change, changes, clock, csvOf, sameAxis, show } from "./rows.ts";
-import { allCards, assign, type Card, state, titleOf } from "./state.ts";
+import { allCards, assign, type Card, read, state, titleOf } from "./state.ts";
 import { dot, name } from "./table.ts";
 
 const HEIGHT_KEY = "stepscope-dock";
@@ -86,7 +86,7 @@ export function place(card: Card): void {
 
 /** The view changed: the marks are where it says. */
 export function follow(): void {
-  marks = marksOf(state.params.getAll(`${state.panel}.marks`));
+  marks = marksOf(read((settings) => settings.marks));
   draw();
 }
 

@@ -8,6 +8,7 @@ import { view } from "../../web/page/view.ts";
 import { withStep } from "./entries.ts";
 import { rowsOf } from "./exact.ts";
 import type { CurveChart, CurveLine, Scheme } from "./model.ts";
+import { settingsOf } from "./settings.generated.ts";
 import { axisNamed, type Card, showsProfiled, state } from "./state.ts";
 import {
   entriesAt,
@@ -216,7 +217,7 @@ export async function showStep(run: string, step: number): Promise<void> {
   const row = rows.find((one) => one.run === run && one.runs.length && !one.runs.includes(run));
   const runs = row ? row.runs : [run];
   const key = await cardOf(runs);
-  const kind = view.values("scalars.axis")[0] || "step";
+  const kind = view.read(settingsOf("scalars").axis);
   state.axis = axisNamed("scalars", "step", "");
   view.open("scalars", {
     "scalars.axis": ["step"],

@@ -1,10 +1,12 @@
 // What the modules of cards of curves share: the cards, and the view as they follow it.
 import { Api } from "../../web/core/request.ts";
+import type { Setting } from "../../web/core/setting.ts";
 import type { Chart } from "../../web/lines/chart.ts";
 import type { Model, Zoom } from "../../web/lines/scene.ts";
 import { view } from "../../web/page/view.ts";
 import { rangeEntries } from "./entries.ts";
 import type { CurveChart, Scheme } from "./model.ts";
+import { settingsOf } from "./settings.generated.ts";
 
 export interface Card {
   readonly key: string;
@@ -34,9 +36,11 @@ export const state = {
   axis: "",
 };
 
-/** A setting of the panel. */
-export const value = (name: string, otherwise: string): string =>
-  state.params.get(`${state.panel}.${name}`) ?? otherwise;
+/** A setting of the panel, as the cards follow it. */
+export function read<T>(of: (settings: ReturnType<typeof settingsOf>) => Setting<T>): T {
+  const setting = of(settingsOf(state.panel));
+  return setting.parse(state.params.getAll(setting.name));
+}
 
 export const allCards = (): Card[] => [...state.cards.values()];
 /** Cards on the screen. */
@@ -60,7 +64,7 @@ export function setRange(key: string, range: Zoom | null): void {
 }
 
 /** Whether the panel shows which steps were profiled. */
-export const showsProfiled = (): boolean => value("profiled", "on") === "on";
+export const showsProfiled = (): boolean => read(({ profiled }) => profiled);
 
 export const axisNamed = (panel: string, kind: string, tag: string): string =>
   JSON.stringify([panel, kind, kind === "metric" ? tag : ""]);

@@ -20,6 +20,7 @@ from dashboard.page.health_badge import progress, reading_texts
 from dashboard.page.icons import icon
 from dashboard.page.numbers import count, counted
 from dashboard.page.state import View, decode, pattern_error
+from dashboard.panels.base import Panel
 from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
 from dashboard.panels.health.report import table_row, verdict, worst_first
@@ -33,12 +34,11 @@ MOST_ROWS = 5_000
 """Files that the table lists; the page stays quick, and the bad ones come first."""
 
 
-class HealthPanel:
+class HealthPanel(Panel):
     """Every event file: how much of it was read, and what was skipped."""
 
     name = "health"
     title = "Health"
-    icon = "health"
     settings = (SHOW, FILTER, FILE)
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -197,3 +197,6 @@ def table(rows: list[dict[str, Any]], path: str) -> dag.AgGrid:
         className="health-grid",
         style={"height": "100%", "width": "100%"},
     )
+
+
+PANEL = HealthPanel()

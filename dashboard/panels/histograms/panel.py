@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
 from dashboard.page.state import Setting, View, choice, flag, names, number
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_keys, pair_of, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
@@ -47,12 +48,15 @@ STEPS = names("histograms.step")
 """``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
 
-class HistogramsPanel:
+class HistogramsPanel(Panel):
     """Distributions of numbers over steps."""
 
     name = "histograms"
     title = "Histograms"
-    icon = "histograms"
+    kinds = (
+        "histograms",
+        "distributions",
+    )
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -269,3 +273,6 @@ def chart_settings(view: View) -> ChartSettings:
         log=LOG.of(view),
         utc_offset=utc_offset(),
     )
+
+
+PANEL = HistogramsPanel()

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from dashboard.page.controls import fingerprint, revision_input, segmented, setting_id, switch, view_input
 from dashboard.page.icons import icon
 from dashboard.page.state import View, decode
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import Draw
 from dashboard.panels.hparams.analysis import Analysis
 from dashboard.panels.hparams.importance import analysis_of, importance_view
@@ -54,12 +55,12 @@ class Latest(Generic[T]):
         return entry[1]
 
 
-class HParamsPanel:
+class HParamsPanel(Panel):
     """Sessions with their hyperparameters and metrics."""
 
     name = "hparams"
     title = "HParams"
-    icon = "hparams"
+    kinds = ("hparams",)
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -241,3 +242,6 @@ def grid() -> dag.AgGrid:
         className="hparams-grid",
         style={"height": "100%", "width": "100%"},
     )
+
+
+PANEL = HParamsPanel()

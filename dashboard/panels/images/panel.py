@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import setting_id, view_input
 from dashboard.page.state import Setting, View
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw, frame, shown_series, tag_keys
 from dashboard.panels.images.routes import epoch, make_router
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
@@ -22,12 +23,12 @@ _RUN = "run:"
 _TAG = "tag:"
 
 
-class ImagesPanel:
+class ImagesPanel(Panel):
     """Pictures over steps."""
 
     name = "images"
     title = "Images"
-    icon = "images"
+    kinds = ("images",)
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -125,3 +126,6 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
             }
         )
     return {"key": key, "group": GROUP.of(on.view), "series": drawn, "steps": steps}
+
+
+PANEL = ImagesPanel()

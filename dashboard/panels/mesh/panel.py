@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from dashboard.page.state import Setting, View, decode
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
@@ -45,12 +46,13 @@ from summary.kinds.mesh import PLUGIN_NAME
 from summary.snapshot import Series, Snapshot
 
 
-class MeshPanel:
+class MeshPanel(Panel):
     """Meshes and point clouds over steps."""
 
     name = "mesh"
     title = "Mesh"
-    icon = "mesh"
+    kinds = ("mesh",)
+    tag_ending = "_(VERTEX|FACE|COLOR)$"
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -180,3 +182,6 @@ def against(vertices: Series, reference: MeshSeries | None, compare: Compare) ->
         "steps": typed(other.steps),
         "walls": typed(other.wall_times),
     }
+
+
+PANEL = MeshPanel()

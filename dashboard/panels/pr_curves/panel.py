@@ -13,6 +13,7 @@ from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
 from dashboard.page.numbers import count, counted
 from dashboard.page.state import Setting, View, choice, flag, names
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
@@ -52,12 +53,12 @@ TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""
 
 
-class PrCurvesPanel:
+class PrCurvesPanel(Panel):
     """What binary classifiers get right at each threshold."""
 
     name = "pr_curves"
     title = "PR curves"
-    icon = "pr_curves"
+    kinds = ("pr_curves",)
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -277,3 +278,6 @@ def _number(series: Series, index: int, metric: Metric) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+PANEL = PrCurvesPanel()

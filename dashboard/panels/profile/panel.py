@@ -18,6 +18,7 @@ from dashboard.page.controls import (
     view_input,
 )
 from dashboard.page.state import View, decode
+from dashboard.panels.base import Panel
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.routes import make_router
@@ -26,6 +27,7 @@ from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Aske
 from dashboard.server.live import Live
 from dashboard.server.work import heavy
 from dashboard.traces.choices import choices, newest
+from dashboard.traces.folders import TRACE_PATTERNS
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
 from summary.snapshot import Snapshot
@@ -33,12 +35,12 @@ from summary.snapshot import Snapshot
 PARTS: Final = ("choices", "options", "facts", "body", "chosen")
 
 
-class ProfilePanel:
+class ProfilePanel(Panel):
     """Where the time of a trace went."""
 
     name = "profile"
     title = "Profile"
-    icon = "profile"
+    companions = TRACE_PATTERNS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -180,3 +182,6 @@ def _parts(
 def notice(title: str, words: str) -> html.Div:
     """Why there is nothing to see, and what to do."""
     return html.Div([html.Strong(title), html.Span(words)], className="notice none profile-notice")
+
+
+PANEL = ProfilePanel()

@@ -13,6 +13,7 @@ from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
 from dashboard.page.state import Setting, View
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, action
 from dashboard.panels.scalars.arrangement import (
     COMBINED,
@@ -29,12 +30,12 @@ from dashboard.server.live import Live
 from summary.snapshot import SCALARS, Snapshot
 
 
-class ScalarsPanel:
+class ScalarsPanel(Panel):
     """Curves of numbers over steps or time."""
 
     name = "scalars"
     title = "Scalars"
-    icon = "scalars"
+    kinds = ("scalars",)
 
     def __init__(self) -> None:
         self._curves = CurveParameters(self.name)
@@ -69,3 +70,6 @@ def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     title = key if combined is None else " + ".join((*combined[0], *combined[1]))
     actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]
     return curve_card("scalars", key, title, wide, actions)
+
+
+PANEL = ScalarsPanel()

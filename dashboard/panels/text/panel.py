@@ -10,6 +10,7 @@ from dashboard.page.colors import RunColor
 from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input, view_input
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View, choice, flag, names
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw, frame, full_width, pair_keys, pair_of
 from dashboard.panels.text.routes import make_router
 from dashboard.server.live import Live
@@ -32,12 +33,13 @@ LAYOUT = choice("text.layout", "side", ("side", "unified"))
 UNCHANGED = choice("text.unchanged", "near", ("near", "all"))
 
 
-class TextPanel:
+class TextPanel(Panel):
     """Text over steps."""
 
     name = "text"
     title = "Text"
-    icon = "text"
+    kinds = ("text",)
+    tag_ending = "/text_summary$"
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -141,3 +143,6 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
         "epoch": 0 if series is None else series.epoch,
         "runs": [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)],
     }
+
+
+PANEL = TextPanel()

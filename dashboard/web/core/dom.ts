@@ -57,7 +57,7 @@ export function runLabel(run: { run: string; light: string; dark: string }): HTM
 
 const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
 export type Numbers = Int8Array | Int16Array | Int32Array | Uint8Array | Float32Array | Float64Array;
-/** A typed array as base64 (dashboard/arrays.py). */
+/** A typed array as base64 (dashboard/server/arrays.py). */
 export interface NumbersSpec {
   dtype: keyof typeof ARRAYS;
   bdata: string;

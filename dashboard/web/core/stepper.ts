@@ -1,4 +1,5 @@
 // A slider over points with a field for a step's number, of cards of texts and of clips. What a point is, its owner knows.
+import { bind } from "./commands.ts";
 import { icon, make, stepText } from "./dom.ts";
 
 /** what a stepper moves along */
@@ -60,12 +61,17 @@ export function create(track: Track) {
   slider.addEventListener("change", () => track.settled());
   field.addEventListener("focus", () => field.select());
   field.addEventListener("change", typed);
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") refresh(true);
-    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
-    event.preventDefault();
-    go(track.at() + (event.key === "ArrowUp" ? 1 : -1));
+  const step = (by: number) => () => {
+    go(track.at() + by);
     refresh(true);
+  };
+  bind(field, {
+    ArrowUp: step(1),
+    ArrowDown: step(-1),
+    Escape() {
+      refresh(true);
+      return false;
+    },
   });
 
   /** Brings the parts in line with the track. */

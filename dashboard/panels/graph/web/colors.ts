@@ -1,10 +1,13 @@
 /** What nodes are coloured by, and the legend that says so. */
-import { canExpand } from "./scene.ts";
+import { canExpand, type GraphNode, type Scene } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
-import { theme as graphTheme } from "./theme.ts";
+import { format } from "./format.ts";
+import type { Cost } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import { type Theme, theme as graphTheme } from "./theme.ts";
 
-export const MODES = {
+export type Mode = typeof settings.color.options[number];
+export const MODES: Record<Mode, string> = {
   op: "Op type",
   structure: "Structure",
   device: "Device",
@@ -14,7 +17,7 @@ export const MODES = {
   parameters: "Parameters",
   flops: "FLOPs",
 };
-const HEAT = ["time", "memory", "parameters", "flops"];
+const HEAT: readonly Mode[] = ["time", "memory", "parameters", "flops"];
 const MOST_ENTRIES = 12;
 
 /** how a node looks */
@@ -23,13 +26,13 @@ export interface Paint {
   fill: string | null;
   stripe: string | null;
   /** did not run */
-  grey: boolean;
+  gray: boolean;
 }
 
-export class Colours {
-  mode: keyof typeof MODES = "op";
+export class Colors {
+  mode: Mode = settings.color.default;
   /** Time and memory by id, where costs were chosen. */
-  costs: Map<string, { time_ns: number | null; bytes: number | null; ran: boolean }> | null = null;
+  costs: Map<string, Cost> | null = null;
   /** Numbers of the palette by name. */
   places: Map<string | number, number> = new Map();
   /** The largest of what is visible. */
@@ -37,13 +40,12 @@ export class Colours {
   alike: Map<number, number> = new Map();
 
   /**
-   * Takes in what the scene has, so that colours and scale are of what is visible.
-   * @param scene of graph_scene.js
+   * Takes in what the scene has, so that colors and scale are of what is visible.
    */
-  measure(scene: any) {
+  measure(scene: Scene | null) {
     this.most = 0;
     this.alike = new Map();
-    const shown = scene ? scene.nodes.filter((node: any) => !node.expanded) : [];
+    const shown = scene ? scene.nodes.filter((node) => !node.expanded) : [];
     for (const node of shown) {
       this.most = Math.max(this.most, this.amount(node) ?? 0);
       this.alike.set(node.structure, (this.alike.get(node.structure) ?? 0) + 1);
@@ -53,13 +55,14 @@ export class Colours {
     for (const node of groups) {
       if (node.expanded) this.alike.set(node.structure, (this.alike.get(node.structure) ?? 0) + 1);
     }
-    const names = this.mode === "structure"
-      ? groups.map((node: any) => node.structure)
-      : this.mode === "device" || this.mode === "xla"
-      ? shown.map((node: any) => node[this.mode])
+    const { mode } = this;
+    const names: (string | number)[] = mode === "structure"
+      ? groups.map((node) => node.structure)
+      : mode === "device" || mode === "xla"
+      ? shown.map((node) => node[mode])
       : [];
     for (const name of names) {
-      if (name !== "" && !this.places.has(name) && (this.mode !== "structure" || (this.alike.get(name) ?? 0) > 1)) {
+      if (name !== "" && !this.places.has(name) && (mode !== "structure" || (this.alike.get(Number(name)) ?? 0) > 1)) {
         this.places.set(name, this.places.size);
       }
     }
@@ -69,8 +72,8 @@ export class Colours {
     return HEAT.includes(this.mode);
   }
 
-  /** What a node has of what colours mean; null where that is not known. */
-  amount(node: any): number | null {
+  /** What a node has of what colors mean; null where that is not known. */
+  amount(node: GraphNode): number | null {
     const cost = this.costs?.get(node.id);
     if (this.mode === "time") return cost?.time_ns ?? null;
     if (this.mode === "memory") return cost?.bytes ?? null;
@@ -79,7 +82,7 @@ export class Colours {
     return null;
   }
 
-  of(node: any, theme: any): Paint {
+  of(node: GraphNode, theme: Theme): Paint {
     const stripe = !node.op ? null : theme.stripe(node.hue);
     const ran = !this.costs || this.costs.get(node.id)?.ran;
     if (this.hot) {
@@ -87,17 +90,22 @@ export class Colours {
       const unknown = amount === null || ((this.mode === "time" || this.mode === "memory") && !ran);
       // The square root keeps small shares apart from nothing.
       return unknown
-        ? { fill: theme.grey, stripe: null, grey: true }
-        : { fill: theme.ramp(this.most > 0 ? Math.sqrt(amount / this.most) : 0), stripe: null, grey: false };
+        ? { fill: theme.gray, stripe: null, gray: true }
+        : { fill: theme.ramp(this.most > 0 ? Math.sqrt(amount / this.most) : 0), stripe: null, gray: false };
     }
-    if (this.mode === "op") return { fill: null, stripe, grey: !ran };
-    const name = this.mode === "structure" ? node.structure : node[this.mode];
-    const place = this.places.get(name);
+    if (this.mode === "op") return { fill: null, stripe, gray: !ran };
+    const place = this.places.get(this.nameOf(node));
     return {
       fill: place === undefined || (this.mode === "structure" && !canExpand(node)) ? null : theme.tint(place),
       stripe: null,
-      grey: !ran,
+      gray: !ran,
     };
+  }
+
+  /** What nodes of one color have in common, where colors tell what they are. */
+  nameOf(node: GraphNode): string | number {
+    const { mode } = this;
+    return mode === "structure" ? node.structure : mode === "device" || mode === "xla" ? node[mode] : "";
   }
 
   words(value: number) {
@@ -111,21 +119,21 @@ export class Colours {
   }
 
   /** What stands beside the costs of a node; empty where nothing is known. */
-  costText(node: any): string {
+  costText(node: GraphNode): string {
     const amount = this.hot ? this.amount(node) : this.costs?.get(node.id)?.time_ns ?? null;
     if (amount === null || amount === 0) return "";
     return this.hot ? this.words(amount) : format.duration(amount);
   }
 
   /** Draws the legend into its place. */
-  legend(host: HTMLElement, theme: any, scene: any) {
+  legend(host: HTMLElement, theme: Theme, scene: Scene | null) {
     const { make } = elements;
     const swatch = (colour: string, label: string) => {
       const mark = make("i", { className: "graph-swatch" });
       mark.style.background = colour;
       return make("span", { className: "graph-legend-entry" }, mark, label);
     };
-    const shown = scene ? scene.nodes.filter((node: any) => !node.expanded) : [];
+    const shown = scene ? scene.nodes.filter((node) => !node.expanded) : [];
     let entries: Node[] = [];
     if (this.hot) {
       const ramp = make("i", { className: "graph-ramp" });
@@ -137,10 +145,10 @@ export class Colours {
         : "none, or not known";
       entries = [
         make("span", { className: "graph-legend-entry" }, "0", ramp, this.words(this.most)),
-        swatch(theme.grey, none),
+        swatch(theme.gray, none),
       ];
     } else if (this.mode === "op") {
-      const there = new Set(shown.filter((node: any) => node.op).map((node: any) => node.category));
+      const there = new Set(shown.filter((node) => node.op).map((node) => node.category));
       entries = graphTheme.CATEGORIES.filter(([key]) => there.has(key)).map(([, title, hue]) =>
         swatch(theme.stripe(hue), title)
       );
@@ -162,7 +170,7 @@ export class Colours {
             this.mode === "device" ? "No node names a device" : "No node is in an XLA cluster",
           ),
         ];
-      } else if (shown.some((node: any) => !node[this.mode])) entries.push(swatch(theme.node, "none"));
+      } else if (shown.some((node) => !this.nameOf(node))) entries.push(swatch(theme.node, "none"));
     }
     if (entries.length > MOST_ENTRIES) {
       entries = [
