@@ -89,100 +89,12 @@ def seen(page: Page, name: str) -> list[Any]:
     return [entry[1:] for entry in page.evaluate("seen") if entry[0] == name]
 
 
-# ---- arithmetic
-
-
-def test_a_place_is_seen_through_the_camera(bare: Page) -> None:
-    found = bare.evaluate("""() => {
-      const flat = P.camera.projection({...P.camera.first(2), x: 1, zoom: 2}, 2, 400, 300);
-      const deep = P.camera.projection({...P.camera.first(3), az: 90, el: 0}, 3, 400, 300);
-      const front = P.camera.screen(deep, 0.5, 0, 0), back = P.camera.screen(deep, -0.5, 0, 0);
-      const middle = P.camera.screen(flat, 1, 0, 0);
-      return [middle.x, middle.y, P.camera.screen(flat, 1, 1, 0).y < 150, front.depth < back.depth,
-        front.scale > back.scale, Math.round(front.x), P.camera.screen(deep, 0, 0, -0.5).x > 200,
-        P.camera.screen(deep, 50, 0, 0).behind];
-    }""")
-    assert found == [200, 150, True, True, True, 200, True, True]
-
-
-def test_zooming_keeps_what_is_under_the_pointer(bare: Page) -> None:
-    moved = bare.evaluate("""() => [2, 3].map((dimensions) => {
-      const camera = {...P.camera.first(dimensions), x: 0.2, y: -0.1, z: 0.3};
-      const before = P.camera.projection(camera, dimensions, 400, 300);
-      const [dx, dy] = [(90 - 200) / before.scale, -(70 - 150) / before.scale];
-      const world = [0, 1, 2].map((k) => [camera.x, camera.y, camera.z][k] + dx * before.right[k] + dy * before.up[k]);
-      const after = P.camera.projection(P.camera.zoomed(camera, 3, 90, 70, before), dimensions, 400, 300);
-      const {x, y} = P.camera.screen(after, ...world);
-      return [Math.round(x * 1000) / 1000, Math.round(y * 1000) / 1000];
-    })""")
-    assert moved == [[90, 70], [90, 70]]
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("2:0.5,-1,3", "2:0.5,-1,3"),
-        ("3:35,22,1,0,0,0,p", "3:35,22,1,0,0,0,p"),
-        ("3:-170.5,90,0.25,1e-3,0,-2,o", "3:-170.5,90,0.25,0.001,0,-2,o"),
-        ("3:0,200,1,0,0,0,p", "3:0,90,1,0,0,0,p"),
-        ("2:0,0,0", None),
-        ("2:0,0", None),
-        ("2:,0,1", None),
-        ("3:1,2,3", None),
-        ("4:1,2,3", None),
-        ("nonsense", None),
-    ],
-)
-def test_a_camera_is_written_and_read(bare: Page, text: str, read: str | None) -> None:
-    found = bare.evaluate(
-        """(text) => {
-          const found = P.camera.read(text);
-          return found && P.camera.written(found.camera, found.dimensions);
-        }""",
-        text,
-    )
-    assert found == read
-
-
-def test_a_lasso_holds_what_is_inside(bare: Page) -> None:
-    found = bare.evaluate("""() => {
-      const hook = [0, 0, 30, 0, 30, 30, 20, 30, 20, 10, 0, 10];
-      const [x, y] = [Float32Array.of(5, 25, 5, 25, 99), Float32Array.of(5, 25, 25, 5, 99)];
-      const box = P.lasso.corners(10, 10, 0, 0);
-      const rows = [...P.lasso.rowsIn(hook, [4, 3, 2, 1, 0], x, y)];
-      return [rows, P.lasso.contains(box, 5, 5), P.lasso.contains([], 1, 1)];
-    }""")
-    assert found == [[0, 1, 3], True, False]
-
-
-def test_labels_never_overlap_nor_leave_the_picture(bare: Page) -> None:
-    placed = bare.evaluate("""() => {
-      const wide = (row) => 30 + (row % 5) * 12;
-      const item = (row) => ({row, x: (200 + row * 37) % 400, y: (150 + row * 61) % 300, radius: 3, width: wide(row)});
-      return P.labels.place(Array.from({length: 300}, (_, row) => item(row)), 400, 300);
-    }""")
-    height = 15
-    assert placed[0]["row"] == 0
-    assert len(placed) > 30
-    for n, one in enumerate(placed):
-        assert 0 <= one["x"] <= 400 - one["width"]
-        assert height / 2 <= one["y"] <= 300 - height / 2
-        for other in placed[:n]:
-            beside = one["x"] >= other["x"] + other["width"] or other["x"] >= one["x"] + one["width"]
-            assert beside or abs(one["y"] - other["y"]) >= height
-
-
-def test_a_label_stays_on_its_side_while_it_can(bare: Page) -> None:
-    sides = bare.evaluate("""() => {
-      const placed = (x, side) => P.labels.place([{row: 0, x, y: 150, radius: 3, width: 40, side}], 400, 300)[0].side;
-      return [placed(200, undefined), placed(200, 1), placed(200, 3), placed(390, 0)];
-    }""")
-    assert sides == [0, 1, 3, 1]
+# ---- which labels there are
 
 
 def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
     named = bare.evaluate("""() => {
-      const labels = new P.labels.Labels(() => {});
+      const labels = new P.Labels(() => {});
       labels.font = "12px sans-serif";
       labels.set({texts: (rows) => Array.from(rows, String), mode: "some"});
       // All of 5,000 points lie together but one.
@@ -199,7 +111,7 @@ def test_a_point_on_its_own_is_named_beside_a_crowd(bare: Page) -> None:
 def test_labels_keep_a_distance_wherever_in_the_picture_they_are(bare: Page, left: int, right: int, count: int) -> None:
     named = bare.evaluate(
         """(places) => {
-      const labels = new P.labels.Labels(() => {});
+      const labels = new P.Labels(() => {});
       labels.font = "12px sans-serif";
       labels.set({texts: (rows) => Array.from(rows, () => "1"), mode: "some"});
       // Two crowds of points.
@@ -210,45 +122,6 @@ def test_labels_keep_a_distance_wherever_in_the_picture_they_are(bare: Page, lef
         (left, right),
     )
     assert len(named) == len(set(named)) == count
-
-
-def test_rows_are_scattered_each_once(bare: Page) -> None:
-    orders = bare.evaluate("""() => [1, 2, 10, 97].map((count) => {
-      const kth = P.labels.scattered(count);
-      return Array.from({length: count}, (_, k) => kth(k));
-    })""")
-    assert [sorted(order) for order in orders] == [list(range(count)) for count in (1, 2, 10, 97)]
-    assert orders[2][:3] == [0, 7, 4]
-
-
-def test_a_grid_finds_the_nearest_and_the_topmost(bare: Page) -> None:
-    found = bare.evaluate("""() => {
-      const [x, y] = [Float32Array.of(10, 12, 60, 399), Float32Array.of(10, 10, 60, 299)];
-      const grid = new P.Grid(Uint32Array.of(0, 1, 2, 3), x, y, 400, 300);
-      const at = (px, py, heights) => grid.at(px, py, 5, 4, () => 4, (row) => heights[row]);
-      const level = [0, 0, 0, 0];
-      const near = [at(11, 10, [1, 2, 0, 0]), at(11, 10, [2, 1, 0, 0]), at(19, 10, [9, 0, 0, 0])];
-      return [...near, at(30, 30, level), at(403, 303, level)];
-    }""")
-    assert found == [1, 0, 1, -1, 3]
-
-
-def test_lines_are_cut_at_the_edge(bare: Page) -> None:
-    lines = "[[-10, 5, 20, 5], [2, 3, 4, 5], [-5, -5, -1, 20]]"
-    found = bare.evaluate(f"() => {lines}.map((line) => P.cutLine(...line, 10, 10))")
-    assert found == [[0, 5, 10, 5], [2, 3, 4, 5], None]
-
-
-@pytest.mark.parametrize(
-    ("values", "dimensions", "frame"),
-    [
-        ("[0, 0, 4, 2]", 2, {"center": [2, 1, 0], "radius": 2}),
-        ("[5, 5, 5, 5, 5, 5]", 3, {"center": [5, 5, 5], "radius": 1}),
-        ("[]", 2, {"center": [0, 0, 0], "radius": 1}),
-    ],
-)
-def test_the_frame_holds_all_points(bare: Page, values: str, dimensions: int, frame: dict[str, Any]) -> None:
-    assert bare.evaluate(f"() => P.frameOf(Float32Array.from({values}), {dimensions})") == frame
 
 
 # ---- pixels

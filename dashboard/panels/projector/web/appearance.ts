@@ -1,178 +1,202 @@
-/** How the points of the Projector look: colours, sizes, labels, pictures, lines. Methods of ProjectorPanel in projector_panel.js. */
-import * as colours from "./colors.ts";
+/** How the points of the Projector look: colors, sizes, labels, pictures, lines. The panel builds upon it. */
+import * as colors from "./colors.ts";
 import * as pictures from "./pictures.ts";
-import * as sequences from "./polylines.ts";
+import * as polylines from "./polylines.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { Api, Dataset } from "./data.ts";
+import type { LabelMode } from "./labels.ts";
+import type { State } from "./settings.ts";
+import type { Sheet } from "./sprites.ts";
+import type { Theme } from "./theme.ts";
+import type { View } from "./view.ts";
 
-export const looks = {
-  /** @param name a column, "@..." for trust, "-" for one colour */
-  setColour(this: any, name: string) {
+/** A part of the panel that shows what has changed. */
+interface Shown {
+  show(): void;
+}
+
+export abstract class Appearance {
+  abstract readonly api: Api;
+  abstract state: State;
+  abstract dataset: Dataset | null;
+  abstract theme: Theme;
+  abstract readonly view: View | null;
+  /** What is in the picture; null before there is any. */
+  abstract picture: object | null;
+  /** How far the picture can be trusted, at each point by measure. */
+  abstract quality: { state: string; points?: Record<string, Float32Array | null | undefined> } | null;
+  abstract readonly colorBy: string;
+  abstract readonly labelBy: string;
+  abstract readonly legend: Shown;
+  abstract readonly tools: Shown;
+  abstract readonly controls: Shown;
+  abstract readonly inspector: Shown;
+  abstract readonly table: { refresh(): void };
+  abstract tell(values: Record<string, string | string[]>): void;
+  abstract notify(text: string): void;
+  /** Finds out which points are shown. */
+  abstract mask(): void;
+
+  coloring = colors.nothing("");
+  /** The image that is on its way, or there. */
+  sprite: { address: string; image: Promise<Sheet["image"]> } | null = null;
+
+  /** @param name a column, "@..." for trust, "-" for one color */
+  setColor(name: string): Promise<void> {
     Object.assign(this.state, { color: name, off: [], categorical: "auto" });
     this.tell({ color: name, off: [], categorical: "auto" });
-    return this.recolour();
-  },
+    return this.recolor();
+  }
 
   /** @param how "auto", "on" or "off" */
-  setCategorical(this: any, how: string) {
+  setCategorical(how: string): Promise<void> {
     Object.assign(this.state, { categorical: how, off: [] });
     this.tell({ categorical: how, off: [] });
-    return this.recolour();
-  },
+    return this.recolor();
+  }
 
   /** @param labels categories that are not shown */
-  setOff(this: any, labels: string[]) {
+  setOff(labels: string[]): void {
     this.state.off = labels;
     this.tell({ off: labels });
     this.mask();
     this.legend.show();
-  },
+  }
 
-  async recolour(this: any) {
+  async recolor(): Promise<void> {
     const { dataset, state } = this;
     if (!dataset) return;
-    const name = this.colourBy;
+    const name = this.colorBy;
     try {
-      if (!name) this.colouring = colours.nothing("");
-      else if (colours.TRUST[name]) this.colouring = this.trustColouring(name);
+      if (!name) this.coloring = colors.nothing("");
+      else if (colors.TRUST[name]) this.coloring = this.trustColoring(name);
       else {
         const column = await dataset.column(name);
-        if (dataset !== this.dataset || name !== this.colourBy) return;
-        this.colouring = colours.ofColumn(column, state.categorical);
+        if (dataset !== this.dataset || name !== this.colorBy) return;
+        this.coloring = colors.ofColumn(column, state.categorical);
       }
     } catch (error) {
       if (dataset !== this.dataset) return;
-      this.colouring = colours.nothing(name, error.message);
+      this.coloring = colors.nothing(name, messageOf(error));
     }
     this.paint();
-  },
+  }
 
-  trustColouring(this: any, name: string) {
-    const [title, about] = colours.TRUST[name];
+  trustColoring(name: string): colors.Coloring {
+    const [title, note] = colors.TRUST[name];
     const values = this.quality?.points?.[name];
-    if (!values) {
-      return colours.nothing(
-        title,
-        this.quality?.state === "running" ? "Being measured…" : "Not measured yet: see Trust on the left.",
-      );
-    }
-    return { ...colours.byNumber(title, values, [colours.quantile(values, 0.02), 1]), note: about };
-  },
+    if (values) return { ...colors.byNumber(title, values, [colors.quantile(values, 0.02), 1]), note };
+    const measured = this.quality?.state === "running";
+    return colors.nothing(title, measured ? "Being measured…" : "Not measured yet: see Trust on the left.");
+  }
 
-  /** Colours, visibility and legend again. */
-  paint(this: any) {
+  /** Colors, visibility and legend again. */
+  paint(): void {
     if (!this.dataset) return;
-    this.view?.setColours(colours.rgba(this.colouring, this.theme, this.dataset.count));
+    this.view?.setColors(colors.rgba(this.coloring, this.theme, this.dataset.count));
     this.mask();
-    this.legend.show();
-    this.tools.show();
-    this.controls.show();
-    this.inspector.show();
+    for (const part of [this.legend, this.tools, this.controls, this.inspector]) part.show();
     void this.resequence();
-  },
+  }
 
-  async resize(this: any) {
-    const { dataset, state } = this;
+  async resize(): Promise<void> {
+    const { dataset } = this;
+    const { size } = this.state;
     if (!dataset) return;
-    const { size } = state;
-    if (!size || dataset.infoOf(size)?.kind !== "number") return void this.view?.setSizes(null);
+    if (!size || dataset.infoOf(size)?.kind !== "number") return this.view?.setSizes(null);
     try {
-      const { values } = await dataset.column(size);
-      if (dataset === this.dataset && size === this.state.size) {
-        this.view?.setSizes(values ? colours.sizes(values) : null);
-      }
+      const column = await dataset.column(size);
+      if (dataset !== this.dataset || size !== this.state.size) return;
+      this.view?.setSizes(column.kind === "number" && column.values ? colors.sizes(column.values) : null);
     } catch (error) {
-      this.notify(error.message);
+      this.notify(messageOf(error));
     }
-  },
+  }
 
-  setSize(this: any, name: string) {
+  setSize(name: string): Promise<void> {
     this.state.size = name;
     this.tell({ size: name });
     return this.resize();
-  },
+  }
 
-  relabel(this: any) {
+  relabel(): void {
     const { dataset } = this;
     const name = this.labelBy;
+    const texts = (rows: Uint32Array) =>
+      dataset && dataset === this.dataset ? dataset.texts(name, rows) : Array.from(rows, () => "");
     // As long as the picture is that of another embedding, its rows are none of this one.
-    const mode = name && this.picture ? this.state.labels : "none";
-    const texts = (
-      rows: ArrayLike<number>,
-    ) => (dataset && dataset === this.dataset ? dataset.texts(name, rows) : Array.from(rows, () => ""));
-    this.view?.setLabels({ texts, mode });
+    this.view?.setLabels({ texts, mode: name && this.picture ? this.state.labels : "none" });
     this.inspector.show();
     this.tools.show();
-  },
+  }
 
-  setLabel(this: any, name: string) {
+  setLabel(name: string): void {
     this.state.label = name;
     this.tell({ label: name });
     this.relabel();
     this.table.refresh();
-  },
+  }
 
-  /** @param mode "none", "selected", "some" or "all" */
-  setLabels(this: any, mode: string) {
+  setLabels(mode: LabelMode): void {
     this.state.labels = mode;
     this.tell({ labels: mode });
     this.relabel();
-  },
+  }
 
-  setSprites(this: any, on: boolean) {
+  setSprites(on: boolean): Promise<void> {
     this.state.sprites = on;
     this.tell({ sprites: on ? "on" : "off" });
     this.tools.show();
     return this.resprite();
-  },
+  }
 
-  get spriteAddress() {
-    const sprite = this.dataset?.info.sprite;
-    return sprite ? sprite.url || this.api.address("sprite", this.dataset.at) : "";
-  },
+  get spriteAddress(): string {
+    const { dataset } = this;
+    return dataset?.info.sprite ? dataset.info.sprite.url || this.api.address("sprite", dataset.at) : "";
+  }
 
-  async resprite(this: any) {
+  async resprite(): Promise<void> {
     const { dataset } = this;
     const sprite = dataset?.info.sprite;
-    if (!sprite || !this.state.sprites) return void this.view?.setSprites(null, false);
+    if (!dataset || !sprite || !this.state.sprites) return this.view?.setSprites(null, false);
     try {
-      if (this.sprite?.address !== this.spriteAddress) {
-        this.sprite = { address: this.spriteAddress, image: pictures.load(this.spriteAddress, sprite, dataset) };
-      }
+      const address = this.spriteAddress;
+      if (this.sprite?.address !== address) this.sprite = { address, image: pictures.load(address, sprite, dataset) };
       const image = await this.sprite.image;
-      if (dataset === this.dataset && this.state.sprites) {
-        this.view?.setSprites({ image, width: sprite.width, height: sprite.height, across: sprite.across }, true);
-      }
+      if (dataset !== this.dataset || !this.state.sprites) return;
+      this.view?.setSprites({ image, width: sprite.width, height: sprite.height, across: sprite.across }, true);
     } catch {
       this.notify("The browser cannot show the pictures of this embedding.");
-      this.sprite = undefined;
+      this.sprite = null;
     }
-  },
+  }
 
   /** The column that says which point comes next; as TensorBoard has it where none is chosen. */
-  get sequenceBy() {
+  get sequenceBy(): string {
     const { state, dataset } = this;
     if (!dataset || state.sequence === "-") return "";
     if (state.sequence && dataset.infoOf(state.sequence)) return state.sequence;
-    return sequences.NEXT_COLUMNS.find((name) => dataset.infoOf(name)) ?? "";
-  },
+    return polylines.NEXT_COLUMNS.find((name) => dataset.infoOf(name)) ?? "";
+  }
 
   /** @param name a column, "-" for no lines */
-  setSequence(this: any, name: string) {
+  setSequence(name: string): Promise<void> {
     this.state.sequence = name;
     this.tell({ sequence: name });
     this.tools.show();
     return this.resequence();
-  },
+  }
 
-  async resequence(this: any) {
+  async resequence(): Promise<void> {
     const { dataset } = this;
     const name = this.sequenceBy;
-    if (!dataset || !name) return void this.view?.setLines(new Uint32Array(0), null);
+    if (!dataset || !name) return this.view?.setLines(new Uint32Array(0), null);
     try {
-      const pairs = await sequences.pairsOf(dataset, name, sequences.NEXT_COLUMNS.includes(name));
+      const pairs = await polylines.pairsOf(dataset, name);
       if (dataset !== this.dataset || name !== this.sequenceBy) return;
-      this.view?.setLines(pairs, sequences.coloursOf(pairs, colours.rgba(this.colouring, this.theme, dataset.count)));
+      this.view?.setLines(pairs, polylines.colorsOf(pairs, colors.rgba(this.coloring, this.theme, dataset.count)));
     } catch (error) {
-      this.notify(error.message);
+      this.notify(messageOf(error));
     }
-  },
-};
+  }
+}

@@ -81,7 +81,6 @@ export function bookmarksOf(text: string, name: string, count: number, dimension
   return states;
 }
 
-
 /** Our camera as TensorBoard's. */
 export function cameraDef(text: string): CameraDef {
   const found = camera.read(text);

@@ -1,7 +1,8 @@
 /** Bookmarks of the Projector panel: kept for each embedding, read and written as TensorBoard's JSON. */
 import * as states from "./bookmark_states.ts";
 import { METHODS, writeKnobs } from "./knobs.ts";
-import { button, entry, fold, make, remark } from "./parts.ts";
+import { entry } from "./lists.ts";
+import { button, fold, make, remark } from "./parts.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { iconButton, storage } from "../../../web/core/dom.ts";
 import { saveText } from "../../../web/core/download.ts";
@@ -185,7 +186,7 @@ export function bookmarkOf(panel: ProjectorPanel, { count, info }: Dataset, labe
     selectedProjection: projection === "random" ? "pca" : projection,
     dataSetDimensions: [count, info.dimensions],
     cameraDef: states.cameraDef(panel.view.camera()),
-    selectedColorOptionName: panel.columnOfColours,
+    selectedColorOptionName: panel.columnOfColors,
     forceCategoricalColoring: state.categorical === "on",
     selectedLabelOption: panel.labelBy,
     customSelectedSearchByMetadataOption: axes.in,
@@ -257,7 +258,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   panel.hidden.clear();
   panel.tellShown();
   panel.showAll();
-  await panel.recolour();
+  await panel.recolor();
   panel.relabel();
   // Before the first picture, which would fit everything.
   const camera = states.cameraOf(bookmark.cameraDef, state.dimensions);

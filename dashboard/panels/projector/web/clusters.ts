@@ -1,63 +1,59 @@
 /** Clusters: k-means and HDBSCAN, each of which makes a column that points can be coloured by. */
 import * as parts from "./parts.ts";
+import { make } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
 import { Job } from "./jobs.ts";
+import type { Api, Dataset } from "./data.ts";
+import type { Frame } from "./jobs.ts";
+
+/** What it needs of the panel. */
+export interface ClustersPanel {
+  readonly api: Api;
+  readonly dataset: Dataset | null;
+  /** the job of the picture, which of its frames, and which components are shown */
+  pictureOf(): { job?: string; frame: number | null; components: string | null };
+  addedColumn(name: string | undefined): Promise<void>;
+}
+
+const number = (label: string, least: number, most: number, value: number) =>
+  make("input", { type: "number", className: "pj-input small", min: least, max: most, value, "aria-label": label });
 
 export class Clusters {
-  panel;
+  readonly panel: ClustersPanel;
   method = "kmeans";
   methods;
-  count: HTMLInputElement;
-  least: HTMLInputElement;
-  countRow;
-  leastRow;
-  on;
-  go;
-  note;
+  count = number("How many clusters", 2, 1000, 8);
+  least = number("Least size of a cluster", 2, 100_000, 15);
+  countRow = parts.field("Clusters", "How many groups are made.", this.count);
+  leastRow = parts.field("Least size", "Smaller groups are noise.", this.least);
+  on = parts.select("What is clustered", () => {}, "The data itself, or the picture as it is");
+  go = parts.button("Find clusters", "Makes a column of clusters, and colours by it", () => this.run(), "main");
+  note = make("p", { className: "pj-note", role: "status" });
   element;
-  job: any;
+  job: Job | null = null;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, segmented, select, button, field, fold } = parts;
+  constructor(panel: ClustersPanel) {
     this.panel = panel;
-    this.methods = segmented("Method", [[
-      "kmeans",
-      "k-means",
-      "So many groups as are asked for; every point belongs to one",
-    ], ["hdbscan", "HDBSCAN", "Groups where points lie dense; the rest is noise"]], (value: string) => {
-      this.method = value;
-      this.show();
-    });
-    this.count = make("input", {
-      type: "number",
-      className: "pj-input small",
-      min: 2,
-      max: 1000,
-      value: "8",
-      "aria-label": "How many clusters",
-    }) as HTMLInputElement;
-    this.least = make("input", {
-      type: "number",
-      className: "pj-input small",
-      min: 2,
-      max: 100_000,
-      value: "15",
-      "aria-label": "Least size of a cluster",
-    }) as HTMLInputElement;
-    this.countRow = field("Clusters", "How many groups are made.", this.count);
-    this.leastRow = field("Least size", "Smaller groups are noise.", this.least);
-    this.on = select("What is clustered", () => {}, "The data itself, or the picture as it is");
+    this.methods = parts.segmented(
+      "Method",
+      [
+        ["kmeans", "k-means", "So many groups as are asked for; every point belongs to one"],
+        ["hdbscan", "HDBSCAN", "Groups where points lie dense; the rest is noise"],
+      ],
+      (value: string) => {
+        this.method = value;
+        this.show();
+      },
+    );
     this.on.show([["points", "in the data"], ["picture", "in the picture"]], "points");
-    this.go = button("Find clusters", "Makes a column of clusters, and colours by it", () => this.run(), "main");
-    this.note = make("p", { className: "pj-note", role: "status" });
-    this.element = fold(
+    this.element = parts.fold(
       "clusters",
       "Clusters",
       false,
       this.methods,
       this.countRow,
       this.leastRow,
-      field("Where", "The data itself, or the picture as it is.", this.on),
+      parts.field("Where", "The data itself, or the picture as it is.", this.on),
       make("div", { className: "pj-row" }, this.go, this.note),
     );
   }
@@ -70,51 +66,53 @@ export class Clusters {
     this.go.textContent = this.job ? "Stop" : "Find clusters";
   }
 
+  say(text: string) {
+    this.note.textContent = text;
+  }
+
   async run() {
     const { panel } = this;
     const { dataset } = panel;
-    if (this.job) {
-      this.job.act("cancel").catch(() => {});
-      this.job.leave();
-      this.job = null;
-      this.note.textContent = "";
-      return this.show();
-    }
+    if (this.job) return this.stop(this.job);
     if (!dataset) return;
-    const settings = this.method === "kmeans"
-      ? { count: Math.round(Number(this.count.value)) }
-      : { minimum_size: Math.round(Number(this.least.value)) };
-    if (!Object.values(settings).every((value) => value >= 2)) {
-      return void (this.note.textContent = "Give a number of 2 or more.");
-    }
-    const { job: key, frame, components } = panel.pictureOf();
+    const least = Math.round(Number((this.method === "kmeans" ? this.count : this.least).value));
+    if (!(least >= 2)) return this.say("Give a number of 2 or more.");
+    const { job: on, frame, components } = panel.pictureOf();
     const picture = this.on.value === "picture";
-    if (picture && !key) return void (this.note.textContent = "There is no picture yet.");
-    const job = (this.job = new Job(panel.api, (frame: any) => this.job === job && this.took(frame, dataset)));
-    this.note.textContent = "Looking…";
+    if (picture && !on) return this.say("There is no picture yet.");
+    const job = new Job(panel.api, (frame: Frame) => void (this.job === job && this.took(frame, dataset)));
+    this.job = job;
+    this.say("Looking…");
     this.show();
     try {
       await job.start("clusters", {
         ...dataset.at,
         method: this.method,
-        settings,
-        ...(picture ? { on: key, frame, components: components ? components.split(",").map(Number) : null } : {}),
+        settings: this.method === "kmeans" ? { count: least } : { minimum_size: least },
+        ...(picture ? { on, frame, components: components ? components.split(",").map(Number) : null } : {}),
       });
     } catch (error) {
-      job.fail(error.message);
+      job.fail(messageOf(error));
     }
   }
 
-  async took(frame: any, dataset: any) {
+  stop(job: Job) {
+    job.act("cancel").catch(() => {});
+    job.leave();
+    this.job = null;
+    this.say("");
+    this.show();
+  }
+
+  async took(frame: Frame, dataset: Dataset) {
     const { panel } = this;
-    if (frame.state === "queued" || frame.state === "running") {
-      return void (this.note.textContent = frame.state === "queued" ? frame.message || "Waiting…" : "Looking…");
-    }
+    if (frame.state === "running") return this.say("Looking…");
+    if (frame.state === "queued") return this.say(frame.message || "Waiting…");
     this.job = null;
     this.show();
-    this.note.textContent = frame.state === "done" ? "" : frame.message || "No clusters were made.";
+    this.say(frame.state === "done" ? "" : frame.message || "No clusters were made.");
     if (frame.state !== "done" || dataset !== panel.dataset) return;
     await panel.addedColumn(frame.column);
-    if (frame.column) this.note.textContent = `Column “${frame.column}”`;
+    if (frame.column) this.say(`Column “${frame.column}”`);
   }
 }

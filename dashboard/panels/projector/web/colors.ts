@@ -1,6 +1,6 @@
 /** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
 import { format } from "./parts.ts";
-import { MOST_COLORS, type Theme } from "./theme.ts";
+import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
 import type { Column } from "./data.ts";
 
@@ -141,7 +141,7 @@ export function ofColumn(column: Column, categorical: string): Coloring {
 }
 
 /** @param off codes that are switched off */
-export function rgba(coloring: Coloring, theme: Pick<Theme, "plain" | "grey" | "category" | "scale">, count: number) {
+export function rgba(coloring: Coloring, paints: Paints, count: number) {
   const out = new Uint8Array(count * 4);
   const put = (row: number, color: Rgb) => {
     out[row * 4] = color[0];
@@ -153,20 +153,20 @@ export function rgba(coloring: Coloring, theme: Pick<Theme, "plain" | "grey" | "
   if (codes) {
     const colors: Rgb[] = [];
     for (const entry of coloring.entries) {
-      colors[entry.code] = entry.place < 0 ? theme.grey : theme.category(entry.place);
+      colors[entry.code] = entry.place < 0 ? paints.gray : paints.category(entry.place);
     }
-    for (let row = 0; row < count; row += 1) put(row, colors[codes[row]] ?? theme.grey);
+    for (let row = 0; row < count; row += 1) put(row, colors[codes[row]] ?? paints.gray);
   } else if (numbers) {
-    const steps = Array.from({ length: 256 }, (_, at) => theme.scale(at / 255));
+    const steps = Array.from({ length: 256 }, (_, at) => paints.scale(at / 255));
     const by = maximum > minimum ? 255 / (maximum - minimum) : 0;
     for (let row = 0; row < count; row += 1) {
       const value = numbers[row];
       put(
         row,
-        Number.isFinite(value) ? steps[Math.min(Math.max(Math.round((value - minimum) * by), 0), 255)] : theme.grey,
+        Number.isFinite(value) ? steps[Math.min(Math.max(Math.round((value - minimum) * by), 0), 255)] : paints.gray,
       );
     }
-  } else for (let row = 0; row < count; row += 1) put(row, theme.plain);
+  } else for (let row = 0; row < count; row += 1) put(row, paints.plain);
   return out;
 }
 

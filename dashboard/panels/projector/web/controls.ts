@@ -111,7 +111,7 @@ export class Controls {
   /** Shows the settings of the method when the event that is under way has had all its effects. */
   later(): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
+    this.timer = window.setTimeout(() => {
       this.timer = 0;
       this.showMethod();
     });

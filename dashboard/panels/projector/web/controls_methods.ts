@@ -1,7 +1,7 @@
 /** The settings of the chosen projection, in the left column. */
 import { SHOWN_COMPONENTS } from "./frames.ts";
 import { type Knob, type KnobValue, METHODS } from "./knobs.ts";
-import { field, fold, format, make, type Option, remark, select, toggle } from "./parts.ts";
+import { field, fold, format, make, type Option, select, toggle } from "./parts.ts";
 import { readRows, writeRows } from "./rows.ts";
 import { iconButton } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
@@ -50,7 +50,7 @@ function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLEleme
   };
   const setSoon = (next: KnobValue) => {
     clearTimeout(timer);
-    timer = setTimeout(() => panel.setKnob(projection, name, next), SETTLE_MS);
+    timer = window.setTimeout(() => panel.setKnob(projection, name, next), SETTLE_MS);
   };
   if (knob.sort === "choice") {
     const chosen = select(label, set, help);

@@ -170,11 +170,11 @@ export class Trust {
     const values = { "@trustworthiness": trustworthiness, "@continuity": continuity, "@hit": hit, "@kept": kept };
     const measures = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [meter(name, value)]));
     const help = "Colours every point by how far the picture can be trusted there";
-    const color = select("Colour by trust", (name) => void panel.setColour(name), help);
+    const color = select("Colour by trust", (name) => void panel.setColor(name), help);
     const rated = Object.entries(TRUST).filter(([name]) => points[name]);
     color.show(
       [["", "no"], ...rated.map(([name, [title]]): Option => [name, title.toLowerCase()])],
-      panel.colourBy.startsWith("@") ? panel.colourBy : "",
+      panel.colorBy.startsWith("@") ? panel.colorBy : "",
     );
     const all = panel.job?.rows?.length ?? panel.dataset?.count ?? 0;
     const sample = sampled && sampled < all ? ` Measured on ${format.integer(sampled)} points.` : "";

@@ -200,15 +200,12 @@ export class Dataset {
     const missing = Array.from(rows).filter((row) => !known.has(row));
     for (let at = 0; at < missing.length; at += MOST_TEXTS) {
       const part = missing.slice(at, at + MOST_TEXTS);
-      const { texts } = await this.api.ask<{ texts: string[] }>("labels", {}, { body: { ...this.at, name, rows: part } });
+      const { texts } = await this.api.ask<{ texts: string[] }>("labels", {}, {
+        body: { ...this.at, name, rows: part },
+      });
       part.forEach((row, place) => known.set(row, texts[place] ?? ""));
     }
     return Array.from(rows, (row) => known.get(row) ?? "");
-  }
-
-  /** The text of one row where it is known already. */
-  knownText(name: string, row: number): string | undefined {
-    return this.known.get(name)?.get(row);
   }
 
   /** The server's key of a set of rows. */

@@ -1,9 +1,10 @@
 /** The state of the Projector panel as plain values, for tests and benchmarks. */
 import { panel as projectorPanel } from "./panel.ts";
+import type { ColumnInfo } from "./data.ts";
+import type { ProjectorPanel } from "./panel.ts";
 
-/** @param panel of projector_panel.js */
-export const stateOf = (panel: any) => {
-  const { state, dataset, job, picture, quality, nearest, colouring } = panel;
+export const stateOf = (panel: ProjectorPanel) => {
+  const { state, dataset, job, picture, quality, nearest, coloring } = panel;
   const frame = job?.frame ?? null;
   return {
     id: dataset?.id ?? null,
@@ -11,7 +12,7 @@ export const stateOf = (panel: any) => {
     steps: dataset?.info.steps ?? [],
     count: dataset?.count ?? 0,
     dimensions: dataset?.info.dimensions ?? 0,
-    columns: dataset?.columnInfos.map((column: any) => column.name) ?? [],
+    columns: dataset?.columnInfos.map(({ name }: ColumnInfo) => name) ?? [],
     problems: dataset?.info.problems ?? [],
     projection: state.projection,
     shown: picture
@@ -23,7 +24,7 @@ export const stateOf = (panel: any) => {
       }
       : null,
     waiting: panel.waiting ?? "",
-    job: frame && {
+    job: job && frame && {
       key: job.key,
       state: frame.state,
       phase: frame.phase,
@@ -37,22 +38,13 @@ export const stateOf = (panel: any) => {
       settings: frame.settings ?? null,
       seed: frame.seed ?? null,
     },
-    quality: quality &&
-      {
-        state: quality.state,
-        trustworthiness: quality.trustworthiness ?? null,
-        continuity: quality.continuity ?? null,
-        hit: quality.hit ?? null,
-        kept: quality.kept ?? null,
-        sampled: quality.sampled ?? null,
-        message: quality.message ?? "",
-      },
+    quality: quality && { message: "", ...quality, points: null },
     colour: {
-      by: panel.colourBy,
-      sort: colouring.sort,
-      categories: colouring.entries.length,
-      minimum: colouring.minimum,
-      maximum: colouring.maximum,
+      by: panel.colorBy,
+      sort: coloring.sort,
+      categories: coloring.entries.length,
+      minimum: coloring.minimum,
+      maximum: coloring.maximum,
       off: [...state.off],
     },
     size: state.size,
@@ -70,10 +62,10 @@ export const stateOf = (panel: any) => {
     found: panel.found ? panel.found.length : null,
     tool: panel.tools.tool,
     table: { open: state.table, rows: panel.table.count, sort: state.sort },
-    bookmarks: panel.bookmarks.kept.map((one: any) => one.state.label),
+    bookmarks: panel.bookmarks.kept.map((one) => one.state.label),
     camera: panel.view?.camera() ?? "",
-    frames: panel.view?.frames?.() ?? null,
-    embeddings: panel.embeddings.map((one: any) => one.id),
+    frames: panel.view?.frames() ?? null,
+    embeddings: panel.embeddings.map(({ id }) => id),
     loading: panel.loading > 0 || panel.api.pending > 0,
     requests: panel.api.requests,
     message: panel.message.hidden ? "" : panel.message.textContent,

@@ -1,21 +1,32 @@
 /** The box with what else is drawn: which labels, pictures, lines, how large points are, the grid. */
 import * as parts from "./parts.ts";
+import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
+import type { Appearance } from "./appearance.ts";
+import type { LabelMode } from "./labels.ts";
 
-const LABELS = [
+const LABELS: [LabelMode, string, string][] = [
   ["some", "Some", "Those that there is room for"],
   ["selected", "Selected", "Of what is selected, and its neighbours"],
   ["all", "All", "As many as can be drawn"],
   ["none", "None", "No labels"],
-] as [string, string, string][];
-const SCALES = { minimum: 0.4, maximum: 3, step: 0.1 };
+];
+const SCALES = { min: 0.4, max: 3, step: 0.1 };
 
-/** @param panel of projector_panel.js */
-export function open(panel: any, anchor: HTMLElement) {
-  const { make, segmented, select, check, field } = parts;
+/** What it needs of the panel. */
+export interface DisplayPanel
+  extends Pick<Appearance, "state" | "dataset" | "setLabels" | "setSprites" | "setSequence" | "sequenceBy"> {
+  setGrid(on: boolean): void;
+  setPerspective(on: boolean): void;
+  setPointScale(scale: number): void;
+}
+
+export function open(panel: DisplayPanel, anchor: HTMLElement) {
+  const { segmented, select, check, field } = parts;
   const { state, dataset } = panel;
+  if (!dataset) return;
   const labels = segmented("Which labels are shown", LABELS, (value: string) => {
-    panel.setLabels(value);
+    panel.setLabels(value as LabelMode);
     labels.show(value);
   });
   labels.show(state.labels);
@@ -31,12 +42,8 @@ export function open(panel: any, anchor: HTMLElement) {
     (value: string) => panel.setSequence(value || "-"),
     "Lines through points that follow each other",
   );
-  lines.show([
-    ["", "none"],
-    ...dataset.columnInfos.filter((column: any) => column.kind === "number" || column.categories !== null).map((
-      column: any,
-    ) => [column.name, column.name]),
-  ], panel.sequenceBy);
+  const usable = dataset.columnInfos.filter(({ kind, categories }) => kind === "number" || categories !== null);
+  lines.show([["", "none"], ...usable.map(({ name }): [string, string] => [name, name])], panel.sequenceBy);
   const grid = check("Grid", "Lines at round numbers, in 2-D", (on: boolean) => panel.setGrid(on));
   grid.show(state.grid);
   const perspective = check("Perspective", "What is near is larger, in 3-D", (on: boolean) => panel.setPerspective(on));
@@ -58,17 +65,14 @@ export function open(panel: any, anchor: HTMLElement) {
   ], { focus: labels.of(state.labels) });
 }
 
-function scaleRow(panel: any) {
-  const { make, field } = parts;
+function scaleRow(panel: DisplayPanel) {
   const slider = make("input", {
     type: "range",
     className: "slider-input",
-    min: SCALES.minimum,
-    max: SCALES.maximum,
-    step: SCALES.step,
+    ...SCALES,
     "aria-label": "Size of points",
-  }) as HTMLInputElement;
-  slider.value = String(panel.state.points);
+    value: panel.state.points,
+  });
   const out = make("output", { className: "pj-value" }, slider.value);
   const set = (value: number) => {
     out.textContent = slider.value = String(value);
@@ -76,5 +80,5 @@ function scaleRow(panel: any) {
   };
   slider.addEventListener("input", () => set(Number(slider.value)));
   slider.addEventListener("dblclick", () => set(1));
-  return field("Point size", "1 is as large as fits their number; double click takes it back.", slider, out);
+  return parts.field("Point size", "1 is as large as fits their number; double click takes it back.", slider, out);
 }

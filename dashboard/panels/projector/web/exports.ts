@@ -1,76 +1,87 @@
 /** What leaves the Projector panel: coordinates with metadata, pictures, a link. */
 import * as frame from "../../../web/page/layout.ts";
-import * as parts from "./parts.ts";
-import { format as projectorFormat } from "./parts.ts";
-import { METHODS } from "./settings.ts";
+import { saveBlob, saveText } from "../../../web/core/download.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import { METHODS } from "./knobs.ts";
+import { format } from "./parts.ts";
+import type { Appearance } from "./appearance.ts";
+import type { Dataset } from "./data.ts";
+import type { LegendEntry } from "./svg.ts";
+import type { View } from "./view.ts";
 
-const nameOf = (panel: any) =>
-  `${panel.state.id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${panel.state.projection}`;
+type TableFormat = "csv" | "parquet" | "tsv";
 
-/** @param panel of projector_panel.js */
-async function saveTable(panel: any, format: "csv" | "parquet" | "tsv", rows: Uint32Array | null) {
+/** What it needs of the panel. */
+export interface ExportPanel extends Pick<Appearance, "state" | "dataset" | "api" | "view" | "theme"> {
+  readonly job: { frame: object | null } | null;
+  readonly selection: Uint32Array;
+  readonly legend: { entries(): LegendEntry[] };
+  readonly bookmarks: { download(): void };
+  /** Whether an address has no room for the selection. */
+  readonly linkTooLong: boolean;
+  pictureOf(): { job?: string; frame: number | null; components: string | null };
+  /** null for all */
+  visibleRows(): Uint32Array | null;
+  tellCamera(): void;
+  notify(text: string, sort?: "problem" | "info"): void;
+}
+
+/** A name that all file systems take. */
+const fileName = (id: string, projection: string, ending: string): string =>
+  `${id.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "embedding"}.${projection}.${ending}`;
+
+const nameOf = ({ state }: ExportPanel, ending: string) => fileName(state.id, state.projection, ending);
+
+async function saveTable(panel: ExportPanel, dataset: Dataset, format: TableFormat, rows: Uint32Array | null) {
   try {
-    const key = rows ? await panel.dataset.keyOf(rows) : null;
-    const address = panel.api.address("export", {
-      ...panel.dataset.at,
+    const answer = await panel.api.response("export", {
+      ...dataset.at,
       ...(panel.job?.frame ? panel.pictureOf() : {}),
       format,
-      rows_of: key,
+      rows_of: rows ? await dataset.keyOf(rows) : null,
     });
-    const answer = await fetch(address);
-    if (!answer.ok) {
-      throw new Error(
-        (await answer.json().catch(() => null))?.detail ?? `The server answered with status ${answer.status}.`,
-      );
-    }
-    parts.saveBlob(await answer.blob(), `${nameOf(panel)}.${format}`);
+    saveBlob(await answer.blob(), nameOf(panel, format));
   } catch (error) {
-    panel.notify(error.message);
+    panel.notify(messageOf(error));
   }
 }
 
-async function savePng(panel: any) {
+async function savePng(panel: ExportPanel, view: View) {
   try {
-    parts.saveBlob(await panel.view.toPng({ scale: 2, background: panel.theme.background }), `${nameOf(panel)}.png`);
+    saveBlob(await view.toPng({ scale: 2, background: panel.theme.background }), nameOf(panel, "png"));
   } catch (error) {
-    panel.notify(`The picture could not be made: ${error.message}`);
+    panel.notify(`The picture could not be made: ${messageOf(error)}`);
   }
 }
 
-function saveSvg(panel: any) {
-  const { info } = panel.dataset;
-  const title = `${info.label} · ${METHODS[panel.state.projection].title}`;
-  parts.saveBlob(
-    new Blob([panel.view.toSvg({ title, legend: panel.legend.entries() })], { type: "image/svg+xml" }),
-    `${nameOf(panel)}.svg`,
-  );
+function saveSvg(panel: ExportPanel, view: View, dataset: Dataset) {
+  const title = `${dataset.info.label} · ${METHODS[panel.state.projection].title}`;
+  saveText(view.toSvg({ title, legend: panel.legend.entries() }), nameOf(panel, "svg"), "image/svg+xml");
 }
 
-export function entries(panel: any): [string, () => void][] {
-  const rows = panel.selection.length ? panel.selection : panel.visibleRows();
-  const which = panel.selection.length
-    ? ` of the ${projectorFormat.counted(panel.selection.length, "selected point")}`
-    : rows
-    ? ` of the ${projectorFormat.counted(rows.length, "shown point")}`
-    : "";
+export function entries(panel: ExportPanel): [string, () => void][] {
+  const { dataset, view, selection } = panel;
+  if (!dataset || !view) return [];
+  const rows = selection.length ? selection : panel.visibleRows();
+  const which = rows && format.counted(rows.length, selection.length ? "selected point" : "shown point");
+  const some: [TableFormat, string][] = [["csv", "CSV"], ["parquet", "Parquet"], ["tsv", "TSV"]];
   return [
-    ["All as CSV", () => saveTable(panel, "csv", null)],
-    ["All as Parquet", () => saveTable(panel, "parquet", null)],
-    ["All as TSV", () => saveTable(panel, "tsv", null)],
-    ...(rows
-      ? ([[`CSV${which}`, () => saveTable(panel, "csv", rows)], [
-        `Parquet${which}`,
-        () => saveTable(panel, "parquet", rows),
-      ]] as [string, () => void][])
-      : []),
-    ["Picture as PNG", () => savePng(panel)],
-    ["Picture as SVG", () => saveSvg(panel)],
+    ...some.map(([format, name]): [string, () => void] => [
+      `All as ${name}`,
+      () => saveTable(panel, dataset, format, null),
+    ]),
+    ...some.slice(0, rows ? 2 : 0).map(([format, name]): [string, () => void] => [
+      `${name} of the ${which}`,
+      () => saveTable(panel, dataset, format, rows),
+    ]),
+    ["Picture as PNG", () => savePng(panel, view)],
+    ["Picture as SVG", () => saveSvg(panel, view, dataset)],
     ["Bookmarks for TensorBoard", () => panel.bookmarks.download()],
     ["Copy a link to this view", () => copyLink(panel)],
   ];
 }
 
-export async function copyLink(panel: any) {
+async function copyLink(panel: ExportPanel) {
   panel.tellCamera();
   if (panel.linkTooLong) panel.notify("The selection is too large for a link; all else is in it.", "info");
   await frame.copyLink();

@@ -46,7 +46,10 @@ export function someOf(steps: number[], shown: number | null, most = MOST_STEPS)
   return [...chosen].sort((a, b) => a - b);
 }
 
-type Progress = Pick<Frame, "state" | "phase" | "iteration" | "total" | "seconds_left" | "updates_per_second" | "message">;
+type Progress = Pick<
+  Frame,
+  "state" | "phase" | "iteration" | "total" | "seconds_left" | "updates_per_second" | "message"
+>;
 
 /** What a job is at, in one line. */
 export function progressText(frame: Progress, title: string): string {

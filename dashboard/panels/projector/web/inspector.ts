@@ -1,7 +1,8 @@
 /** What is selected: metadata and picture of a point, its neighbours with their distances, and what can be done with it. */
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
-import { arrowsIn, button, entry, format, remark, segmented, select } from "./parts.ts";
+import { arrowsIn, entry } from "./lists.ts";
+import { button, format, remark, segmented, select } from "./parts.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { css } from "../../../web/core/color.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -94,7 +95,7 @@ export class Inspector {
   }
 
   async draw(dataset: Dataset): Promise<void> {
-    const { selection, focus, labelBy, colourBy, state } = this.panel;
+    const { selection, focus, labelBy, colorBy, state } = this.panel;
     const drawn = JSON.stringify([
       dataset.id,
       dataset.step,
@@ -103,7 +104,7 @@ export class Inspector {
       selection[0],
       selection.at(-1),
       labelBy,
-      colourBy,
+      colorBy,
       state.off.length,
       dataset.columnInfos.length,
     ]);
@@ -175,7 +176,7 @@ export class Inspector {
 
   /** Which categories of the coloring the selection is made of. */
   share(): HTMLElement[] {
-    const { colouring: { codes, entries }, selection, legend } = this.panel;
+    const { coloring: { codes, entries }, selection, legend } = this.panel;
     if (!codes) return [];
     const found = sharesOf(codes, entries, selection);
     const parts = found.slice(0, MOST_SHARES).map(({ entry: category, count }) =>
@@ -309,13 +310,13 @@ export class Neighbours {
 
   /** The color that a point has in the cloud. */
   colorOf(row: number): string {
-    const { colouring: { codes, entries, numbers, minimum, maximum }, theme, legend } = this.panel;
+    const { coloring: { codes, entries, numbers, minimum, maximum }, theme, legend } = this.panel;
     if (codes) {
       const category = entries.find(({ code }) => code === codes[row]);
-      return css(category ? legend.colorOf(category) : theme.grey);
+      return css(category ? legend.colorOf(category) : theme.gray);
     }
     if (!numbers) return css(theme.plain);
     const share = (numbers[row] - minimum) / Math.max(maximum - minimum, 1e-300);
-    return css(Number.isFinite(share) ? theme.scale(share) : theme.grey);
+    return css(Number.isFinite(share) ? theme.scale(share) : theme.gray);
   }
 }

@@ -235,10 +235,12 @@ export const writeKnobs = (method: string, values: Knobs): string =>
     .map(({ name }) => `${name}:${values[name] ?? ""}`).join(",");
 
 export function readKnobs(method: string, text: string): Knobs {
-  const given = new Map(text.split(",").map((part): [string, string] => {
-    const at = part.indexOf(":");
-    return [part.slice(0, at), part.slice(at + 1)];
-  }));
+  const given = new Map(
+    text.split(",").map((part): [string, string] => {
+      const at = part.indexOf(":");
+      return [part.slice(0, at), part.slice(at + 1)];
+    }),
+  );
   return Object.fromEntries(METHODS[method].knobs.map((knob) => [knob.name, readKnob(knob, given.get(knob.name))]));
 }
 
@@ -248,4 +250,3 @@ function readKnob(knob: Knob, text: string | undefined): KnobValue {
   if (text.trim() === "" || !Number.isFinite(Number(text))) return knob.value;
   return Math.min(Math.max(Number(text), knob.minimum ?? -Infinity), knob.maximum ?? Infinity);
 }
-

@@ -14,7 +14,10 @@ interface Spread {
   across: number;
   down: number;
 }
-const SPREAD: Record<"some" | "all", Spread> = { some: { most: 90, across: 48, down: 34 }, all: { most: 400, across: 0, down: 0 } };
+const SPREAD: Record<"some" | "all", Spread> = {
+  some: { most: 90, across: 48, down: 34 },
+  all: { most: 400, across: 0, down: 0 },
+};
 const KEPT = 0.6; // of that distance, which a label keeps that was there before
 const TRIES = 6; // candidates for each label that may be placed
 const TRIES_EACH = 2; // of these, such as are in the same part of the picture
@@ -103,12 +106,10 @@ export function scattered(count: number): (k: number) => number {
   return (k) => (k * step) % count;
 }
 
-const inside = ({ x, y }: Place, width: number, height: number) =>
-  x >= 0 && y >= 0 && x <= width && y <= height;
+const inside = ({ x, y }: Place, width: number, height: number) => x >= 0 && y >= 0 && x <= width && y <= height;
 
 /** Which part of the picture a place is in. */
-const cellOf = ({ x, y }: Place, { across, down }: Spread) =>
-  Math.floor(y / down) * 1000 + Math.floor(x / across);
+const cellOf = ({ x, y }: Place, { across, down }: Spread) => Math.floor(y / down) * 1000 + Math.floor(x / across);
 
 /**
  * Whether two labels would be too near to each other, wherever they are beside their points.

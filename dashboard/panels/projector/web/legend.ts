@@ -1,5 +1,6 @@
 /** The legend over the cloud: categories that can be switched off, or the scale of a number. */
-import { arrowsIn, button, format, remark } from "./parts.ts";
+import { arrowsIn } from "./lists.ts";
+import { button, format, remark } from "./parts.ts";
 import { css, type Rgb } from "../../../web/core/color.ts";
 import { iconButton, make, storage } from "../../../web/core/dom.ts";
 import type { Entry } from "./colors.ts";
@@ -58,8 +59,8 @@ export class Legend {
   }
 
   show(): void {
-    const { colouring, theme, state, dataset } = this.panel;
-    const { sort, title, entries, missing, minimum, maximum, note } = colouring;
+    const { coloring, theme, state, dataset } = this.panel;
+    const { sort, title, entries, missing, minimum, maximum, note } = coloring;
     this.element.hidden = !dataset || (sort === "none" && !note);
     this.title.textContent = this.title.title = title;
     this.all.hidden = !state.off.length;
@@ -80,11 +81,11 @@ export class Legend {
   /** The color of a category. */
   colorOf({ place }: Entry): Rgb {
     const { theme } = this.panel;
-    return place < 0 ? theme.grey : theme.category(place);
+    return place < 0 ? theme.gray : theme.category(place);
   }
 
   categories(): HTMLElement[] {
-    const { colouring: { entries }, state } = this.panel;
+    const { coloring: { entries }, state } = this.panel;
     const off = new Set(state.off);
     const rows: HTMLElement[] = entries.slice(0, MOST_SHOWN).map((entry) => {
       const on = !off.has(entry.label);
@@ -109,7 +110,7 @@ export class Legend {
   }
 
   scale(): HTMLElement[] {
-    const { colouring: { minimum, maximum }, theme } = this.panel;
+    const { coloring: { minimum, maximum }, theme } = this.panel;
     const label = `Scale from ${minimum} to ${maximum}`;
     const bar = make("div", { className: "pj-scale", role: "img", "aria-label": label });
     const stops = Array.from({ length: 11 }, (_, at) => css(theme.scale(at / 10)));
@@ -121,13 +122,13 @@ export class Legend {
   click(entry: Entry, event: MouseEvent): void {
     const { panel } = this;
     if (event.altKey) return panel.select(panel.rowsOfCategory(entry.code), { by: "legend" });
-    const labels = panel.colouring.entries.map(({ label }) => label);
+    const labels = panel.coloring.entries.map(({ label }) => label);
     panel.setOff(offAfter(panel.state.off, labels, entry.label, event.shiftKey));
   }
 
   /** For pictures: what the legend says. */
   entries(): LegendEntry[] {
-    const { colouring: { sort, entries, minimum, maximum }, theme } = this.panel;
+    const { coloring: { sort, entries, minimum, maximum }, theme } = this.panel;
     if (sort === "categories") {
       return entries.slice(0, MOST_WRITTEN).map((entry) => ({
         label: entry.label || "(empty)",

@@ -184,7 +184,7 @@ export class ProjectorPanel extends PanelWithProjection {
       void this.table.reload();
       this.relabel();
       const ready = Promise.all([
-        this.recolour(),
+        this.recolor(),
         this.resize(),
         this.resprite(),
         this.resequence(),
@@ -225,7 +225,7 @@ export class ProjectorPanel extends PanelWithProjection {
     this.picture = null;
     this.showAll();
     this.relabel();
-    await Promise.all([this.recolour(), this.resize(), this.resprite(), this.search.run()]);
+    await Promise.all([this.recolor(), this.resize(), this.resprite(), this.search.run()]);
     void this.project({ keepCamera: Boolean(this.state.camera) });
     if (this.focus >= 0) void this.findNearest();
   }
@@ -256,7 +256,7 @@ export class ProjectorPanel extends PanelWithProjection {
       if (name) {
         dataset.columns.delete(name);
         dataset.known.delete(name);
-        await this.setColour(name);
+        await this.setColor(name);
       }
       this.showAll();
       void this.table.reload();
@@ -270,7 +270,7 @@ export class ProjectorPanel extends PanelWithProjection {
   cameraMoved(): void {
     this.hideTip();
     clearTimeout(this.cameraTimer);
-    this.cameraTimer = setTimeout(() => this.tellCamera(), CAMERA_MS);
+    this.cameraTimer = window.setTimeout(() => this.tellCamera(), CAMERA_MS);
   }
 
   tellCamera(): void {
@@ -322,7 +322,7 @@ export class ProjectorPanel extends PanelWithProjection {
   refresh(): void {
     clearTimeout(this.newsTimer);
     const wait = this.newsAt + NEWS_MS - performance.now();
-    if (wait > 0) this.newsTimer = setTimeout(() => this.refresh(), wait);
+    if (wait > 0) this.newsTimer = window.setTimeout(() => this.refresh(), wait);
     else void this.look();
   }
 

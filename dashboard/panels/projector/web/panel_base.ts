@@ -160,7 +160,7 @@ export abstract class PanelBase extends Appearance {
       usable.find(({ kind, minimum, maximum }) => kind === "number" && minimum !== maximum))?.name ?? "";
   }
 
-  get colourBy(): string {
+  get colorBy(): string {
     return this.columnFor(this.state.color, "color");
   }
 

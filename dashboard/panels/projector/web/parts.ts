@@ -1,7 +1,6 @@
 /** Small parts that the Projector panel is made of, and how numbers are written in it. */
-import { type Bindings, bind } from "../../../web/core/commands.ts";
+import { bind } from "../../../web/core/commands.ts";
 import { type Child, make, storage } from "../../../web/core/dom.ts";
-import { popover } from "../../../web/core/popover.ts";
 
 export { make };
 
@@ -134,39 +133,6 @@ export const remark = (text: string, className = ""): HTMLParagraphElement =>
 /** Something that went wrong. */
 export const complaint = (text: string): HTMLParagraphElement =>
   make("p", { className: "pj-note bad", role: "alert" }, text);
-
-/** Up and down among the entries of a list. */
-export function arrowsIn(list: HTMLElement, entries: string): void {
-  const move = (event: KeyboardEvent) => popover.arrows(event, list, entries);
-  const keys: Bindings = { ArrowDown: move, ArrowUp: move, Home: move, End: move };
-  bind(list, keys);
-}
-
-/** The entry of a list that stands for a point, with its number behind it. */
-export function entry(
-  text: string,
-  aside: string,
-  { still = false, ...props }: { still?: boolean; title: string; selected?: boolean; before?: Node[] },
-  action: (event: MouseEvent) => void,
-): HTMLButtonElement {
-  const { title, selected = false, before = [] } = props;
-  const made = make(
-    "button",
-    {
-      type: "button",
-      className: `pj-result${still ? " still" : ""}`,
-      role: "option",
-      "aria-selected": String(selected),
-      title,
-      ...(still ? {} : { tabIndex: -1 }),
-    },
-    ...before,
-    make("bdi", {}, text),
-    make("span", { className: "pj-count" }, aside),
-  );
-  made.addEventListener("click", action);
-  return made;
-}
 
 const trimmed = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 export const format = {

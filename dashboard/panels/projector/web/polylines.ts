@@ -1,34 +1,33 @@
 /** Lines through points that follow each other: by a column with the next row, or in the order of a column. */
+import type { Column, Dataset, TextColumn } from "./data.ts";
 
-/**
- * Pairs of rows that a line joins.
- * @param dataset of projector_data.js
- * @param next whether the column has the next row's number
- */
-export async function pairsOf(dataset: any, name: string, next: boolean) {
+/** Columns that say which point comes next, as TensorBoard has them. */
+export const NEXT_COLUMNS = ["__next__", "__seq_next__"];
+
+/** Pairs of rows that a line joins. */
+export async function pairsOf(dataset: Dataset, name: string): Promise<Uint32Array> {
   const column = await dataset.column(name);
-  const numbers = await numbersOf(dataset, column);
-  return next ? following(numbers, dataset.fileRows) : ordered(column, numbers);
+  if (NEXT_COLUMNS.includes(name)) return following(await numbersOf(dataset, column), dataset.fileRows);
+  if (column.kind === "text" && column.categories) return through(column);
+  return ordered(await numbersOf(dataset, column));
 }
 
-async function numbersOf(dataset: any, column: any) {
-  if (column.kind === "number") return column.values;
-  if (column.categories) {
-    return Float64Array.from(
-      column.values,
-      (code: number) => (code < 0 || column.categories[code].trim() === "" ? NaN : Number(column.categories[code])),
-    );
-  }
+const numberOf = (text: string) => (text.trim() === "" ? NaN : Number(text));
+
+async function numbersOf(dataset: Dataset, column: Column): Promise<ArrayLike<number>> {
+  if (column.kind === "number") return column.values ?? [];
+  const { categories, values } = column;
+  if (categories && values) return Float64Array.from(values, (code) => (code < 0 ? NaN : numberOf(categories[code])));
   const texts = await dataset.texts(column.name, Uint32Array.from({ length: dataset.count }, (_, row) => row));
-  return Float64Array.from(texts, (text: string) => (text.trim() === "" ? NaN : Number(text)));
+  return Float64Array.from(texts, numberOf);
 }
 
 /**
  * @param numbers rows of the file
  * @param fileRows where some were left out, those of the points
  */
-function following(numbers: ArrayLike<number>, fileRows: Uint32Array | null) {
-  const pairs = [];
+export function following(numbers: ArrayLike<number>, fileRows: Uint32Array | null): Uint32Array {
+  const pairs: number[] = [];
   const places = fileRows && new Map(Array.from(fileRows, (number, row) => [number, row]));
   for (let row = 0; row < numbers.length; row += 1) {
     const next = places ? places.get(numbers[row]) ?? -1 : numbers[row];
@@ -37,24 +36,24 @@ function following(numbers: ArrayLike<number>, fileRows: Uint32Array | null) {
   return Uint32Array.from(pairs);
 }
 
-/** Numbers: one line in their order. Categories: one line through each, in the order of the rows. */
-function ordered(column: any, numbers: ArrayLike<number>) {
-  const pairs = [];
-  if (column.kind === "text" && column.categories) {
-    const last = new Map();
-    for (let row = 0; row < column.values.length; row += 1) {
-      const code = column.values[row];
-      if (code < 0) continue;
-      if (last.has(code)) pairs.push(last.get(code), row);
-      last.set(code, row);
-    }
-  } else {
-    const rows = Array.from(numbers, (_, row) => row).filter((row) => Number.isFinite(numbers[row])).sort((a, b) =>
-      numbers[a] - numbers[b] || a - b
-    );
-    for (let at = 1; at < rows.length; at += 1) pairs.push(rows[at - 1], rows[at]);
-  }
+/** One line through each category, in the order of the rows. */
+export function through({ values }: Pick<TextColumn, "values">): Uint32Array {
+  const pairs: number[] = [];
+  const last = new Map<number, number>();
+  values?.forEach((code, row) => {
+    if (code < 0) return;
+    const before = last.get(code);
+    if (before !== undefined) pairs.push(before, row);
+    last.set(code, row);
+  });
   return Uint32Array.from(pairs);
+}
+
+/** One line through all numbers in their order. */
+export function ordered(numbers: ArrayLike<number>): Uint32Array {
+  const rows = Array.from(numbers, (_, row) => row).filter((row) => Number.isFinite(numbers[row]))
+    .sort((a, b) => numbers[a] - numbers[b] || a - b);
+  return Uint32Array.from(rows.slice(1).flatMap((row, at) => [rows[at], row]));
 }
 
 /**
@@ -68,6 +67,3 @@ export function colorsOf(pairs: Uint32Array, rgba: Uint8Array) {
   }
   return out;
 }
-
-/** Columns that say which point comes next, as TensorBoard has them. */
-export const NEXT_COLUMNS = ["__next__", "__seq_next__"];

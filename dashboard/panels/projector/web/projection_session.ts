@@ -2,7 +2,7 @@
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { progressText, someOf, spread } from "./frames.ts";
 import { type Action, type Frame, Job } from "./jobs.ts";
-import { METHODS, type Knobs, type KnobValue, writeKnobs } from "./knobs.ts";
+import { type Knobs, type KnobValue, METHODS, writeKnobs } from "./knobs.ts";
 import { format } from "./parts.ts";
 import { type Quality, qualityOf, type QualityPack } from "./quality.ts";
 import { readRows, rowsSpec } from "./rows.ts";
@@ -132,7 +132,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       projection,
       settings: chosen,
       sphere,
-      supervise: chosen.supervision ? supervise || this.columnOfColours || null : null,
+      supervise: chosen.supervision ? supervise || this.columnOfColors || null : null,
       rows: only && this.isolated ? await dataset.keyOf(this.isolated) : null,
       axes: ends.map(([left, right]) => ({ left: spec(left), right: spec(right) })).filter(({ left, right }) =>
         left && right
@@ -141,8 +141,8 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   }
 
   /** The column that the points are colored by, where it is one. */
-  get columnOfColours(): string {
-    return this.colourBy.startsWith("@") ? "" : this.colourBy;
+  get columnOfColors(): string {
+    return this.colorBy.startsWith("@") ? "" : this.colorBy;
   }
 
   // ---- jobs
@@ -156,7 +156,11 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     if (!dataset || !this.root.isConnected) return;
     const asked = (this.asked += 1);
     this.job?.leave();
-    this.job = this.frame10 = this.stepsOfJob = this.scale = null;
+    this.job =
+      this.frame10 =
+      this.stepsOfJob =
+      this.scale =
+        null;
     this.shownIndex = undefined;
     this.setQuality(null);
     const { slow } = METHODS[state.projection];
@@ -174,7 +178,10 @@ export abstract class PanelWithProjection extends PanelWithSelection {
       this.stepsOfJob = order.steps;
       if (order.steps) job.index = Math.max(order.steps.indexOf(dataset.step ?? NaN), 0);
       // What takes long begins when it is asked for; what is known already is shown at once.
-      const known = await job.start("project", { ...order, only_if_known: slow && !run && dataset.count > MOST_AT_ONCE });
+      const known = await job.start("project", {
+        ...order,
+        only_if_known: slow && !run && dataset.count > MOST_AT_ONCE,
+      });
       if (!known && this.job === job) this.hold("run");
     } catch (error) {
       if (this.job === job && !isAbort(error)) job.fail(messageOf(error));
@@ -361,7 +368,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     this.quality = quality;
     if (!changed) return;
     this.controls.trust();
-    if (this.colourBy.startsWith("@")) void this.recolour();
+    if (this.colorBy.startsWith("@")) void this.recolor();
   }
 
   /** Another picture of the same job is shown. */
@@ -378,11 +385,11 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   async measure(asked: boolean): Promise<void> {
     const { job, dataset } = this;
     if (!job?.key || !dataset || dataset.count < 3) return;
-    if (!asked && dataset.count > MOST_AT_ONCE && !this.colourBy.startsWith("@")) return;
+    if (!asked && dataset.count > MOST_AT_ONCE && !this.colorBy.startsWith("@")) return;
     this.measuring?.abort();
     const { signal } = (this.measuring = new AbortController());
     this.setQuality({ state: "running", progress: 0 });
-    const column = this.colouring.sort === "categories" ? this.columnOfColours : "";
+    const column = this.coloring.sort === "categories" ? this.columnOfColors : "";
     try {
       for (;;) {
         const query = { ...this.pictureOf(), count: COUNT, column, wait: 10 };

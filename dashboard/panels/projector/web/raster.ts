@@ -206,12 +206,6 @@ export class Raster {
     }
   }
 
-  /** Distance from the eye of a painted point, to the level of depth. */
-  depthOf(row: number) {
-    const { low, step } = this.depths;
-    return low + (LEVELS - 0.5 - (this.level[row] % LEVELS)) * step;
-  }
-
   /** Pixels of radius of a painted point. */
   radiusOf(row: number, sizes: Float32Array | null) {
     return this.radii[this.level[row] % LEVELS] * (sizes ? sizeOf(sizes[row]) : 1);

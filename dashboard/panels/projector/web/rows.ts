@@ -40,4 +40,3 @@ export function rowsSpec(text: string, column: string, count: number): RowsSpec 
     ? { rows: [...readRows(rest, count)] }
     : { q: rest, match: sort === "regex" ? "regex" : "text", in: column || "*" };
 }
-

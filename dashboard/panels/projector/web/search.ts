@@ -1,5 +1,6 @@
 /** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
-import { button, entry, format, type Option, select, toggle } from "./parts.ts";
+import { entry } from "./lists.ts";
+import { button, format, type Option, select, toggle } from "./parts.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
@@ -80,7 +81,7 @@ export class Search {
     );
     this.input.addEventListener("input", () => {
       clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.set({ query: this.input.value }), PAUSE_MS);
+      this.timer = window.setTimeout(() => this.set({ query: this.input.value }), PAUSE_MS);
     });
     const keys: Bindings = {
       Escape: () => {

@@ -194,7 +194,7 @@ export abstract class PanelWithSelection extends PanelBase {
   mask(): void {
     const { dataset, visible: before, isolated, hidden, found } = this;
     if (!dataset) return;
-    const { codes, entries } = this.colouring;
+    const { codes, entries } = this.coloring;
     const off = new Set(this.state.off);
     const offCodes = new Set(entries.filter(({ label }) => off.has(label)).map(({ code }) => code));
     this.visible = maskOf(dataset.count, {
@@ -216,7 +216,7 @@ export abstract class PanelWithSelection extends PanelBase {
   }
 
   rowsOfCategory(code: number): Uint32Array {
-    return rowsIn(this.colouring.codes ?? [], (one) => one === code);
+    return rowsIn(this.coloring.codes ?? [], (one) => one === code);
   }
 
   // ---- under the mouse
@@ -234,7 +234,7 @@ export abstract class PanelWithSelection extends PanelBase {
 
   async showTip(row: number, dataset: NonNullable<typeof this.dataset>): Promise<void> {
     const { tip } = this;
-    const names = [...new Set([this.labelBy, this.colourBy])].filter((name) => name && !name.startsWith("@"));
+    const names = [...new Set([this.labelBy, this.colorBy])].filter((name) => name && !name.startsWith("@"));
     let values: string[][];
     try {
       values = await Promise.all(names.map((name) => dataset.texts(name, [row])));
@@ -250,8 +250,8 @@ export abstract class PanelWithSelection extends PanelBase {
         : line("pj-tip-head", "", value);
     });
     if (!lines.length) lines.push(line("pj-tip-head", `Point ${row}`));
-    const { numbers, title } = this.colouring;
-    if (numbers && this.colourBy.startsWith("@")) {
+    const { numbers, title } = this.coloring;
+    if (numbers && this.colorBy.startsWith("@")) {
       lines.push(line("pj-tip-line", `${title} ${format.number(numbers[row])}`));
     }
     if (names.length) lines.push(line("pj-tip-line dim", `point ${row}`));

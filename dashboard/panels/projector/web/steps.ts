@@ -1,41 +1,47 @@
 /** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
 import * as parts from "./parts.ts";
 import { format } from "./parts.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { icon, iconButton, make } from "../../../web/core/dom.ts";
+import type { Dataset } from "./data.ts";
+import type { Frame } from "./jobs.ts";
+import type { State } from "./settings.ts";
 
 const SETTLE_MS = 160;
 const PLAY_MS = 900;
+const PLAY = "Play the steps (Space)";
+
+/** What it needs of the panel. */
+export interface StepsPanel {
+  readonly state: State;
+  readonly dataset: Dataset | null;
+  /** how many embeddings are on their way */
+  readonly loading: number;
+  readonly job: { readonly ended: boolean; readonly frame: Frame | null } | null;
+  /** steps that are projected together */
+  readonly stepsOfJob?: number[] | null;
+  setAligned(on: boolean): void;
+  tell(values: Record<string, string>): void;
+  load(how: { keep?: boolean }): Promise<void>;
+}
 
 export class Steps {
-  panel;
+  readonly panel: StepsPanel;
   timer = 0;
   playing = 0;
-  play;
-  slider: HTMLInputElement;
-  at;
+  play = iconButton("play", PLAY, () => this.flip(), 13);
+  slider = make("input", { type: "range", className: "slider-input", min: 0, step: 1, "aria-label": "Step" });
+  at = make("output", { className: "pj-count" });
   aligned;
-  note;
+  note = make("p", { className: "pj-note" });
   element;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, check, iconButton } = parts;
+  constructor(panel: StepsPanel) {
     this.panel = panel;
-    this.play = iconButton("play", "Play the steps (Space)", () => this.flip());
-    this.slider = make("input", {
-      type: "range",
-      className: "slider-input",
-      min: 0,
-      step: 1,
-      "aria-label": "Step",
-    }) as HTMLInputElement;
-    this.at = make("output", { className: "pj-count" });
-    this.aligned = check(
+    this.aligned = parts.check(
       "Keep points in place",
       "Every step is projected so that points stay as near as they can to where they were before: then what moves has changed.",
       (on: boolean) => panel.setAligned(on),
     );
-    this.note = make("p", { className: "pj-note" });
     this.element = make(
       "section",
       { className: "pj-steps", hidden: true },
@@ -76,9 +82,9 @@ export class Steps {
       this.say(steps[this.index]);
     }
     this.aligned.show(panel.state.aligned, panel.state.projection === "custom");
-    const frame = panel.stepsOfJob && !panel.job?.ended ? panel.job?.frame : null;
-    this.note.textContent = frame
-      ? `${format.integer(frame.frames_done ?? 0)} of ${format.counted(panel.stepsOfJob.length, "step")} projected`
+    const { stepsOfJob: together, job } = panel;
+    this.note.textContent = together && job?.frame && !job.ended
+      ? `${format.integer(job.frame.frames_done ?? 0)} of ${format.counted(together.length, "step")} projected`
       : "";
   }
 
@@ -106,8 +112,13 @@ export class Steps {
   stop() {
     clearTimeout(this.timer);
     this.timer = this.playing = 0;
-    this.play.replaceChildren(elements.icon("play", 13));
-    this.play.title = "Play the steps (Space)";
+    this.offer("play", PLAY);
+  }
+
+  /** What the button does now. */
+  offer(name: string, title: string) {
+    this.play.replaceChildren(icon(name, 13));
+    this.play.title = this.play.ariaLabel = title;
   }
 
   async run() {
@@ -116,8 +127,7 @@ export class Steps {
     this.stop();
     const from = Number(this.slider.value);
     const turn = (this.playing = performance.now());
-    this.play.replaceChildren(elements.icon("pause", 13));
-    this.play.title = "Pause (Space)";
+    this.offer("pause", "Pause (Space)");
     if (!panel.state.aligned && panel.state.projection !== "custom") panel.setAligned(true);
     for (
       let index = from === steps.length - 1 ? 0 : from + 1;

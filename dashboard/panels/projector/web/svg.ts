@@ -69,7 +69,7 @@ export function make(view: View, { title = "", legend = null }: Around): string 
   view.paintOn(raster, Math.round(width), Math.round(height), 1, theme, { every: 1, smooth: true });
   const pen = new SvgPen(width, height, theme.font);
   pen.rect({ x: 0, y: 0, w: width, h: height }, { fill: theme.background });
-  if (raster.painted > MOST_CIRCLES || (view.sprites && view.atlas)) picture(pen, view, raster);
+  if (raster.painted > MOST_CIRCLES || view.pictures) picture(pen, view, raster);
   else {
     pen.parts.push(
       `<clipPath id="cloud"><rect width="${short(width)}" height="${
@@ -79,7 +79,7 @@ export function make(view: View, { title = "", legend = null }: Around): string 
     axisLines(pen, view, theme);
     sequences(pen, view, theme);
     circles(pen, view, raster, theme);
-    strengths(pen, view, theme);
+    bonds(pen, view, theme);
     pen.parts.push("</g>");
   }
   texts(pen, view, raster, theme);
@@ -95,9 +95,7 @@ function picture(pen: SvgPen, view: View, raster: Raster) {
   const { canvas } = context;
   view.paintOn(large, canvas.width, canvas.height, scale, view.theme, { every: 1, smooth: true });
   large.put(context);
-  const why = view.sprites && view.atlas
-    ? "points that are pictures"
-    : `${raster.painted.toLocaleString("en-US")} points`;
+  const why = view.pictures ? "points that are pictures" : `${raster.painted.toLocaleString("en-US")} points`;
   pen.parts.push(
     `<!-- The ${why} are an image, as circles of more than ${
       MOST_CIRCLES.toLocaleString("en-US")
@@ -164,18 +162,8 @@ function sequences(pen: SvgPen, view: View, theme: ViewTheme) {
   }
 }
 
-function strengths(pen: SvgPen, view: View, theme: ViewTheme) {
-  const middle = view.focus >= 0 && view.neighbours.length ? view.screenOf(view.focus) : null;
-  if (!middle) return;
-  view.neighbours.forEach((row: number, n: number) => {
-    const at = view.screenOf(row);
-    if (at?.visible) {
-      pen.segments([[middle.x, middle.y, at.x, at.y]], {
-        color: theme.accent,
-        opacity: 0.12 + 0.4 * (view.strengths[n] ?? 0.5),
-      });
-    }
-  });
+function bonds(pen: SvgPen, view: View, theme: ViewTheme) {
+  for (const { line, opacity } of view.bonds()) pen.segments([line], { color: theme.accent, opacity });
 }
 
 /** Names of axes and labels, each with a halo. */

@@ -194,9 +194,7 @@ export class Table {
     }
     this.showHead();
     this.about.textContent = this.problem ||
-      (this.nothing
-        ? NOTHING[panel.state.tableOf] ?? ""
-        : format.counted(this.count, "row"));
+      (this.nothing ? NOTHING[panel.state.tableOf] ?? "" : format.counted(this.count, "row"));
     this.about.classList.toggle("bad", Boolean(this.problem));
     this.draw();
   }

@@ -1,5 +1,5 @@
 /** Colors of the Projector panel: the palette of runs for categories, a perceptual scale for numbers, the page's variables. */
-import { css, oklch, ofHex, type Rgb, viridis } from "../../../web/core/color.ts";
+import { css, ofHex, oklch, type Rgb, viridis } from "../../../web/core/color.ts";
 
 /** Most categories that have a color of their own; more no eye tells apart. */
 export const MOST_COLORS = 50;
@@ -7,17 +7,21 @@ export const MOST_COLORS = 50;
 /** What of the scale can be seen: its dark end is lost on black, its yellow end on white. */
 const PART = { light: [0, 0.9], dark: [0.18, 1] };
 
-export interface Theme {
-  dark: boolean;
-  background: string;
-  ink: string;
+/** What points are painted with. */
+export interface Paints {
   /** of points without a color */
   plain: Rgb;
   /** of what has no value, or is one of many */
-  grey: Rgb;
+  gray: Rgb;
   category: (place: number) => Rgb;
   /** from 0 to 1 */
   scale: (share: number) => Rgb;
+}
+
+export interface Theme extends Paints {
+  dark: boolean;
+  background: string;
+  ink: string;
 }
 
 /** A color in either theme. */
@@ -26,8 +30,11 @@ export interface Shades {
   dark: string;
 }
 
-/** What points are painted with: the palette, and behind it hues a golden angle apart, in two lightnesses. */
-export function colorsOf(palette: readonly Shades[], dark: boolean): Pick<Theme, "plain" | "grey" | "category" | "scale"> {
+/** Of a palette, with behind it hues a golden angle apart, in two lightnesses. */
+export function colorsOf(
+  palette: readonly Shades[],
+  dark: boolean,
+): Paints {
   const colors = palette.map((shades) => ofHex(dark ? shades.dark : shades.light));
   while (colors.length < MOST_COLORS) {
     colors.push(oklch((dark ? 0.78 : 0.5) + (colors.length % 2 ? 0.08 : 0), 0.11, colors.length * 137.5));
@@ -35,7 +42,7 @@ export function colorsOf(palette: readonly Shades[], dark: boolean): Pick<Theme,
   const [low, high] = PART[dark ? "dark" : "light"];
   return {
     plain: ofHex(dark ? "#839ffa" : "#5d73f6"),
-    grey: dark ? [92, 100, 112] : [176, 183, 193],
+    gray: dark ? [92, 100, 112] : [176, 183, 193],
     category: (place) => colors[place % MOST_COLORS],
     scale: (share) => viridis(low + (high - low) * Math.min(Math.max(share, 0), 1)),
   };

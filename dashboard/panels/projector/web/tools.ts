@@ -28,7 +28,7 @@ const named = (columns: readonly { name: string }[]): Option[] => columns.map(({
 export class Tools {
   readonly panel: ProjectorPanel;
   tool: Tool = "pointer";
-  readonly colour;
+  readonly color;
   readonly size;
   readonly label;
   readonly categorical;
@@ -43,7 +43,7 @@ export class Tools {
 
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.colour = by("Colour", "What points are coloured by", (value) => void panel.setColour(value || "-"));
+    this.color = by("Colour", "What points are coloured by", (value) => void panel.setColor(value || "-"));
     this.size = by("Size", "What points are sized by", (value) => void panel.setSize(value));
     this.label = by("Label", "What stands beside points, and in lists", (value) => panel.setLabel(value || "-"));
     this.categorical = toggle(
@@ -71,7 +71,7 @@ export class Tools {
     this.element = make(
       "div",
       { className: "pj-tools" },
-      this.colour.element,
+      this.color.element,
       this.categorical,
       this.size.element,
       this.label.element,
@@ -108,28 +108,28 @@ export class Tools {
     const { panel } = this;
     const { dataset, state, picture, quality } = panel;
     const { classList } = panel.frame;
-    const needing = [this.colour.element, this.size.element, this.label.element, this.categorical];
+    const needing = [this.color.element, this.size.element, this.label.element, this.categorical];
     for (const one of [...needing, this.display, this.save, this.strip]) one.hidden = !dataset;
     this.left.setAttribute("aria-pressed", String(!classList.contains("no-left")));
     this.right.setAttribute("aria-pressed", String(!classList.contains("no-right")));
     if (!dataset) return;
     const columns = dataset.columnInfos;
-    const rated = (quality?.state === "done" && quality.points) || panel.colourBy.startsWith("@");
-    this.colour.chosen.show([
+    const rated = (quality?.state === "done" && quality.points) || panel.colorBy.startsWith("@");
+    this.color.chosen.show([
       ["", "one colour"],
       ...columns.map(({ name, kind, categories }): Option => {
         const many = kind === "text" && categories === null;
         return [name, many ? `${name} (too many values)` : name, many];
       }),
       ...(rated ? Object.entries(TRUST).map(([name, [title]]): Option => [name, `Trust: ${title.toLowerCase()}`]) : []),
-    ], panel.colourBy);
+    ], panel.colorBy);
     const numbers = columns.filter(({ kind }) => kind === "number");
     this.size.element.hidden = !numbers.length;
     this.size.chosen.show([["", "equal"], ...named(numbers)], state.size);
     this.label.element.hidden = !columns.length;
     this.label.chosen.show([["", "none"], ...named(columns)], panel.labelBy);
-    this.categorical.hidden = dataset.infoOf(panel.colourBy)?.kind !== "number";
-    this.categorical.show(panel.colouring.sort === "categories");
+    this.categorical.hidden = dataset.infoOf(panel.colorBy)?.kind !== "number";
+    this.categorical.show(panel.coloring.sort === "categories");
     this.spin.hidden = picture?.dimensions !== 3;
     this.spin.show(state.spin);
   }

@@ -225,8 +225,7 @@ export class View extends ViewHand {
     if (!sprite) {
       this.atlas = null;
       this.spriteKey = null;
-    }
-    else if (show && sprite.image !== this.spriteKey) {
+    } else if (show && sprite.image !== this.spriteKey) {
       this.spriteKey = sprite.image;
       this.atlas = sprites.atlasOf(sprite);
     }

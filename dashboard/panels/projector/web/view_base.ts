@@ -13,7 +13,6 @@ import { type Cloud, Raster } from "./raster.ts";
 import type { Axis, Frame } from "./axes.ts";
 import type { Dimensions, Projection, Vector } from "./camera.ts";
 import type { Trail } from "./lasso.ts";
-import type { Stats } from "./motion.ts";
 import type { Grid } from "./pick.ts";
 import type { Atlas } from "./sprites.ts";
 import type { ViewTheme } from "./view_theme.ts";
@@ -34,7 +33,6 @@ export interface Handlers {
   onPick?: (row: number, how: Change) => void;
   onSelect?: (rows: Uint32Array, how: Change) => void;
   onCamera?: (camera: string) => void;
-  onStats?: (stats: Stats & { shown: number }) => void;
 }
 
 export const NONE: Uint32Array = new Uint32Array(0);
@@ -73,7 +71,6 @@ export abstract class ViewBase {
   strengths: Float32Array = new Float32Array(0);
   hovered = -1;
   lines: { pairs: Uint32Array; rgba: Uint8Array | null } = { pairs: NONE, rgba: null };
-  /** Pictures, where points are shown as such. */
   atlas: Atlas | null = null;
   sprites = false;
   axes: Axis[] | null = null;
@@ -109,6 +106,11 @@ export abstract class ViewBase {
     if (getComputedStyle(host).position === "static") host.style.position = "relative";
     host.append(this.base, this.over);
     this.theme = viewTheme.read(host);
+  }
+
+  /** What points are shown as; null for discs. */
+  get pictures(): Atlas | null {
+    return this.sprites ? this.atlas : null;
   }
 
   projectionFor(ratio = 1): Projection {

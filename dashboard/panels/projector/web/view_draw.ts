@@ -22,8 +22,14 @@ const SLACK = 5; // pixels beside a point that still pick it
 /** Of how many points one is painted, and whether edges are smooth. */
 export type Detail = Pick<Look, "every" | "smooth">;
 
+/** A line between two points, from x, y to x, y. */
+interface Bond {
+  line: [number, number, number, number];
+  opacity: number;
+}
+
 /** CSS pixels of the radius of one of so many points. */
-export const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
+const fittingRadius = (count: number) => Math.min(LARGEST_POINT, 11.5 * Math.max(1, count) ** -0.175);
 const within = (value: number, low: number, high: number) => Math.min(high, Math.max(low, value));
 
 export abstract class ViewDrawing extends ViewBase {
@@ -93,12 +99,11 @@ export abstract class ViewDrawing extends ViewBase {
   // ---- points
 
   /** How points are painted. */
-  lookFor(ratio: number, theme: ViewTheme, { every, smooth }: { every: number; smooth: boolean }) {
-    const count = Math.max(1, this.shownCount ?? 1);
+  lookFor(ratio: number, theme: ViewTheme, { every, smooth }: Detail): Look {
+    const count = Math.max(1, this.shownCount);
     const { zoom } = this.look;
-    const pictures = this.sprites && this.atlas;
     let radius = within(fittingRadius(count) * within(zoom, 0.05, 60) ** 0.3, 0.75, 9);
-    if (pictures) {
+    if (this.pictures) {
       radius = within(
         within(Math.sqrt((this.width * this.height) / count) * SPRITE_SHARE * 0.5, 7, 32) *
           within(zoom, 0.05, 60) ** 0.5,
@@ -117,7 +122,7 @@ export abstract class ViewDrawing extends ViewBase {
       opacity: some ? REST_OPACITY : this.dimensions === 2 && count > 3000 ? 0.8 : 1,
       rings: [accent, accent, mixed(accent, theme.pixels.background, 38), ink],
       ring: (this.selection.length > FEW_MARKS ? 0.75 : 1.75) * ratio,
-      margin: pictures ? radius * 8 : CULL,
+      margin: this.pictures ? radius * 8 : CULL,
     };
   }
 
@@ -153,7 +158,7 @@ export abstract class ViewDrawing extends ViewBase {
     height: number,
     ratio: number,
     theme: ViewTheme,
-    how: { every: number; smooth: boolean },
+    how: Detail,
   ) {
     const p = camera.projection(this.look, this.dimensions, width, height);
     const look = this.lookFor(ratio, theme, how);
@@ -162,7 +167,7 @@ export abstract class ViewDrawing extends ViewBase {
     raster.place(this.cloud, p, look);
     axes.paint(raster, p, { axes: this.axes, grid: this.grid, frame: this.frame, color: theme.pixels.dim, ratio });
     if (this.lines.pairs.length) this.paintLines(raster, p, theme, how.every);
-    if (this.sprites && this.atlas) sprites.paint(raster, this.cloud, look, this.atlas);
+    if (this.pictures) sprites.paint(raster, this.cloud, look, this.pictures);
     else raster.discs(this.cloud, look);
   }
 
@@ -187,8 +192,8 @@ export abstract class ViewDrawing extends ViewBase {
   // ---- over the points
 
   /** Rows whose labels come first. */
-  firstLabels(live: boolean) {
-    const rows = [];
+  firstLabels(live: boolean): number[] {
+    const rows: number[] = [];
     if (this.focus >= 0) rows.push(this.focus);
     rows.push(...this.selection.subarray(0, MOST_LABELLED));
     if (live && this.hovered >= 0) rows.push(this.hovered);
@@ -197,7 +202,7 @@ export abstract class ViewDrawing extends ViewBase {
   }
 
   /** Where labels are to be, in a picture. */
-  layLabels(raster: Raster, ratio: number, live: boolean) {
+  layLabels(raster: Raster, ratio: number, live: boolean): Placed[] {
     this.labels.font = `500 ${SIZE}px ${this.theme.font}`;
     const { sizes } = this.cloud;
     return this.labels.layOut({
@@ -206,7 +211,7 @@ export abstract class ViewDrawing extends ViewBase {
       width: this.width,
       height: this.height,
       moving: live && this.moving,
-      seen: (row: number) => {
+      seen: (row) => {
         if (row >= this.cloud.count || !raster.isPainted(row)) return null;
         const faded = raster.level[row] < LEVELS;
         const [x, y] = [raster.x[row] / ratio, raster.y[row] / ratio];
@@ -225,7 +230,7 @@ export abstract class ViewDrawing extends ViewBase {
     theme = this.theme,
   ) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.paintStrengths(context, theme);
+    this.paintBonds(context, theme);
     this.paintNames(context, theme);
     this.layLabels(raster, ratio, live);
     this.labels.draw(
@@ -239,21 +244,28 @@ export abstract class ViewDrawing extends ViewBase {
     this.trail?.draw(context, theme);
   }
 
-  /** Lines from the point in focus to its neighbours. */
-  paintStrengths(context: CanvasRenderingContext2D, theme: ViewTheme) {
-    const middle = this.focus >= 0 && this.neighbours.length ? this.screenOf(this.focus) : null;
-    if (!middle) return;
+  /** Lines from the point in focus to its neighbours, the stronger ones more opaque. */
+  bonds(): Bond[] {
+    const middle = this.neighbours.length ? this.screenOf(this.focus) : null;
+    const found: Bond[] = [];
+    this.neighbours.forEach((row, n) => {
+      const at = this.screenOf(row);
+      if (!middle || !at?.visible) return;
+      found.push({ line: [middle.x, middle.y, at.x, at.y], opacity: 0.12 + 0.4 * (this.strengths[n] ?? 0.5) });
+    });
+    return found;
+  }
+
+  paintBonds(context: CanvasRenderingContext2D, theme: ViewTheme) {
     context.strokeStyle = theme.accent;
     context.lineWidth = 1;
-    this.neighbours.forEach((row: number, n: number) => {
-      const at = this.screenOf(row);
-      if (!at?.visible) return;
-      context.globalAlpha = 0.12 + 0.4 * (this.strengths[n] ?? 0.5);
+    for (const { line: [x0, y0, x1, y1], opacity } of this.bonds()) {
+      context.globalAlpha = opacity;
       context.beginPath();
-      context.moveTo(middle.x, middle.y);
-      context.lineTo(at.x, at.y);
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
       context.stroke();
-    });
+    }
     context.globalAlpha = 1;
   }
 
@@ -283,8 +295,8 @@ export abstract class ViewDrawing extends ViewBase {
     const [x, y] = [raster.x[hovered] / ratio, raster.y[hovered] / ratio];
     const radius = raster.radiusOf(hovered, this.cloud.sizes) / ratio;
     context.beginPath();
-    if (this.sprites && this.atlas) {
-      const [w, h] = sprites.sized(radius, this.atlas.aspect);
+    if (this.pictures) {
+      const [w, h] = sprites.sized(radius, this.pictures.aspect);
       context.rect(x - w / 2 - 2, y - h / 2 - 2, w + 4, h + 4);
     } else context.arc(x, y, radius + 2.5, 0, 2 * Math.PI);
     context.strokeStyle = theme.background;
@@ -308,7 +320,7 @@ export abstract class ViewDrawing extends ViewBase {
   }
 
   /** The row under a place, -1 where none is. */
-  rowAt(x: number, y: number) {
+  rowAt(x: number, y: number): number {
     this.current();
     const { raster, ratio } = this;
     if (!raster.painted) return -1;
@@ -322,7 +334,7 @@ export abstract class ViewDrawing extends ViewBase {
   radiusIn() {
     const { raster, cloud } = this;
     const { sizes } = cloud;
-    const wide = this.sprites && this.atlas ? Math.max(1, Math.sqrt(this.atlas.aspect)) : 1;
+    const wide = this.pictures ? Math.max(1, Math.sqrt(this.pictures.aspect)) : 1;
     let most = 0;
     for (const one of raster.radii) most = Math.max(most, one);
     return { most: most * wide * (sizes ? sizeOf(1) : 1), of: (row: number) => raster.radiusOf(row, sizes) * wide };
@@ -335,9 +347,7 @@ export abstract class ViewDrawing extends ViewBase {
   rowsIn(line: number[]): Uint32Array {
     this.current();
     const { raster, ratio, cloud } = this;
-    const rows = raster.order.subarray(0, raster.painted).filter((row: number) =>
-      !cloud.visible || cloud.visible[row] === 1
-    );
+    const rows = raster.order.subarray(0, raster.painted).filter((row) => !cloud.visible || cloud.visible[row] === 1);
     return lasso.rowsIn(line.map((value) => value * ratio), rows, raster.x, raster.y);
   }
 }

@@ -18,7 +18,7 @@ export abstract class ViewHand extends ViewDrawing {
 
   // ---- how it is looked at
 
-  setMode(mode: "orbit" | "pan", tool: "pointer" | "box" | "lasso") {
+  setMode(mode: Mode, tool: Tool) {
     this.mode = mode;
     this.tool = tool;
     this.describe();
@@ -37,7 +37,7 @@ export abstract class ViewHand extends ViewDrawing {
   }
 
   /** For the address. */
-  camera() {
+  camera(): string {
     return cameras.written(this.motion.way ? this.motion.way.to : this.look, this.dimensions);
   }
 
@@ -60,12 +60,14 @@ export abstract class ViewHand extends ViewDrawing {
     this.go(this.fitting(rows), WAY_MS);
   }
 
-  fitting(rows: ArrayLike<number> | null) {
+  /** The camera for that. */
+  fitting(rows: ArrayLike<number> | null): Camera {
     const { to, visible, count } = this.cloud;
     const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
     const each = (act: (row: number) => void) => {
-      if (rows) { for (let n = 0; n < rows.length; n += 1) rows[n] < count && act(rows[n]); }
-      else for (let row = 0; row < count; row += 1) if (visible === null || visible[row] !== 0) act(row);
+      for (let n = 0; n < (rows?.length ?? count); n += 1) {
+        if (!rows ? visible?.[n] !== 0 : rows[n] < count) act(rows ? rows[n] : n);
+      }
     };
     let some = false;
     each((row) => {
@@ -76,34 +78,17 @@ export abstract class ViewHand extends ViewDrawing {
         if (value > high[k]) high[k] = value;
       }
     });
-    if (!some) {
-      return cameras.fitted(
-        this.look,
-        { low: [-1, -1, -1], high: [1, 1, 1], radius: 1.2 },
-        this.dimensions,
-        this.width,
-        this.height,
-      );
-    }
-    const middle = low.map((value, k) => (value + high[k]) / 2);
+    const fitted = (box: Parameters<typeof cameras.fitted>[1]) =>
+      cameras.fitted(this.look, box, this.dimensions, this.width, this.height);
+    if (!some) return fitted({ low: [-1, -1, -1], high: [1, 1, 1], radius: 1.2 });
+    const [x, y, z] = low.map((value, k) => (value + high[k]) / 2);
     let far = 0;
-    each((
-      row,
-    ) => (far = Math.max(
-      far,
-      Math.hypot(to[row * 3] - middle[0], to[row * 3 + 1] - middle[1], to[row * 3 + 2] - middle[2]),
-    )));
+    each((row) => {
+      far = Math.max(far, Math.hypot(to[row * 3] - x, to[row * 3 + 1] - y, to[row * 3 + 2] - z));
+    });
     // A point alone, or points in one place, are shown in the middle and not from within.
-    if (far < 1e-6) {
-      return {
-        ...this.look,
-        x: middle[0],
-        y: middle[1],
-        z: middle[2],
-        zoom: rows ? Math.max(CLOSER, this.look.zoom) : 1,
-      };
-    }
-    return cameras.fitted(this.look, { low, high, radius: far }, this.dimensions, this.width, this.height);
+    if (far < 1e-6) return { ...this.look, x, y, z, zoom: rows ? Math.max(CLOSER, this.look.zoom) : 1 };
+    return fitted({ low, high, radius: far });
   }
 
   go(camera: Camera, ms: number) {
@@ -131,7 +116,6 @@ export abstract class ViewHand extends ViewDrawing {
     this.redraw({ cloud: true });
     if (this.steered) this.handlers.onCamera?.(this.camera());
     this.steered = false;
-    this.handlers.onStats?.({ shown: this.shownCount, ...this.pace.stats() });
   }
 
   // ---- the hand
@@ -183,7 +167,7 @@ export abstract class ViewHand extends ViewDrawing {
 
   selectIn(line: number[] | null, how: Change) {
     this.settle();
-    this.handlers.onSelect?.(line ? this.rowsIn(line) : new Uint32Array(0), how);
+    this.handlers.onSelect?.(line ? this.rowsIn(line) : NONE, how);
   }
 
   showTrail(trail: Trail | null) {
