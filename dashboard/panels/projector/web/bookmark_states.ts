@@ -1,7 +1,6 @@
 /** Views in the form of TensorBoard's bookmarks: their fields, their cameras, their places, their files. */
 import * as camera from "./camera.ts";
 import type { Dimensions } from "./camera.ts";
-import type { Picture } from "./panel_base.ts";
 
 /** Points whose places go into a bookmark; with more it has the settings alone. */
 const MOST_PLACES = 20_000;
@@ -133,7 +132,7 @@ function namesOf(projection: string, components: readonly number[]): string[] {
 
 /** Where each point lies, under the names of TensorBoard's projections; nothing of very many points. */
 export function placesOf(
-  { values, dimensions }: Pick<Picture, "values" | "dimensions">,
+  { values, dimensions }: { values: Float32Array; dimensions: Dimensions },
   projection: string,
   components: readonly number[],
 ): Record<string, number>[] {

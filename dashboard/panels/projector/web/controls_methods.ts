@@ -1,6 +1,6 @@
 /** The settings of the chosen projection, in the left column. */
 import { SHOWN_COMPONENTS } from "./frames.ts";
-import { type Knob, type KnobValue, METHODS } from "./knobs.ts";
+import { type Knob, type KnobValue, METHODS, mostOf, typedValue } from "./knobs.ts";
 import { field, fold, format, make, type Option, select, toggle } from "./parts.ts";
 import { readRows, writeRows } from "./rows.ts";
 import { iconButton } from "../../../web/core/dom.ts";
@@ -23,20 +23,6 @@ export function methodParts(panel: ProjectorPanel, dataset: Dataset): Node[] {
     ]);
   const more = rows(true);
   return more.length ? [...rows(false), fold(`more-${projection}`, "More settings", false, ...more)] : rows(false);
-}
-
-/** The most that a range offers: a point has no more neighbours than there are others. */
-export function mostOf({ name, minimum = 0, maximum = Infinity }: Knob, count: number): number {
-  const others = name === "perplexity" ? Math.floor((count - 1) / 3) : name === "neighbours" ? count - 1 : Infinity;
-  return Math.max(Math.min(maximum, others), minimum);
-}
-
-/** What a text that was typed says of a number; what it is by itself where it says none. */
-export function typedValue({ name, value, step = 1, minimum = -Infinity, maximum = Infinity }: Knob, text: string) {
-  const number = Number(text);
-  if (text.trim() === "" || !Number.isFinite(number)) return value;
-  const inside = Math.min(Math.max(number, minimum), maximum);
-  return step >= 1 && name !== "learning_rate" ? Math.round(inside) : inside;
 }
 
 function knobRow(panel: ProjectorPanel, dataset: Dataset, knob: Knob): HTMLElement {

@@ -1,33 +1,18 @@
 /** The run of a long projection in the left column: its buttons, how far it is, and its loss; and how far the picture can be trusted. */
 import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
+import { factsOf } from "./frames.ts";
 import { METHODS } from "./knobs.ts";
 import { button, complaint, field, format, type Option, remark, select } from "./parts.ts";
 import { sentence } from "./quality.ts";
 import { make } from "../../../web/core/dom.ts";
-import type { Frame, Job } from "./jobs.ts";
+import type { Job } from "./jobs.ts";
 import type { ProjectorPanel } from "./panel.ts";
 import type { Measured } from "./quality.ts";
 
 const MORE = 500;
 const WIDTH = 216;
 const HEIGHT = 46;
-
-/** Facts of a long projection, as names and values. */
-export function factsOf(frame: Frame, lossName: string): [name: string, value: string][] {
-  const { integer, number, seconds } = format;
-  const { iteration, total, phase, state, loss, updates_per_second: speed, seconds_left: left } = frame;
-  const ended = ["done", "cancelled", "failed"].includes(state);
-  const runs = state === "running";
-  const facts: [string, string | false | null][] = [
-    ["Iteration", total ? `${integer(iteration)} of ${integer(total)}` : integer(iteration)],
-    ["Now", !iteration && !ended && phase],
-    ["Updates a second", runs && iteration > 0 && speed !== null && speed > 0 && speed.toFixed(1)],
-    ["Left", runs && left !== null && seconds(left)],
-    [lossName, loss !== null && number(loss)],
-  ];
-  return facts.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
-}
 
 export class Running {
   readonly panel: ProjectorPanel;

@@ -77,3 +77,19 @@ export function progressText(frame: Progress, title: string): string {
       return "";
   }
 }
+
+/** Facts of a long projection, as names and values. */
+export function factsOf(frame: Frame, lossName: string): [name: string, value: string][] {
+  const { integer, number, seconds } = format;
+  const { iteration, total, phase, state, loss, updates_per_second: speed, seconds_left: left } = frame;
+  const ended = ["done", "cancelled", "failed"].includes(state);
+  const runs = state === "running";
+  const facts: [string, string | false | null][] = [
+    ["Iteration", total ? `${integer(iteration)} of ${integer(total)}` : integer(iteration)],
+    ["Now", !iteration && !ended && phase],
+    ["Updates a second", runs && iteration > 0 && speed !== null && speed > 0 && speed.toFixed(1)],
+    ["Left", runs && left !== null && seconds(left)],
+    [lossName, loss !== null && number(loss)],
+  ];
+  return facts.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : []));
+}

@@ -1,4 +1,5 @@
 /** What is selected: metadata and picture of a point, its neighbours with their distances, and what can be done with it. */
+import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
 import { arrowsIn, entry } from "./lists.ts";
@@ -7,7 +8,6 @@ import { bind } from "../../../web/core/commands.ts";
 import { css } from "../../../web/core/color.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { Entry } from "./colors.ts";
 import type { Dataset } from "./data.ts";
 import type { ProjectorPanel } from "./panel.ts";
 
@@ -23,18 +23,6 @@ interface RowAnswer {
   file_row: number;
   values: Record<string, string>;
   norm: number | null;
-}
-
-/** How many of some rows are of each category, those that most are of first. */
-export function sharesOf<E extends Pick<Entry, "code">>(
-  codes: ArrayLike<number>,
-  entries: readonly E[],
-  rows: Iterable<number>,
-): { entry: E; count: number }[] {
-  const counts = new Map<number, number>();
-  for (const row of rows) counts.set(codes[row], (counts.get(codes[row]) ?? 0) + 1);
-  return entries.map((entry) => ({ entry, count: counts.get(entry.code) ?? 0 })).filter(({ count }) => count)
-    .sort((a, b) => b.count - a.count);
 }
 
 export class Inspector {

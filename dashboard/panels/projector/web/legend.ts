@@ -1,4 +1,5 @@
 /** The legend over the cloud: categories that can be switched off, or the scale of a number. */
+import { offAfter } from "./categories.ts";
 import { arrowsIn } from "./lists.ts";
 import { button, format, remark } from "./parts.ts";
 import { css, type Rgb } from "../../../web/core/color.ts";
@@ -11,13 +12,6 @@ const MOST_SHOWN = 200;
 /** Entries that a picture has room for. */
 const MOST_WRITTEN = 30;
 const FOLDED = "stepscope-projector-legend";
-
-/** The categories that are off after a click on one: with `alone` it is the only one that stays, or all come back. */
-export function offAfter(off: readonly string[], labels: readonly string[], label: string, alone: boolean): string[] {
-  const others = labels.filter((one) => one !== label);
-  if (alone) return off.length === others.length && !off.includes(label) ? [] : others;
-  return off.includes(label) ? off.filter((one) => one !== label) : [...off, label];
-}
 
 /** A dot in a color. */
 export function dot(color: string): HTMLElement {

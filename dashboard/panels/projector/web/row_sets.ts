@@ -1,5 +1,4 @@
 /** Sets of points: how one changes another, and which points are drawn. */
-import type { Nearest } from "./panel_base.ts";
 
 /** Rows with others added or taken out; the others alone where neither is said. */
 export function combined(
@@ -54,7 +53,7 @@ export function maskOf(count: number, { isolated, hidden, found, isOff }: Shown)
 }
 
 /** How strongly neighbours are lit: 1 for the nearest, 0 for the furthest. */
-export function strengthsOf({ distances, metric }: Pick<Nearest, "distances" | "metric">): Float32Array {
+export function strengthsOf({ distances, metric }: { distances: number[]; metric: string }): Float32Array {
   const [low, high] = [Math.min(...distances), Math.max(...distances)];
   return Float32Array.from(distances, (distance) => {
     const share = high > low ? (distance - low) / (high - low) : 0;
