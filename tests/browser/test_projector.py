@@ -20,7 +20,7 @@ from dashboard.cli.serve import make_live, make_server
 from dashboard.embeddings.file_listing import MOST_SERIES
 from dashboard.panels.registry import PANELS
 from summary import SummaryWriter
-from summary.sources import source_of
+from summary.logdir_source import source_of
 from tests.browser.conftest import Dashboard, hold_back, release
 
 pytestmark = [

@@ -373,7 +373,7 @@ function lookAhead() {
   if (!panel || revision === null || rest(next) !== rest(params) || next.toString() === params.toString()) return;
   [query, params] = [next.toString(), next];
   clearTimeout(settling);
-  settling = setTimeout(settledLooks, SETTLED_MS);
+  settling = window.setTimeout(settledLooks, SETTLED_MS);
   hasten(true);
   curveCards.visible().forEach(draw);
 }
@@ -408,7 +408,7 @@ function onSlider(thumb) {
   said.textContent = String(Number(next.toFixed(3)));
   if (next === weight || !panel) return;
   clearTimeout(settling);
-  settling = setTimeout(settled, SETTLED_MS);
+  settling = window.setTimeout(settled, SETTLED_MS);
   hasten(true);
   smoothBy(next);
 }

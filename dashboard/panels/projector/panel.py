@@ -8,14 +8,17 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.embeddings.sources import has_embeddings
+from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from dashboard.page.colors import PALETTE
 from dashboard.page.controls import revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import View
+from dashboard.panels.base import Panel
 from dashboard.panels.projector.routes import make_router
+from dashboard.panels.projector.routes_files import UPLOADS
 from dashboard.panels.projector.settings import ID, SETTINGS
 from dashboard.server.live import Live
+from summary.projector import CONFIG_PATTERN
 from summary.snapshot import Snapshot
 
 EXAMPLE: Final = """import numpy as np
@@ -31,12 +34,15 @@ with SummaryWriter("logs/run") as writer:
 COMMAND: Final = "stepscope project vectors.npy --metadata words.tsv"
 
 
-class ProjectorPanel:
+class ProjectorPanel(Panel):
     """Embeddings as clouds of points, by several projections, with their metadata and their neighbours."""
 
     name = "projector"
     title = "Projector"
-    icon = "projector"
+    kinds = ("projector",)
+    companions = (CONFIG_PATTERN, *EMBEDDING_PATTERNS)
+    opens_without_data = True
+    uploads = UPLOADS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -130,3 +136,6 @@ def _empty() -> html.Div:
         id="projector-empty",
         className="panel pj-panel",
     )
+
+
+PANEL = ProjectorPanel()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, lanes_payload, left_out, shown_lanes
-from dashboard.traces.json_bytes import json_bytes
+from dashboard.server.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Match, Window, coverage, search, span_ns
 from profiler.trace import Counter

@@ -94,7 +94,7 @@ function stepSlider(
 
   input.addEventListener("input", () => {
     say(Number(input.value));
-    if (!writing) writing = setTimeout(write, WRITE_MS);
+    if (!writing) writing = window.setTimeout(write, WRITE_MS);
   });
   input.addEventListener("change", write);
 

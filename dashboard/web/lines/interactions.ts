@@ -199,7 +199,7 @@ export class Hand {
     const range = zoomedRange(coming, px, share);
     chart.setZoom({ ...chart.zoom, x: range });
     this.endRest();
-    this.rest = setTimeout(() => {
+    this.rest = window.setTimeout(() => {
       this.rest = 0;
       this.told(["x"]);
     }, REST);

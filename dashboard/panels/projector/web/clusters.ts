@@ -1,4 +1,4 @@
-/** Clusters: k-means and HDBSCAN, each of which makes a column that points can be coloured by. */
+/** Clusters: k-means and HDBSCAN, each of which makes a column that points can be colored by. */
 import * as parts from "./parts.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
