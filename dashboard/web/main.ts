@@ -76,6 +76,9 @@ import "./page/shortcuts_panels.ts";
 import "./page/theme.ts";
 import "./page/view.ts";
 import { callbacks } from "./core/dash.ts";
+import { panelIsFoundBy } from "./core/commands.ts";
+import { view } from "./page/view.ts";
+panelIsFoundBy(() => view.tabs().find((tab) => tab.open)?.name ?? "");
 
 /** Panels whose scripts come with their first visit: the namespace and the functions that callbacks of the server name. */
 const LATER = {
