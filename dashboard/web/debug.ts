@@ -3,9 +3,7 @@
 import * as curves from "../curves/web/profiled_steps.ts";
 import { curveCards } from "../curves/web/cards.ts";
 import * as curveModel from "../curves/web/model.ts";
-import * as audioData from "../panels/audio/web/data.ts";
-import * as audioDraw from "../panels/audio/web/draw.ts";
-import * as audioSteps from "../panels/audio/web/steps.ts";
+import * as audio from "../panels/audio/web/handles.ts";
 import { debug as graphDebug } from "../panels/graph/web/debug.ts";
 import { panel as graphPanel } from "../panels/graph/web/panel.ts";
 import { cameras } from "../panels/mesh/web/cameras.ts";
@@ -25,7 +23,7 @@ import { shortcuts } from "./page/shortcuts.ts";
 import { view } from "./page/view.ts";
 
 window.stepscope = {
-  audio: { data: audioData, draw: audioDraw, steps: audioSteps },
+  audio,
   curveCards,
   curveModel,
   curves: { ...curves, loop, placeSpans },

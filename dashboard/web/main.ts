@@ -13,7 +13,6 @@ import "../panels/audio/web/draw.ts";
 import "../panels/audio/web/index.ts";
 import "../panels/audio/web/player.ts";
 import "../panels/audio/web/row.ts";
-import "../panels/audio/web/steps.ts";
 import "../panels/audio/web/view.ts";
 import "../panels/custom_scalars/web/index.ts";
 import "../panels/health/web/index.ts";

@@ -35,9 +35,8 @@ _SIGNATURES: Final = (
     ("audio/flac", 0, b"fLaC"),
     ("audio/ogg", 0, b"OggS"),
     ("audio/mpeg", 0, b"ID3"),
-    ("audio/mpeg", 0, b"\xff\xfb"),
-    ("audio/mpeg", 0, b"\xff\xf3"),
-    ("audio/mpeg", 0, b"\xff\xf2"),
+    # Layer III of MPEG 1, 2 and 2.5, with or without a checksum.
+    *(("audio/mpeg", 0, b"\xff" + bytes([second])) for second in (0xFB, 0xFA, 0xF3, 0xF2, 0xE3, 0xE2)),
     ("audio/mp4", 4, b"ftyp"),
     ("audio/webm", 0, b"\x1aE\xdf\xa3"),
 )
