@@ -55,7 +55,6 @@ import "../panels/mesh/web/scene.ts";
 import "../panels/pr_curves/web/index.ts";
 import "../panels/pr_curves/web/pointer.ts";
 import "../panels/profile/web/index.ts";
-import "../panels/profile/web/rows.ts";
 import "../panels/text/web/diff.ts";
 import "../panels/text/web/entry.ts";
 import "../panels/text/web/index.ts";
