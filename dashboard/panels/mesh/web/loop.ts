@@ -77,7 +77,7 @@ export function redrawShared(card: Card): void {
 /** After the last movement everything is drawn whole. */
 export function rest(): void {
   clearTimeout(resting);
-  resting = setTimeout(() => {
+  resting = window.setTimeout(() => {
     moving = false;
     redrawAll();
   }, REST_MS);

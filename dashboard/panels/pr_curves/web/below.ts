@@ -60,7 +60,7 @@ function build(card: Card, fill: HTMLElement): Parts {
     card.moving = Number(slider.value);
     follow(card, card.moving);
     clearTimeout(writing);
-    writing = setTimeout(write, SETTLED_MS);
+    writing = window.setTimeout(write, SETTLED_MS);
   });
   slider.addEventListener("change", () => {
     clearTimeout(writing);

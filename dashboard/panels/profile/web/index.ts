@@ -153,7 +153,7 @@ async function poll(): Promise<void> {
   } catch {
     // The server is gone; the header says so.
   }
-  if (polling) polling = setTimeout(poll, POLL_MS);
+  if (polling) polling = window.setTimeout(poll, POLL_MS);
 }
 
 /** A point of a chart that was clicked: `customdata` is the range and the slice that it stands for. */
@@ -165,7 +165,7 @@ callbacks("stepscope", {
   profileProgress(running: boolean) {
     const place = document.getElementById("profile-progress");
     clearTimeout(polling);
-    polling = running ? setTimeout(poll, POLL_MS) : 0;
+    polling = running ? window.setTimeout(poll, POLL_MS) : 0;
     if (place && !running) place.textContent = "";
     place?.classList.toggle("busy", Boolean(running));
     return noUpdate();

@@ -41,6 +41,6 @@ export function showRow(chosen: [table: string, row: string] | null): void {
     const api = card && gridOfTable(table);
     const node = api?.getRowNode(row);
     if (api && node?.isSelected()) bring(api, node, row);
-    else waiting = setTimeout(look, PAUSE_MS);
+    else waiting = window.setTimeout(look, PAUSE_MS);
   })();
 }
