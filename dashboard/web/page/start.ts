@@ -1,12 +1,14 @@
 /** The page without its panels. */
 import "../../curves/web/cards.ts";
+import "../../runs/web/commands.ts";
 import "../../runs/web/labels.ts";
 import "../../runs/web/menu.ts";
+import "../../runs/web/notes.ts";
 import "../../runs/web/settings.ts";
 import "../../runs/web/table.ts";
 import "../cards/grid.ts";
 import "../cards/plotly.ts";
-import "../core/step_slider.ts";
+import "../cards/step_slider.ts";
 import "./commands.ts";
 
 declare global {

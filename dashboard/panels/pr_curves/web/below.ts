@@ -1,6 +1,6 @@
 /** What stands below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
-import { type Axis, choose, slider as stepSlider, type StepData } from "../../../web/core/step_slider.ts";
+import { type Axis, choose, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Card, curvesOf, type Parts } from "./card.ts";
 import {
