@@ -11,11 +11,5 @@ import "../cards/plotly.ts";
 import "../cards/step_slider.ts";
 import "./commands.ts";
 
-declare global {
-  interface Window {
-    DashRenderer: new () => unknown;
-  }
-}
-
 /** Begin, once all callbacks that the server names are registered. */
 export const start = (): unknown => new window.DashRenderer();
