@@ -102,7 +102,7 @@ export function onPointer(
 }
 
 /** Puts a box that follows the pointer beside it, inside the window. */
-export function placeBeside(box: HTMLElement, event: MouseEvent, gap: number) {
+export function placeBeside(box: HTMLElement, event: Pick<MouseEvent, "clientX" | "clientY">, gap: number) {
   const size = box.getBoundingClientRect();
   const left = event.clientX + gap + size.width < innerWidth ? event.clientX + gap : event.clientX - gap - size.width;
   box.style.left = Math.max(4, left) + "px";

@@ -1,10 +1,5 @@
 /** The page without its panels. */
-import "../../curves/web/actions.ts";
-import "../../curves/web/exact.ts";
-import "../../curves/web/marks_table.ts";
-import "../../curves/web/model.ts";
-import "../../curves/web/profiled_steps.ts";
-import "../../curves/web/table.ts";
+import "../../curves/web/cards.ts";
 import "../../runs/web/labels.ts";
 import "../../runs/web/menu.ts";
 import "../../runs/web/settings.ts";
