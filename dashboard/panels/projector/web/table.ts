@@ -53,8 +53,6 @@ interface LineEvent extends GridEvent {
   data?: Line;
   rowIndex: number | null;
   event?: Event | null;
-  /** What gave a cell the focus. */
-  sourceEvent?: Event | null;
 }
 /** A grid that has only some of its lines. */
 interface LinesGrid extends Grid<Line | undefined> {
@@ -159,8 +157,11 @@ export class Table {
     grid.addEventListener("rowClicked", ({ data, rowIndex, event }) => {
       if (data && rowIndex !== null && event instanceof MouseEvent) this.click(data.row, rowIndex, event);
     });
-    grid.addEventListener("cellFocused", ({ rowIndex, sourceEvent }) => {
-      if (rowIndex !== null && sourceEvent instanceof KeyboardEvent && rowIndex !== this.last) void this.goTo(rowIndex);
+    // Comes when the grid has gone on.
+    grid.addEventListener("cellKeyDown", ({ event }) => {
+      const at = grid.getFocusedCell()?.rowIndex;
+      const goes = event instanceof KeyboardEvent && /^(ArrowUp|ArrowDown|PageUp|PageDown|Home|End)$/.test(event.key);
+      if (goes && at !== undefined && at !== this.last) void this.goTo(at);
     });
     grid.addEventListener("selectionChanged", ({ source }) => {
       const cell = source === "spaceKey" && grid.getFocusedCell();
