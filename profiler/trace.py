@@ -116,6 +116,6 @@ class Trace:
     def parents(self) -> NDArray[np.int64]:
         """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
         # Compiled code, which those who only record must not load.
-        from profiler.analysis.parents import parents_of
+        from profiler.parents import enclosing
 
-        return parents_of(self)
+        return enclosing(self.start_ns, self.duration_ns, self.lane, self.depth)

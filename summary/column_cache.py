@@ -22,10 +22,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from summary.contents import Damage
 from summary.event_file import FileState, SessionStart
 from summary.points import TagState
 from summary.records import crc32c
-from summary.snapshot import SCALARS, Damage
+from summary.series import SCALARS
 from summary.source import FoundFile, read_up_to
 from summary.stored_points import NO_TEXTS, TagTable
 

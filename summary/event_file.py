@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
 from summary.cancellation import check_cancelled
+from summary.contents import Damage
 from summary.kinds.base import PayloadError
 from summary.kinds.graph import graph_in_meta_graph
 from summary.kinds.registry import decode, kind_of
@@ -26,7 +27,7 @@ from summary.proto.summary_pb2 import Summary
 from summary.proto.types_pb2 import DT_STRING
 from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
 from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
-from summary.snapshot import SCALARS, Damage
+from summary.series import SCALARS
 from summary.source import read_up_to
 from summary.stored_points import StoredPoints, TagTable
 

@@ -16,14 +16,15 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
+from summary.contents import FileHealth
 from summary.local_source import LocalSource
 from summary.logdir import Logdir
+from summary.logdir_source import source_of
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.records import HEADER_BYTES
 from summary.scan import ROW, Outcome, Scanner
-from summary.snapshot import FileHealth, Snapshot
+from summary.snapshot import Snapshot
 from summary.source import FoundFile, Source, read_up_to, readable
-from summary.sources import source_of
 from summary.storage import is_address
 
 RULE: Final = "=" * 70 + "\n"
@@ -177,7 +178,7 @@ class SingleFile:
         given: its path, or its address such as ``s3://bucket/run/events.out.tfevents.1``.
 
     Raises:
-        ValueError, ImportError: the address cannot be used; see `summary.sources.source_of`.
+        ValueError, ImportError: the address cannot be used; see `summary.logdir_source.source_of`.
     """
 
     PATH: Final = PurePosixPath("events.out.tfevents")

@@ -17,10 +17,11 @@ from typing import Final
 
 from summary.blob_cache import BlobCache
 from summary.column_cache import ColumnCache
+from summary.contents import Companion, FileHealth
 from summary.event_file import EventFile
-from summary.snapshot import EMPTY_SNAPSHOT, Companion, FileHealth, Snapshot
+from summary.logdir_source import SeveralSources, source_of
+from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from summary.source import FoundFile, Source, readable
-from summary.sources import SeveralSources, source_of
 from summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
@@ -38,7 +39,7 @@ class Logdir:
     One thread calls `update`; the snapshots it returns may be read by any.
 
     Args:
-        source: where the files are, or what `summary.sources.source_of` takes; a directory may come later.
+        source: where the files are, or what `summary.logdir_source.source_of` takes; a directory may come later.
         companion_patterns: file names, with wildcards, of other files that snapshots should list.
         keep_superseded: show points that a restart overwrote.
         cache: keeps what was read for the next time.

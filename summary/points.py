@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.snapshot import SCALARS, Columns
+from summary.series import SCALARS, Columns
 
 Number = TypeVar("Number", bound=np.generic)
 

@@ -28,12 +28,13 @@ from summary.checkpoint_files import file_series, step_of
 from summary.checkpoints.base import Checkpoint, CheckpointError, TensorInfo
 from summary.checkpoints.dispatch import open_checkpoint
 from summary.checkpoints.elements import read_floats
+from summary.contents import Companion
 from summary.embedding import CONFIG_NAME
+from summary.logdir_source import source_of
 from summary.memory_budget import TooLargeError, claim
 from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
-from summary.snapshot import Companion, Snapshot
+from summary.snapshot import Snapshot
 from summary.source import read_up_to, readable
-from summary.sources import source_of
 from summary.storage import is_address
 
 CONFIG_PATTERN: Final = CONFIG_NAME

@@ -5,7 +5,7 @@ from io import BytesIO
 from pathlib import PurePosixPath
 
 from summary.event_file import EventFile
-from summary.snapshot import SCALARS
+from summary.series import SCALARS
 from summary.storage import Folder
 
 

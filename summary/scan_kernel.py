@@ -21,7 +21,7 @@ LARGEST_RECORD: Final = 2**31
 """Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
 
 MOST_DIMENSIONS: Final = 32
-"""As `summary.kinds.tensors` takes them; a tensor of more is decoded, and refused, there."""
+"""As `summary.kinds.tensor_proto` takes them; a tensor of more is decoded, and refused, there."""
 
 NUMBER: Final = 0
 """Form of a row whose number is in the value column."""

@@ -12,11 +12,12 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 
 from summary.blob_cache import BlobCache
-from summary.content import Content
+from summary.contents import Damage, FileHealth
 from summary.event_file import EventFile, SessionStart
+from summary.payload_locations import Content
 from summary.points import Part, TagPoints
 from summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
-from summary.snapshot import Damage, FileHealth, Resumption, Run, Series
+from summary.series import Resumption, Run, Series
 from summary.source import FoundFile, Source, readable
 from summary.stored_series import StoredFile, StoredSeries, are_plain
 

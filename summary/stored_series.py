@@ -5,11 +5,11 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from summary.blob_cache import BlobCache
-from summary.content import Content
 from summary.kinds.base import Payload, PayloadError
+from summary.payload_locations import Content
 from summary.points import Part
 from summary.restarts import Turn
-from summary.snapshot import Columns, LazySeries, Series
+from summary.series import Columns, LazySeries, Series
 from summary.source import Source
 from summary.stored_points import NO_TEXTS, StoredPoints
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import as_array, checked_number
 from summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
-from summary.kinds.tensors import numbers_tensor, strings_tensor
+from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
 from summary.messages import is_message, own_message, type_name
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.tensor_pb2 import TensorProto

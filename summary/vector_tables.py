@@ -6,7 +6,6 @@ other columns say something about the points.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,10 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.cancellation import check_cancelled
+from summary.delimited import read_text
 from summary.foreign_tables import read_foreign_table
 from summary.memory_budget import TooLargeError, claim
 from summary.source import read_up_to
 from summary.table_sizes import declared_bytes
+from summary.vector_table_rules import Remark, VectorTableError, dimensions, left_out, unequal_rows
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,25 +37,6 @@ _OBJECT_BYTES: Final = 60
 _TEXT_BYTES: Final = 60
 """Memory of a line, of a value of JSON and of a text, beside their own bytes."""
 _NAMES_OF_VECTORS: Final = ("embedding", "embeddings", "vector", "vectors", "emb", "values", "features")
-_NO_DIMENSION: Final = frozenset(
-    {"id", "idx", "index", "row", "label", "labels", "target", "class", "cluster", "y", "split", "fold", "step", ""}
-)
-_FAMILY: Final = re.compile(r"(.*?)(\d+)$")
-
-
-class VectorTableError(ValueError):
-    """A table holds no vectors, or cannot be read; the message is a sentence for a person."""
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something that was wrong with a table, and was worked around."""
-
-    kind: str
-    message: str
-    """A sentence for a person."""
-    count: int
-    """How many rows it concerns."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +121,6 @@ def vectors_of_text(content: bytes, name: str, *, delimiters: str = "\t", quoted
     Raises:
         VectorTableError: it holds no vectors.
     """
-    from summary.delimited import read_text
-
     claim(2 * len(content) + _LINE_BYTES * content.count(b"\n"))
     frame, rows, row_count, remarks = read_text(content, name, delimiters, quoted)
     table = vectors_of_frame(frame, name, named=not frame.columns or not frame.columns[0].startswith("\0"))
@@ -154,7 +134,7 @@ def vectors_of_json_lines(content: bytes, name: str) -> VectorTable:
         VectorTableError: it holds no vectors.
     """
     records, rows, line_count = _records(content, name)
-    remarks = _remark("damaged lines", line_count - len(rows), "is no JSON", "are no JSON")
+    remarks = left_out("damaged lines", line_count - len(rows), "is no JSON", "are no JSON")
     key = _key_of_lists(records)
     if key is None:
         table = vectors_of_frame(_frame_of_records(records), name)
@@ -222,19 +202,6 @@ def vectors_of_frame(frame: "pl.DataFrame", name: str, *, named: bool = True) ->
     return VectorTable(_floats32(points), np.arange(frame.height, dtype=np.int64), frame.height, columns)
 
 
-def dimensions(numbers: Sequence[str]) -> list[str]:
-    """Which of the columns of numbers are those of the vectors."""
-    families: dict[str, list[str]] = {}
-    for column in numbers:
-        match = _FAMILY.fullmatch(column)
-        if match is not None:
-            families.setdefault(match[1], []).append(column)
-    largest = max(families.values(), key=len, default=[])
-    if len(largest) > 1 and 2 * len(largest) >= len(numbers):
-        return largest
-    return [c for c in numbers if c.strip().lower() not in _NO_DIMENSION] or list(numbers)
-
-
 def _is_vector_type(dtype: Any) -> bool:
     import polars as pl
 
@@ -278,24 +245,6 @@ def _equal(lengths: NDArray[Any]) -> tuple[NDArray[np.int64], tuple[Remark, ...]
     usual = max(counts, key=lambda length: (counts[length], length))
     kept = np.flatnonzero(lengths == usual).astype(np.int64)
     return kept, unequal_rows(len(lengths) - len(kept), usual, int(np.argmax(lengths != usual)))
-
-
-def unequal_rows(count: int, usual: int, first: int) -> tuple[Remark, ...]:
-    """What is said of rows with another number of values than most; nothing where there are none."""
-    return _remark(
-        "unequal rows",
-        count,
-        f"has another number of values than the {usual:,} of most rows",
-        f"have another number of values than the {usual:,} of most rows",
-        f" (the first is row {first + 1:,})",
-    )
-
-
-def _remark(kind: str, count: int, one: str, many: str, end: str = "") -> tuple[Remark, ...]:
-    if not count:
-        return ()
-    said = f"1 row {one} and is left out" if count == 1 else f"{count:,} rows {many} and are left out"
-    return (Remark(kind, f"{said}{end}.", count),)
 
 
 def _columns(frame: "pl.DataFrame", named: bool) -> tuple[TableColumn, ...]:

@@ -1,9 +1,10 @@
-"""Imports run one way: dashboard -> profiler -> summary."""
+"""Imports run one way: dashboard -> profiler -> summary, and never in a circle."""
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,27 +18,182 @@ MAY_IMPORT = {
     "dashboard": {"dashboard", "profiler", "summary"},
 }
 ROOMS = set(MAY_IMPORT)
+FOR_PANELS = {
+    "dashboard.server",
+    "dashboard.page",
+    "dashboard.export",
+    "dashboard.tensorboard",
+    "dashboard.traces",
+    "dashboard.runs",
+    "dashboard.graphs",
+    "dashboard.projections",
+    "dashboard.embeddings",
+    "dashboard.panels",
+    "dashboard.curves",
+}
+PANELS = sorted(path.parent.name for path in (REPOSITORY / "dashboard/panels").glob("*/panel.py"))
+LAYERS: dict[str, set[str]] = {
+    "dashboard.server": set(),
+    "dashboard.projections": set(),
+    "dashboard.page": {"dashboard.server"},
+    "dashboard.export": {"dashboard.server"},
+    "dashboard.traces": {"dashboard.server"},
+    "dashboard.tensorboard": {"dashboard.server", "dashboard.page", "dashboard.export"},
+    "dashboard.graphs": {"dashboard.server", "dashboard.tensorboard"},
+    "dashboard.embeddings": {"dashboard.server", "dashboard.export", "dashboard.projections"},
+    "dashboard.runs": {"dashboard.server", "dashboard.page", "dashboard.tensorboard"},
+    # What panels are made of: the contract, cards, groups, steps.
+    "dashboard.panels": {"dashboard.server", "dashboard.page", "dashboard.runs"},
+    "dashboard.curves": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.export",
+        "dashboard.tensorboard",
+        "dashboard.traces",
+        "dashboard.runs",
+        "dashboard.panels",
+    },
+    # A panel knows no other panel: what two of them need is in a room below.
+    **{f"dashboard.panels.{panel}": FOR_PANELS for panel in PANELS},
+    "dashboard.panels.registry": {
+        "dashboard.panels",
+        "dashboard.embeddings",
+        *(f"dashboard.panels.{panel}" for panel in PANELS),
+    },
+    # These two know everything that a server offers; nothing else in their room does.
+    "dashboard.server.app": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.tensorboard",
+        "dashboard.traces",
+        "dashboard.runs",
+        "dashboard.panels",
+        "dashboard.panels.registry",
+    },
+    "dashboard.server.warm_up": {"dashboard.curves", "dashboard.embeddings"},
+    "dashboard.cli": {
+        "dashboard.server",
+        "dashboard.page",
+        "dashboard.export",
+        "dashboard.traces",
+        "dashboard.embeddings",
+        "dashboard.panels.registry",
+        "dashboard.server.app",
+        "dashboard.server.warm_up",
+    },
+    "dashboard.notebook": {"dashboard.cli"},
+    "dashboard": {"dashboard.cli", "dashboard.notebook"},
+}
+"""Of the parts of the dashboard, by the beginnings of their modules' names, which others each may import, besides
+`summary` and `profiler`. The longest beginning counts."""
 
 
-def imported_rooms(path: Path) -> Iterator[str]:
+def modules() -> dict[str, Path]:
+    """Every module of the rooms by its dotted name; a package's is that of its ``__init__.py``."""
+    found = {}
+    for room in ROOMS:
+        for path in (REPOSITORY / room).rglob("*.py"):
+            parts = path.relative_to(REPOSITORY).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """The modules of the rooms that a module imports: at its top, inside functions, and under TYPE_CHECKING.
+
+    ``from package import name`` imports the submodule where that is one, else the package. A submodule is not its
+    package: whoever imports ``package.submodule`` does not import what ``package/__init__.py`` has in store for those
+    who import the package, which so may import from its submodules. Modules named by texts, as registries do that
+    import when asked, do not count: that is what they are for.
+    """
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import(names=names):
-                modules = [alias.name for alias in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                modules = [module]
-            case _:
-                continue
-        yield from (module.split(".")[0] for module in modules if module.split(".")[0] in ROOMS)
+                yield from (alias.name for alias in names if alias.name in MODULES)
+            case ast.ImportFrom(module=str(module), names=names, level=0) if module in MODULES:
+                for alias in names:
+                    submodule = f"{module}.{alias.name}"
+                    yield submodule if submodule in MODULES else module
+            case ast.ImportFrom(level=level):
+                assert level == 0, f"{path} has a relative import, which is not followed"
+
+
+@cache
+def imports() -> dict[str, frozenset[str]]:
+    return {name: frozenset(imports_of(path)) - {name} for name, path in MODULES.items()}
+
+
+def circles(graph: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The strongly connected components of more than one node, by Tarjan's algorithm."""
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_nodes: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        number[node] = lowest[node] = len(number)
+        open_nodes.append(node)
+        for other in graph[node]:
+            if other not in number:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in open_nodes:
+                lowest[node] = min(lowest[node], number[other])
+        if lowest[node] == number[node]:
+            place = open_nodes.index(node)
+            if len(open_nodes) - place > 1:
+                found.append(sorted(open_nodes[place:]))
+            del open_nodes[place:]
+
+    for node in graph:
+        if node not in number:
+            visit(node)
+    return found
 
 
 @pytest.mark.parametrize("room", sorted(MAY_IMPORT))
 def test_imports_run_one_way(room: str) -> None:
     wrong = {
-        f"{path.relative_to(REPOSITORY)} imports {imported}"
-        for path in (REPOSITORY / room).rglob("*.py")
-        for imported in imported_rooms(path)
-        if imported not in MAY_IMPORT[room]
+        f"{name} imports {other}"
+        for name, others in imports().items()
+        for other in others
+        if name.split(".")[0] == room and other.split(".")[0] not in MAY_IMPORT[room]
+    }
+    assert not wrong
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": ["b"], "b": ["c", "d"], "c": ["a"], "d": ["e"], "e": ["d"], "f": ["a"]}
+    assert sorted(circles(graph)) == [["a", "b", "c"], ["d", "e"]]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """No circle of imports, lazy ones included: one that is hidden inside a function is a circle all the same."""
+    assert circles(imports()) == []
+
+
+def layer_of(module: str) -> str:
+    while module not in LAYERS:
+        module = module.rpartition(".")[0]
+    return module
+
+
+def test_layers_of_the_dashboard_lie_on_each_other() -> None:
+    assert circles(LAYERS) == []
+    assert {layer_of(name) for name in MODULES if name.split(".")[0] == "dashboard"} == set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", sorted(LAYERS))
+def test_a_layer_of_the_dashboard_imports_only_what_is_below(layer: str) -> None:
+    wrong = {
+        f"{name} imports {other}"
+        for name, others in imports().items()
+        if name.split(".")[0] == "dashboard" and layer_of(name) == layer
+        for other in others
+        if other.split(".")[0] == "dashboard" and layer_of(other) not in LAYERS[layer] | {layer}
     }
     assert not wrong
 
@@ -76,3 +232,9 @@ def test_no_source_of_others_and_no_address_off_the_host_is_in_the_pages_modules
         text = path.read_text()
         for address in ("http://", "https://", "//cdn", "@import"):
             assert address not in text.replace("http://www.w3.org/", ""), f"{path.name} has {address}"
+
+
+def test_no_two_modules_beside_each_other_differ_by_an_s_alone() -> None:
+    """Such names do not say which of them has what."""
+    modules = {name for name, path in MODULES.items() if path.name != "__init__.py"}
+    assert not {name for name in modules if name + "s" in modules}

@@ -11,7 +11,8 @@ from sample_logs import make, torch_training
 from sample_logs.logs import turned
 from summary.logdir import Logdir, open_logdir
 from summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
-from summary.snapshot import Run, Snapshot
+from summary.series import Run
+from summary.snapshot import Snapshot
 
 REMEDY = "run `make sample-logs` and commit what it wrote"
 MOST_BYTES = 5_500_000

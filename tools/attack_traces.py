@@ -23,11 +23,11 @@ from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
 from dashboard.panels.timeline import area, details, overlays, payloads, relations
-from dashboard.traces.json_bytes import json_bytes
+from dashboard.server.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
 from dashboard.traces.studies import Progress, Study
 from profiler.analysis.critical_path import path_of
-from summary.snapshot import Companion
+from summary.contents import Companion
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from summary.proto.event_pb2 import Event, LogMessage, SessionLog, TaggedRunMeta
 from summary.proto.summary_pb2 import HistogramProto, Summary
 from summary.proto.tensor_pb2 import TensorProto
 from summary.records import frame, header
-from summary.snapshot import SCALARS
+from summary.series import SCALARS
 from summary.source import FoundFile
 
 _SCALAR_TAGS: Final = ("loss", "acc/ü", "")

@@ -32,7 +32,8 @@ from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.proto.tensor_pb2 import TensorProto
 from summary.records import frame
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 from tools.event_file_cases import (
     FIELDS,
     MemorySource,

@@ -16,7 +16,7 @@ from summary.names import readable_name
 from summary.proto.event_pb2 import Event, SessionLog
 from summary.proto.summary_pb2 import Summary
 from summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
-from summary.snapshot import SCALARS
+from summary.series import SCALARS
 
 LARGEST_RECORD: Final = 2**31
 

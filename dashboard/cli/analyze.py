@@ -13,9 +13,8 @@ from rich.markup import escape
 
 from dashboard.cli.reading import printable, standard_output
 from dashboard.cli.text_tables import TextColumn, table_parts
-from dashboard.panels.profile.columns import headings
-from dashboard.panels.profile.table import MOMENTS
 from dashboard.traces.folders import traces_at
+from dashboard.traces.headings import MOMENTS, headings
 from dashboard.traces.sources import extent
 from summary.errors import UserError
 

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from dashboard.page.numbers import count, counted
+from dashboard.server.numbers import count, counted
 from profiler.capture_request import (
     DEFAULT_PORT,
     MOST_SECONDS,

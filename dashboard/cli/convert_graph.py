@@ -4,7 +4,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from dashboard.page.numbers import count, counted
+from dashboard.server.numbers import count, counted
 from summary.errors import UserError
 from summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
 

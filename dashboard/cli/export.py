@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final, get_args
 from dashboard.cli.reading import add_keep_superseded, add_logdir, read_logdir, standard_output, tell_losses
 from dashboard.export.media_files import media_files
 from dashboard.export.tables import TableFormat, write_table
-from dashboard.page.numbers import counted
+from dashboard.server.numbers import counted
+from summary.contents import LARGEST_FRAME
 from summary.errors import UserError
 from summary.logdir import is_event_file
-from summary.snapshot import LARGEST_FRAME, Snapshot
+from summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,18 +9,18 @@ from rich.console import Console
 from rich.markup import escape
 
 from dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
-from dashboard.page.numbers import counted
 from dashboard.server.access import Access
+from dashboard.server.numbers import counted
 from dashboard.server.steady_output import steady_console
 from summary.errors import UserError
 from summary.event_file_writer import EventFileWriter
 from summary.graphs.dispatch import graph_of_file, keras_json_of_file
 from summary.graphs.from_keras import graph_from_keras
 from summary.kinds.graph import graph, keras_model
+from summary.logdir_source import source_of
 from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef
 from summary.proto.summary_pb2 import Summary
-from summary.sources import source_of
 from summary.storage import Folder, folder_at, is_address
 
 HOST: Final = "localhost"

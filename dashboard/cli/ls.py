@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dashboard.cli.reading import add_keep_superseded, add_logdir, printable, read_logdir, standard_output
-from dashboard.page.numbers import count, file_size, json_number
+from dashboard.server.numbers import count, file_size, json_number
 from summary.errors import UserError
 from summary.snapshot import Snapshot
 

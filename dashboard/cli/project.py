@@ -15,9 +15,9 @@ from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.file_source import FILES, FileAbout
 from dashboard.embeddings.results import result_folder
 from dashboard.embeddings.source import Learned, ProjectFile
-from dashboard.page.numbers import counted
 from dashboard.server.access import Access
 from dashboard.server.live import Live
+from dashboard.server.numbers import counted
 from dashboard.server.steady_output import steady_console
 from summary.errors import UserError
 from summary.snapshot import Snapshot

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
-from dashboard.page.numbers import counted
+from dashboard.server.numbers import counted
 from summary.errors import UserError
 from summary.logdir import Logdir
+from summary.logdir_source import named_logdir, sources_of
 from summary.snapshot import Snapshot
 from summary.source import Source
-from summary.sources import named_logdir, sources_of
 from summary.storage import is_address
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
     """The files of one or several log directories.
 
     Args:
-        given: what the user gave, each as `summary.sources.sources_of` takes it.
+        given: what the user gave, each as `summary.logdir_source.sources_of` takes it.
         waiting: where to say that a directory is missing or empty and waited for; without it, it must be there.
 
     Raises:

@@ -21,12 +21,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from dashboard.cli.reading import add_logdir, check_logdirs
 from dashboard.embeddings.results import ResultFiles, result_folder
 from dashboard.page.health_badge import writers_text
-from dashboard.page.numbers import count, counted
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.server.access import Access, checked_host, checked_token, is_loopback, machine_names
 from dashboard.server.app import LOCAL, build_app
 from dashboard.server.guard import TOKEN_FIELD
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted
 from dashboard.server.steady_output import steady_console
 from dashboard.server.temporary_folders import sweep
 from dashboard.server.warm_up import compile_beside

@@ -6,7 +6,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, html
 
 from dashboard.curves.settings import CurveParameters
 from dashboard.page.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
-from dashboard.panels.cards import action, frame, full_width
+from dashboard.panels.cards import action, full_width, titled_card
 
 
 def curve_card(panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = ()) -> html.Article:
@@ -27,7 +27,7 @@ def curve_card(panel: str, key: str, title: str, wide: bool, actions: Sequence[h
         action("full", "Fill the window"),
         action("menu", "Limits and downloads"),
     ]
-    return frame(key, title, panel, wide, body, actions=buttons)
+    return titled_card(key, title, panel, wide, body, actions=buttons)
 
 
 def register_curve_cards(app: Dash, panel: str, parameters: CurveParameters) -> None:

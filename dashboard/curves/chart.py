@@ -14,13 +14,13 @@ from dashboard.curves.settings import CurveSettings
 from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
 from dashboard.page.colors import RunColor, assign_colors
-from dashboard.page.controls import fingerprint
-from dashboard.page.numbers import count, json_number
 from dashboard.runs.settings import BandStatistic
 from dashboard.runs.table import RunTable
 from dashboard.server.binary import ColumnPack
+from dashboard.server.fingerprint import fingerprint
+from dashboard.server.numbers import count, json_number
 from summary.kinds.base import PayloadError
-from summary.snapshot import SCALARS, Columns, Series
+from summary.series import SCALARS, Columns, Series
 
 Window = tuple[float, float]
 LEAST_POINTS: Final = 200

@@ -10,7 +10,8 @@ from dashboard.page.controls import segmented, setting_id, switch
 from dashboard.page.icons import icon
 from dashboard.page.state import View
 from dashboard.traces.sources import has_traces
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 MOST_AXIS_TAGS: Final = 2_000
 

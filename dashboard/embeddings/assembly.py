@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dashboard.embeddings.columns import unnamed_twice
 from dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
-from dashboard.page.numbers import count, counted
+from dashboard.server.numbers import count, counted
 
 _PIECE: Final = 1 << 20
 """Numbers that are looked at at a time."""

@@ -10,7 +10,8 @@ from dashboard.embeddings.metadata import read_metadata_file
 from dashboard.embeddings.sprites import read_sprite
 from summary.projector import ProjectorError, ProjectorRun, raw_points, read_asset, read_from_checkpoint
 from summary.proto.projector_pb2 import EmbeddingInfo
-from summary.vector_tables import VectorTableError, vectors_of_text
+from summary.vector_table_rules import VectorTableError
+from summary.vector_tables import vectors_of_text
 
 
 def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | None, place: int) -> ReadPoints:

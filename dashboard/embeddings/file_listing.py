@@ -12,9 +12,10 @@ from dashboard.embeddings.source import EmbeddingSource, FileOrigin, Learned, Pr
 from summary.checkpoint_files import FileSeries, file_series
 from summary.checkpoints.base import TensorInfo
 from summary.checkpoints.dispatch import CHECKPOINT_PATTERNS
+from summary.contents import Companion
 from summary.projector import ProjectorRun, open_asset
 from summary.proto.projector_pb2 import ProjectorConfig
-from summary.snapshot import Companion, Snapshot
+from summary.snapshot import Snapshot
 from summary.source import readable
 
 EMBEDDING_PATTERNS: Final = CHECKPOINT_PATTERNS

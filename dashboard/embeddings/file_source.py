@@ -18,7 +18,8 @@ from summary.checkpoints.dispatch import EXPECTED, open_checkpoint
 from summary.checkpoints.elements import read_floats
 from summary.checkpoints.numpy_files import NumpyArchive
 from summary.source import read_up_to
-from summary.vector_tables import TABLE_SUFFIXES, VectorTableError, read_vector_table
+from summary.vector_table_rules import VectorTableError
+from summary.vector_tables import TABLE_SUFFIXES, read_vector_table
 
 FILES: Final = f"{EXPECTED}, or a table: {', '.join(TABLE_SUFFIXES)}"
 RAW_SUFFIX: Final = ".bytes"

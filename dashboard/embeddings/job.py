@@ -35,13 +35,13 @@ class Prepared:
     arrays: Arrays = field(default_factory=dict)
     """What it is told with it."""
     pictures: Mapping[int, NDArray[np.float32]] = field(default_factory=dict)
-    """By frame: the picture to show first, or the result."""
+    """By its number: the picture to show first, or the result."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class FramePlan:
+class PlannedPicture:
     """One picture of a job."""
 
     step: int | None
@@ -59,7 +59,7 @@ class Plan:
     """Equal for equal data, method and settings."""
     facts: Mapping[str, Any]
     """What a page is told as it is: plain data."""
-    frames: tuple[FramePlan, ...]
+    pictures: tuple[PlannedPicture, ...]
     """In the order of their steps; none where the job makes no picture."""
     prepare: Callable[[str, PointFiles], Prepared]
     """Makes ready for a worker, given the name to hold files under; run by a thread that may take its time. Raises
@@ -70,7 +70,7 @@ class Plan:
 
 
 @dataclass
-class Frame:
+class JobPicture:
     """A picture as far as it is."""
 
     step: int | None
@@ -82,12 +82,12 @@ class Frame:
 
 @dataclass
 class Job:
-    """A job under way or finished. Only `dashboard.embeddings.jobs.Jobs` changes it, under its lock."""
+    """A job under way or finished. Only `dashboard.embeddings.job_queue.Jobs` changes it, under its lock."""
 
     plan: Plan | None
     """None where the job is known from its kept result only."""
     key: str
-    frames: list[Frame]
+    pictures: list[JobPicture]
     facts: dict[str, Any]
     notes: list[str]
     state: JobState = "queued"
@@ -104,7 +104,7 @@ class Job:
     saved: Arrays = field(default_factory=dict)
     """The state to go on from."""
     place: int = 0
-    """How many frames are done."""
+    """How many pictures are done."""
     more_iterations: int = 0
     """To add when a worker takes it up."""
     perturb: bool = False
@@ -127,18 +127,18 @@ class Job:
     @property
     def bytes(self) -> int:
         """Estimate of the memory it holds."""
-        pictures = sum(f.coordinates.nbytes for f in self.frames if f.coordinates is not None)
+        pictures = sum(f.coordinates.nbytes for f in self.pictures if f.coordinates is not None)
         return pictures + sum(a.nbytes for a in (*self.arrays.values(), *self.saved.values())) + 4_096
 
     def show(self, index: int, coordinates: NDArray[np.float32]) -> None:
-        """Takes a new picture of a frame; the version is to be raised before."""
-        self.frames[index].coordinates = coordinates
-        self.frames[index].version = self.version
+        """Takes a picture as it is now; the version is to be raised before."""
+        self.pictures[index].coordinates = coordinates
+        self.pictures[index].version = self.version
 
     def told(self, index: int) -> dict[str, Any]:
         """What a page is told of it, as plain data."""
-        frame = self.frames[index] if self.frames else None
-        steps = [entry.step for entry in self.frames]
+        picture = self.pictures[index] if self.pictures else None
+        steps = [each.step for each in self.pictures]
         speed, left = self._speed()
         return {
             **self.facts,
@@ -155,20 +155,20 @@ class Job:
             "updates_per_second": speed,
             "message": self.message,
             "notes": self.notes,
-            "step": frame.step if frame else None,
-            "frame": index if frame else None,
+            "step": picture.step if picture else None,
+            "frame": index if picture else None,
             "frames": steps if len(steps) > 1 else None,
-            "frames_done": sum(entry.coordinates is not None for entry in self.frames),
+            "frames_done": sum(each.coordinates is not None for each in self.pictures),
         }
 
     def _progress(self) -> float | None:
-        """The share that is done of all frames, where that is known."""
+        """The share that is done of all pictures, where that is known."""
         if self.state == "done":
             return 1.0
         share = min(self.iteration / self.total, 1.0) if self.total else None
-        if len(self.frames) < 2 or share is None:
+        if len(self.pictures) < 2 or share is None:
             return share
-        return (self.place + share) / len(self.frames)
+        return (self.place + share) / len(self.pictures)
 
     def _speed(self) -> tuple[float | None, float | None]:
         """Updates a second, and seconds that are left."""
@@ -186,11 +186,11 @@ class Job:
         """What is kept of it."""
         arrays: Arrays = {f"answer.{name}": array for name, array in self.arrays.items()}
         arrays.update(self.saved)
-        for index, frame in enumerate(self.frames):
-            if frame.coordinates is not None:
-                arrays[f"frame.{index}"] = frame.coordinates
-            if frame.rows is not None:
-                arrays[f"rows.{index}"] = frame.rows
+        for index, picture in enumerate(self.pictures):
+            if picture.coordinates is not None:
+                arrays[f"frame.{index}"] = picture.coordinates
+            if picture.rows is not None:
+                arrays[f"rows.{index}"] = picture.rows
         facts = {
             "state": self.state,
             "facts": self.facts,
@@ -201,15 +201,15 @@ class Job:
             "total": self.total,
             "loss": self.loss,
             "place": self.place,
-            "steps": [frame.step for frame in self.frames],
+            "steps": [picture.step for picture in self.pictures],
         }
         return Result(facts, {name: array for name, array in arrays.items() if array.dtype.kind in KINDS})
 
 
 def planned(plan: Plan) -> Job:
     """A job that nothing was done of yet."""
-    frames = [Frame(frame.step, frame.rows) for frame in plan.frames]
-    return Job(plan, plan.key, frames, dict(plan.facts), list(plan.notes))
+    pictures = [JobPicture(picture.step, picture.rows) for picture in plan.pictures]
+    return Job(plan, plan.key, pictures, dict(plan.facts), list(plan.notes))
 
 
 def kept(key: str, result: Result, plan: Plan | None) -> Job:
@@ -222,13 +222,13 @@ def kept(key: str, result: Result, plan: Plan | None) -> Job:
     facts, arrays = result.facts, result.arrays
     if facts["state"] not in KEPT_STATES:
         raise ValueError(f"its state is {facts['state']!r}")
-    frames = [
-        Frame(step, arrays.get(f"rows.{index}"), arrays.get(f"frame.{index}"), 1)
+    pictures = [
+        JobPicture(step, arrays.get(f"rows.{index}"), arrays.get(f"frame.{index}"), 1)
         for index, step in enumerate(facts["steps"])
     ]
-    if plan is not None and not _fits(frames, plan.frames):
+    if plan is not None and not _fits(pictures, plan.pictures):
         raise ValueError("it has other points")
-    job = Job(plan, key, frames, dict(facts["facts"]), list(facts["notes"]))
+    job = Job(plan, key, pictures, dict(facts["facts"]), list(facts["notes"]))
     job.state = facts["state"]
     job.phase, job.iteration, job.total = facts["phase"], facts["iteration"], facts["total"]
     job.loss, job.place, job.answer = facts["loss"], facts["place"], dict(facts["answer"])
@@ -237,8 +237,8 @@ def kept(key: str, result: Result, plan: Plan | None) -> Job:
     return job
 
 
-def _fits(frames: Sequence[Frame], planned_frames: Sequence[FramePlan]) -> bool:
-    return len(frames) == len(planned_frames) and all(
-        frame.coordinates is None or len(frame.coordinates) == wanted.points
-        for frame, wanted in zip(frames, planned_frames, strict=True)
+def _fits(pictures: Sequence[JobPicture], planned_pictures: Sequence[PlannedPicture]) -> bool:
+    return len(pictures) == len(planned_pictures) and all(
+        picture.coordinates is None or len(picture.coordinates) == wanted.points
+        for picture, wanted in zip(pictures, planned_pictures, strict=True)
     )

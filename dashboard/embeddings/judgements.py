@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dashboard.embeddings.dataset import Dataset
 from dashboard.embeddings.derived import column_of_clusters
 from dashboard.embeddings.job import JobError, Plan, Prepared
-from dashboard.embeddings.jobs import Picture
+from dashboard.embeddings.job_queue import Picture
 from dashboard.embeddings.methods import MOST_PAIRS, SettingsError, read_settings
 from dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
 from dashboard.embeddings.point_files import PointFiles, points_name
@@ -78,7 +78,7 @@ class ClusterOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def picture_of(
-    asked: EmbeddingRequests, job: str, frame: int | None = None, components: list[int] | None = None
+    asked: EmbeddingRequests, job: str, index: int | None = None, components: list[int] | None = None
 ) -> Picture:
     """The picture of a job, as it is shown: some of its columns, the first three if it is not said which.
 
@@ -86,7 +86,7 @@ def picture_of(
         HTTPException: 404 where there is none; 422 where it has no such columns.
     """
     try:
-        picture = asked.jobs.picture(job, frame)
+        picture = asked.jobs.picture(job, index)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
     width = picture.coordinates.shape[1]

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
 from dashboard.embeddings.dataset import Column, Problem
-from dashboard.page.numbers import count, counted
+from dashboard.server.numbers import count, counted
 from summary.memory_budget import TooLargeError, claim
-from summary.vector_tables import TableColumn, VectorTableError, read_table
+from summary.vector_table_rules import VectorTableError
+from summary.vector_tables import TableColumn, read_table
 
 MOST_COLUMNS: Final = 1_000
 _TEXT_BYTES: Final = 60

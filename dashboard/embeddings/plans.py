@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dashboard.embeddings import quick
 from dashboard.embeddings.dataset import Dataset
-from dashboard.embeddings.job import FramePlan, JobError, Plan, Prepared
+from dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
+from dashboard.embeddings.listing import EmbeddingSource, EmbeddingUnavailableError
 from dashboard.embeddings.methods import (
     ITERATIVE,
     MOST_PAIRS,
@@ -31,7 +32,6 @@ from dashboard.embeddings.point_files import PointFiles, mapped, points_name
 from dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
 from dashboard.embeddings.results import key_of
 from dashboard.embeddings.row_sets import Rows, key_of_rows
-from dashboard.embeddings.sources import EmbeddingSource, EmbeddingUnavailableError
 from dashboard.projections.base import Points
 from dashboard.projections.preparation import sphered
 from summary.memory_budget import NoMemoryError
@@ -66,7 +66,7 @@ class ProjectOrder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class FramePoints:
+class PicturePoints:
     """Which points one picture shows."""
 
     step: int | None
@@ -100,10 +100,10 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
         raise HTTPException(422, str(error)) from error
     source = asked.source(order.id)
     base = asked.opened(source, order.step if order.steps is None else max(order.steps, default=None))
-    frames, notes = _frames(asked, source, base, order)
-    _check(order, settings, frames)
+    wanted, notes = _points_of_pictures(asked, source, base, order)
+    _check(order, settings, wanted)
     axes = _axes(asked, base, order)
-    opened = [_opener(asked, source, frame, sphere=order.sphere) for frame in frames]
+    opened = [_opener(asked, source, each, sphere=order.sphere) for each in wanted]
     values = asdict(settings)
     facts = {
         "kind": "project",
@@ -114,14 +114,14 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
         "sphere": order.sphere,
         "supervise": order.supervise,
         "rows": order.rows,
-        "count": frames[-1].count,
+        "count": wanted[-1].count,
         "dimensions": _dimensions(settings, len(axes)),
     }
     key = key_of(
         "project",
         FORMAT,
         {name: value for name, value in facts.items() if name != "rows"},
-        [[frame.step, frame.name, None if frame.labels is None else hash_of(frame.labels)] for frame in frames],
+        [[each.step, each.name, None if each.labels is None else hash_of(each.labels)] for each in wanted],
         [[hash_of(left), hash_of(right)] for left, right in axes],
     )
     base_step = order.step if order.steps is None else max(order.steps)
@@ -141,68 +141,68 @@ def plan_projection(asked: EmbeddingRequests, order: ProjectOrder) -> Plan:
                 pictures = quick.custom_pictures(opened, points_of_base(), axes)
                 return Prepared(None, {}, pictures)
             case _:
-                return _for_worker(order, frames, opened, facts, holder, files)
+                return _for_worker(order, wanted, opened, facts, holder, files)
 
-    planned_frames = tuple(FramePlan(frame.step, frame.count, frame.rows) for frame in frames)
-    return Plan(key, facts, planned_frames, prepare, notes=notes)
+    planned = tuple(PlannedPicture(each.step, each.count, each.rows) for each in wanted)
+    return Plan(key, facts, planned, prepare, notes=notes)
 
 
 def _for_worker(
     order: ProjectOrder,
-    frames: Sequence[FramePoints],
+    wanted: Sequence[PicturePoints],
     opened: Sequence[Callable[[], Points]],
     facts: dict[str, Any],
     holder: str,
     files: PointFiles,
 ) -> Prepared:
     """Writes the points for a worker, the last step first, and works out the picture to show meanwhile."""
-    sequence = list(range(len(frames) - 1, -1, -1))
+    sequence = list(range(len(wanted) - 1, -1, -1))
     # Sphered by the server, which needs them for the first picture anyway.
     paths = {
-        index: files.hold(holder, points_name(frames[index].name, sphere=order.sphere), opened[index])
+        index: files.hold(holder, points_name(wanted[index].name, sphere=order.sphere), opened[index])
         for index in sequence
     }
-    arrays: dict[str, NDArray[Any]] = {f"rows.{index}": frames[index].file_rows for index in sequence}
-    for index, frame in enumerate(frames):
-        if frame.labels is not None:
-            arrays[f"labels.{index}"] = frame.labels
+    arrays: dict[str, NDArray[Any]] = {f"rows.{index}": wanted[index].file_rows for index in sequence}
+    for index, each in enumerate(wanted):
+        if each.labels is not None:
+            arrays[f"labels.{index}"] = each.labels
     told = {
         "do": "project",
         "method": order.projection,
         "settings": facts["settings"],
-        "frames": [{"index": index, "points": paths[index]} for index in sequence],
+        "pictures": [{"index": index, "points": paths[index]} for index in sequence],
     }
     first = quick.first_picture(mapped(paths[sequence[0]]), facts["dimensions"])
     return Prepared(told, arrays, {sequence[0]: first})
 
 
-def _frames(
+def _points_of_pictures(
     asked: EmbeddingRequests, source: EmbeddingSource, base: Dataset, order: ProjectOrder
-) -> tuple[list[FramePoints], tuple[str, ...]]:
+) -> tuple[list[PicturePoints], tuple[str, ...]]:
     """The points of every picture, matched by their rows in the files, and what is to be said about them."""
     chosen = asked.rows(base, order.rows)
     if order.steps is None:
-        return [_frame(asked, base, order, base.step, chosen)], ()
-    wanted = None if chosen is None else base.rows[chosen]
-    frames = []
+        return [_points_of_picture(asked, base, order, base.step, chosen)], ()
+    kept = None if chosen is None else base.rows[chosen]
+    wanted = []
     for step in sorted(set(order.steps)):
         dataset = asked.opened(source, step)
         rows: Rows | None = None
-        if wanted is not None:
-            rows = np.flatnonzero(np.isin(dataset.rows, wanted)).astype(np.uint32)
-        frames.append(_frame(asked, dataset, order, step, rows))
-    if not frames:
+        if kept is not None:
+            rows = np.flatnonzero(np.isin(dataset.rows, kept)).astype(np.uint32)
+        wanted.append(_points_of_picture(asked, dataset, order, step, rows))
+    if not wanted:
         raise HTTPException(422, "No step is named. Name those to show, or leave 'steps' out.")
-    counts = {frame.count for frame in frames}
+    counts = {each.count for each in wanted}
     if len(counts) > 1:
         told = f"The steps have from {min(counts):,} to {max(counts):,} points; they are matched by their row numbers."
-        return frames, (told,)
-    return frames, ()
+        return wanted, (told,)
+    return wanted, ()
 
 
-def _frame(
+def _points_of_picture(
     asked: EmbeddingRequests, dataset: Dataset, order: ProjectOrder, step: int | None, rows: Rows | None
-) -> FramePoints:
+) -> PicturePoints:
     if rows is not None and len(rows) == len(dataset.points):
         rows = None
     labels = None
@@ -216,23 +216,23 @@ def _frame(
     name = dataset.digest if rows is None else f"{dataset.digest} {key_of_rows(rows)}"
     file_rows = dataset.rows if rows is None else dataset.rows[rows]
     dimensions = dataset.points.shape[1]
-    return FramePoints(step, name, len(file_rows), dimensions, rows, file_rows, labels)
+    return PicturePoints(step, name, len(file_rows), dimensions, rows, file_rows, labels)
 
 
-def _check(order: ProjectOrder, settings: Settings, frames: Sequence[FramePoints]) -> None:
-    empty = next((frame for frame in frames if not frame.count), None)
+def _check(order: ProjectOrder, settings: Settings, wanted: Sequence[PicturePoints]) -> None:
+    empty = next((each for each in wanted if not each.count), None)
     if empty is not None:
         where = "" if empty.step is None else f" at step {empty.step}"
         raise HTTPException(422, f"There are no points to project{where}. Choose other points.")
     for method in ITERATIVE:
-        most = max(frame.count for frame in frames)
+        most = max(each.count for each in wanted)
         if order.projection == method and most > MOST_POINTS[method]:
             raise HTTPException(
                 422,
                 f"There are {most:,} points; this projection takes at most {MOST_POINTS[method]:,}. "
                 "Choose some of them, or use PCA.",
             )
-    pairs = max(pairs_of(settings, frame.count) for frame in frames)
+    pairs = max(pairs_of(settings, each.count) for each in wanted)
     if pairs > MOST_PAIRS:
         smaller = "perplexity" if order.projection == "tsne" else "number of neighbours"
         raise HTTPException(
@@ -240,7 +240,7 @@ def _check(order: ProjectOrder, settings: Settings, frames: Sequence[FramePoints
             f"These points have {pairs:,} neighbours in all with these settings; at most {MOST_PAIRS:,} are held. "
             f"Choose fewer points, or a smaller {smaller}.",
         )
-    widths = sorted({frame.dimensions for frame in frames})
+    widths = sorted({each.dimensions for each in wanted})
     if len(widths) > 1 and order.projection not in ITERATIVE:
         raise HTTPException(
             422, f"The steps have points of {widths[0]} to {widths[-1]} numbers. Choose steps where they are alike."
@@ -261,12 +261,12 @@ def _axes(
 
 
 def _opener(
-    asked: EmbeddingRequests, source: EmbeddingSource, frame: FramePoints, *, sphere: bool
+    asked: EmbeddingRequests, source: EmbeddingSource, wanted: PicturePoints, *, sphere: bool
 ) -> Callable[[], Points]:
     def points() -> Points:
-        dataset = dataset_for_job(asked, source, frame.step)
-        chosen = dataset.points if frame.rows is None else np.ascontiguousarray(dataset.points[frame.rows])
-        if len(chosen) != frame.count:
+        dataset = dataset_for_job(asked, source, wanted.step)
+        chosen = dataset.points if wanted.rows is None else np.ascontiguousarray(dataset.points[wanted.rows])
+        if len(chosen) != wanted.count:
             raise JobError("The points have changed meanwhile. Start the projection again.")
         return sphered(chosen) if sphere else chosen
 

@@ -14,27 +14,27 @@ from dashboard.projections.random_axes import random_projection
 MOST_FITTED: Final = 200_000
 """Points of all steps together from which common components are worked out."""
 Pictures = dict[int, NDArray[np.float32]]
-Frames = Sequence[Callable[[], Points]]
-"""One for each frame, so that no more than one of them need be in memory."""
+PointReaders = Sequence[Callable[[], Points]]
+"""One for each picture, so that the points of no more than one of them need be in memory."""
 
 
-def pca_pictures(frames: Frames, components: int) -> tuple[Pictures, dict[str, Any], tuple[str, ...]]:
+def pca_pictures(readers: PointReaders, components: int) -> tuple[Pictures, dict[str, Any], tuple[str, ...]]:
     """Pictures on common components, facts about these, and notes.
 
-    Several frames are fitted together, on some of their points if they are many, so that points keep their places.
+    Several pictures are fitted together, on some of their points if they are many, so that points keep their places.
     """
-    if len(frames) == 1:
-        found = pca(frames[0](), components)
+    if len(readers) == 1:
+        found = pca(readers[0](), components)
         notes = () if found.exact else ("Components are approximate, as there are many columns and many rows.",)
         return {0: found.coordinates}, _facts(found), notes
-    share = MOST_FITTED // len(frames)
+    share = MOST_FITTED // len(readers)
     samples = []
-    for frame in frames:
-        points = frame()
+    for read in readers:
+        points = read()
         chosen = np.linspace(0, len(points) - 1, min(len(points), share)).round().astype(np.int64)
         samples.append(points[chosen])
     fitted = pca(np.concatenate(samples), components)
-    pictures = {index: projected(frame(), fitted.mean, fitted.axes) for index, frame in enumerate(frames)}
+    pictures = {index: projected(read(), fitted.mean, fitted.axes) for index, read in enumerate(readers)}
     return pictures, _facts(fitted), ("Components are those of all steps together.",)
 
 
@@ -44,17 +44,17 @@ def _facts(found: Pca) -> dict[str, Any]:
     }
 
 
-def random_pictures(frames: Frames, dimensions: int, seed: int) -> Pictures:
+def random_pictures(readers: PointReaders, dimensions: int, seed: int) -> Pictures:
     """Pictures on the same random axes."""
-    return {index: random_projection(frame(), dimensions, seed=seed) for index, frame in enumerate(frames)}
+    return {index: random_projection(read(), dimensions, seed=seed) for index, read in enumerate(readers)}
 
 
 def custom_pictures(
-    frames: Frames, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    readers: PointReaders, base: Points, axes: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> Pictures:
-    """Pictures on axes between the means of points of ``base``, the same for all frames."""
+    """Pictures on axes between the means of points of ``base``, the same for all pictures."""
     directions = directions_of(base, [CustomAxis(left, right) for left, right in axes])
-    return {index: along(frame(), directions) for index, frame in enumerate(frames)}
+    return {index: along(read(), directions) for index, read in enumerate(readers)}
 
 
 def first_picture(points: Points, dimensions: int) -> NDArray[np.float32]:

@@ -10,17 +10,17 @@ from fastapi import HTTPException, Query
 from dashboard.embeddings.dataset import Column, Dataset
 from dashboard.embeddings.derived import DerivedColumns
 from dashboard.embeddings.file_listing import unlisted_series
-from dashboard.embeddings.jobs import Jobs
-from dashboard.embeddings.point_files import PointFiles, points_name
-from dashboard.embeddings.results import ResultFiles
-from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
-from dashboard.embeddings.search import EVERYWHERE, Match, search
-from dashboard.embeddings.sources import (
+from dashboard.embeddings.job_queue import Jobs
+from dashboard.embeddings.listing import (
     EmbeddingCache,
     EmbeddingSource,
     EmbeddingUnavailableError,
     open_dataset,
 )
+from dashboard.embeddings.point_files import PointFiles, points_name
+from dashboard.embeddings.results import ResultFiles
+from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
+from dashboard.embeddings.search import EVERYWHERE, Match, search
 from dashboard.embeddings.uploads import Uploads
 from dashboard.server.live import Live
 from summary.memory_budget import MemoryBudget, NoMemoryError
@@ -35,7 +35,9 @@ ColumnName = Annotated[str, Query(alias="name", max_length=LONGEST)]
 RowsKey = Annotated[str | None, Query(max_length=64, description="A set of points that was kept by POST rows.")]
 JobKey = Annotated[str, Query(alias="job", max_length=64)]
 SomeJobKey = Annotated[str | None, Query(alias="job", max_length=64)]
-FrameIndex = Annotated[int | None, Query(ge=0, le=1 << 20, description="Of the job's pictures; the last if not given.")]
+PictureIndex = Annotated[
+    int | None, Query(alias="frame", ge=0, le=1 << 20, description="Of the job's pictures; the last if not given.")
+]
 Components = Annotated[
     str | None, Query(max_length=64, description="Columns of the picture that are shown, such as 0,1,2.")
 ]

@@ -8,8 +8,8 @@ from typing import Final
 from PIL import Image
 
 from dashboard.embeddings.dataset import Problem, Sprite
-from dashboard.page.numbers import count, counted
-from dashboard.panels.images.pictures import sniff
+from dashboard.server.numbers import count, counted
+from dashboard.server.pictures import sniff
 from summary.kinds.base import PayloadError
 
 LARGEST_SIDE: Final = 8192

@@ -6,14 +6,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.embeddings.channel import Channel, StoppedError
 from dashboard.embeddings.methods import Iterative, begin, for_next_step
 from dashboard.embeddings.point_files import mapped
 from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.worker import SLICE_SECONDS, Channel, StoppedError
 from dashboard.projections.alignment import aligned
 from dashboard.projections.base import Progress, Run
 from dashboard.projections.repulsion import EXACT_POINTS
 
+SLICE_SECONDS: Final = 0.12
+"""Between two looks at what the server says, and between two pictures."""
 LARGEST_STATE: Final = 32 << 20
 """Bytes; of a larger state only what cannot be worked out again is kept."""
 _WARMED: Final = 1_100
@@ -26,27 +28,27 @@ def run(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 
 def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
-    """Projects the frames one after the other, each from the picture of the one before.
+    """Makes the pictures one after the other, each from the one before.
 
-    ``message`` has "method", "settings", "frames" (index and file of each, in the order in which they are
-    worked out) and "at", how many of them are done. ``arrays`` has the row numbers of each frame ("rows.<index>"),
+    ``message`` has "method", "settings", "pictures" (index and file of points of each, in the order in which
+    they are worked out) and "at", how many of them are done. ``arrays`` has the row numbers of each ("rows.<index>"),
     their labels ("labels.<index>") where they supervise, the last picture ("fixed") where some are done, and a state
     to go on from ("state.<name>").
     """
-    frames = message["frames"]
+    wanted = message["pictures"]
     begin_at = message["at"]
     fixed = arrays.get("fixed")
     state = {name.removeprefix("state."): a.copy() for name, a in arrays.items() if name.startswith("state.")}
-    for place in range(begin_at, len(frames)):
-        index = frames[place]["index"]
+    for place in range(begin_at, len(wanted)):
+        index = wanted[place]["index"]
         rows = arrays[f"rows.{index}"]
         init = None
         if fixed is not None:
-            before = frames[max(place - 1, 0)]["index"]
+            before = wanted[max(place - 1, 0)]["index"]
             init = placed(fixed, arrays[f"rows.{before}"], rows)
         run = begin(
             message["method"],
-            mapped(frames[place]["points"]),
+            mapped(wanted[place]["points"]),
             message["settings"] if place == 0 else for_next_step(message["method"], message["settings"]),
             labels=arrays.get(f"labels.{index}"),
             init=init,
@@ -59,7 +61,7 @@ def project(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
                 run.perturb()
         anchor = None if place == 0 or init is None else init
         fixed = _work(channel, run, place, index, anchor).coordinates
-    channel.tell("done", {}, _state_of(run) if begin_at < len(frames) else {})
+    channel.tell("done", {}, _state_of(run) if begin_at < len(wanted) else {})
 
 
 def placed(coordinates: NDArray[np.float32], rows: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -102,7 +104,7 @@ def _work(channel: Channel, run: Run, place: int, index: int, anchor: NDArray[np
             picture = aligned(picture, anchor)
         told = {
             "place": place,
-            "frame": index,
+            "picture": index,
             "iteration": progress.iteration,
             "total": progress.total,
             "phase": progress.phase,

@@ -14,10 +14,10 @@ from dashboard.embeddings.assembly import EmbeddingUnavailableError
 from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.file_source import FILES, FileAbout
 from dashboard.embeddings.source import EmbeddingSource, Learned
-from dashboard.page.numbers import counted, file_size
+from dashboard.server.numbers import counted, file_size
 from dashboard.server.temporary_folders import OwnedFolder
+from summary.contents import Companion
 from summary.memory_budget import MemoryBudget, NoMemoryError
-from summary.snapshot import Companion
 
 LARGEST_UPLOAD: Final = 1 << 30
 """Bytes of one file."""

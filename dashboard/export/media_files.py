@@ -14,7 +14,8 @@ from urllib.parse import quote
 from summary.kinds.audio import Audio
 from summary.kinds.base import Payload, PayloadError
 from summary.kinds.image import Images
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 _LONGEST_NAME: Final = 100
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*%]|^\.+$|[. ]$')

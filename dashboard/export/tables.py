@@ -1,14 +1,16 @@
 """Tables as text and files: what ``stepscope export`` writes."""
 
 import base64
+import csv
+import io
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import orjson
 
-from dashboard.page.numbers import json_number
+from dashboard.server.numbers import json_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,6 +35,20 @@ def csv_cell(value: Any) -> Any:
     except ValueError:
         return f"'{value}"
     return value
+
+
+def csv_lines(header: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """CSV with CRLF line ends, a few thousand rows at a time; texts as `csv_cell` gives them."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer)
+    writer.writerow(map(csv_cell, header))
+    for number, row in enumerate(rows):
+        writer.writerow(map(csv_cell, row))
+        if number % 4096 == 4095:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
 
 
 def csv_pieces(frame: "pl.DataFrame", *, separator: str = ",", exact: bool = False) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ import numpy as np
 from dashboard.graphs.element_types import dtype_name, shape_of, shape_text
 from summary.graphs.files import text_of
 from summary.kinds.base import PayloadError
-from summary.kinds.tensors import real_or_complex_numbers, strings
+from summary.kinds.tensor_proto import real_or_complex_numbers, strings
 from summary.proto import types_pb2
 from summary.proto.graph_pb2 import AttrValue
 from summary.proto.tensor_pb2 import TensorProto

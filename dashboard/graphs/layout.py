@@ -11,7 +11,7 @@ from typing import Final
 
 from dashboard.graphs.levels import LayoutCache, place_level
 from dashboard.graphs.measures import MEASURES, Measure, Measures, Size, size_of, text_width
-from dashboard.graphs.places import Frame, Points, joined, moved
+from dashboard.graphs.places import Margins, Points, joined, moved
 from dashboard.graphs.routing import TOP, Assembled, Crossing, Ports, assemble, crossings_of
 from dashboard.graphs.scene import Scene
 
@@ -105,8 +105,8 @@ class _Work:
         children = self.children[group]
         sizes = [self._size(child, opened) for child in children]
         closed = [self.closed[child].width + self.closed[child].badge for child in children]
-        frame = Frame(0.0, self.measures.padding) if group == TOP else self._frame(group)
-        return assemble(children, sizes, closed, self.inside[group], opened, frame)
+        margins = Margins(0.0, self.measures.padding) if group == TOP else self._margins(group)
+        return assemble(children, sizes, closed, self.inside[group], opened, margins)
 
     def _size(self, child: int, opened: dict[int, Ports]) -> Size:
         if child not in opened:
@@ -114,9 +114,9 @@ class _Work:
         settled = opened[child].settled
         return Size(settled.width, settled.height, self.closed[child].badge)
 
-    def _frame(self, group: int) -> Frame:
+    def _margins(self, group: int) -> Margins:
         least = self.closed[group].width + 2 * self.measures.padding
-        return Frame(self.measures.header, self.measures.padding, least)
+        return Margins(self.measures.header, self.measures.padding, least)
 
     def _boxes(self, opened: dict[int, Ports]) -> dict[int, Box]:
         """Of all nodes that are not set aside, by number."""

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, TypeVar
 from dashboard.graphs.columns import LevelEdge
 from dashboard.graphs.layers import Flat, Ordered, order
 from dashboard.graphs.measures import Measures, Size
-from dashboard.graphs.places import Frame, Points, Settled, joined, moved, settle
+from dashboard.graphs.places import Margins, Points, Settled, joined, moved, settle
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Level:
     """Each once, between different vertices."""
     returns: tuple[bool, ...]
     """Per edge whether it is known to lead back."""
-    frame: Frame
+    margins: Margins
 
 
 class LayoutCache:
@@ -111,7 +111,7 @@ def _ordered(flat: Flat, cache: LayoutCache) -> Ordered:
 
 def _whole(level: Level, widest: float, measures: Measures, cache: LayoutCache) -> Settled:
     flat = _flat(level, widest, measures)
-    return settle(flat, _ordered(flat, cache), level.sizes, level.edges, level.frame, measures)
+    return settle(flat, _ordered(flat, cache), level.sizes, level.edges, level.margins, measures)
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def _part(level: Level, group: Sequence[int], chosen: Sequence[int]) -> _Part:
         len(bottoms),
         inner,
         tuple(level.returns[index] for index in chosen),
-        Frame(),
+        Margins(),
     )
     return _Part(tuple(group), part, tuple(chosen), tuple(port for port, _ in (*tops, *bottoms)))
 
@@ -206,7 +206,7 @@ def _in_parts(
         level.bottoms,
         tuple(edges),
         (False,) * len(edges),
-        level.frame,
+        level.margins,
     )
     return _composed(level, parts, settled, _whole(outer, widest, measures, cache), through)
 

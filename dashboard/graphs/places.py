@@ -25,7 +25,7 @@ _FLAT: Final = 0.05
 
 
 @dataclass(frozen=True)
-class Frame:
+class Margins:
     """What surrounds the nodes of a level."""
 
     header: float = 0.0
@@ -53,12 +53,12 @@ def settle(
     ordered: Ordered,
     sizes: Sequence[Size],
     edges: Sequence[LevelEdge],
-    frame: Frame,
+    margins: Margins,
     measures: Measures,
 ) -> Settled:
     """Places of an ordered level."""
     columns = Columns(flat, ordered, sizes, edges, measures)
-    return _Lines(columns, flat, frame).settled()
+    return _Lines(columns, flat, margins).settled()
 
 
 def simplified(points: Iterable[Point]) -> Points:
@@ -96,15 +96,15 @@ def _on_the_way(before: Point, middle: Point, after: Point) -> bool:
 class _Lines:
     """The y of every row, and what edges are drawn along."""
 
-    def __init__(self, columns: Columns, flat: Flat, frame: Frame) -> None:
+    def __init__(self, columns: Columns, flat: Flat, margins: Margins) -> None:
         self.columns = columns
         self.tops = flat.tops
-        self.frame = frame
+        self.margins = margins
         self._sources = {edge.source for edge in columns.edges}
         self._targets = {edge.target for edge in columns.edges}
         self._ends = self._attached()
         self._place_rows()
-        self._frame_columns()
+        self._surround_columns()
 
     # Where edges leave and enter nodes.
 
@@ -173,7 +173,7 @@ class _Lines:
         heights = [max((c.sizes[v].height for v in row if v < c.nodes), default=0.0) for row in rows]
         gaps = self._gaps()
         self.top = [0.0] * len(rows)
-        y = self.frame.header
+        y = self.margins.header
         for number, height in enumerate(heights):
             self.top[number] = y
             y += height + (gaps[number] if number < len(gaps) else 0.0)
@@ -197,17 +197,17 @@ class _Lines:
         for number, far in enumerate(aside):
             wide = min(c.measures.row_gap + _SLOPE * far, c.measures.most_row_gap)
             border = number in (0, len(aside) - 1)
-            found.append(wide if not border else max(self.frame.padding, wide if far else 0.0))
+            found.append(wide if not border else max(self.margins.padding, wide if far else 0.0))
         return found
 
-    def _frame_columns(self) -> None:
+    def _surround_columns(self) -> None:
         """How far to the right everything moves, and the level's width."""
         c = self.columns
         reach = [(c.x[v] - c.half(v)[0], c.x[v] + c.half(v)[1]) for v in c.x]
         low, high = min((left for left, _ in reach), default=0.0), max((right for _, right in reach), default=0.0)
-        spare = max(self.frame.least_width - (high - low) - 2 * self.frame.padding, 0.0)
-        self.shift = self.frame.padding + spare / 2 - low
-        self.width = high - low + 2 * self.frame.padding + spare
+        spare = max(self.margins.least_width - (high - low) - 2 * self.margins.padding, 0.0)
+        self.shift = self.margins.padding + spare / 2 - low
+        self.width = high - low + 2 * self.margins.padding + spare
 
     # Lines.
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 from dashboard.graphs.columns import LevelEdge
 from dashboard.graphs.levels import Level
 from dashboard.graphs.measures import Size
-from dashboard.graphs.places import Frame, Settled
+from dashboard.graphs.places import Margins, Settled
 
 TOP: Final = -1
 """The group around everything."""
@@ -98,7 +98,7 @@ def assemble(
     closed: Sequence[float],
     crossings: dict[Crossing, bool],
     opened: dict[int, Ports],
-    frame: Frame,
+    margins: Margins,
 ) -> Assembled:
     """The level of a group, whose expanded children are laid out already.
 
@@ -108,7 +108,7 @@ def assemble(
         closed: Width of each child when it is not expanded.
         crossings: Edges in it, and whether each is known to lead back.
         opened: The expanded children, by their numbers.
-        frame: What surrounds the children.
+        margins: What surrounds the children.
     """
     number = {child: index for index, child in enumerate(children)}
     ends = {crossing: _ends(crossing, opened) for crossing in crossings}
@@ -131,7 +131,7 @@ def assemble(
             returns.append(True)
         returns[index] &= crossings[crossing]
     counts = _count(tops), _count(bottoms)
-    level = Level(tuple(sizes), tuple(closed), *counts, tuple(index_of), tuple(returns), frame)
+    level = Level(tuple(sizes), tuple(closed), *counts, tuple(index_of), tuple(returns), margins)
     return Assembled(level, edge_of, tops, bottoms)
 
 

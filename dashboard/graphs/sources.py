@@ -19,7 +19,8 @@ from summary.kinds.base import PayloadError
 from summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
 from summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
 from summary.proto.graph_pb2 import GraphDef
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 GraphKind = Literal["op", "keras", "profile"]
 """Operations; layers of a Keras model; what was profiled."""

@@ -25,7 +25,6 @@ SHIPPED: Final = "main"
 """What users get."""
 DEBUG: Final = "debug"
 """The same, with handles for tests and benchmarks on ``window.stepscope``."""
-_ENTRIES: Final = {SHIPPED: "web/main.ts", DEBUG: "web/debug.ts"}
 _STAMP: Final = "modules.txt"
 
 
@@ -66,6 +65,22 @@ def is_current(variant: str, root: Path = ROOT) -> bool:
     return stamp.is_file() and (not modules(root) or stamp.read_text("ascii") == _digest(root))
 
 
+def entry_of(variant: str, root: Path = ROOT) -> str:
+    """The module that starts the page: it knows its panels by their folders, in a folder of ``web``."""
+    folders = [path.parent for path in sorted(root.glob("panels/*/web/index.ts"))]
+    lines = [f'import "../../{(folder / "index.ts").relative_to(root).as_posix()}";' for folder in folders]
+    lines.append('import { start } from "../page/start.ts";')
+    if variant == DEBUG:
+        with_handles = [folder for folder in folders if (folder / "handles.ts").is_file()]
+        lines.append('import { expose } from "../debug.ts";')
+        lines += [
+            f'import * as {folder.parent.name} from "../../{(folder / "handles.ts").relative_to(root).as_posix()}";'
+            for folder in with_handles
+        ]
+        lines.append(f"expose({{ {', '.join(folder.parent.name for folder in with_handles)} }});")
+    return "\n".join([*lines, "start();", ""])
+
+
 def make(variant: str, root: Path = ROOT) -> None:
     """Bundle, minify and compress the modules and the styles.
 
@@ -76,14 +91,16 @@ def make(variant: str, root: Path = ROOT) -> None:
     digest = _digest(root)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".bundle-") as scratch:
         made = Path(scratch) / "made"
+        entry = Path(scratch) / f"{variant}.ts"
+        entry.write_text(entry_of(variant, root), "utf-8")
         sheet = Path(scratch) / STYLE
         sheet.write_text(
             "\n".join([_icon_properties(root), *(path.read_text("utf-8") for path in styles(root))]), "utf-8"
         )
         command = [deno(), "bundle", "--quiet", "--platform", "browser", "--minify", "--code-splitting"]
-        for source in (_ENTRIES[variant], str(sheet)):
+        for source in (entry, sheet):
             done = subprocess.run(
-                [*command, "--outdir", str(made), source],
+                [*command, "--outdir", str(made), str(source)],
                 cwd=root,
                 env={**os.environ, "DENO_NO_UPDATE_CHECK": "1", "NO_COLOR": "1"},
                 capture_output=True,

@@ -1,7 +1,4 @@
-"""Ids and small parts that the frame and every panel share."""
-
-import hashlib
-from typing import Any
+"""Ids and small parts that the page and every panel share."""
 
 import dash_mantine_components as dmc
 from dash import Input, dcc
@@ -39,7 +36,7 @@ def scheme_input(panel: str) -> Input:
 
 
 def panel_stores(panel: str, query: str, revision: int | None, scheme: str | None) -> list[dcc.Store]:
-    """What the inputs above listen to; the frame puts it beside the open panel and keeps it up to date."""
+    """What the inputs above listen to; the page puts it beside the open panel and keeps it up to date."""
     values = {"panel-view": query, "panel-revision": revision, "panel-scheme": scheme}
     return [dcc.Store(id={"type": kind, "panel": panel}, data=value) for kind, value in values.items()]
 
@@ -61,7 +58,7 @@ def switch(setting: Setting[bool], view: View, label: str) -> dmc.Switch:
 
 
 def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.TextInput:
-    """A field for a regular expression; the frame and panels write what is wrong with it into ``error``."""
+    """A field for a regular expression; the page and panels write what is wrong with it into ``error``."""
     return dmc.TextInput(
         id=setting_id(name),
         value=value,
@@ -79,8 +76,3 @@ def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.Te
 def tag_filter_input(view: View) -> dmc.TextInput:
     """The field for the tags that every panel of cards shows."""
     return pattern_input("tag_filter", view.tag_filter, "Filter tags (regex)", "Filter tags by regular expression")
-
-
-def fingerprint(value: Any) -> str:
-    """Equal values have equal fingerprints; short enough to travel with every request."""
-    return hashlib.blake2b(repr(value).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -9,10 +9,11 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html
 
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted, file_size
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted, file_size
 from dashboard.server.work import light
-from summary.snapshot import FileHealth, Snapshot
+from summary.contents import FileHealth
+from summary.snapshot import Snapshot
 
 MOST_FILES = 50
 MOST_DAMAGES = 5

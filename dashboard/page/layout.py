@@ -1,7 +1,7 @@
-"""The frame around the panels: header, run list, and the place where the open panel is."""
+"""What is around the panels: header, run list, and the place where the open panel is."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import dash_ag_grid as dag
 import dash_mantine_components as dmc
@@ -12,7 +12,31 @@ from dashboard.page.health_badge import READING_ID
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting
 from dashboard.page.theme import MANTINE
-from dashboard.panels.base import Panel
+
+
+class Tab(Protocol):
+    """What the page knows of a panel."""
+
+    @property
+    def name(self) -> str:
+        """The tab's value in the URL."""
+
+    @property
+    def title(self) -> str:
+        """What stands on it."""
+
+    @property
+    def settings(self) -> Sequence[Setting[Any]]:
+        """What it keeps in the URL."""
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """The kinds of data whose tags it shows."""
+
+    @property
+    def tag_ending(self) -> str:
+        """A regular expression for the end of a stored tag that no card shows."""
+
 
 EXAMPLE = """from summary import SummaryWriter
 
@@ -194,9 +218,10 @@ def header() -> html.Header:
     )
 
 
-def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
+def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.page.state` for "view"."""
     declared = {
+        "panels": [{"name": panel.name, "kinds": panel.kinds, "ending": panel.tag_ending} for panel in panels],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
     }
@@ -212,15 +237,16 @@ def stores(settings: Sequence[Setting[Any]]) -> list[dcc.Store]:
     ]
 
 
-def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
+def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.MantineProvider:
     """The whole page, before any data.
 
     Args:
-        settings: what the frame and all panels keep in the URL.
+        settings: what the page itself keeps in the URL; panels bring their own.
+        panels: the tabs.
     """
     return dmc.MantineProvider(
         [
-            *stores(settings),
+            *stores([*settings, *(setting for panel in panels for setting in panel.settings)], panels),
             html.Div(
                 [header(), sidebar(), html.Main(id="panel", children=loading("Connecting"))],
                 id="frame",
@@ -232,10 +258,10 @@ def page(settings: Sequence[Setting[Any]]) -> dmc.MantineProvider:
     )
 
 
-def tab_list(panels: list[Panel]) -> dmc.TabsList:
+def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
     """One tab for every panel given."""
     return dmc.TabsList(
-        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.icon, 15)) for panel in panels]
+        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.name, 15)) for panel in panels]
     )
 
 

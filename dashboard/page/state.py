@@ -31,6 +31,12 @@ class Setting(Generic[T]):
     parse: Callable[[Sequence[str]], T]
     """Reads the parameter's values; raises ValueError for what it does not understand."""
     format: Callable[[T], tuple[str, ...]]
+    kind: Literal["text", "names", "flag", "choice", "number"] = "text"
+    """What the page takes its values for: one text, any number of texts, or one text that is one of these."""
+    options: tuple[str, ...] = ()
+    """What a choice is made from."""
+    limits: tuple[float, float] | None = None
+    """The least and the largest value of a number."""
     personal: bool = False
     """How the user likes things to look, whatever the data: the browser remembers it for the next visit."""
 
@@ -54,7 +60,9 @@ def number(name: str, default: float, low: float, high: float) -> Setting[float]
             raise ValueError(f"{name} is {value}, expected {low} to {high}")
         return value
 
-    return Setting(name, default, parse, lambda value: (f"{value:g}",), personal=True)
+    return Setting(
+        name, default, parse, lambda value: (f"{value:g}",), kind="number", limits=(low, high), personal=True
+    )
 
 
 def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
@@ -65,7 +73,7 @@ def choice(name: str, default: str, options: Sequence[str]) -> Setting[str]:
             raise ValueError(f"{name} is {raw[-1]!r}, expected one of {', '.join(options)}")
         return raw[-1]
 
-    return Setting(name, default, parse, lambda value: (value,), personal=True)
+    return Setting(name, default, parse, lambda value: (value,), kind="choice", options=tuple(options), personal=True)
 
 
 def data_choice(name: str, options: Sequence[str]) -> Setting[str]:
@@ -81,7 +89,7 @@ def flag(name: str, default: bool) -> Setting[bool]:
             raise ValueError(f"{name} is {raw[-1]!r}, expected on or off")
         return raw[-1] == "on"
 
-    return Setting(name, default, parse, lambda value: ("on" if value else "off",), personal=True)
+    return Setting(name, default, parse, lambda value: ("on" if value else "off",), kind="flag", personal=True)
 
 
 def text(name: str, default: str) -> Setting[str]:
@@ -91,7 +99,7 @@ def text(name: str, default: str) -> Setting[str]:
 
 def names(name: str) -> Setting[tuple[str, ...]]:
     """A setting that is any number of names, none by default."""
-    return Setting(name, (), tuple, tuple)
+    return Setting(name, (), tuple, tuple, kind="names")
 
 
 @dataclass(frozen=True)

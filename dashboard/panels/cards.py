@@ -15,15 +15,17 @@ import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.controls import fingerprint, revision_input, scheme_input, setting_id, view_input
+from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count
 from dashboard.page.state import Setting, View, decode, names, pattern_error
 from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
 from dashboard.runs.table import RunTable
 from dashboard.server.answers import once_per_revision
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
-from summary.snapshot import Series, Snapshot
+from dashboard.server.numbers import count
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
@@ -282,7 +284,7 @@ def full_width() -> html.Button:
     return action("wide", "Full width")
 
 
-def frame(
+def titled_card(
     key: str,
     tag: str,
     panel: str,

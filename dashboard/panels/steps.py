@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.server.arrays import typed
-from summary.snapshot import Series
+from summary.series import Series
 
 MOST_POSITIONS: Final = 2_000
 """Places of one slider: more than it has pixels."""

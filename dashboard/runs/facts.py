@@ -12,7 +12,8 @@ import numpy as np
 from dashboard.tensorboard.hparams.sessions import python_value, sessions
 from summary.kinds.base import PayloadError
 from summary.kinds.hparams import HParamValue
-from summary.snapshot import SCALARS, Run, Series, Snapshot
+from summary.series import SCALARS, Run, Series
+from summary.snapshot import Snapshot
 
 T = TypeVar("T")
 Statistic = Literal["last", "min", "max"]

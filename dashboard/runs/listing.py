@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from dashboard.page.controls import fingerprint
-from dashboard.page.numbers import json_number
 from dashboard.page.state import DEFAULT_RUNS
 from dashboard.runs import settings
 from dashboard.runs.facts import FactValue, Field, HParamField
 from dashboard.runs.grouping import seeds_found, shown_value
 from dashboard.runs.table import RunTable
+from dashboard.server.fingerprint import fingerprint
+from dashboard.server.numbers import json_number
 
 Row: TypeAlias = Mapping[str, Any]
 MOST_VALUES: Final = 12

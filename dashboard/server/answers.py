@@ -10,7 +10,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import dash
 
-from dashboard.page.controls import fingerprint
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import LIGHT, run
 

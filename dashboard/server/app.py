@@ -12,27 +12,26 @@ from dash.exceptions import DependencyException
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from dashboard.page import layout as frame
+from dashboard.page import layout
 from dashboard.page.assets import ICONS, PageAssets
-from dashboard.page.controls import fingerprint, panel_stores, setting_id
+from dashboard.page.controls import panel_stores, setting_id
 from dashboard.page.health_badge import health_badge, register_progress
-from dashboard.page.numbers import count
 from dashboard.page.state import decode
 from dashboard.panels.base import Panel
-from dashboard.panels.projector.routes_files import UPLOADS
-from dashboard.panels.registry import OPENED_WITHOUT_DATA, PANELS
+from dashboard.panels.registry import PANELS, UPLOADS
 from dashboard.runs import routes as run_routes
 from dashboard.runs.listing import Listings
 from dashboard.runs.settings import RUN_SETTINGS
 from dashboard.runs.table import RunTable
-from dashboard.server import capture, revision
+from dashboard.server import revision
 from dashboard.server.access import Access, page_policy
 from dashboard.server.answers import once_per_revision
 from dashboard.server.callbacks import CallbackGuard
-from dashboard.server.capture import CaptureRules
 from dashboard.server.compression import Compression
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.guard import Guard
 from dashboard.server.live import Live
+from dashboard.server.numbers import count
 from dashboard.server.work import RequestAtHand, light
 from dashboard.tensorboard import (
     audio,
@@ -50,6 +49,8 @@ from dashboard.tensorboard import (
     timeseries,
 )
 from dashboard.tensorboard.hparams import routes as hparams
+from dashboard.traces import capture
+from dashboard.traces.capture import CaptureRules
 from profiler.client import Address
 
 DATA_ROUTES = (
@@ -70,7 +71,7 @@ DATA_ROUTES = (
     mesh,
     projector,
 )
-"""Modules of `dashboard.api` with a ``router``."""
+"""Modules with a ``router``."""
 
 EMPTY_PAGE = "@empty"
 LOADING_PAGE = "@loading"
@@ -146,10 +147,10 @@ def build_app(
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
         add_log_handler=False,
     )
-    # web/main.js starts it, once its callbacks are there.
+    # The page starts it, once its callbacks are there.
     app.renderer = ""
-    app.layout = frame.page([*RUN_SETTINGS, *(setting for panel in panels for setting in panel.settings)])
-    register_frame(app, live, panels)
+    app.layout = layout.page(RUN_SETTINGS, panels)
+    register_page(app, live, panels)
     register_progress(app, live)
     for panel in panels:
         panel.register(app, live)
@@ -159,7 +160,12 @@ def build_app(
     server.add_middleware(Compression)
     # The last is the first that a request meets.
     policy = page_policy(access.frames, app.csp_hashes())
-    server.add_middleware(Guard, access=access, policy=policy, uploads=UPLOADS)
+    server.add_middleware(
+        Guard,
+        access=access,
+        policy=policy,
+        uploads=UPLOADS,
+    )
     return server
 
 
@@ -168,8 +174,8 @@ async def no_such_file(request: Request, error: Exception) -> Response:
     return JSONResponse({"detail": f"There is no file {request.url.path!r}."}, 404)
 
 
-def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
-    """The frame's callbacks: two on the server, six in ``web/page``."""
+def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
+    """The page's callbacks: two on the server, six in ``web/page``."""
     by_name = {panel.name: panel for panel in panels}
     listings = Listings()
 
@@ -241,10 +247,10 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         prevent_initial_call=True,
     )
     @partial(once_per_revision, live)
-    def update_frame(
+    def update_page(
         query: str | None, revision: int | None, known: dict[str, str], scheme: str | None, chosen: str | None
     ) -> Any:
-        """Brings the frame up to date; what is as the page has it already is not sent again.
+        """Brings what is around the panels up to date; what is as the page has it already is not sent again.
 
         ``chosen`` is the tab that was chosen when this was asked for. It is left alone where it is the open one: the
         user may have chosen another since.
@@ -253,7 +259,7 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             raise dash.exceptions.PreventUpdate
         snapshot = live.snapshot()
         table = RunTable(snapshot, decode(query))
-        parts, name = frame_parts(table, panels, reading=live.reading)
+        parts, name = page_parts(table, panels, reading=live.reading)
         keys = {part: fingerprint(value) for part, value in parts.items()}
         news, keys["rows"] = listings.news(table, known.get("rows", ""))
         # The page hears of every answer, also of one that changes nothing: it waits for it with the next revision.
@@ -265,7 +271,7 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
             no_update if news is None else news,
             changed["count"],
             changed["filter_error"],
-            no_update if tabs is no_update else frame.tab_list([by_name[tab] for tab in parts["tabs"]]),
+            no_update if tabs is no_update else layout.tab_list([by_name[tab] for tab in parts["tabs"]]),
             name if asked and name in by_name and name != chosen else no_update,
             changed["panel"],
             health_badge(snapshot) if changed["health"] is not no_update else no_update,
@@ -291,18 +297,19 @@ def register_frame(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
 
     def panel_content(name: str, query: str, revision: int | None, scheme: str | None) -> Any:
         if name == EMPTY_PAGE:
-            return frame.empty(live.path, missing="://" not in live.path and not Path(live.path).exists())
+            return layout.empty(live.path, missing="://" not in live.path and not Path(live.path).exists())
         if name == LOADING_PAGE or name not in by_name:
-            return frame.loading("Reading the log directory")
+            return layout.loading("Reading the log directory")
         content = by_name[name].layout(live.snapshot(), decode(query))
         return [*panel_stores(name, query, revision, scheme), content]
 
 
-def frame_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
-    """What the frame shows besides the rows of runs, by part, and the name of the open panel."""
+def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
+    """What the page shows around the panels, besides the rows of runs, by part, and the name of the open panel."""
     snapshot, view = table.snapshot, table.view
     with_data = [panel.name for panel in panels if panel.has_data(snapshot)]
-    if view.tab in OPENED_WITHOUT_DATA and view.tab not in with_data and not reading:
+    opens_without_data = any(panel.name == view.tab and panel.opens_without_data for panel in panels)
+    if opens_without_data and view.tab not in with_data and not reading:
         with_data.append(view.tab)
     if view.tab in with_data:
         name = view.tab

@@ -2,7 +2,8 @@
 
 from fastapi import HTTPException
 
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:

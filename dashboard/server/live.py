@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
@@ -61,6 +62,11 @@ class Live:
         """The latest snapshot."""
         return self._snapshot
 
+    def folder(self) -> Path | None:
+        """The log directory, where it is a folder of this machine."""
+        folder = Path(self.path)
+        return folder if folder.is_absolute() and folder.is_dir() else None
+
     def shared(self, kind: type[T], make: Callable[[], T] | None = None) -> T:
         """The one object of a class that panels share over this log directory, made when first asked for."""
         with self._lock:
@@ -100,3 +106,9 @@ class Live:
             with self._lock:
                 self._waiting.discard(entry)
         return self._snapshot.revision
+
+
+def writable_folder(live: Live) -> Path | None:
+    """The folder of the log directory, where it is one on this machine."""
+    folder = Path(live.path)
+    return folder if folder.is_absolute() and folder.is_dir() else None

@@ -8,11 +8,11 @@ import orjson
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import json_number
+from dashboard.server.json_bytes import json_bytes
+from dashboard.server.numbers import json_number
 from dashboard.server.work import Pieces
-from dashboard.traces.json_bytes import json_bytes
 from summary.kinds.base import PayloadError
-from summary.snapshot import Columns, Series
+from summary.series import Columns, Series
 
 POINTS_A_PIECE: Final = 10_000
 

@@ -23,7 +23,7 @@ from summary.records import frame
 
 GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
-_CODE: Final = "import sys; from dashboard.warm_up import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
+_CODE: Final = f"import sys; from {__name__} import compile_for_a_server; compile_for_a_server(sys.argv[1:])"
 _log: Final = logging.getLogger(__name__)
 
 

@@ -23,7 +23,7 @@ from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.traces.json_bytes import json_bytes
+from dashboard.server.json_bytes import json_bytes
 from summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
 
 P = ParamSpec("P")

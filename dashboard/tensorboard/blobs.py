@@ -11,7 +11,8 @@ from fastapi import HTTPException, Query
 from dashboard.server.errors import find_series
 from dashboard.server.parameters import MAX_NAME
 from summary.kinds.base import Payload, PayloadError
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 MOST_COUNTED: Final = 32
 """Steps that are read to find the number of samples a tag has."""

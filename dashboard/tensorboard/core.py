@@ -11,7 +11,8 @@ from dashboard.server.live import Live
 from dashboard.server.work import LightRoute
 from summary.kinds import audio, custom_scalars, graph, histogram, hparams, image, mesh, pr_curve, run_metadata, text
 from summary.projector import projector_runs
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 _GRAPH_KINDS: Final = (
     graph.PLUGIN_NAME,

@@ -18,7 +18,8 @@ from summary.kinds.base import PayloadError
 from summary.kinds.custom_scalars import PLUGIN_NAME, TAG
 from summary.patterns import PatternError
 from summary.proto.custom_scalars_pb2 import Category, Layout
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 
 def merged_layout(snapshot: Snapshot) -> Layout | None:

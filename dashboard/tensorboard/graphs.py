@@ -18,7 +18,8 @@ from summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN
 from summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
 from summary.kinds.run_metadata import TAGGED_PLUGIN_NAME as TAGGED_RUN_METADATA
 from summary.proto.graph_pb2 import GraphDef
-from summary.snapshot import Run, Series, Snapshot
+from summary.series import Run, Series
+from summary.snapshot import Snapshot
 
 _FIELDS: Final = {
     FUNCTIONS_PLUGIN_NAME: ("op_graph",),

@@ -8,17 +8,17 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.histograms.compressor import compress
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute
+from dashboard.tensorboard.compressor import compress
 from dashboard.tensorboard.scalars import tag_index
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 Buckets = NDArray[np.float64]
 

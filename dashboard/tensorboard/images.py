@@ -6,18 +6,18 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.images.routes import answer, read_picture
-from dashboard.panels.text.rendering import markdown_html
+from dashboard.page.safe_html import markdown_html
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import Index, RunName, TagName
+from dashboard.server.pictures import picture_answer, read_picture
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute
 from dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 
 def samples_of(series: Series) -> int:
@@ -71,6 +71,6 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/plugin/images/individualImage", response_class=Response)
     def individual_image(request: Request, blob_key: BlobKey) -> Response:
         """The bytes of one picture."""
-        return answer(request, read_picture(*find_blob(live.snapshot(), blob_key, PLUGIN_NAME)), {})
+        return picture_answer(request, read_picture(*find_blob(live.snapshot(), blob_key, PLUGIN_NAME)), {})
 
     return routes

@@ -8,15 +8,16 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from google.protobuf.message import DecodeError
 
-from dashboard.page.numbers import json_number
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import PLUGIN_NAME
 from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.snapshot import Run, Series, Snapshot
+from summary.series import Run, Series
+from summary.snapshot import Snapshot
 
 Part = Literal["VERTEX", "FACE", "COLOR"]
 

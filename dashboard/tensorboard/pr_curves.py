@@ -9,16 +9,16 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import json_number
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import MOST_RUNS, TagName
 from dashboard.server.pieces import json_answer, listed, named
 from dashboard.server.work import LightRoute
 from dashboard.tensorboard.scalars import tag_index
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
-from summary.snapshot import Series
+from summary.series import Series
 
 _COUNTS: Final = ("true_positives", "false_positives", "true_negatives", "false_negatives")
 _RATIOS: Final = ("precision", "recall")

@@ -9,10 +9,10 @@ from fastapi.responses import Response
 from google.protobuf import json_format
 from numpy.typing import NDArray
 
-from dashboard.panels.images.pictures import sniff
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.server.live import Live
 from dashboard.server.parameters import MAX_NAME, RunName
+from dashboard.server.pictures import sniff
 from dashboard.server.work import HeavyRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.memory_budget import Lease, MemoryBudget, NoMemoryError

@@ -6,15 +6,16 @@ from typing import Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
-from dashboard.panels.text.rendering import markdown_html
+from dashboard.export.tables import csv_lines
+from dashboard.page.safe_html import markdown_html
 from dashboard.server.bodies import Body, form_fields, values_of
-from dashboard.server.downloads import csv_lines
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
 from dashboard.server.parameters import MOST_RUNS, RunName, TagName
 from dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
 from dashboard.server.work import LightRoute, Pieces
-from summary.snapshot import SCALARS, Series, Snapshot
+from summary.series import SCALARS, Series
+from summary.snapshot import Snapshot
 
 Format = Literal["json", "csv"]
 

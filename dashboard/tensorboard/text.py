@@ -5,16 +5,16 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.text.rendering import text_html
+from dashboard.page.safe_html import text_html
 from dashboard.server.errors import find_series
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import RunName, TagName
 from dashboard.server.pieces import json_answer, listed
 from dashboard.server.work import LightRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
-from summary.snapshot import Series
+from summary.series import Series
 
 
 def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:

@@ -11,11 +11,11 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.page.numbers import json_number
-from dashboard.panels.images.routes import answer, read_picture
-from dashboard.panels.text.rendering import markdown_html
+from dashboard.page.safe_html import markdown_html
 from dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
+from dashboard.server.pictures import picture_answer, read_picture
 from dashboard.server.pieces import columns_of, elements_of, joined, json_answer, named, rows
 from dashboard.server.work import LightRoute
 from dashboard.tensorboard.blobs import BlobKey, find_blob
@@ -23,7 +23,8 @@ from dashboard.tensorboard.histograms import readable
 from dashboard.tensorboard.images import pictures_at, samples_of
 from summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
 from summary.kinds.image import PLUGIN_NAME as IMAGES
-from summary.snapshot import SCALARS, Run, Series, Snapshot
+from summary.series import SCALARS, Run, Series
+from summary.snapshot import Snapshot
 
 MOST_REQUESTS: Final = 1_000
 """Time series, each of one tag, that one request may ask for."""
@@ -267,6 +268,6 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/plugin/timeseries/imageData", response_class=Response)
     def image_data(request: Request, imageId: BlobKey) -> Response:  # noqa: N803 - TensorBoard's name
         """The bytes of one picture."""
-        return answer(request, read_picture(*find_blob(live.snapshot(), imageId, IMAGES)), {})
+        return picture_answer(request, read_picture(*find_blob(live.snapshot(), imageId, IMAGES)), {})
 
     return routes

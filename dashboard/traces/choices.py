@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from dashboard.page.numbers import file_size
+from dashboard.server.numbers import file_size
 from dashboard.traces.sources import TraceSource
 
 _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)/[^/]*$")

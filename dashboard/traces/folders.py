@@ -10,6 +10,7 @@ from summary.source import readable
 from summary.storage import is_address
 
 TRACE_SUFFIXES: Final = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
+TRACE_PATTERNS: Final = tuple(f"*{suffix}" for suffix in TRACE_SUFFIXES)
 """Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
 _XPLANE: Final = ".xplane.pb"
 _CONVERTED: Final = (".trace.json.gz", ".trace.json")

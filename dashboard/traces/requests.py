@@ -1,15 +1,10 @@
 """What routes about traces share: their parameters, how a trace is found, and how answers are written."""
 
-import gzip
-from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from fastapi import HTTPException, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import HTTPException, Query
 
 from dashboard.server.live import Live
-from dashboard.server.work import HeavyRoute
-from dashboard.traces.json_bytes import json_bytes
 from dashboard.traces.sources import (
     LATEST_NS,
     OpenedTrace,
@@ -22,30 +17,11 @@ from dashboard.traces.studies import Studies, Study, studies_of
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000
-COMPRESS_ABOVE = 4_096
-"""Bytes; smaller bodies are sent as they are."""
-
 TraceId = Annotated[str, Query(alias="id", max_length=4_096, description="An id of the listing.")]
 Start = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
 End = Annotated[int, Query(description="Nanoseconds since the trace's start.", ge=-LATEST_NS, le=LATEST_NS)]
 Width = Annotated[int, Query(ge=1, le=MAX_BUCKETS, description="Buckets that the window is divided into.")]
 Numbers = Annotated[str | None, Query(max_length=16_384, description="Comma-separated numbers.")]
-
-
-class SentenceRoute(HeavyRoute):
-    """A route that opens what may be large, and answers a bad parameter with one sentence instead of a structure."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handler = super().get_route_handler()
-
-        async def handle(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except RequestValidationError as error:
-                first = error.errors()[0]
-                raise HTTPException(422, f"Parameter {first['loc'][-1]!r}: {first['msg']}.") from error
-
-        return handle
 
 
 class TraceRequests:
@@ -98,15 +74,3 @@ def parse_numbers(text: str | None, name: str, limit: int) -> list[int] | None:
         if not 0 <= number < limit:
             raise HTTPException(404, f"The trace has {limit} {name}; there is no number {number}.")
     return sorted(set(numbers))
-
-
-def json_answer(request: Request, value: Any) -> Response:
-    return body_answer(request, json_bytes(value), "application/json")
-
-
-def body_answer(request: Request, body: bytes, media_type: str) -> Response:
-    headers = {"Cache-Control": "no-store", "Vary": "Accept-Encoding"}
-    if len(body) > COMPRESS_ABOVE and "gzip" in request.headers.get("accept-encoding", ""):
-        body = gzip.compress(body, compresslevel=1)
-        headers["Content-Encoding"] = "gzip"
-    return Response(body, media_type=media_type, headers=headers)

@@ -16,8 +16,10 @@ from dashboard.traces.folders import is_trace_name, same_recording
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
+from summary.contents import Companion
 from summary.kinds.base import PayloadError
-from summary.snapshot import Companion, Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 from summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from dashboard.server.live import Live
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
 from summary.kinds.base import PayloadError
-from summary.snapshot import SCALARS, Columns, Series, Snapshot
+from summary.series import SCALARS, Columns, Series
+from summary.snapshot import Snapshot
 
 Joined = Literal["step", "time", "marked"]
 """How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was

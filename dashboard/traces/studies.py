@@ -8,13 +8,13 @@ from pathlib import PurePosixPath
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dashboard.page.numbers import file_size
 from dashboard.server.live import Live
+from dashboard.server.numbers import file_size
 from dashboard.server.work import held
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
 from profiler.analysis import report
 from profiler.analysis.facts import Facts
-from summary.snapshot import Companion
+from summary.contents import Companion
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,25 +2,23 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
 from profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
-from profiler.analysis.parents import nearest
+from profiler.parents import nearest
 from profiler.trace import Arguments, Step, Trace
-
-if TYPE_CHECKING:
-    from profiler.analysis.operators import Calls
 
 Scope = Literal["all", "complete"]
 """Which device activities count: all of them, or those of complete steps (see `Facts.device`)."""
 
+_Result = TypeVar("_Result")
 _LAUNCH: Final = re.compile(r"launch|memcpy|memset|runfunction|graph|copy|fill|prefetch", re.I)
 DEVICE_NUMBERS: Final = ("blocks per SM", "est. achieved occupancy %", "bytes", "memory bandwidth (GB/s)")
 _DEVICE_IDENTIFIERS: Final = ("device", "Device Id", "stream", "correlation")
@@ -241,17 +239,20 @@ class Facts:
         """Arguments of `operator_slices`."""
         return self.decoded(self.operator_slices)
 
+    def once(self, analysis: "Callable[[Facts], _Result]") -> _Result:
+        """What an analysis finds in these facts, worked out when it is first asked for.
+
+        Args:
+            analysis: a function of a module, which is known again when it is asked for again.
+        """
+        if analysis not in self._found:
+            self._found[analysis] = analysis(self)
+        result: _Result = self._found[analysis]
+        return result
+
     @cached_property
-    def metric_values(self) -> dict[str, Mapping[str, float | None]]:
-        """By group, the metrics that were asked for so far; see `profiler.analysis.metrics`."""
+    def _found(self) -> "dict[Callable[[Facts], Any], Any]":
         return {}
-
-    @cached_property
-    def operator_calls(self) -> "Calls":
-        """The tree of operator calls, see `profiler.analysis.operators.operator_calls`."""
-        from profiler.analysis.operators import tree_of_calls
-
-        return tree_of_calls(self)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:

@@ -103,9 +103,7 @@ def metrics(trace: Trace | Facts, names: tuple[str, ...] = ()) -> dict[str, Metr
     groups = {DEFINITIONS[name].group for name in wanted}
     values: dict[str, float | None] = {}
     for group in sorted(groups):
-        if group not in facts.metric_values:
-            facts.metric_values[group] = _GROUPS[group](facts)
-        values |= facts.metric_values[group]
+        values |= facts.once(_GROUPS[group])
     result = {}
     for name in wanted:
         value = values[name]

@@ -92,7 +92,7 @@ class Calls:
 
 def operator_calls(trace: Trace | Facts) -> Calls:
     """The tree of operator calls with its times, see `tree_of_calls`."""
-    return facts_of(trace).operator_calls
+    return facts_of(trace).once(tree_of_calls)
 
 
 def tree_of_calls(facts: Facts) -> Calls:

@@ -28,7 +28,7 @@ from summary.checkpoints.ordered_code import slice_key
 from summary.checkpoints.table import Table
 from summary.checkpoints.tensor_bundle import dtype_name, extents_of, shape_of
 from summary.kinds.base import PayloadError
-from summary.kinds.tensors import numbers
+from summary.kinds.tensor_proto import numbers
 from summary.memory_budget import claim
 from summary.proto.tensor_bundle_pb2 import SavedSliceMeta, SavedTensorSlices
 

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from summary.contents import Contents, FileHealth
 from summary.frames.selection import Names, selected_runs, selected_series
-from summary.snapshot import FileHealth, Run, Series, Snapshot
+from summary.series import Run, Series
 
 
-def summaries(snapshot: Snapshot, runs: Names = None, tags: Names = None) -> pl.DataFrame:
+def summaries(contents: Contents, runs: Names = None, tags: Names = None) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.summaries`."""
-    chosen = selected_series(snapshot, None, runs, tags)
+    chosen = selected_series(contents, None, runs, tags)
     schema = {
         "run": pl.Categorical(),
         "tag": pl.Categorical(),
@@ -31,10 +32,10 @@ def summaries(snapshot: Snapshot, runs: Names = None, tags: Names = None) -> pl.
     return _frame(schema, [_series_row(series) for series in chosen])
 
 
-def runs_frame(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
+def runs_frame(contents: Contents, runs: Names = None) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.runs_frame`."""
     files: dict[str, list[FileHealth]] = {}
-    for file in snapshot.health:
+    for file in contents.health:
         if not file.is_folder:
             files.setdefault(file.run, []).append(file)
     schema = {
@@ -50,10 +51,10 @@ def runs_frame(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
         "writers": pl.Int64(),
         "damages": pl.Int64(),
     }
-    return _frame(schema, [_run_row(run, files.get(run.name, [])) for run in selected_runs(snapshot, runs)])
+    return _frame(schema, [_run_row(run, files.get(run.name, [])) for run in selected_runs(contents, runs)])
 
 
-def health_frame(snapshot: Snapshot) -> pl.DataFrame:
+def health_frame(contents: Contents) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.health_frame`."""
     schema = {
         "path": pl.String(),
@@ -70,7 +71,7 @@ def health_frame(snapshot: Snapshot) -> pl.DataFrame:
         "growing": pl.Boolean(),
         "error": pl.String(),
     }
-    return _frame(schema, [_file_row(file) for file in snapshot.health])
+    return _frame(schema, [_file_row(file) for file in contents.health])
 
 
 def _frame(schema: dict[str, Any], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:

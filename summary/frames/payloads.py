@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from summary.contents import LARGEST_FRAME, Contents
 from summary.frames.selection import Names, SelectionError, selected_series
 from summary.kinds.audio import Audio
 from summary.kinds.base import Payload, PayloadError
@@ -18,7 +19,7 @@ from summary.kinds.pr_curve import PrCurve
 from summary.kinds.registry import KINDS
 from summary.kinds.tensor import Tensor
 from summary.kinds.text import Text
-from summary.snapshot import LARGEST_FRAME, Series, Snapshot
+from summary.series import Series
 
 _TENSOR_KINDS: Final = frozenset({"tensor", "pr_curves", "mesh"})
 
@@ -33,7 +34,7 @@ _Row: TypeAlias = tuple[Any, ...]
 
 
 def histograms(
-    snapshot: Snapshot,
+    contents: Contents,
     runs: Names = None,
     tags: Names = None,
     *,
@@ -49,11 +50,11 @@ def histograms(
         counts = (getattr(histogram, name) for name in left_out)
         return [(*(np.ascontiguousarray(column) for column in histogram.buckets.T), *counts)]
 
-    return _table(selected_series(snapshot, {"histograms"}, runs, tags), columns, rows, last, max_bytes)
+    return _table(selected_series(contents, {"histograms"}, runs, tags), columns, rows, last, max_bytes)
 
 
 def tensors(
-    snapshot: Snapshot,
+    contents: Contents,
     runs: Names = None,
     tags: Names = None,
     *,
@@ -74,12 +75,12 @@ def tensors(
         return [(series.kind, array.dtype.name, list(array.shape), little_endian.tobytes())]
 
     # What has no kind, or one that nobody here knows, is a tensor.
-    kinds = _TENSOR_KINDS | (snapshot.kinds - KINDS.keys())
-    return _table(selected_series(snapshot, kinds, runs, tags), columns, rows, last, max_bytes)
+    kinds = _TENSOR_KINDS | (contents.kinds - KINDS.keys())
+    return _table(selected_series(contents, kinds, runs, tags), columns, rows, last, max_bytes)
 
 
 def images(
-    snapshot: Snapshot,
+    contents: Contents,
     runs: Names = None,
     tags: Names = None,
     *,
@@ -93,11 +94,11 @@ def images(
         size = payload.width, payload.height
         return [(sample, *size, encoded) for sample, encoded in enumerate(payload.encoded)]
 
-    return _table(selected_series(snapshot, {"images"}, runs, tags), columns, rows, last, max_bytes)
+    return _table(selected_series(contents, {"images"}, runs, tags), columns, rows, last, max_bytes)
 
 
 def audio(
-    snapshot: Snapshot,
+    contents: Contents,
     runs: Names = None,
     tags: Names = None,
     *,
@@ -110,11 +111,11 @@ def audio(
     def rows(series: Series, payload: Audio) -> list[_Row]:
         return [(sample, c.content_type, c.label, c.encoded) for sample, c in enumerate(payload.clips)]
 
-    return _table(selected_series(snapshot, {"audio"}, runs, tags), columns, rows, last, max_bytes)
+    return _table(selected_series(contents, {"audio"}, runs, tags), columns, rows, last, max_bytes)
 
 
 def texts(
-    snapshot: Snapshot,
+    contents: Contents,
     runs: Names = None,
     tags: Names = None,
     *,
@@ -127,7 +128,7 @@ def texts(
     def rows(series: Series, payload: Text) -> list[_Row]:
         return [(list(payload.strings.shape), payload.strings.reshape(-1).tolist())]
 
-    return _table(selected_series(snapshot, {"text"}, runs, tags), columns, rows, last, max_bytes)
+    return _table(selected_series(contents, {"text"}, runs, tags), columns, rows, last, max_bytes)
 
 
 def to_arrays(frame: pl.DataFrame) -> list[NDArray[Any] | None]:

@@ -7,18 +7,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from summary.contents import Contents
 from summary.frames.points import joined, name_column, point_columns
 from summary.frames.selection import Names, selected_series
-from summary.snapshot import SCALARS, Series, Snapshot
+from summary.series import SCALARS, Series
 
 _KEYS = ("run", "step")
 
 
 def scalars(
-    snapshot: Snapshot, runs: Names = None, tags: Names = None, *, pivot: bool = False, wall_time: bool = True
+    contents: Contents, runs: Names = None, tags: Names = None, *, pivot: bool = False, wall_time: bool = True
 ) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.scalars`."""
-    chosen = selected_series(snapshot, {SCALARS}, runs, tags)
+    chosen = selected_series(contents, {SCALARS}, runs, tags)
     if pivot:
         return _one_row_per_step(chosen)
     frame = pl.DataFrame([*point_columns(chosen), joined("value", [s.values for s in chosen], pl.Float64)])

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
+from summary.contents import Contents
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
-from summary.snapshot import Run, Series, Snapshot
+from summary.series import Run, Series
 
 Names: TypeAlias = str | Collection[str] | None
 """A regular expression that is searched for anywhere in a name, ignoring case; or whole names; or None for all."""
@@ -17,7 +18,7 @@ class SelectionError(UserError, ValueError):
     """What was asked for does not exist, or is more than was allowed."""
 
 
-def selected_series(snapshot: Snapshot, kinds: Collection[str] | None, runs: Names, tags: Names) -> list[Series]:
+def selected_series(contents: Contents, kinds: Collection[str] | None, runs: Names, tags: Names) -> list[Series]:
     """The series of some kinds (None for all), runs and tags: in the order of runs, then of first appearance.
 
     Raises:
@@ -26,20 +27,20 @@ def selected_series(snapshot: Snapshot, kinds: Collection[str] | None, runs: Nam
     """
     candidates = [
         series
-        for run in selected_runs(snapshot, runs)
+        for run in selected_runs(contents, runs)
         for series in run.series.values()
         if kinds is None or series.kind in kinds
     ]
     # A tag that exists, but not in the chosen runs, is no mistake.
-    existing = {series.tag for run in snapshot.runs.values() for series in run.series.values()}
+    existing = {series.tag for run in contents.runs.values() for series in run.series.values()}
     wanted = _selected_names(existing, tags, "tag")
     return [series for series in candidates if series.tag in wanted]
 
 
-def selected_runs(snapshot: Snapshot, runs: Names) -> list[Run]:
+def selected_runs(contents: Contents, runs: Names) -> list[Run]:
     """The runs that ``runs`` selects; raises as `selected_series`."""
-    wanted = _selected_names(snapshot.runs, runs, "run")
-    return [run for run in snapshot.runs.values() if run.name in wanted]
+    wanted = _selected_names(contents.runs, runs, "run")
+    return [run for run in contents.runs.values() if run.name in wanted]
 
 
 def _selected_names(existing: Iterable[str], wanted: Names, noun: str) -> frozenset[str]:

@@ -10,6 +10,7 @@ import polars as pl
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value as StructValue
 
+from summary.contents import Contents
 from summary.frames.scalars import column_names
 from summary.frames.selection import Names, selected_runs
 from summary.kinds.base import PayloadError
@@ -24,7 +25,7 @@ from summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from summary.snapshot import SCALARS, Run, Snapshot
+from summary.series import SCALARS, Run
 
 _STATUSES: Final = {
     STATUS_UNKNOWN: "unknown",
@@ -47,9 +48,9 @@ class _Session:
         return {name: _number_or_text(value) for name, value in self.start.hparams.items()}
 
 
-def hparams(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
+def hparams(contents: Contents, runs: Names = None) -> pl.DataFrame:
     """See `summary.snapshot.Snapshot.hparams`."""
-    sessions = [session for run in selected_runs(snapshot, runs) if (session := _session(run)) is not None]
+    sessions = [session for run in selected_runs(contents, runs) if (session := _session(run)) is not None]
     columns: dict[str, pl.Series] = {
         "run": pl.Series([session.run for session in sessions], dtype=pl.Categorical()),
         "group": pl.Series([session.start.group_name or session.run for session in sessions], dtype=pl.String()),
@@ -61,10 +62,10 @@ def hparams(snapshot: Snapshot, runs: Names = None) -> pl.DataFrame:
     names = dict.fromkeys(name for hparams in given for name in hparams)
     for name, column in column_names(names, columns, "hyperparameter").items():
         columns[column] = _typed([hparams.get(name) for hparams in given])
-    metrics = {_metric_name(metric): metric for metric in _metrics(snapshot, sessions)}
+    metrics = {_metric_name(metric): metric for metric in _metrics(contents, sessions)}
     for name, column in column_names(metrics, columns, "metric").items():
         columns[column] = pl.Series(
-            [_last_value(snapshot, s.run, *metrics[name]) for s in sessions], dtype=pl.Float64()
+            [_last_value(contents, s.run, *metrics[name]) for s in sessions], dtype=pl.Float64()
         )
     return pl.DataFrame([values.alias(column) for column, values in columns.items()])
 
@@ -133,15 +134,15 @@ def _text(value: HParamValue | None) -> str | None:
     return json.dumps(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _metrics(snapshot: Snapshot, sessions: Sequence[_Session]) -> list[_Metric]:
+def _metrics(contents: Contents, sessions: Sequence[_Session]) -> list[_Metric]:
     """What experiments declare; where none declares a metric, every scalar of a session's run and the runs below it."""
     declared: dict[_Metric, None] = {}
-    for run in snapshot.runs.values():
+    for run in contents.runs.values():
         for info in _experiment(run).metric_infos:
             declared[info.name.group, info.name.tag] = None
     if declared:
         return list(declared)
-    return list(dict.fromkeys(metric for session in sessions for metric in _scalars_below(snapshot.runs, session.run)))
+    return list(dict.fromkeys(metric for session in sessions for metric in _scalars_below(contents.runs, session.run)))
 
 
 def _experiment(run: Run) -> Experiment:
@@ -170,8 +171,8 @@ def _metric_name(metric: _Metric) -> str:
     return f"{group}/{tag}" if group else tag
 
 
-def _last_value(snapshot: Snapshot, session: str, group: str, tag: str) -> float | None:
-    series = snapshot.series((PurePosixPath(session) / group).as_posix(), tag)
+def _last_value(contents: Contents, session: str, group: str, tag: str) -> float | None:
+    series = contents.series((PurePosixPath(session) / group).as_posix(), tag)
     if series is None or series.kind != SCALARS or len(series) == 0:
         return None
     return float(series.values[-1])

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import as_array, checked_number
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.plugin_data_pb2 import AudioPluginData
 from summary.proto.summary_pb2 import Summary

@@ -6,7 +6,7 @@ from typing import Any, Final
 from google.protobuf.message import DecodeError
 
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.custom_scalars_pb2 import (
     Category,

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from summary.kinds.base import Kind, PayloadError
 from summary.kinds.run_metadata import decode_run_metadata
-from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef

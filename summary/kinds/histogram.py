@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from summary.arguments import as_array, checked_number
 from summary.kinds.base import Kind, PayloadError, Prepared
 from summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
-from summary.kinds.tensors import numbers, numbers_tensor, plugin_metadata
+from summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
 from summary.proto import summary_pb2
 from summary.proto.plugin_data_pb2 import HistogramPluginData
 from summary.proto.summary_pb2 import HistogramProto, Summary

@@ -10,7 +10,7 @@ from google.protobuf.struct_pb2 import Value as StructValue
 
 from summary.arguments import checked_number, checked_tag
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import plugin_metadata
+from summary.kinds.tensor_proto import plugin_metadata
 from summary.proto import hparams_pb2, summary_pb2
 from summary.proto.hparams_pb2 import (
     Experiment,

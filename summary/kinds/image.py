@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from summary.kinds.base import Kind, PayloadError, Prepared
 from summary.kinds.pixels import checked_nhwc, compact_copy, levels, to_png
-from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.summary_pb2 import Summary
 

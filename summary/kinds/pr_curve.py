@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import as_array, checked_number
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import numbers, numbers_tensor, plugin_metadata
+from summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
 from summary.proto import summary_pb2
 from summary.proto.plugin_data_pb2 import PrCurvePluginData
 from summary.proto.summary_pb2 import Summary

@@ -19,7 +19,7 @@ from summary.kinds import (
     text,
 )
 from summary.kinds.base import Kind, Payload
-from summary.kinds.tensors import strings_tensor
+from summary.kinds.tensor_proto import strings_tensor
 from summary.proto.summary_pb2 import Summary
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(

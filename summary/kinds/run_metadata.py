@@ -5,7 +5,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import strings
+from summary.kinds.tensor_proto import strings
 from summary.proto.event_pb2 import TaggedRunMetadata
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.summary_pb2 import Summary

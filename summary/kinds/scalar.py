@@ -3,7 +3,7 @@
 from typing import Final, Literal, assert_never
 
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import numbers, plugin_metadata
+from summary.kinds.tensor_proto import numbers, plugin_metadata
 from summary.proto import summary_pb2, types_pb2
 from summary.proto.summary_pb2 import Summary, SummaryMetadata
 from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from summary.arguments import as_array
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import bfloat16_tensor, numbers_tensor, plugin_metadata, real_or_complex_numbers
+from summary.kinds.tensor_proto import bfloat16_tensor, numbers_tensor, plugin_metadata, real_or_complex_numbers
 from summary.proto import summary_pb2
 from summary.proto.summary_pb2 import Summary
 

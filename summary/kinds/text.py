@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensors import plugin_metadata, strings, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.summary_pb2 import Summary
 

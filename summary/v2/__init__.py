@@ -17,9 +17,10 @@ nothing but return False.
 from typing import Final, NoReturn
 
 from summary.v2 import experimental, hp
+from summary.v2.base import SummaryWriter
 from summary.v2.state import name_scope, record_if, should_record_summaries
 from summary.v2.values import audio, graph, histogram, image, scalar, text
-from summary.v2.writers import SummaryWriter, create_file_writer, create_noop_writer, flush
+from summary.v2.writers import create_file_writer, create_noop_writer, flush
 from summary.v2.writing import write
 
 __all__ = [

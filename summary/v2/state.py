@@ -4,14 +4,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from summary.arguments import checked_number, checked_step, checked_tag
+from summary.v2.base import SummaryWriter
 
-if TYPE_CHECKING:
-    from summary.v2.writers import SummaryWriter
-
-DEFAULT_WRITER: Final[ContextVar["SummaryWriter | None"]] = ContextVar("default_writer", default=None)
+DEFAULT_WRITER: Final[ContextVar[SummaryWriter | None]] = ContextVar("default_writer", default=None)
 DEFAULT_STEP: Final[ContextVar[Any]] = ContextVar("default_step", default=None)
 _RECORDS: Final[ContextVar[Any]] = ContextVar("records", default=True)
 _SCOPE: Final[ContextVar[str]] = ContextVar("scope", default="")

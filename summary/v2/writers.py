@@ -1,7 +1,6 @@
 """Writers in TensorFlow 2's manner."""
 
 import os
-from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final
@@ -9,43 +8,8 @@ from typing import Any, Final
 from summary.arguments import checked_number
 from summary.event_file_writer import EventFileWriter
 from summary.tensorflow_forms import checked_log_dir, checked_suffix, longest_wait, whole_number
+from summary.v2.base import SummaryWriter
 from summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
-
-
-class SummaryWriter(ABC):
-    """What `create_file_writer` and `create_noop_writer` return."""
-
-    @abstractmethod
-    def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:
-        """Makes this the default writer inside a block, and ``step``, unless it is None, the default step.
-
-        At the block's end, what was written is in the file, and the former defaults are back.
-
-        Raises:
-            RuntimeError: the writer is closed.
-            TypeError, ValueError: ``step`` is no whole number.
-        """
-
-    @abstractmethod
-    def set_as_default(self, step: Any = None) -> None:
-        """Makes this the default writer from here on, and ``step``, unless it is None, the default step.
-
-        Raises:
-            RuntimeError: the writer is closed.
-            TypeError, ValueError: ``step`` is no whole number.
-        """
-
-    @abstractmethod
-    def init(self) -> None:
-        """Does nothing, as the file is there already; RuntimeError where the writer is closed."""
-
-    @abstractmethod
-    def flush(self) -> None:
-        """Returns when all that was written is in the file."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Writes what is queued and closes the file, for good."""
 
 
 class FileSummaryWriter(SummaryWriter):

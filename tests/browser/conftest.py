@@ -17,7 +17,7 @@ from dashboard.page.assets import VARIANT
 from dashboard.server.access import Access
 from dashboard.server.app import LOCAL
 from dashboard.server.live import Live
-from summary.sources import source_of
+from summary.logdir_source import source_of
 from tools.browser import FLAGS, browser_path
 
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from dashboard.panels.audio.figures import envelope, spectrogram
 from dashboard.panels.audio.wav import read_wav
 from summary import SummaryWriter
-from summary.kinds.tensors import strings_tensor
+from summary.kinds.tensor_proto import strings_tensor
 from summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.browser.conftest import Dashboard
 from tests.dashboard.test_audio_panel import int16_wav, wav_bytes

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.page.numbers import file_size
-from dashboard.server import capture
+from dashboard.server.numbers import file_size
+from dashboard.traces import capture
 from profiler.client import Client
 from summary import SummaryWriter
 from tests.browser.conftest import Dashboard

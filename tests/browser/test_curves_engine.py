@@ -229,10 +229,10 @@ def test_a_tiny_chart_as_svg(blank: Page) -> None:
         'font-family="Test" style="font-variant-numeric:tabular-nums">'
     )
     assert [line for line in lines if ">One " in line] == [
-        '<text x="16" y="22.9" fill="#1c2330" font-size="14" font-weight="600">One &#38; &#60;two&#62;</text>'
+        '<text x="16" y="22.9" fill="#1c2330" font-size="14" font-weight="600">One &amp; &lt;two&gt;</text>'
     ]
     assert [line.split(">")[1].split("<")[0] for line in lines if line.startswith("<text")] == [
-        *("0", "1", "2", "0", "2", "4", "y&#60;", "restart", "One &#38; &#60;two&#62;", "a&#60;b&#62;&#38;&#34;")
+        *("0", "1", "2", "0", "2", "4", "y&lt;", "restart", "One &amp; &lt;two&gt;", "a&lt;b&gt;&amp;&quot;")
     ]
     assert [line for line in lines if "stroke-linejoin" in line or line.startswith("<circle")] == [
         '<path d="M36 110L61.5 74.5L87 39L112.5 74.5" fill="none" stroke="#ff0000" stroke-width="1" '

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from summary import SummaryWriter
 from summary.kinds.custom_scalars import TAG
 from summary.logdir import Logdir
-from summary.sources import source_of
+from summary.logdir_source import source_of
 from tests.browser.conftest import Dashboard
 from tests.browser.test_scalars import drawn, wait_until_drawn
 

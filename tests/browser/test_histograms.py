@@ -163,7 +163,7 @@ def test_the_histogram_under_the_pointer_is_shown_with_its_statistics(serve: Ser
     # Twice, before there is an answer to the first.
     large.evaluate(
         """(dialog) => {
-          const press = () => dialog.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft" }));
+          const press = () => dialog.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
           press();
           press();
         }"""

@@ -95,9 +95,9 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     page.goto(serve(logdir).url)
     wait_for_shades(page, [20, 110])
     expect(page.locator(".images-card .note")).to_have_text("2 runs · 3 steps")
-    slide(page.locator(".steps"), 1)
+    slide(page.locator(".track-slider"), 1)
     wait_for_shades(page, [15, 105])
-    field = page.locator(".step-label .at")
+    field = page.locator(".track-field")
     expect(field).to_have_value("5")
     expect(page).to_have_url(re.compile(r"images\.step=tag:digit:5"))
     page.reload()
@@ -109,7 +109,7 @@ def test_every_run_has_its_picture_at_the_chosen_step(serve: Serve, page: Page, 
     field.press("Enter")
     wait_for_shades(page, [15, 105])
     expect(page.locator(".said")).to_have_text("no 7, nearest is 5")
-    page.get_by_title("Next step (→)").click()
+    page.get_by_title("Next step (Right)").click()
     wait_for_shades(page, [20, 110])
     expect(page.locator(".said")).to_have_text("")
 
@@ -123,7 +123,7 @@ def test_playing_goes_to_the_end_and_stops(serve: Serve, page: Page, logdir: Pat
     page.evaluate(
         """() => {
           window.seen = [];
-          const field = document.querySelector(".step-label .at");
+          const field = document.querySelector(".track-field");
           const note = () => window.seen.at(-1) !== field.value && window.seen.push(field.value);
           window.watch = () => (note(), requestAnimationFrame(window.watch));
           window.watch();
@@ -142,7 +142,7 @@ def test_a_slider_at_the_end_follows_and_another_stays(serve: Serve, page: Page,
     writer.flush()
     page.goto(serve(logdir).url)
     wait_for_shades(page, [2, 2])
-    sliders = page.locator(".steps")
+    sliders = page.locator(".track-slider")
     slide(sliders.nth(1), 1)
     wait_for_shades(page, [2, 1])
     for tag in ("follows", "stays"):
@@ -162,7 +162,7 @@ def test_one_slider_moves_all_cards_to_their_nearest_steps(serve: Serve, page: P
     page.goto(serve(logdir).url + "?images.link=on")
     wait_for_shades(page, [20, 19])
     shared = page.locator("#images-stepper")
-    slide(shared.locator(".steps"), 2)
+    slide(shared.locator(".track-slider"), 2)
     wait_for_shades(page, [10, 9])
     expect(page.locator(".linked-at")).to_have_text(["step 10", "step 9"])
     expect(page).to_have_url(re.compile(r"images\.at=10"))
@@ -173,7 +173,7 @@ def test_one_picture_has_no_slider_to_move(serve: Serve, page: Page, logdir: Pat
         add_grey(writer, "digit", 7, 77)
     page.goto(serve(logdir).url)
     wait_for_shades(page, [77])
-    expect(page.locator(".steps")).to_be_disabled()
+    expect(page.locator(".track-slider")).to_be_disabled()
     expect(page.locator(".act-play")).to_be_hidden()
     expect(page.locator(".picture img")).to_have_class("crisp")
 
@@ -221,7 +221,7 @@ def test_of_a_thousand_steps_only_what_is_seen_is_fetched(serve: Serve, page: Pa
     page.goto(serve(logdir).url + "?images.group=step&images.width=160")
     newest = page.locator(".tile img[alt$='step 999']")
     expect(newest).to_be_visible()
-    page.locator(".steps").evaluate("(input) => { input.value = 500; input.dispatchEvent(new Event('input')); }")
+    page.locator(".track-slider").evaluate("(input) => { input.value = 500; input.dispatchEvent(new Event('input')); }")
     expect(page.locator(".tile.here img[alt$='step 500']")).to_be_visible()
     assert len(asked) < 40
     assert page.locator(".tile").count() < 20
@@ -251,10 +251,10 @@ def test_damage_is_said_in_the_place_of_the_picture(serve: Serve, page: Page, lo
         (2, "The picture is damaged"),
         (1, "The picture is damaged"),
     ):
-        slide(page.locator(".steps"), step)
+        slide(page.locator(".track-slider"), step)
         expect(why).to_contain_text(text)
     expect(page.locator(".picture img")).to_have_count(0)
-    slide(page.locator(".steps"), 0)
+    slide(page.locator(".track-slider"), 0)
     wait_for_shades(page, [9])
     page.goto(page.url.split("?")[0] + large("a", "digit", 1, 0))
     expect(page.locator("#large .no-picture")).to_contain_text("The picture cannot be decoded: its packed bytes")

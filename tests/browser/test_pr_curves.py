@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from summary import SummaryWriter
 from summary.kinds.pr_curve import pr_curve
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 

@@ -455,6 +455,16 @@ def test_marks_measure_between_two_places(serve: Serve, page: Page, logdir: Path
     expect(rows).to_have_count(0)
 
 
+def test_a_double_click_ends_a_zoom_and_sets_no_mark(serve: Serve, page: Page, logdir: Path) -> None:
+    write(logdir / "a", loss=[8.0, 4.0, 2.0])
+    page.goto(serve(logdir).url + "?scalars.range=loss:0,1,,,,")
+    wait_until_drawn(page, "loss", 3)
+    page.mouse.dblclick(*at(page, "loss", 0.5, 0.5))
+    expect(page).not_to_have_url(re.compile("scalars.range"))
+    page.mouse.click(*at(page, "loss", 0.12, 0.5))
+    expect(page.locator(".dock header")).to_contain_text("at step 0")
+
+
 def test_tags_are_combined_on_two_axes_and_taken_apart(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", loss=[1.0, 2.0], lr=[0.1, 0.01], other=[5.0, 6.0])
     page.goto(serve(logdir).url + "?scalars.smoothing=0")

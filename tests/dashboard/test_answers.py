@@ -17,7 +17,7 @@ from dashboard.server.pieces import rows
 from dashboard.tensorboard import timeseries
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.snapshot import Columns
+from summary.series import Columns
 from tests.dashboard.media import NoFollower
 
 PATIENCE_S = 30.0

@@ -18,7 +18,7 @@ from dashboard.panels.audio.ranges import byte_range
 from dashboard.panels.audio.wav import Wav, read_wav
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
-from summary.kinds.tensors import strings_tensor
+from summary.kinds.tensor_proto import strings_tensor
 from summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.dashboard.media import client_of
 

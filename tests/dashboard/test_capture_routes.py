@@ -15,8 +15,8 @@ from dashboard.cli.main import make_parser
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.server.access import Access
 from dashboard.server.app import build_app
-from dashboard.server.capture import CaptureRules, ordered
 from dashboard.server.live import Live
+from dashboard.traces.capture import CaptureRules, ordered
 from profiler.client import Address, parse_address
 from profiler.server import start
 from summary import SummaryWriter

@@ -9,10 +9,10 @@ from dashboard.panels.custom_scalars.charts import card_keys, cards, closed_cate
 from summary import SummaryWriter
 from summary.kinds.custom_scalars import custom_scalars
 from summary.logdir import Logdir
+from summary.logdir_source import source_of
 from summary.proto.custom_scalars_pb2 import Category, Chart, Layout, MarginChartContent, MultilineChartContent
 from summary.proto.summary_pb2 import Summary
 from summary.snapshot import Snapshot
-from summary.sources import source_of
 from tests.dashboard.media import client_of
 
 

@@ -1,7 +1,6 @@
 import polars as pl
 
-from dashboard.export.tables import csv_pieces
-from dashboard.server.downloads import csv_lines
+from dashboard.export.tables import csv_lines, csv_pieces
 from dashboard.tensorboard.hparams.download import encoded
 
 TEXTS = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "-1.5", "+3e5", "-inf", "x=1", ""]

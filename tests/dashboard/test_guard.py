@@ -13,7 +13,7 @@ from starlette.routing import Mount, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from dashboard.panels.projector.routes_files import UPLOADS
+from dashboard.panels.registry import UPLOADS
 from dashboard.server import bodies
 from dashboard.server.access import Access, checked_host
 from dashboard.server.app import LOCAL, build_app

@@ -10,8 +10,9 @@ from dashboard.panels.health.columns import columns
 from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
 from dashboard.panels.health.report import Condition, Verdict, advice, condition, table_row, verdict, worst_first
 from summary import SummaryWriter
+from summary.contents import Damage, FileHealth
 from summary.logdir import open_logdir
-from summary.snapshot import EMPTY_SNAPSHOT, Damage, FileHealth, Snapshot
+from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.dashboard.media import client_of
 
 WHOLE = FileHealth("a/events", "a", 1000, 1000, 20, (), 0, False)

@@ -18,16 +18,16 @@ from dashboard.page.colors import PALETTE
 from dashboard.page.state import View
 from dashboard.panels.cards import pair_key
 from dashboard.panels.histograms.buckets import clean, join_narrow, outline, rebin, span, statistics, typical_width
-from dashboard.panels.histograms.compressor import compress
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
 from dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
 from dashboard.panels.histograms.panel import FIRST, runs_key, runs_tag
 from dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
 from dashboard.panels.histograms.shapes import log_ticks
+from dashboard.tensorboard.compressor import compress
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.proto.summary_pb2 import HistogramProto, Summary
-from summary.snapshot import Series
+from summary.series import Series
 from tests.dashboard.media import client_of
 
 ANY_BUCKETS = arrays(

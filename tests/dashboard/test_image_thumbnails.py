@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dashboard.panels.images.pictures import Picture
 from dashboard.panels.images.thumbnails import Shape, Thumbnails, small
+from dashboard.server.pictures import Picture
 from summary.kinds.base import PayloadError
 
 

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from PIL import Image
 
-from dashboard.panels.images.pictures import sniff
 from dashboard.server.arrays import typed
+from dashboard.server.pictures import sniff
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
 from summary.proto.summary_pb2 import Summary

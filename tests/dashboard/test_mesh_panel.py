@@ -24,11 +24,11 @@ from dashboard.server.binary import unpack
 from summary import SummaryWriter
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import mesh
-from summary.kinds.tensors import numbers_tensor, plugin_metadata
+from summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
 from summary.logdir import open_logdir
 from summary.proto.plugin_data_pb2 import MeshPluginData
 from summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
-from summary.snapshot import Series
+from summary.series import Series
 from tests.dashboard.media import client_of
 
 SQUARE = np.array([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], np.float32)

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from dashboard.server.bodies import LARGEST_BODY
 from summary import SummaryWriter
-from summary.kinds.tensors import plugin_metadata, strings_tensor
+from summary.kinds.tensor_proto import plugin_metadata, strings_tensor
 from summary.proto import summary_pb2
 from summary.proto.plugin_data_pb2 import AudioPluginData
 from summary.proto.summary_pb2 import Summary

@@ -15,13 +15,16 @@ from dashboard.page.assets import PageAssets
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A page of two modules, of which one is fetched later, a style and two icons."""
+    """A page of a start and a panel, of which a part is fetched later, a style each and two icons."""
     files = {
-        "web/main.ts": 'import { two } from "./core/two.ts";\nimport("../panels/far/web/mount.ts");console.log(two);\n',
+        "web/page/start.ts": 'import { two } from "../core/two.ts";\nexport const start = () => console.log(two);\n',
+        "web/debug.ts": "export const expose = (panels: object) => console.log(panels);\n",
         "web/core/two.ts": "export const two: number = 1 + 1;\n",
         "web/core/two.test.ts": "throw new Error();\n",
         "web/page/frame.css": "body { color: red; }\n",
         "web/icons/plus.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>\n',
+        "panels/far/web/index.ts": 'void import("./mount.ts");\n',
+        "panels/far/web/handles.ts": "export const far = 1;\n",
         "panels/far/web/mount.ts": 'console.log("far");\n',
         "panels/far/web/far.css": "b { color: blue; }\n",
         "panels/far/web/icon.svg": "<svg/>\n",
@@ -33,10 +36,10 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def made(root: Path) -> dict[str, str]:
+def made(root: Path, variant: str = bundle.SHIPPED) -> dict[str, str]:
     """The files of the bundle, compressed ones unpacked, under names without the digests of chunks."""
     found = {}
-    for path in bundle.folder_of(bundle.SHIPPED, root).glob("*.br"):
+    for path in bundle.folder_of(variant, root).glob("*.br"):
         found[re.sub(r"-\w+\.", ".", path.stem)] = brotli.decompress(path.read_bytes()).decode().strip()
     return found
 
@@ -46,10 +49,15 @@ def test_modules_and_styles_become_small_files(root: Path) -> None:
     found = made(root)
     assert set(found) == {"main.js", "mount.js", "page.css"}
     assert found["mount.js"] == 'console.log("far");'
-    assert re.fullmatch(r'import\("\./mount-\w+\.js"\);console\.log\(2\);', found["main.js"])
+    assert re.fullmatch(r'import\("\./mount-\w+\.js"\);var (\w)=\(\)=>console\.log\(2\);\1\(\);', found["main.js"])
     far = "url(data:image/svg+xml,%3Csvg/%3E)"
     plus = r"url(data:image/svg+xml,%3Csvg\ xmlns=%22http://www.w3.org/2000/svg%22/%3E)"
     assert found["page.css"] == f":root{{--icon-far: {far};--icon-plus: {plus}}}b{{color:#00f}}body{{color:red}}"
+
+
+def test_the_variant_for_tests_has_the_handles_of_panels(root: Path) -> None:
+    bundle.make(bundle.DEBUG, root)
+    assert re.search(r"\{far:\(\)=>(\w)\}\);var \1=1;", made(root, bundle.DEBUG)["debug.js"])
 
 
 def test_a_bundle_is_current_until_something_changes(root: Path) -> None:

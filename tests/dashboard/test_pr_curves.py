@@ -30,10 +30,11 @@ from dashboard.panels.pr_curves.panel import TRACKED, compact, depends, draw, re
 from dashboard.tensorboard.pr_curves import shown_thresholds
 from summary import SummaryWriter
 from summary.kinds.pr_curve import PrCurve, decode_pr_curve, pr_curve
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.logdir import open_logdir
 from summary.proto.summary_pb2 import Summary
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 from tests.dashboard.media import client_of
 
 THRESHOLDS = 129

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from dashboard.page.state import View, decode
 from dashboard.panels.profile import device_figures, figures, texts
 from dashboard.panels.profile.ask import answer_of, rank_sources
-from dashboard.panels.profile.columns import columns, heading, headings
+from dashboard.panels.profile.columns import columns
 from dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
 from dashboard.panels.profile.links import timeline_link
 from dashboard.panels.profile.overview import run_facts, versions
@@ -29,6 +29,7 @@ from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
 from dashboard.panels.registry import COMPANION_PATTERNS
 from dashboard.server.app import build_app
 from dashboard.server.live import Live
+from dashboard.traces.headings import heading, headings
 from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
 from dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
 from profiler.analysis import report
@@ -42,8 +43,8 @@ from profiler.analysis.steps import CATEGORIES
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import load_trace
+from summary.contents import Companion
 from summary.logdir import Logdir
-from summary.snapshot import Companion
 from tests.dashboard.media import NoFollower
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events

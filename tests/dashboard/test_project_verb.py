@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.cli.main import main
 from dashboard.cli.project import FileFollower, ProjectVerb, finder
-from dashboard.embeddings.sources import embedding_sources, has_embeddings, open_dataset
+from dashboard.embeddings.listing import embedding_sources, has_embeddings, open_dataset
 from summary.snapshot import Snapshot
 
 REPOSITORY = Path(__file__).resolve().parents[2]

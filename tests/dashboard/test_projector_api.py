@@ -15,7 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dashboard.embeddings import judgements, plans
-from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.job_queue import Jobs
 from dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
 from dashboard.embeddings.methods import SETTINGS as KINDS
 from dashboard.embeddings.uploads import Uploads

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.embeddings.sources import EMBEDDING_PATTERNS, embedding_sources, open_dataset
+from dashboard.embeddings.listing import EMBEDDING_PATTERNS, embedding_sources, open_dataset
 from dashboard.server.app import build_app
 from dashboard.server.live import Live
 from summary.logdir import Logdir

@@ -14,12 +14,12 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.embeddings.job import FramePlan, JobError, Plan, Prepared
-from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
+from dashboard.embeddings.job_queue import Jobs
 from dashboard.embeddings.point_files import PointFiles
 from dashboard.embeddings.results import Result, ResultFiles, key_of
 from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.workshop import Patience
+from dashboard.embeddings.worker_pool import Timeouts
 
 ENDLESS = 1_000_000
 POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
@@ -29,8 +29,8 @@ POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
 def make_jobs() -> Iterator[Callable[..., Jobs]]:
     made: list[Jobs] = []
 
-    def make(files: ResultFiles | None = None, **patience: float) -> Jobs:
-        made.append(Jobs(files, patience=Patience(**{"look": 0.02} | patience)))
+    def make(files: ResultFiles | None = None, **timeouts: float) -> Jobs:
+        made.append(Jobs(files, timeouts=Timeouts(**{"look": 0.02} | timeouts)))
         return made[-1]
 
     yield make
@@ -49,7 +49,7 @@ def settled(jobs: Jobs, key: str) -> dict[str, Any]:
     return jobs.told(key)[0]
 
 
-def tsne_plan(iterations: int, *, frames: int = 1, **settings: Any) -> Plan:
+def tsne_plan(iterations: int, *, pictures: int = 1, **settings: Any) -> Plan:
     values = {"iterations": iterations, "exaggeration_iterations": 10, "perplexity": 5.0, **settings}
 
     def prepare(holder: str, files: PointFiles) -> Prepared:
@@ -58,14 +58,14 @@ def tsne_plan(iterations: int, *, frames: int = 1, **settings: Any) -> Plan:
             "do": "project",
             "method": "tsne",
             "settings": values,
-            "frames": [{"index": index, "points": path} for index in reversed(range(frames))],
+            "pictures": [{"index": index, "points": path} for index in reversed(range(pictures))],
         }
-        rows = {f"rows.{index}": np.arange(len(POINTS)) for index in range(frames)}
-        return Prepared(order, rows, {frames - 1: POINTS[:, :2]})
+        rows = {f"rows.{index}": np.arange(len(POINTS)) for index in range(pictures)}
+        return Prepared(order, rows, {pictures - 1: POINTS[:, :2]})
 
     facts = {"kind": "project", "projection": "tsne", "settings": values, "seed": 0, "dimensions": 2}
-    steps = [None] if frames == 1 else list(range(frames))
-    return Plan(key_of(values, frames), facts, tuple(FramePlan(s, len(POINTS), None) for s in steps), prepare)
+    steps = [None] if pictures == 1 else list(range(pictures))
+    return Plan(key_of(values, pictures), facts, tuple(PlannedPicture(s, len(POINTS), None) for s in steps), prepare)
 
 
 def running(jobs: Jobs, plan: Plan) -> str:
@@ -193,9 +193,9 @@ def has_ended(pid: int) -> bool:
         return True
 
 
-def test_frames_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[..., Jobs]) -> None:
+def test_pictures_are_worked_out_from_the_last_to_the_first(make_jobs: Callable[..., Jobs]) -> None:
     jobs = make_jobs()
-    job, _ = jobs.submit(tsne_plan(400, frames=3))
+    job, _ = jobs.submit(tsne_plan(400, pictures=3))
     done = settled(jobs, job.key)
     assert (done["state"], done["frames"], done["frames_done"]) == ("done", [0, 1, 2], 3)
     pictures = [jobs.picture(job.key, index).coordinates for index in range(3)]
@@ -352,7 +352,7 @@ def test_workers_let_others_go_first(make_jobs: Callable[..., Jobs]) -> None:
 
 def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> None:
     over = False
-    jobs = Jobs(is_over=lambda: over, patience=Patience(look=0.02))
+    jobs = Jobs(is_over=lambda: over, timeouts=Timeouts(look=0.02))
     key = running(jobs, tsne_plan(ENDLESS))
     (pid,) = jobs.workers()
     over = True
@@ -362,7 +362,7 @@ def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> 
 
 SERVER = """
 import json, sys, time
-from dashboard.embeddings.jobs import Jobs
+from dashboard.embeddings.job_queue import Jobs
 jobs = Jobs()
 jobs.warm()
 print(json.dumps(jobs.workers()), flush=True)

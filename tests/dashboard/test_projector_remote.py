@@ -17,7 +17,7 @@ from dashboard.server.app import build_app
 from dashboard.server.live import Live
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.sources import sources_of
+from summary.logdir_source import sources_of
 from tests.dashboard.media import NoFollower
 from tests.dashboard.routes import client_with_companions
 

@@ -13,7 +13,8 @@ from dashboard.server.live import Live
 from dashboard.tensorboard.scalars import tag_index
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.snapshot import Columns, Series, Snapshot
+from summary.series import Columns, Series
+from summary.snapshot import Snapshot
 
 
 class Once:

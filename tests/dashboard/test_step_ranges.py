@@ -23,7 +23,9 @@ from dashboard.traces.step_ranges import (
     marked_steps,
     unpacked_size,
 )
-from summary.snapshot import Columns, Companion, Run, Series, Snapshot
+from summary.contents import Companion
+from summary.series import Columns, Run, Series
+from summary.snapshot import Snapshot
 from tests.dashboard.test_timeline_api import NoFollower, companion, metadata_of_one_node, run_metadata_series
 
 WALL = 1_700_000_000.0

@@ -5,7 +5,7 @@ import numpy as np
 from dashboard.panels.steps import MOST_POSITIONS, chosen_steps, index_at, pick, slider
 from summary import SummaryWriter
 from summary.logdir import open_logdir
-from summary.snapshot import Series
+from summary.series import Series
 
 
 def series_of(path: Path, runs: dict[str, list[int]]) -> list[Series]:

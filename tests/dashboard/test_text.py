@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.panels.text.rendering import MOST_CHARACTERS, markdown_html, raw_text, text_html
+from dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, text_html
 from summary import SummaryWriter
 from summary.proto.summary_pb2 import Summary
 from tests.dashboard.media import client_of

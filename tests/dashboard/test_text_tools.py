@@ -17,7 +17,7 @@ from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.patterns import PatternError
 from summary.proto.summary_pb2 import Summary
-from summary.snapshot import Series
+from summary.series import Series
 from tests.dashboard.media import client_of
 
 

@@ -25,8 +25,10 @@ from dashboard.traces.sources import (
     trace_sources,
 )
 from profiler.timeline import chrome_trace
+from summary.contents import Companion
 from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.snapshot import EMPTY_SNAPSHOT, Columns, Companion, Run, Series, Snapshot
+from summary.series import Columns, Run, Series
+from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 EVENTS: list[dict[str, Any]] = [
     {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "trainer"}},

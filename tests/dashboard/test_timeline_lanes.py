@@ -12,8 +12,8 @@ from dashboard.traces.sources import TraceSource, open_trace
 from dashboard.traces.studies import Progress, Study
 from profiler.trace import Trace
 from profiler.traces import load_trace, read_trace, trace_of_step_stats
+from summary.contents import Companion
 from summary.proto.step_stats_pb2 import StepStats
-from summary.snapshot import Companion
 
 PEERS = Path(__file__).resolve().parents[3] / "shared" / "peer"
 

@@ -22,7 +22,8 @@ from profiler.analysis.facts import Facts
 from profiler.analysis.idle import idle_gaps, idle_time
 from profiler.analysis.ranks import collectives
 from profiler.traces import load_trace
-from summary.snapshot import Companion, Snapshot
+from summary.contents import Companion
+from summary.snapshot import Snapshot
 from tests.profiler.analysis.kineto import Event, activity, launch, operator, step
 from tests.profiler.analysis.kineto import trace as read
 

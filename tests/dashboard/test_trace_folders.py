@@ -9,9 +9,10 @@ from dashboard.page.layout import empty
 from dashboard.traces.folders import same_recording, traces_at
 from dashboard.traces.sources import trace_sources
 from summary import SummaryWriter
+from summary.contents import Companion
 from summary.errors import UserError
 from summary.logdir import Logdir
-from summary.snapshot import Companion, Snapshot
+from summary.snapshot import Snapshot
 from tests.dashboard.test_profile_panel import words
 
 SESSION = PurePosixPath("plugins/profile/2026_11_22_23_11_33")

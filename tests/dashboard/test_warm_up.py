@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 CODE = """
-from dashboard import warm_up
+from dashboard.server import warm_up
 from dashboard.curves import smoothing
 import numpy as np
 values = np.array([4.0, 0.0, 2.0])
@@ -26,7 +26,7 @@ def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: P
 
 
 EVERY_LOOP = """
-from dashboard import warm_up
+from dashboard.server import warm_up
 from summary.kernels import is_compiled
 for name, group in warm_up.GROUPS.items():
     warm_up.WARMERS[name]()

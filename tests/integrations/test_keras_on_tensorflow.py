@@ -17,7 +17,7 @@ import keras  # type: ignore[import-untyped]
 
 from profiler.integrations.keras import StepscopeCallback
 from summary import open_logdir
-from summary.snapshot import Series
+from summary.series import Series
 
 ROWS = 12
 

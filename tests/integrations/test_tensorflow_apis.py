@@ -14,7 +14,7 @@ from tensorboard.backend.event_processing.event_file_loader import RawEventFileL
 
 from summary import v1
 from summary import v2 as tf_summary
-from summary.kinds.tensors import real_or_complex_numbers, strings
+from summary.kinds.tensor_proto import real_or_complex_numbers, strings
 from summary.proto import types_pb2
 from summary.proto.event_pb2 import Event
 from summary.proto.hparams_pb2 import HParamsPluginData

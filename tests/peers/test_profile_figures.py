@@ -35,7 +35,7 @@ from profiler.analysis.slices import slices_by_category
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import load_trace
-from summary.snapshot import Companion
+from summary.contents import Companion
 from tests.dashboard.test_profile_panel import asked, client_of
 
 pytestmark = pytest.mark.peers

@@ -18,7 +18,7 @@ from profiler.integrations.keras import StepscopeCallback, profiled_batches, wei
 from profiler.process import NotStartedError
 from summary import open_logdir
 from summary.proto.projector_pb2 import ProjectorConfig
-from summary.snapshot import Series
+from summary.series import Series
 
 ROWS = 12
 FEATURES = np.linspace(-1, 1, ROWS * 3, dtype=np.float32).reshape(ROWS, 3)

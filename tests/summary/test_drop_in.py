@@ -16,7 +16,7 @@ from summary.event_file_writer import EventFileWriter
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.proto.types_pb2 import DT_BFLOAT16
-from summary.snapshot import Series
+from summary.series import Series
 from summary.v2 import hp
 
 REPOSITORY = Path(__file__).resolve().parents[2]

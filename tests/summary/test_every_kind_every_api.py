@@ -50,7 +50,7 @@ from summary.proto.meta_graph_pb2 import MetaGraphDef
 from summary.proto.plugin_data_pb2 import HistogramPluginData
 from summary.proto.run_metadata_pb2 import RunMetadata
 from summary.proto.summary_pb2 import Summary
-from summary.snapshot import Series
+from summary.series import Series
 
 WALL, STEP = 10.5, 3
 NOW: Final = None

@@ -19,11 +19,12 @@ from torch.utils.tensorboard import SummaryWriter as TorchWriter
 from summary import SummaryWriter, open_logdir
 from summary.frames import SelectionError, to_arrays
 from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
 from summary.records import frame
-from summary.snapshot import Columns, Run, Series, Snapshot
+from summary.series import Columns, Run, Series
+from summary.snapshot import Snapshot
 
 
 def write(path: Path, *points: tuple[str, int, float, float]) -> None:

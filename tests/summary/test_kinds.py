@@ -24,7 +24,7 @@ from summary.kinds.pr_curve import PrCurve
 from summary.kinds.run_metadata import tagged_run_metadata
 from summary.kinds.scalar import scalar
 from summary.kinds.tensor import Tensor
-from summary.kinds.tensors import numbers_tensor, strings_tensor
+from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
 from summary.kinds.text import Text, text
 from summary.proto import types_pb2
 from summary.proto.custom_scalars_pb2 import Layout

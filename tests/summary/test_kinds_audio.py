@@ -7,7 +7,7 @@ import pytest
 
 from summary.kinds import PayloadError, decode, kind_of
 from summary.kinds.audio import Audio, Clip, audio
-from summary.kinds.tensors import numbers_tensor, strings_tensor
+from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
 from summary.proto.plugin_data_pb2 import AudioPluginData
 from summary.proto.summary_pb2 import Summary
 

@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from summary import SummaryWriter, open_logdir
 from summary.kinds import PayloadError, decode
 from summary.kinds.custom_scalars import layout_of
-from summary.kinds.tensors import numbers_tensor, strings_tensor
+from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
 from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.summary_pb2 import Summary
 

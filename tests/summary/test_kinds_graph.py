@@ -9,7 +9,7 @@ from tensorboard.compat.proto import meta_graph_pb2 as tensorboard_meta_graph
 from summary.event_file_writer import EventFileWriter
 from summary.kinds import KINDS, PayloadError, decode, kind_of
 from summary.kinds.graph import KerasModel, function_graphs, graph, keras_model
-from summary.kinds.tensors import strings_tensor
+from summary.kinds.tensor_proto import strings_tensor
 from summary.logdir import open_logdir
 from summary.proto.event_pb2 import Event
 from summary.proto.graph_pb2 import GraphDef, NodeDef

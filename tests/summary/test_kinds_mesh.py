@@ -5,7 +5,7 @@ import pytest
 
 from summary.kinds import PayloadError, decode, kind_of
 from summary.kinds.mesh import MeshInfo, mesh, mesh_info
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.plugin_data_pb2 import MeshPluginData
 from summary.proto.summary_pb2 import Summary
 

@@ -5,7 +5,7 @@ import pytest
 
 from summary.kinds import PayloadError, decode, kind_of
 from summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
-from summary.kinds.tensors import numbers_tensor
+from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.plugin_data_pb2 import PrCurvePluginData
 from summary.proto.summary_pb2 import Summary
 

@@ -5,7 +5,7 @@ import pytest
 
 from summary.kinds import PayloadError, decode, kind_of
 from summary.kinds.tensor import tensor
-from summary.kinds.tensors import strings_tensor
+from summary.kinds.tensor_proto import strings_tensor
 from summary.proto import types_pb2
 from summary.proto.summary_pb2 import Summary
 from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto

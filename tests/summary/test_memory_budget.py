@@ -12,7 +12,8 @@ from summary.cancellation import Cancellation, Cancelled, cancellable
 from summary.checkpoints.dispatch import open_checkpoint_at
 from summary.memory_budget import MemoryBudget, NoMemoryError, TooLargeError, claim
 from summary.table_sizes import declared_bytes
-from summary.vector_tables import VectorTableError, read_vector_table
+from summary.vector_table_rules import VectorTableError
+from summary.vector_tables import read_vector_table
 
 MIB = 1 << 20
 TABLE = pl.DataFrame({"v": [[1.0, 2.0, 3.0]] * 1000, "t": ["x"] * 1000, "n": range(1000)})

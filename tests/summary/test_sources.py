@@ -13,8 +13,8 @@ import pytest
 from summary import SummaryWriter, open_logdir
 from summary.local_source import LocalSource
 from summary.logdir import Logdir
+from summary.logdir_source import named_logdir, source_of, sources_of
 from summary.source import Source, read_up_to
-from summary.sources import named_logdir, source_of, sources_of
 
 
 class Clock:

@@ -1,47 +1,48 @@
-// @ts-nocheck
 // Values of all points of thinned lines, not only of those that are drawn: the server is asked for those at one place.
-import { curveCards } from "./cards.ts";
-import { curveDock } from "./marks_table.ts";
-import { curveTable } from "./table.ts";
+import { type Row, rowsAt, type ToldPoint } from "./rows.ts";
+import { api, type Card, state } from "./state.ts";
 
 const MOST_PLACES = 16;
 
-/** By card: what was answered for its latest version, x -> line id -> point. */
-const known: WeakMap<any, { version: string; places: Map<number, any> }> = new WeakMap();
+type Told = Record<string, ToldPoint>;
+
+/** By card: what was answered for its latest version, by the place. */
+const known: WeakMap<Card, { version: string; places: Map<number, Told> }> = new WeakMap();
+const listeners: ((card: Card) => void)[] = [];
 /** The latest place that was asked for while another one was under way. */
-let waiting = null;
+let waiting: { card: Card; x: number } | null = null;
 let asking = false;
 
+/** Calls back when the rows of a card have become more exact. */
+export const onAnswer = (listener: (card: Card) => void): void => void listeners.push(listener);
+
+/** One row for each line of a card: its point nearest to x, among all its points once the server has told it. */
+export const rowsOf = (card: Card, x: number): Row[] =>
+  card.chart ? rowsAt(card.chart, card.plot, x, toldAt(card, x), state.weight) : [];
+
 /** The points at `x` of the lines that are drawn by some of their points; null until they are here. */
-export function at(card, x) {
-  if (!card.chart.lines.some((line) => line.mean)) return null;
+function toldAt(card: Card, x: number): Told | null {
+  if (!card.chart?.lines.some((line) => line.mean)) return null;
   const answered = known.get(card);
-  const points = answered && answered.version === card.version ? answered.places.get(x) : undefined;
-  if (points === undefined) ask(card, x);
-  return points || null;
+  const points = answered?.version === card.version ? answered.places.get(x) : undefined;
+  if (points === undefined) void ask(card, x);
+  return points ?? null;
 }
 
-async function ask(card, x) {
+async function ask(card: Card, x: number) {
   if (asking) return void (waiting = { card, x });
   asking = true;
   const { key, version } = card;
-  try {
-    const body = JSON.stringify({ view: curveCards.query(), key, x });
-    const answer = await fetch(`/api/${curveCards.panel()}/values`, { method: "POST", body });
-    // What cannot be had is not asked for again: the table stays as it is.
-    const points = answer.ok ? (await answer.json()).points : {};
-    const old = known.get(card);
-    const places = old && old.version === version ? old.places : new Map();
-    if (places.size >= MOST_PLACES) places.delete(places.keys().next().value);
-    known.set(card, { version, places: places.set(x, points) });
-    curveTable.refresh();
-    curveDock.place(card);
-  } catch {
-    // The server is gone, which the page says elsewhere.
-  } finally {
-    asking = false;
-    const next = waiting;
-    waiting = null;
-    if (next && next.card.element.isConnected) at(next.card, next.x);
-  }
+  // What cannot be had is not asked for again: the table stays as it is.
+  const { points } = await api().ask<{ points: Told }>("values", {}, { body: { view: state.query, key, x } })
+    .catch(() => ({ points: {} }));
+  const old = known.get(card);
+  const places: Map<number, Told> = old?.version === version ? old.places : new Map();
+  if (places.size >= MOST_PLACES) places.delete([...places.keys()][0]);
+  known.set(card, { version, places: places.set(x, points) });
+  asking = false;
+  for (const listener of listeners) listener(card);
+  const next = waiting;
+  waiting = null;
+  if (next?.card.element.isConnected) toldAt(next.card, next.x);
 }

@@ -1,256 +1,225 @@
-// @ts-nocheck
 // Two marks on the horizontal axis of all cards, and a table of the values at them and of what lies between.
-import { curveCards } from "./cards.ts";
-import { curveProfiled } from "./profiled_steps.ts";
-import { curveTable } from "./table.ts";
-import { elements, storage } from "../../web/core/dom.ts";
-import { view } from "../../web/page/view.ts";
+import { tip } from "../../web/core/commands.ts";
+import { type Child, iconButton, make, stepText, storage, toClipboard } from "../../web/core/dom.ts";
+import { duration } from "../../web/core/step_slider.ts";
+import { marked, markEntries, type Marks, marksOf, NO_MARKS } from "./entries.ts";
+import { onAnswer, rowsOf } from "./exact.ts";
+import type { CurveChart } from "./model.ts";
+import { actions } from "./profiled_menu.ts";
+import { version } from "./profiled_steps.ts";
+import { type Change, changes, clock, csvOf, sameAxis, show } from "./rows.ts";
+import { allCards, assign, type Card, read, state, titleOf } from "./state.ts";
+import { dot, name } from "./table.ts";
 
 const HEIGHT_KEY = "stepscope-dock";
+const USUAL_HEIGHT = 220;
+const LEAST_HEIGHT = 90;
+const MOST_HEIGHT = 0.7;
+/** A double click, which resets the zoom, begins with a click as well: each waits for what follows. */
+const DOUBLE_CLICK_MS = 250;
+const DOUBLE_CLICK_PX = 4;
 
-let marks: { card: string; a: number | null; b: number | null } = { card: "", a: null, b: null };
+interface Column {
+  title: string;
+  key: (row: Change) => string | number;
+  cell: (row: Change) => Child;
+  /** Sorted as text, and shown on the left. */
+  text?: boolean;
+}
+type NumberOf = Exclude<keyof Change, "line">;
+
+let marks = NO_MARKS;
 let sort = { column: 2, descending: true };
-let panel = "";
+/** What the table was made of. */
 let drawn = "";
+let waiting: { timer: ReturnType<typeof setTimeout>; act: () => void; at: MouseEvent } | null = null;
 
 const dock = () => document.getElementById("curve-dock");
 
-/** A double click, which resets the zoom, begins with a click as well: each waits for what follows. */
-const DOUBLE_CLICK_MS = 250;
-let waiting: { timer: number; act: () => void } | null = null;
-
-function forgetClick() {
+export function forgetClick(): void {
   if (waiting) clearTimeout(waiting.timer);
   waiting = null;
 }
 
 function settleClick() {
-  const { act } = waiting;
+  const settled = waiting;
   forgetClick();
-  act();
+  settled?.act();
 }
 
-function click(card, x, event) {
+export function click(card: Card, x: number, event: MouseEvent): void {
   if (event.button) return;
-  if (event.detail > 1) return forgetClick();
-  if (waiting) settleClick();
-  waiting = { act: () => mark(card, x), timer: setTimeout(settleClick, DOUBLE_CLICK_MS) };
+  if (
+    waiting && Math.hypot(event.clientX - waiting.at.clientX, event.clientY - waiting.at.clientY) <= DOUBLE_CLICK_PX
+  ) {
+    return forgetClick();
+  }
+  settleClick();
+  const timer = setTimeout(settleClick, DOUBLE_CLICK_MS);
+  waiting = { act: () => set(marked(marks, card.key, x)), timer, at: event };
 }
 
-/** A click marks A, the next one B, the one after that begins anew. */
-function mark(card, x) {
-  if (marks.a === null || marks.b !== null) set({ card: card.key, a: x, b: null });
-  else set({ ...marks, card: card.key, b: x });
-}
-
-function set(next) {
+function set(next: Marks) {
   marks = next;
-  const entries = marks.a === null
-    ? []
-    : [`card:${marks.card}`, `a:${marks.a}`, ...(marks.b === null ? [] : [`b:${marks.b}`])];
-  view.update((_params, assign) => assign(`${panel}.marks`, entries));
+  assign("marks", markEntries(marks));
   draw();
 }
 
-function parse(entries) {
-  const found = { card: "", a: null, b: null };
-  for (const entry of entries) {
-    const at = entry.indexOf(":");
-    const [name, text] = [entry.slice(0, at), entry.slice(at + 1)];
-    if (name === "card") found.card = text;
-    else if ((name === "a" || name === "b") && Number.isFinite(Number(text))) found[name] = Number(text);
-  }
-  return found.a === null ? { card: "", a: null, b: null } : found;
+/** Takes the marks away; tells whether there were any. */
+export function clear(): boolean {
+  if (marks.a === null || !dock()) return false;
+  set(NO_MARKS);
+  return true;
 }
 
 function draw() {
-  curveCards.all().forEach(place);
+  allCards().forEach(place);
   table();
 }
 
-function place(card) {
-  const home = curveCards.find(marks.card);
-  const same = !home || !home.chart || !card.chart || curveTable.sameAxis(home, card);
+export function place(card: Card): void {
+  const home = state.cards.get(marks.card);
+  const same = !home?.chart || !card.chart || sameAxis(home.chart, card.chart);
   card.plot.setMarks2(same ? marks.a : null, same ? marks.b : null);
   if (card.key === marks.card) table();
 }
 
-/** Rows of the table: one for each line, with its values at the marks. */
-function rows(card) {
-  const first = curveTable.rowsAt(card, marks.a);
-  const second = marks.b === null ? [] : curveTable.rowsAt(card, marks.b);
-  const byId = new Map(second.map((row) => [row.line.id, row]));
-  return first.map((one) => {
-    const other = byId.get(one.line.id);
-    const change = other ? other.value - one.value : NaN;
-    return {
-      line: one.line,
-      a: one.value,
-      stepA: one.step,
-      b: other ? other.value : NaN,
-      stepB: other ? other.step : NaN,
-      change,
-      relative: other && one.value !== 0 ? change / Math.abs(one.value) : NaN,
-      slope: other && other.x !== one.x ? change / (other.x - one.x) : NaN,
-      seconds: other ? other.wall - one.wall : NaN,
-    };
+/** The view changed: the marks are where it says. */
+export function follow(): void {
+  marks = marksOf(read((settings) => settings.marks));
+  draw();
+}
+
+const percent = (value: number) => `${value > 0 ? "+" : ""}${show(Number((value * 100).toPrecision(4)))} %`;
+const signed = (value: number) => (value > 0 ? "+" : "") + show(value);
+const step = (value: number) => stepText(Math.round(value));
+
+function columnsOf(all: readonly Change[]): Column[] {
+  const number = (title: string, of: NumberOf, write = show): Column => ({
+    title,
+    key: (row) => row[of],
+    cell: (row) => (Number.isNaN(row[of]) && of !== "a" && of !== "b" ? "" : write(row[of])),
   });
+  const text = (title: string, of: "label" | "tag"): Column => ({
+    title,
+    key: (row) => row.line[of],
+    cell: (row) => name(row.line[of]),
+    text: true,
+  });
+  const several = new Set(all.map((row) => row.line.tag)).size > 1;
+  const second = [
+    number("B", "b"),
+    number("Step B", "stepB", step),
+    number("B − A", "change", signed),
+    number("Change", "relative", percent),
+    number("Slope", "slope", signed),
+    number("Time", "seconds", duration),
+  ];
+  const columns = [
+    { title: "", key: (row: Change) => row.line.id, cell: (row: Change) => dot(row.line) },
+    text("Run", "label"),
+    ...(several ? [text("Tag", "tag")] : []),
+    number("A", "a"),
+    number("Step A", "stepA", step),
+    ...(marks.b === null ? [] : second),
+  ];
+  return columns.filter(({ key }) => all.some((row) => !Number.isNaN(key(row))));
 }
 
-function columns(all, several, steps) {
-  const { show, duration, dot, name } = curveTable;
-  const number = (
-    key,
-    write = show,
-  ) => [(row) => row[key], (row) => (Number.isNaN(row[key]) && key !== "a" && key !== "b" ? "" : write(row[key]))];
-  const step = (value) => Math.round(value).toLocaleString("en-US");
-  const percent = (value) => `${value > 0 ? "+" : ""}${show(Number((value * 100).toPrecision(4)))} %`;
-  const signed = (value) => (value > 0 ? "+" : "") + show(value);
-  return [
-    { title: "", cell: (row) => dot(row.line), key: (row) => row.line.id },
-    { title: "Run", cell: (row) => name(row.line.label), key: (row) => row.line.label, text: true },
-    ...(several ? [{ title: "Tag", cell: (row) => name(row.line.tag), key: (row) => row.line.tag, text: true }] : []),
-    ...[
-      ["A", ...number("a")],
-      ...(steps ? [["Step A", ...number("stepA", step)]] : []),
-      ...(marks.b === null ? [] : [
-        ["B", ...number("b")],
-        ...(steps ? [["Step B", ...number("stepB", step)]] : []),
-        ["B − A", ...number("change", signed)],
-        ["Change", ...number("relative", percent)],
-        ["Slope", ...number("slope", signed)],
-        ["Time", ...number("seconds", duration)],
-      ]),
-    ].map(([title, key, cell]) => ({ title, key, cell })),
-  ].filter((column) => column.text || !column.title || all.some((row) => !Number.isNaN(column.key(row))));
-}
-
-function compare(a, b, { key, text }) {
+function compare(a: Change, b: Change, { key, text }: Column): number {
   const [one, other] = [key(a), key(b)];
   if (text) return String(one).localeCompare(String(other), undefined, { numeric: true });
-  if (Number.isNaN(one) || Number.isNaN(other)) return Number.isNaN(other) - Number.isNaN(one);
+  if (typeof one === "string" || typeof other === "string") return NaN;
+  if (Number.isNaN(one) || Number.isNaN(other)) return Number(Number.isNaN(other)) - Number(Number.isNaN(one));
   return one - other;
 }
 
 function table() {
-  const place = dock();
-  if (!place) return;
-  const card = curveCards.find(marks.card);
-  if (marks.a === null || !card || !card.chart) {
-    if (marks.a === null || !place.firstChild) place.replaceChildren();
+  const host = dock();
+  if (!host) return;
+  const card = state.cards.get(marks.card);
+  if (marks.a === null || !card?.chart) {
+    if (marks.a === null || !host.firstChild) host.replaceChildren();
     drawn = "";
     return;
   }
-  const { make, icon } = elements;
-  const all = rows(card);
-  const several = new Set(all.map((row) => row.line.tag)).size > 1;
-  const shown = columns(all, several, all.some((row) => Number.isFinite(row.stepA)));
-  const by = shown[Math.min(sort.column, shown.length - 1)];
+  const all = changes(rowsOf(card, marks.a), marks.b === null ? [] : rowsOf(card, marks.b));
+  const columns = columnsOf(all);
+  const by = columns[Math.min(sort.column, columns.length - 1)];
   all.sort((a, b) => (sort.descending ? -1 : 1) * compare(a, b, by));
-  const now = JSON.stringify([marks, sort, curveProfiled.version(), all.map((row) => [row.line.id, row.a, row.b])]);
+  const now = JSON.stringify([marks, sort, version(), all.map((row) => [row.line.id, row.a, row.b])]);
   if (now === drawn) return;
   drawn = now;
-  const head = shown.map((column, index) => {
-    const active = column === by;
-    const order = active ? (sort.descending ? "descending" : "ascending") : "none";
-    const button = make(
-      "button",
-      { className: "sort", onclick: () => (sortBy(index), table()) },
-      column.title,
-      active ? (sort.descending ? " ↓" : " ↑") : "",
-    );
-    return make("th", { "aria-sort": order, className: column.text ? "text" : "" }, column.title ? button : "");
+  const box = make(
+    "div",
+    { className: "dock" },
+    make("div", { className: "dock-grip", title: "Drag to resize", onpointerdown: resize }),
+    head(card, card.chart, columns, all),
+    make("div", { className: "dock-table" }, rowsTable(columns, by, all)),
+  );
+  box.style.maxHeight = (Number(storage.get(HEIGHT_KEY)) || USUAL_HEIGHT) + "px";
+  host.replaceChildren(box);
+}
+
+function head(card: Card, chart: CurveChart, columns: readonly Column[], all: readonly Change[]): HTMLElement {
+  const [a, b] = [marks.a ?? NaN, marks.b];
+  const where = b === null
+    ? `at ${written(chart, a)} · click a chart again to set mark B`
+    : `from ${written(chart, a)} to ${written(chart, b)}`;
+  const unmark = iconButton("close", tip({ title: "Remove the marks", keys: ["Escape"] }), clear);
+  unmark.classList.add("act-unmark");
+  return make(
+    "header",
+    {},
+    make("strong", {}, titleOf(card)),
+    make("span", { className: "dim" }, where),
+    make("span", { className: "spacer" }),
+    ...actions(card, b ?? a),
+    iconButton("copy", "Copy as CSV", () => copy(columns.slice(1), all)),
+    unmark,
+  );
+}
+
+function rowsTable(columns: readonly Column[], by: Column, all: readonly Change[]): HTMLTableElement {
+  const className = ({ text }: Column) => (text ? "text" : "");
+  const heads = columns.map((column, index) => {
+    const order = column === by ? (sort.descending ? "descending" : "ascending") : "none";
+    const arrow = { descending: " ↓", ascending: " ↑", none: "" }[order];
+    const button = make("button", { className: "sort", onclick: () => sortBy(index) }, column.title, arrow);
+    return make("th", { "aria-sort": order, className: className(column) }, column.title ? button : "");
   });
   const body = all.map((row) =>
-    make("tr", {}, ...shown.map((column) => make("td", { className: column.text ? "text" : "" }, column.cell(row))))
+    make("tr", {}, ...columns.map((column) => make("td", { className: className(column) }, column.cell(row))))
   );
-  const title = card.element.querySelector("h3").title;
-  place.replaceChildren(
-    make(
-      "div",
-      { className: "dock" },
-      make("div", { className: "dock-grip", title: "Drag to resize", onpointerdown: resize }),
-      make(
-        "header",
-        {},
-        make("strong", {}, title),
-        make(
-          "span",
-          { className: "dim" },
-          marks.b === null
-            ? `at ${written(card, marks.a)} · click a chart again to set mark B`
-            : `from ${written(card, marks.a)} to ${written(card, marks.b)}`,
-        ),
-        make("span", { className: "spacer" }),
-        ...curveProfiled.actions(card, marks.b === null ? marks.a : marks.b),
-        make(
-          "button",
-          { className: "icon-button", title: "Copy as CSV", onclick: () => copy(shown, all) },
-          icon("copy", 14),
-        ),
-        make(
-          "button",
-          { className: "icon-button act-unmark", title: "Remove the marks (Escape)", onclick: clear },
-          icon("close", 14),
-        ),
-      ),
-      make(
-        "div",
-        { className: "dock-table" },
-        make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...body)),
-      ),
-    ),
-  );
-  place.firstChild.style.maxHeight = (Number(storage.get(HEIGHT_KEY)) || 220) + "px";
+  return make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...body));
 }
 
-function written(card, x) {
-  const { kind, suffix } = card.chart.x;
-  if (kind === "wall") return curveTable.clock(x);
-  if (kind === "step") return "step " + Math.round(x).toLocaleString("en-US");
-  return curveTable.show(Number(x.toPrecision(5))) + (suffix || "");
+function written({ x: { kind, suffix } }: CurveChart, x: number): string {
+  if (kind === "wall") return clock(x);
+  if (kind === "step") return "step " + step(x);
+  return show(Number(x.toPrecision(5))) + suffix;
 }
 
-function sortBy(column) {
+function sortBy(column: number) {
   sort = { column, descending: sort.column === column ? !sort.descending : true };
+  table();
 }
 
-function copy(shown, all) {
-  const quote = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
-  const lines = all.map((row) => shown.slice(1).map((column) => quote(String(column.key(row)))).join(","));
-  elements.toClipboard([shown.slice(1).map((column) => quote(column.title)).join(","), ...lines].join("\n") + "\n");
-}
+const copy = (columns: readonly Column[], all: readonly Change[]) =>
+  toClipboard(csvOf([columns.map(({ title }) => title), ...all.map((row) => columns.map(({ key }) => key(row)))]));
 
-function clear() {
-  set({ card: "", a: null, b: null });
-}
-
-function resize(event) {
-  const grip = event.target;
-  const box = grip.parentNode;
+function resize(event: PointerEvent) {
+  const grip = event.currentTarget;
+  if (!(grip instanceof HTMLElement) || !grip.parentElement) return;
+  const box = grip.parentElement;
   grip.setPointerCapture(event.pointerId);
   grip.onpointermove = (move) => {
-    const height = Math.min(Math.max(box.getBoundingClientRect().bottom - move.clientY, 90), innerHeight * 0.7);
+    const wanted = Math.max(box.getBoundingClientRect().bottom - move.clientY, LEAST_HEIGHT);
+    const height = Math.min(wanted, innerHeight * MOST_HEIGHT);
     box.style.height = box.style.maxHeight = height + "px";
     storage.set(HEIGHT_KEY, String(height));
   };
   grip.onpointerup = () => (grip.onpointermove = grip.onpointerup = null);
 }
 
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && marks.a !== null && dock() && !document.querySelector(".menu, .sheet, .card.full")) {
-    clear();
-  }
-});
-
-export const curveDock = {
-  click,
-  forgetClick,
-  place,
-  /** The view changed: the marks are where it says. */
-  follow(params, name) {
-    panel = name;
-    marks = parse(params.getAll(`${panel}.marks`));
-    draw();
-  },
-};
+onAnswer(place);

@@ -1,13 +1,103 @@
-// @ts-nocheck
 // From what the server sends of a chart (dashboard/curves/chart.py) to what the engine draws: pure functions.
+import type { Column } from "../../web/core/binary.ts";
+import type { Kind, Range } from "../../web/lines/scale.ts";
+import type { Line, Mark, Model, Span, Values, Zoom } from "../../web/lines/scene.ts";
+
+export type Scheme = "light" | "dark";
+/** What a point is that has no place on a vertical axis. */
+export type NotFinite = "NaN" | "+Inf" | "-Inf";
+
+/** What `described` of dashboard/curves/axes.py says of a horizontal axis. */
+export interface AxisAbout {
+  kind: "step" | "relative" | "wall" | "metric";
+  scale: Kind;
+  suffix: string;
+  integer: boolean;
+  offsetSeconds: number;
+  /** The tag of a metric. */
+  label: string;
+}
+/** What is told of a line besides its points. */
+interface LineAbout {
+  id: string;
+  kind: "run" | "group" | "member";
+  label: string;
+  tag: string;
+  side: "left" | "right";
+  dash: number;
+  light: string;
+  dark: string;
+  /** Of a run, and of a member of a group. */
+  run?: string;
+  /** When it began, Unix seconds. */
+  first?: number | null;
+  /** Of a group. */
+  runs?: string[];
+}
+/** A line as `packed` of dashboard/curves/lines.py sends it: where its columns are in the pack. */
+export interface SentLine extends LineAbout {
+  columns: Record<string, number>;
+}
+/** A line with its columns. */
+export interface CurveLine extends LineAbout {
+  x: Values;
+  y: Values;
+  /** Of the finite values from behind the point before, exclusively, to each point; where some points were left out. */
+  mean?: Values;
+  count?: ArrayLike<number>;
+  /** The line at the smoothing of the chart; where some points were left out. */
+  smooth?: Values;
+  low?: Values;
+  high?: Values;
+  seconds?: ArrayLike<number>;
+  step?: ArrayLike<number>;
+  members?: ArrayLike<number>;
+  smoothing: number;
+}
+interface Chart<L> {
+  x: AxisAbout;
+  lines: L[];
+  /** Index of the line, and the place on the horizontal axis. */
+  marks: [number, number, NotFinite][];
+  /** Index of the line, x and y. */
+  best: [number, number, number][];
+  rules: { x: number; title: string; light: string; dark: string }[];
+  /** What is not in the picture. */
+  note: string;
+  /** Why there is nothing, else "". */
+  empty: string;
+  version: string;
+  /** Equal where nothing but the smoothing differs. */
+  raw_version: string;
+  points: number;
+}
+export type SentChart = Chart<SentLine>;
+export interface CurveChart extends Chart<CurveLine> {
+  smoothing: number;
+}
+/** What a chart is drawn by. */
+export interface Looks {
+  weight: number;
+  scheme: Scheme;
+  hidden: Set<string>;
+  selected: Set<string>;
+  outliers: boolean;
+  yScale: "linear" | "log";
+  range: Zoom | null;
+  spans: Span[];
+}
 
 export const DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2]];
-const MARKS = { NaN: ["bottom", "triangle-open"], "+Inf": ["top", "triangle-up"], "-Inf": ["bottom", "triangle-down"] };
+const MARKS: Record<NotFinite, Pick<Mark, "edge" | "shape">> = {
+  NaN: { edge: "bottom", shape: "triangle-open" },
+  "+Inf": { edge: "top", shape: "triangle-up" },
+  "-Inf": { edge: "bottom", shape: "triangle-down" },
+};
 
 /** Powers of the last weight: all lines are smoothed by one, and a power costs more than the rest of a point. */
 const known = { weight: NaN, powers: new Float64Array(256) };
 
-function powersOf(weight) {
+function powersOf(weight: number) {
   if (known.weight !== weight) {
     known.weight = weight;
     known.powers.forEach((_, count) => (known.powers[count] = weight ** count));
@@ -21,13 +111,13 @@ function powersOf(weight) {
  * @param counts how many these are; with both, points that were left out count as their mean
  */
 export function smooth(y: ArrayLike<number>, weight: number, means?: ArrayLike<number>, counts?: ArrayLike<number>) {
-  return counts
+  return means && counts
     ? average(y, weight, means, counts)
     : average(y, weight, y, Int32Array.from(y, (value) => (Number.isFinite(value) ? 1 : 0)));
 }
 
 /** What `smooth` does, in loops of their own: a hand waits for them. */
-function average(y, weight, means, counts) {
+function average(y: ArrayLike<number>, weight: number, means: ArrayLike<number>, counts: ArrayLike<number>) {
   const n = y.length;
   const out = new Float64Array(n);
   const powers = powersOf(weight);
@@ -55,69 +145,53 @@ function average(y, weight, means, counts) {
   return out;
 }
 
-function allEqual(y) {
+function allEqual(y: ArrayLike<number>) {
   for (let i = 1; i < y.length; i++) if (y[i] !== y[0]) return false;
   return true;
 }
 
 /** A line's values at a smoothing, exact where all of its points are here. */
-export function smoothed(line, weight) {
+export function smoothed(line: CurveLine, weight: number): Values {
   if (weight <= 0 || line.y.length < 2 || (!line.mean && allEqual(line.y))) return line.y;
   if (line.smooth && line.smoothing === weight) return line.smooth;
   return smooth(line.y, weight, line.mean, line.count);
 }
 
-/** Lines of a chart with their columns, as the server sent them. */
-export function received(chart, arrays) {
-  for (const line of chart.lines) {
-    for (const [name, at] of Object.entries(line.columns)) line[name] = arrays[at];
-    line.smoothing = chart.smoothing;
-  }
-  return chart;
+/** A chart as the server sent it, its lines with their columns. */
+export function received(chart: SentChart, arrays: Column[], smoothing: number): CurveChart {
+  const lines = chart.lines.map(({ columns, ...line }) => {
+    const found = Object.fromEntries(Object.entries(columns).map(([name, at]) => [name, arrays[at]]));
+    return { ...line, ...found as Pick<CurveLine, "x" | "y">, smoothing };
+  });
+  return { ...chart, lines, smoothing };
 }
 
 /** The places of TensorBoard's percentiles among what is drawn: ceil(0.05 (n - 1)) and floor(0.95 (n - 1)). */
-export function inliers(lines, log) {
+export function inliers(lines: readonly { y: Values }[], log: boolean): Range | null {
   let n = 0;
   for (const line of lines) n += line.y.length;
   const all = new Float64Array(n);
   n = 0;
   for (const line of lines) {
-    for (const y of line.y) {
-      if (Number.isFinite(y) && (!log || y > 0)) {
-        all[n++] = log ? Math.log10(y) : y;
-      }
-    }
+    for (const y of line.y) if (Number.isFinite(y) && (!log || y > 0)) all[n++] = log ? Math.log10(y) : y;
   }
   if (n < 3) return null;
   const sorted = all.subarray(0, n).sort();
-  let [low, high] = [sorted[Math.ceil(0.05 * (n - 1))], sorted[Math.floor(0.95 * (n - 1))]];
+  const [low, high] = [sorted[Math.ceil(0.05 * (n - 1))], sorted[Math.floor(0.95 * (n - 1))]];
   const margin = (high - low) * 0.05 || Math.abs(high) * 0.1 || 1;
-  [low, high] = [low - margin, high + margin];
-  return log ? [10 ** low, 10 ** high] : [low, high];
+  return log ? [10 ** (low - margin), 10 ** (high + margin)] : [low - margin, high + margin];
 }
 
-/** @param chart what `received` gave */
-export function modelOf(
-  chart: any,
-  on: {
-    weight: number;
-    scheme: "light" | "dark";
-    hidden: Set<string>;
-    selected: Set<string>;
-    outliers: boolean;
-    yScale: string;
-    xScale: string;
-    range: { x?: number[]; y?: number[]; y2?: number[] } | null;
-    spans?: any[];
-  },
-) {
-  const shown = chart.lines.filter((line) => !line.run || line.kind === "group" || !on.hidden.has(line.run));
-  // Where runs are selected, only theirs are told by bands.
-  const banded = (line) =>
-    !on.selected.size || on.selected.has(line.run) || (line.runs || []).some((run) => on.selected.has(run));
-  const lines = shown.map((line) => {
+/** Whether a line is of one of the runs. */
+export const isOf = (line: CurveLine, runs: Set<string>) =>
+  (line.run !== undefined && runs.has(line.run)) || (line.runs ?? []).some((run) => runs.has(run));
+
+export function modelOf(chart: CurveChart, on: Looks): Model {
+  const isHidden = (line: CurveLine) => line.run !== undefined && line.kind !== "group" && on.hidden.has(line.run);
+  const lines = chart.lines.filter((line) => !isHidden(line)).map((line): Line => {
     const y = line.kind === "member" ? line.y : smoothed(line, on.weight);
+    // Where runs are selected, only theirs are told by bands.
+    const banded = !on.selected.size || isOf(line, on.selected);
     return {
       id: line.id,
       label: line.label,
@@ -125,43 +199,25 @@ export function modelOf(
       width: line.kind === "member" ? 0.8 : line.kind === "group" ? 2 : 1.6,
       opacity: line.kind === "member" ? 0.45 : 1,
       dash: DASHES[line.dash % DASHES.length],
-      axis: line.side === "right" ? "y2" : "y",
+      axis: axisOf(line),
       x: line.x,
       y,
       raw: line.kind === "run" && y !== line.y ? line.y : null,
-      low: banded(line) ? line.low : undefined,
-      high: banded(line) ? line.high : undefined,
+      low: banded ? line.low : undefined,
+      high: banded ? line.high : undefined,
     };
   });
-  const marks = [];
-  for (const [index, x, what] of chart.marks) {
-    const line = chart.lines[index];
-    if (line.run && on.hidden.has(line.run)) continue;
-    const [edge, shape] = MARKS[what];
-    marks.push({ x, edge, shape, color: line[on.scheme], title: `${what} in ${line.label}` });
-  }
-  for (const [index, x, y] of chart.best) {
-    const line = chart.lines[index];
-    if (line.kind === "member" || (line.run && on.hidden.has(line.run))) continue;
-    marks.push({
-      x,
-      y,
-      shape: "diamond",
-      color: line[on.scheme],
-      title: `${line.label}: ${y}`,
-      axis: line.side === "right" ? "y2" : "y",
-    });
-  }
   const right = lines.filter((line) => line.axis === "y2");
   const left = lines.filter((line) => line.axis === "y");
-  const vertical = (of, range) => ({
+  const vertical = (of: Line[], range: Range | undefined) => ({
     scale: on.yScale,
-    range: range || (on.outliers ? inliers(of, on.yScale === "log") : null),
+    range: range ?? (on.outliers ? inliers(of, on.yScale === "log") : null),
   });
-  const range = on.range || {};
+  const range = on.range ?? {};
+  const { scale, suffix, integer, offsetSeconds } = chart.x;
   return {
     lines,
-    marks,
+    marks: marksOf(chart, on, isHidden),
     rules: chart.rules.map((rule) => ({
       x: rule.x,
       color: rule[on.scheme],
@@ -169,17 +225,30 @@ export function modelOf(
       label: "",
       style: "dashed",
     })),
-    spans: on.spans || [],
-    x: {
-      scale: chart.x.scale,
-      range: range.x || null,
-      suffix: chart.x.suffix,
-      integer: chart.x.integer,
-      offsetSeconds: chart.x.offsetSeconds,
-      label: chart.x.label,
-    },
+    spans: on.spans,
+    x: { scale, suffix, integer, offsetSeconds, range: range.x ?? null },
     y: vertical(left.length ? left : right, range.y),
-    y2: right.length ? vertical(right, range.y2) : undefined,
+    y2: right.length ? vertical(right, range.y2) : null,
     empty: lines.length ? "" : chart.empty || "No shown run has this",
   };
+}
+
+const axisOf = (line: CurveLine) => (line.side === "right" ? "y2" : "y");
+
+/** Points that are not finite, at the edges, and the best of each line. */
+function marksOf(chart: CurveChart, { scheme }: Looks, isHidden: (line: CurveLine) => boolean): Mark[] {
+  const lost = chart.marks.map(([index, x, what]) => ({ line: chart.lines[index], x, what }))
+    .filter(({ line }) => !isHidden(line))
+    .map(({ line, x, what }) => ({ x, ...MARKS[what], color: line[scheme], title: `${what} in ${line.label}` }));
+  const best = chart.best.map(([index, x, y]) => ({ line: chart.lines[index], x, y }))
+    .filter(({ line }) => line.kind !== "member" && !isHidden(line))
+    .map(({ line, x, y }): Mark => ({
+      x,
+      y,
+      shape: "diamond",
+      color: line[scheme],
+      title: `${line.label}: ${y}`,
+      axis: axisOf(line),
+    }));
+  return [...lost, ...best];
 }

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from dashboard.page.numbers import counted, file_size
+from dashboard.page.safe_html import markdown_html
 from dashboard.panels.audio.wav import Wav, read_wav
-from dashboard.panels.text.rendering import markdown_html
+from dashboard.server.numbers import counted, file_size
 from summary.kinds.audio import Audio, Clip
 from summary.kinds.base import PayloadError
-from summary.snapshot import Series
+from summary.series import Series
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 EXTENSIONS: Final = {

@@ -12,7 +12,8 @@ from dashboard.page.controls import segmented, setting_id, switch, tag_filter_in
 from dashboard.page.state import Setting, View, choice, flag, names, number
 from dashboard.panels.audio.figures import FFT_SIZES
 from dashboard.panels.audio.routes import make_router
-from dashboard.panels.cards import CardGrid, Draw, frame, tag_keys
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, tag_keys, titled_card
 from dashboard.server.arrays import typed
 from dashboard.server.live import Live
 from summary.kinds.audio import PLUGIN_NAME
@@ -40,12 +41,12 @@ COMPARED = names("audio.compare")
 """A clip under A and one under B, each as JSON ``[tag, run, step, sample]``."""
 
 
-class AudioPanel:
+class AudioPanel(Panel):
     """Sound over steps."""
 
     name = "audio"
     title = "Audio"
-    icon = "audio"
+    kinds = ("audio",)
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -151,7 +152,7 @@ def slider(setting: Setting[float], view: View, label: str, low: float, high: fl
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, which ``audio/web/index.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
-    return frame(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
+    return titled_card(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 
 
 def depends(tag: str, on: Draw) -> object:
@@ -174,3 +175,6 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
             for series in on.series_of_tag(tag, PLUGIN_NAME)
         ],
     }
+
+
+PANEL = AudioPanel()

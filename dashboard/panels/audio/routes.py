@@ -12,15 +12,14 @@ from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT
 from dashboard.panels.audio.figures import spectrogram as make_spectrogram
 from dashboard.panels.audio.ranges import ranged
 from dashboard.panels.audio.wav import Wav
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING
-from dashboard.server.downloads import attachment
 from dashboard.server.errors import find_series
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import Index, RunName, TagName
 from dashboard.server.work import LightRoute, heavy
 from summary.kinds.audio import PLUGIN_NAME, Clip
 from summary.kinds.base import PayloadError
-from summary.snapshot import Series
+from summary.series import Series
 
 Frame = Annotated[int, Query(ge=0, le=1 << 40)]
 Width = Annotated[int, Query(ge=1, le=MOST_WIDTH)]

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import counted, file_size
+from dashboard.server.numbers import counted, file_size
 from summary.kinds.base import PayloadError
 
 Encoding: TypeAlias = Literal["u8", "i16", "i24", "i32", "f32", "f64"]

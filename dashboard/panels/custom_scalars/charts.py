@@ -11,7 +11,8 @@ from dashboard.server.patterns import exact_case
 from dashboard.tensorboard.custom_scalars import merged_layout
 from summary.patterns import PatternError
 from summary.proto.custom_scalars_pb2 import Chart, Layout
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 UNTITLED = "(untitled)"
 

@@ -9,14 +9,15 @@ from fastapi import APIRouter
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
 from dashboard.curves.settings import CurveParameters
+from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
 from dashboard.page.state import Setting, View, names
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid
 from dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from dashboard.panels.custom_scalars.routes import layout_routes
-from dashboard.panels.scalars.routes import scalar_routes
 from dashboard.server.live import Live
 from summary.kinds.custom_scalars import PLUGIN_NAME
 from summary.snapshot import Snapshot
@@ -25,12 +26,11 @@ HEIGHTS = names("custom_scalars.height")
 FULL = names("custom_scalars.full")
 
 
-class CustomScalarsPanel:
+class CustomScalarsPanel(Panel):
     """Charts that somebody laid out."""
 
     name = "custom_scalars"
     title = "Custom scalars"
-    icon = "custom_scalars"
 
     def __init__(self) -> None:
         self._curves = CurveParameters(self.name)
@@ -73,3 +73,6 @@ class CustomScalarsPanel:
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one chart, still without its curves."""
     return curve_card("custom_scalars", key, card_title(key), wide)
+
+
+PANEL = CustomScalarsPanel()

@@ -21,7 +21,7 @@ from summary.patterns import LONGEST_PATTERN, PatternError
 from summary.proto.custom_scalars_pb2 import Layout
 from summary.proto.event_pb2 import Event
 from summary.proto.summary_pb2 import Summary
-from summary.snapshot import SCALARS
+from summary.series import SCALARS
 
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"
@@ -72,12 +72,12 @@ def layout_routes(live: Live) -> APIRouter:
     def layout() -> dict[str, Any]:
         """The layouts of all runs as one, and where another one would be written; "" where none can."""
         merged = merged_layout(live.snapshot()) or Layout()
-        return {"layout": json_format.MessageToDict(merged), "folder": str(writable_folder(live) or "")}
+        return {"layout": json_format.MessageToDict(merged), "folder": str(live.folder() or "")}
 
     @routes.post("/layout")
     def save(body: JsonBody) -> dict[str, str]:
         """Writes a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
-        folder = writable_folder(live)
+        folder = live.folder()
         if folder is None:
             raise HTTPException(409, "The log directory is no single local folder. Download the layout instead.")
         if len(body) > LARGEST_LAYOUT:
@@ -101,12 +101,6 @@ def layout_routes(live: Live) -> APIRouter:
         return {"count": len(found), "tags": found[:MOST_MATCHES], "error": ""}
 
     return routes
-
-
-def writable_folder(live: Live) -> Path | None:
-    """The folder of the log directory, where it is one on this machine."""
-    folder = Path(live.path)
-    return folder if folder.is_absolute() and folder.is_dir() else None
 
 
 def write_layout(folder: Path, layout: Layout) -> Path:

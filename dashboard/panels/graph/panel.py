@@ -10,6 +10,7 @@ from dashboard.graphs.sources import graph_sources, has_graphs
 from dashboard.page.controls import revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
+from dashboard.panels.base import Panel
 from dashboard.panels.graph import routes_reading, routes_scene
 from dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
 from dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
@@ -26,12 +27,16 @@ with SummaryWriter("logs/run") as writer:
 COMMAND: Final = "stepscope graph model.onnx --logdir logs"
 
 
-class GraphPanel:
+class GraphPanel(Panel):
     """Operations and layers of a model, by scope, with what flows between them."""
 
     name = "graph"
     title = "Graph"
-    icon = "graph"
+    kinds = (
+        "graphs",
+        "graph_keras_model",
+        "graph_run_metadata_graph",
+    )
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -142,3 +147,6 @@ def _empty() -> html.Div:
         ),
         className="panel graph-panel",
     )
+
+
+PANEL = GraphPanel()

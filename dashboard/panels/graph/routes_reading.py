@@ -20,14 +20,15 @@ from dashboard.graphs.sources import GraphSource, GraphUnavailableError, OpenGra
 from dashboard.graphs.tree import Tree
 from dashboard.graphs.walks import Way, path, trace
 from dashboard.panels.graph.requests import LONGEST, EntryId, FunctionName, GraphId, GraphRequests, entry_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute, TraceRequests, json_answer
+from dashboard.server.sentence_routes import SentenceRoute, json_answer
+from dashboard.traces.requests import TraceRequests
 from dashboard.traces.sources import TraceSource
+from summary.contents import Companion
 from summary.graphs.files import binary_of, text_of
 from summary.kinds.base import PayloadError
 from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.snapshot import Companion
 
 MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000

@@ -13,7 +13,7 @@ from dashboard.graphs.scene import Scene, scene_of
 from dashboard.graphs.tree import Tree
 from dashboard.panels.graph.requests import LONGEST, FunctionName, GraphId, GraphRequests
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute, json_answer
+from dashboard.server.sentence_routes import SentenceRoute, json_answer
 
 MOST_PATHS: Final = 5_000
 """In each of the lists of a request."""

@@ -5,9 +5,9 @@ from typing import Any
 from dash import html
 
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.panels.health.report import advice, condition
-from summary.snapshot import FileHealth
+from dashboard.server.numbers import count, counted
+from summary.contents import FileHealth
 
 
 def details(file: FileHealth | None, path: str) -> html.Section:

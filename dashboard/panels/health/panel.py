@@ -8,41 +8,36 @@ import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.page.controls import (
-    fingerprint,
-    pattern_input,
-    revision_input,
-    segmented,
-    setting_id,
-    view_input,
-)
+from dashboard.page.controls import pattern_input, revision_input, segmented, setting_id, view_input
 from dashboard.page.health_badge import progress, reading_texts
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.page.state import View, decode, pattern_error
+from dashboard.panels.base import Panel
 from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
 from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
 from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted
 from dashboard.server.work import light
-from summary.snapshot import FileHealth, Snapshot
+from summary.contents import FileHealth
+from summary.snapshot import Snapshot
 
 MOST_ROWS = 5_000
 """Files that the table lists; the page stays quick, and the bad ones come first."""
 
 
-class HealthPanel:
+class HealthPanel(Panel):
     """Every event file: how much of it was read, and what was skipped."""
 
     name = "health"
     title = "Health"
-    icon = "health"
     settings = (SHOW, FILTER, FILE)
 
     def has_data(self, snapshot: Snapshot) -> bool:
-        # While the first files are read, the frame says so; this tab would be the only one, and so the open one.
+        # While the first files are read, the page says so; this tab would be the only one, and so the open one.
         return bool(snapshot.health) and not (snapshot.loading and not snapshot.kinds)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
@@ -197,3 +192,6 @@ def table(rows: list[dict[str, Any]], path: str) -> dag.AgGrid:
         className="health-grid",
         style={"height": "100%", "width": "100%"},
     )
+
+
+PANEL = HealthPanel()

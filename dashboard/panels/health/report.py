@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal
 
 from dashboard.page.health_badge import is_bad, is_read, writers_text
-from dashboard.page.numbers import count, counted, file_size
-from summary.snapshot import FileHealth
+from dashboard.server.numbers import count, counted, file_size
+from summary.contents import FileHealth
 
 Severity = Literal["bad", "open", "good"]
 """What was lost for good or cannot be read; what is still to come; nothing to say."""

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
 
+from dashboard.export.tables import csv_lines
 from dashboard.page.state import pattern_error
 from dashboard.panels.health.report import (
     DAMAGE_COLUMNS,
@@ -13,7 +14,7 @@ from dashboard.panels.health.report import (
     worst_first,
 )
 from dashboard.panels.health.selection import chosen_files
-from dashboard.server.downloads import attachment, csv_lines
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import MAX_NAME
 from dashboard.server.work import LightRoute, Pieces

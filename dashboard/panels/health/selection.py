@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from dashboard.page.health_badge import is_bad
 from dashboard.page.state import Setting, View, choice, matching
-from summary.snapshot import FileHealth, Snapshot
+from summary.contents import FileHealth
+from summary.snapshot import Snapshot
 
 
 def _last(raw: Sequence[str]) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
-from dashboard.page.numbers import count, counted
 from dashboard.panels.histograms.buckets import Cleaned, clean
 from dashboard.panels.steps import pick
+from dashboard.server.numbers import count, counted
 
 Mode = Literal["offset", "overlay", "heatmap", "bands", "runs"]
 Axis = Literal["step", "relative", "wall"]

@@ -11,7 +11,8 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
 from dashboard.page.state import Setting, View, choice, flag, names, number
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_keys, pair_of, tag_keys
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
@@ -21,7 +22,8 @@ from dashboard.panels.histograms.routes import make_router
 from dashboard.panels.steps import chosen_steps, slider
 from dashboard.server.live import Live
 from summary.kinds.histogram import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
 def optional_step(name: str) -> Setting[int | None]:
@@ -47,12 +49,15 @@ STEPS = names("histograms.step")
 """``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
 
-class HistogramsPanel:
+class HistogramsPanel(Panel):
     """Distributions of numbers over steps."""
 
     name = "histograms"
     title = "Histograms"
-    icon = "histograms"
+    kinds = (
+        "histograms",
+        "distributions",
+    )
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -179,9 +184,9 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     tag = runs_tag(key)
     if tag is not None:
         body = html.Div([chart, html.Div(className="fill")])
-        return frame(key, tag, "histograms", wide, body, actions=actions)
+        return titled_card(key, tag, "histograms", wide, body, actions=actions)
     tag, run = pair_of(key)
-    return frame(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
+    return titled_card(key, tag, "histograms", wide, chart, run=run, color=colors.get(run), actions=actions)
 
 
 def depends(key: str, on: Draw) -> object:
@@ -269,3 +274,6 @@ def chart_settings(view: View) -> ChartSettings:
         log=LOG.of(view),
         utc_offset=utc_offset(),
     )
+
+
+PANEL = HistogramsPanel()

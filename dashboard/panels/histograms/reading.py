@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
-from dashboard.page.numbers import count
 from dashboard.panels.histograms.moments import Moment, RunMoment
 from dashboard.panels.steps import index_at, pick
+from dashboard.server.numbers import count
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import Histogram
-from summary.snapshot import Series
+from summary.series import Series
 
 
 @dataclass(frozen=True)

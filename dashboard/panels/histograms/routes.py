@@ -8,20 +8,21 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.page.numbers import json_number
+from dashboard.export.tables import csv_lines
 from dashboard.panels.histograms.buckets import clean, statistics
 from dashboard.panels.histograms.moments import ChartSettings, Height
 from dashboard.panels.histograms.reading import StepRange, everything, left_out
 from dashboard.panels.histograms.shapes import make_shapes
 from dashboard.server.arrays import typed
-from dashboard.server.downloads import attachment, csv_lines
 from dashboard.server.errors import find_series
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
 from dashboard.server.work import LightRoute, Pieces
 from summary.kinds.base import PayloadError
 from summary.kinds.histogram import PLUGIN_NAME, Histogram
-from summary.snapshot import Series
+from summary.series import Series
 
 COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
 

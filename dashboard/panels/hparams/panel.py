@@ -9,9 +9,10 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from fastapi import APIRouter
 
-from dashboard.page.controls import fingerprint, revision_input, segmented, setting_id, switch, view_input
+from dashboard.page.controls import revision_input, segmented, setting_id, switch, view_input
 from dashboard.page.icons import icon
 from dashboard.page.state import View, decode
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import Draw
 from dashboard.panels.hparams.analysis import Analysis
 from dashboard.panels.hparams.importance import analysis_of, importance_view
@@ -19,6 +20,7 @@ from dashboard.panels.hparams.routes import make_router
 from dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
 from dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
 from dashboard.panels.hparams.table import Table, build_table, payload
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import heavy, light
 from summary.snapshot import Snapshot
@@ -54,12 +56,12 @@ class Latest(Generic[T]):
         return entry[1]
 
 
-class HParamsPanel:
+class HParamsPanel(Panel):
     """Sessions with their hyperparameters and metrics."""
 
     name = "hparams"
     title = "HParams"
-    icon = "hparams"
+    kinds = ("hparams",)
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -241,3 +243,6 @@ def grid() -> dag.AgGrid:
         className="hparams-grid",
         style={"height": "100%", "width": "100%"},
     )
+
+
+PANEL = HParamsPanel()

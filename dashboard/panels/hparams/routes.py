@@ -12,7 +12,7 @@ from dashboard.panels.hparams.sessions import Column, read_sessions, text_of
 from dashboard.panels.hparams.settings import Asked
 from dashboard.panels.hparams.table import Row, build_table
 from dashboard.server.bodies import Body, parsed
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.work import LightRoute
 from dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded

@@ -21,7 +21,8 @@ from dashboard.tensorboard.hparams.sessions import (
 from summary.kinds.hparams import SESSION_START_TAG, HParamValue
 from summary.proto import hparams_pb2
 from summary.proto.hparams_pb2 import Experiment, MetricName
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 Kind = Literal["hparam", "metric"]
 ColumnType = Literal["number", "text"]

@@ -7,9 +7,9 @@ from statistics import fmean
 from typing import Any, Final, assert_never
 
 from dashboard.page.colors import PALETTE, RING, RunColor
-from dashboard.page.numbers import json_number
 from dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
+from dashboard.server.numbers import json_number
 from summary.kinds.hparams import HParamValue
 
 LOWER_IS_BETTER: Final = re.compile(

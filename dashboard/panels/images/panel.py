@@ -9,25 +9,27 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import setting_id, view_input
 from dashboard.page.state import Setting, View
-from dashboard.panels.cards import CardGrid, Draw, frame, shown_series, tag_keys
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, shown_series, tag_keys, titled_card
 from dashboard.panels.images.routes import epoch, make_router
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
 from dashboard.panels.images.toolbar import toolbar
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
 from summary.kinds.image import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 _RUN = "run:"
 _TAG = "tag:"
 
 
-class ImagesPanel:
+class ImagesPanel(Panel):
     """Pictures over steps."""
 
     name = "images"
     title = "Images"
-    icon = "images"
+    kinds = ("images",)
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -92,7 +94,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag or run, which ``images/web/index.ts`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": key})
     body = html.Div([data, html.Div(className="fill")], className="card-body")
-    return frame(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
+    return titled_card(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
 
 
 def depends(key: str, on: Draw) -> object:
@@ -125,3 +127,6 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
             }
         )
     return {"key": key, "group": GROUP.of(on.view), "series": drawn, "steps": steps}
+
+
+PANEL = ImagesPanel()

@@ -7,30 +7,23 @@ from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
 
 from dashboard.export.media_files import Wanted, chosen_files, zip_stream
-from dashboard.page.controls import fingerprint
-from dashboard.page.numbers import count, counted, json_number
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import Draw
-from dashboard.panels.images.pictures import EXTENSIONS, Picture, picture
 from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
 from dashboard.server.arrays import typed
 from dashboard.server.bodies import Body, parsed
-from dashboard.server.downloads import attachment
 from dashboard.server.errors import find_series
+from dashboard.server.fingerprint import fingerprint
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted, json_number
 from dashboard.server.parameters import Index, RunName, TagName
+from dashboard.server.pictures import EXTENSIONS, Picture, picture, picture_answer, read_picture
 from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME, Images
-from summary.snapshot import Series
+from summary.series import Series
 
-SAFE_HEADERS: Final = {
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'none'; sandbox",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
-LOOK_AGAIN: Final = "private, no-cache"
-UNCHANGING: Final = "private, max-age=86400, immutable"
 FACTS_HEADER: Final = "X-Picture"
 """Carries, as JSON, what is known of a picture beside its bytes."""
 MOST_ZIPPED: Final = 5_000
@@ -44,28 +37,6 @@ def epoch(series: Series) -> str:
     """
     first = float(series.wall_times[0]) if len(series) else 0.0
     return fingerprint((first, series.epoch))
-
-
-def read_picture(series: Series, index: int, sample: int) -> Picture:
-    """A picture of a series.
-
-    Raises:
-        HTTPException: 404 where there is no such point; 422 where it cannot be read or is no picture.
-    """
-    try:
-        return picture(series.read(index), sample)
-    except IndexError as error:
-        raise HTTPException(404, f"{error}.") from error
-    except PayloadError as error:
-        raise HTTPException(422, f"No picture: {error}.") from error
-
-
-def answer(request: Request, found: Picture, headers: dict[str, str]) -> Response:
-    """The picture's bytes, or 304 where the client has them; never as anything but a picture."""
-    headers = {**SAFE_HEADERS, "Cache-Control": LOOK_AGAIN, "ETag": found.etag, **headers}
-    if found.etag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    return Response(found.data, media_type=found.mime_type, headers=headers)
 
 
 def look_at(
@@ -176,7 +147,7 @@ def make_router(live: Live) -> APIRouter:
         except PayloadError as error:
             return said(series, index, str(error))
         headers = {FACTS_HEADER: orjson.dumps(facts).decode(), "Cache-Control": UNCHANGING}
-        return answer(request, sent, headers)
+        return picture_answer(request, sent, headers)
 
     @routes.get("/image", response_class=Response)
     def image(
@@ -191,9 +162,9 @@ def make_router(live: Live) -> APIRouter:
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         found = read_picture(series, index, sample)
         if not download:
-            return answer(request, found, {})
+            return picture_answer(request, found, {})
         name = f"{run}_{tag}_step{int(series.steps[index])}_{sample}"
-        return answer(request, found, attachment(name, EXTENSIONS[found.mime_type]))
+        return picture_answer(request, found, attachment(name, EXTENSIONS[found.mime_type]))
 
     @routes.post("/zip", response_class=Response)
     @heavy

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from dashboard.page.numbers import count, file_size
-from dashboard.panels.images.pictures import Picture
+from dashboard.server.numbers import count, file_size
+from dashboard.server.pictures import Picture
 from summary.kinds.base import PayloadError
 
 MOST_PIXELS: Final = 50_000_000

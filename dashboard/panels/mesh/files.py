@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.page.numbers import json_number
 from dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
 from dashboard.server.binary import ColumnPack
+from dashboard.server.numbers import json_number
 
 
 def pack(header: dict[str, Any], geometry: Geometry | None) -> bytes:

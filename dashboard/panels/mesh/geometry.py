@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.numbers import count, counted
+from dashboard.server.numbers import count, counted
 from summary.kinds.base import PayloadError
 
 Rows: TypeAlias = NDArray[Any]

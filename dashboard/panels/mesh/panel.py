@@ -9,7 +9,8 @@ from fastapi import APIRouter
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
 from dashboard.page.state import Setting, View, decode
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, pair_of, shown_series
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
 from dashboard.panels.mesh.parts import (
@@ -42,15 +43,17 @@ from dashboard.server.arrays import typed
 from dashboard.server.live import Live
 from dashboard.server.work import light
 from summary.kinds.mesh import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 
-class MeshPanel:
+class MeshPanel(Panel):
     """Meshes and point clouds over steps."""
 
     name = "mesh"
     title = "Mesh"
-    icon = "mesh"
+    kinds = ("mesh",)
+    tag_ending = "_(VERTEX|FACE|COLOR)$"
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -120,7 +123,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
         full_width(),
     ]
     body = html.Div([data, html.Div(className="fill")], className="card-body")
-    return frame(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
+    return titled_card(key, name, "mesh", wide, body, run=run, color=colors[run], actions=actions)
 
 
 def mesh_of(key: str, on: Draw) -> MeshSeries | None:
@@ -180,3 +183,6 @@ def against(vertices: Series, reference: MeshSeries | None, compare: Compare) ->
         "steps": typed(other.steps),
         "walls": typed(other.wall_times),
     }
+
+
+PANEL = MeshPanel()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import PLUGIN_NAME, MeshPart, mesh_info
-from summary.snapshot import Run, Series
+from summary.series import Run, Series
 
 Indices: TypeAlias = NDArray[np.int32]
 NO_POINT: Final = -1

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from dashboard.panels.mesh.files import describe, pack, ply
 from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
 from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
 from dashboard.server.work import HeavyRoute
 from summary.kinds.base import PayloadError
 from summary.kinds.mesh import Mesh
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in its series; -1 for none.")]
 

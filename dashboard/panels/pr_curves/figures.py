@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.numbers import count, counted
 from dashboard.page.theme import chart_layout, ink
 from dashboard.panels.charts import Chart
 from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
 from dashboard.server.arrays import typed, typed_for_screen
+from dashboard.server.numbers import count, counted
 
 Kind = Literal["pr", "roc", "steps"]
 Metric = Literal["ap", "auc", "f1"]

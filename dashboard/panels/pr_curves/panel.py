@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
-from dashboard.page.numbers import count, counted
 from dashboard.page.state import Setting, View, choice, flag, names
-from dashboard.panels.cards import CardGrid, Draw, action, frame, full_width, pair_key, tag_keys
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
 from dashboard.panels.pr_curves.figures import (
@@ -31,9 +31,11 @@ from dashboard.panels.pr_curves.routes import make_router
 from dashboard.panels.steps import chosen_steps, index_at, pick, slider
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
+from dashboard.server.numbers import count, counted
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
-from summary.snapshot import Series, Snapshot
+from summary.series import Series
+from summary.snapshot import Snapshot
 
 VIEW = choice("pr_curves.view", "pr", ("pr", "roc", "steps"))
 METRIC = choice("pr_curves.metric", "ap", ("ap", "auc", "f1"))
@@ -52,12 +54,12 @@ TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""
 
 
-class PrCurvesPanel:
+class PrCurvesPanel(Panel):
     """What binary classifiers get right at each threshold."""
 
     name = "pr_curves"
     title = "PR curves"
-    icon = "pr_curves"
+    kinds = ("pr_curves",)
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -128,7 +130,7 @@ def card(tag: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, still without its chart; ``pr_curves/web/index.ts`` fills what is below it."""
     actions = [action("reset", "Axes from 0 to 1"), full_width(), action("download", "Download")]
     body = html.Div([chart_body({"type": "pr_curves-data", "key": tag}), html.Div(className="fill")])
-    return frame(tag, tag, "pr_curves", wide, body, actions=actions)
+    return titled_card(tag, tag, "pr_curves", wide, body, actions=actions)
 
 
 def depends(tag: str, on: Draw) -> object:
@@ -277,3 +279,6 @@ def _number(series: Series, index: int, metric: Metric) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+PANEL = PrCurvesPanel()

@@ -1,38 +1,17 @@
 """Tables of analyses as a grid's columns and rows; ``profile/web/index.ts`` has the functions that the columns name."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
 from dashboard.panels.profile.rows import totals
 from dashboard.panels.profile.table import Table
+from dashboard.traces.headings import headings
 
 if TYPE_CHECKING:
     import polars as pl
 
 HIDDEN: Final = frozenset({"slice", "depth", "path"})
 """Columns that other columns show."""
-HEADINGS: Final[Mapping[str, str]] = {
-    "gb_per_s": "GB/s",
-    "gflops_per_s": "GFLOP/s",
-    "flops": "FLOPs",
-    "blocks_per_sm": "Blocks per SM",
-    "tensor_core_eligible": "TC eligible",
-    "tensor_core_self_percent": "TC self",
-    "tensor_core_total_percent": "TC total",
-    "std": "Std",
-    "p25": "25%",
-    "p50": "50%",
-    "p75": "75%",
-    "op": "Op type",
-    "op_type": "Op type",
-    "cpu": "CPU",
-    "memcpy": "Copies",
-    "runtime": "Runtime calls",
-    "dataloader": "Data loading",
-    "cpu_exec": "Host operators",
-}
-"""Headings that are not just the column's name in words."""
 ABOUT: Final[Mapping[str, str]] = {
     "self_ns": "Own time, without that of what lies inside",
     "host_self_ns": "Time on the host without that of the operators it calls and of its runtime calls",
@@ -129,31 +108,6 @@ def kind_of(column: str, dtype: "pl.DataType") -> Kind:
     if column.endswith("bytes"):
         return "bytes"
     return "count" if dtype.is_integer() else "number"
-
-
-def heading(column: str) -> str:
-    """A column's name for people."""
-    if column in HEADINGS:
-        return HEADINGS[column]
-    for end in ("_ns", "_percent", "_bytes"):
-        column = column.removesuffix(end)
-    if column in HEADINGS:
-        return HEADINGS[column]
-    words = column.replace("_", " ")
-    return words[:1].upper() + words[1:]
-
-
-def headings(names: Sequence[str]) -> dict[str, str]:
-    """The headings of a table's columns: where two would be the same, what is a share or a time says so."""
-    found = {name: heading(name) for name in names}
-    shares = {name for name in names if name.endswith("_percent")}
-    others = Counter(words for name, words in found.items() if name not in shares)
-    for name, words in list(found.items()):
-        if name in shares and others[words]:
-            found[name] = f"{words} %"
-        elif name.endswith("_ns") and others[words] > 1:
-            found[name] = f"{words} time"
-    return found
 
 
 def columns(table: Table) -> list[dict[str, Any]]:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dashboard.page.colors import PALETTE, Scheme
-from dashboard.page.numbers import count
 from dashboard.page.theme import axis, chart_layout
 from dashboard.panels.profile import texts
 from dashboard.panels.profile.figures import axis_title, category_color, escaped, held_line, hover_label, unit_of
 from dashboard.panels.profile.table import Place
+from dashboard.server.numbers import count
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,16 +9,16 @@ from dash import dcc, html
 
 from dashboard.page.colors import Scheme
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.page.theme import GRAPH_CONFIG
 from dashboard.panels.profile import figures, texts
+from dashboard.panels.profile.analysis_tables import losses_table, losses_words
 from dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
 from dashboard.panels.profile.evidence import evidence_links
 from dashboard.panels.profile.links import page_link, timeline_link
 from dashboard.panels.profile.settings import Page
 from dashboard.panels.profile.slices import kernels_of, named_places, places
 from dashboard.panels.profile.table import Places, places_of
-from dashboard.panels.profile.tables import losses_table, losses_words
+from dashboard.server.numbers import count, counted
 from dashboard.traces.studies import Study
 from profiler.analysis.classify import KINDS
 from profiler.analysis.metrics import DEFINITIONS

@@ -8,9 +8,9 @@ from dash import html
 from dashboard.page.colors import Scheme
 from dashboard.page.controls import segmented, setting_id
 from dashboard.page.icons import icon
-from dashboard.page.numbers import count, counted
 from dashboard.page.state import Setting, View
 from dashboard.panels.profile import device_figures, figures, texts
+from dashboard.panels.profile.analysis_tables import losses_words
 from dashboard.panels.profile.cards import chart_card, chart_id, table_card
 from dashboard.panels.profile.links import page_link, timeline_link
 from dashboard.panels.profile.overview import overview_page, steps_card
@@ -36,7 +36,7 @@ from dashboard.panels.profile.settings import (
 )
 from dashboard.panels.profile.slices import places
 from dashboard.panels.profile.table import Table
-from dashboard.panels.profile.tables import losses_words
+from dashboard.server.numbers import count, counted
 from dashboard.traces.studies import Study
 from profiler.analysis.kernels import tensor_core_share
 from profiler.analysis.memcpys import each_copy

@@ -9,23 +9,19 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from fastapi import APIRouter
 
 from dashboard.page.colors import Scheme
-from dashboard.page.controls import (
-    fingerprint,
-    revision_input,
-    scheme_input,
-    segmented,
-    setting_id,
-    view_input,
-)
+from dashboard.page.controls import revision_input, scheme_input, segmented, setting_id, view_input
 from dashboard.page.state import View, decode
+from dashboard.panels.base import Panel
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.pages import options_of, page_content, trace_line
 from dashboard.panels.profile.routes import make_router
 from dashboard.panels.profile.rows import chosen_id
 from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
+from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import heavy
 from dashboard.traces.choices import choices, newest
+from dashboard.traces.folders import TRACE_PATTERNS
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
 from summary.snapshot import Snapshot
@@ -33,12 +29,12 @@ from summary.snapshot import Snapshot
 PARTS: Final = ("choices", "options", "facts", "body", "chosen")
 
 
-class ProfilePanel:
+class ProfilePanel(Panel):
     """Where the time of a trace went."""
 
     name = "profile"
     title = "Profile"
-    icon = "profile"
+    companions = TRACE_PATTERNS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -180,3 +176,6 @@ def _parts(
 def notice(title: str, words: str) -> html.Div:
     """Why there is nothing to see, and what to do."""
     return html.Div([html.Strong(title), html.Span(words)], className="notice none profile-notice")
+
+
+PANEL = ProfilePanel()

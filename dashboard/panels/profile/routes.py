@@ -9,7 +9,7 @@ from dashboard.export.tables import csv_pieces, json_pieces
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.profile.ask import answer_of
 from dashboard.panels.profile.settings import Asked
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.work import HeavyRoute, Pieces
 from dashboard.traces.sources import TraceUnavailableError, trace_sources

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dashboard.page.numbers import counted
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
+from dashboard.server.numbers import counted
 from profiler.analysis.members import Histograms
 from profiler.analysis.report import plain
 

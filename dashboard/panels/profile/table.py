@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from dashboard.traces.headings import MOMENTS
 from profiler.analysis.members import Histograms
 
 if TYPE_CHECKING:
@@ -13,7 +14,6 @@ MOST_ROWS: Final = 5_000
 """Rows that the page gets; a file has them all."""
 MOST_LETTERS: Final = 2_000
 """Of one text; a file has it whole."""
-MOMENTS: Final = ("start_ns", "end_ns", "time_ns")
 NAMES: Final = ("name", "operator", "frame")
 """What a row is of, where a table has it: the first column, with the way to the Timeline."""
 

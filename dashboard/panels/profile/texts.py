@@ -3,7 +3,7 @@
 import math
 from typing import Final
 
-from dashboard.page.numbers import count, file_size
+from dashboard.server.numbers import count, file_size
 
 NONE: Final = "–"
 

@@ -4,18 +4,22 @@ import json
 from dataclasses import asdict
 from typing import Any, Final
 
+import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.embeddings.sources import has_embeddings
+from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from dashboard.page.colors import PALETTE
 from dashboard.page.controls import revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import View
+from dashboard.panels.base import Panel
 from dashboard.panels.projector.routes import make_router
+from dashboard.panels.projector.routes_files import UPLOADS
 from dashboard.panels.projector.settings import ID, SETTINGS
 from dashboard.server.live import Live
+from summary.projector import CONFIG_PATTERN
 from summary.snapshot import Snapshot
 
 EXAMPLE: Final = """import numpy as np
@@ -30,13 +34,36 @@ with SummaryWriter("logs/run") as writer:
                              global_step=step, tag="words")"""
 COMMAND: Final = "stepscope project vectors.npy --metadata words.tsv"
 
+GRID_OPTIONS: Final[dict[str, Any]] = {
+    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
+    "rowHeight": 25,
+    "headerHeight": 27,
+    "animateRows": False,
+    "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    "suppressMultiSort": True,
+    "tooltipShowDelay": 400,
+    "enableCellTextSelection": True,
+    "ensureDomOrder": True,
+    # Clicks mean what they mean in the cloud; the page says which lines are selected.
+    "rowSelection": {"mode": "multiRow", "checkboxes": False, "headerCheckbox": False, "enableClickSelection": False},
+    "cacheBlockSize": 100,
+    "maxBlocksInCache": 40,
+    "maxConcurrentDatasourceRequests": 2,
+    "blockLoadDebounceMillis": 40,
+    "localeText": {"noRowsToShow": "No rows"},
+}
 
-class ProjectorPanel:
+
+class ProjectorPanel(Panel):
     """Embeddings as clouds of points, by several projections, with their metadata and their neighbours."""
 
     name = "projector"
     title = "Projector"
-    icon = "projector"
+    kinds = ("projector",)
+    companions = (CONFIG_PATTERN, *EMBEDDING_PATTERNS)
+    opens_without_data = True
+    uploads = UPLOADS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -69,7 +96,13 @@ class ProjectorPanel:
                     ],
                     className="pj-toolbar",
                 ),
-                html.Div(id="projector-host", className="pj-host", **{"data-palette": _palette()}),
+                html.Div(
+                    [
+                        html.Div(id="projector-host", className="pj-host", **{"data-palette": _palette()}),
+                        html.Div(_table(), id="projector-table", className="pj-grid-box"),
+                    ],
+                    className="pj-body",
+                ),
             ],
             className="panel pj-panel",
         )
@@ -101,6 +134,19 @@ def _palette() -> str:
     return json.dumps([asdict(colour) for colour in PALETTE])
 
 
+def _table() -> dag.AgGrid:
+    """The table of metadata, still empty; ``web/table.ts`` makes its columns and answers for its rows."""
+    return dag.AgGrid(
+        id="projector-grid",
+        rowModelType="infinite",
+        columnDefs=[],
+        getRowId="params.data.id",
+        dashGridOptions=GRID_OPTIONS,
+        className="pj-grid",
+        style={"height": "100%", "width": "100%"},
+    )
+
+
 def _example(text: str) -> html.Div:
     """Something to copy."""
     return html.Div(
@@ -130,3 +176,6 @@ def _empty() -> html.Div:
         id="projector-empty",
         className="panel pj-panel",
     )
+
+
+PANEL = ProjectorPanel()

@@ -13,7 +13,7 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from dashboard.embeddings.dataset import Column, Dataset
-from dashboard.embeddings.jobs import Picture
+from dashboard.embeddings.job_queue import Picture
 from dashboard.embeddings.judgements import check_picture, listed, picture_of
 from dashboard.embeddings.methods import MOST_POINTS
 from dashboard.embeddings.requests import (
@@ -22,7 +22,7 @@ from dashboard.embeddings.requests import (
     Components,
     EmbeddingId,
     EmbeddingRequests,
-    FrameIndex,
+    PictureIndex,
     RowsKey,
     SomeJobKey,
     Step,
@@ -32,12 +32,12 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
 from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
-from dashboard.panels.images.routes import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.projections.neighbours import Metric, neighbours_of
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
+from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from summary.patterns import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500
@@ -274,7 +274,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         count: Annotated[int, Query(ge=1, le=MOST_NEIGHBOURS)] = 100,
         metric: Metric = "cosine",
         job: SomeJobKey = None,
-        frame: FrameIndex = None,
+        index: PictureIndex = None,
         components: Components = None,
     ) -> Response:
         """The points nearest to one, exactly; with a job, those nearest in its picture, by Euclidean distance."""
@@ -283,7 +283,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         points, of, rows = dataset.points, row, None
         if job is not None:
             metric = "euclidean"
-            points, of, rows = _in_picture(dataset, row, picture_of(asked, job, frame, listed(components)))
+            points, of, rows = _in_picture(dataset, row, picture_of(asked, job, index, listed(components)))
         begin = perf_counter()
         found = neighbours_of(points, of, count, metric)
         milliseconds = 1e3 * (perf_counter() - begin)

@@ -12,7 +12,7 @@ from dashboard.embeddings.requests import (
     Components,
     EmbeddingId,
     EmbeddingRequests,
-    FrameIndex,
+    PictureIndex,
     RowsKey,
     SomeJobKey,
     Step,
@@ -20,9 +20,9 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.tables import Format, export_table
 from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
 from dashboard.server.bodies import media_type
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
-from dashboard.traces.requests import SentenceRoute
+from dashboard.server.sentence_routes import SentenceRoute
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "csv": "text/csv; charset=utf-8",
@@ -34,7 +34,7 @@ FILE: Final = "application/octet-stream"
 UPLOADS: Final = dict.fromkeys(
     (f"/api/projector/{route}" for route in ("drop", "drop_metadata", "drop_sprite")), LARGEST_UPLOAD
 )
-"""Paths of the routes that take files, with the most bytes of one."""
+"""Paths of the routes that take files, with the most bytes of one; the registry of panels tells the server."""
 WRITTEN_AT_ONCE: Final = 1 << 20
 
 FileName = Annotated[str, Query(min_length=1, max_length=4_096, description="What the user calls it.")]
@@ -113,7 +113,7 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
         embedding_id: EmbeddingId,
         step: Step = None,
         job: SomeJobKey = None,
-        frame: FrameIndex = None,
+        index: PictureIndex = None,
         components: Components = None,
         format: Format = "csv",
         rows_of: RowsKey = None,
@@ -127,7 +127,7 @@ def _add_export(router: APIRouter, asked: EmbeddingRequests) -> None:
         chosen = np.arange(len(dataset.points), dtype=np.uint32) if rows is None else rows
         coordinates = None
         if job is not None:
-            picture = picture_of(asked, job, frame, listed(components))
+            picture = picture_of(asked, job, index, listed(components))
             check_picture(dataset, picture)
             shown = np.arange(len(dataset.points), dtype=np.uint32) if picture.rows is None else picture.rows
             chosen, places, _ = np.intersect1d(shown, chosen, assume_unique=True, return_indices=True)

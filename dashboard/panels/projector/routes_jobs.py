@@ -12,21 +12,21 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
 from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
-from dashboard.embeddings.jobs import Action
+from dashboard.embeddings.job_queue import Action
 from dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
 from dashboard.embeddings.plans import ProjectOrder, plan_projection
 from dashboard.embeddings.requests import (
     LONGEST,
     Components,
     EmbeddingRequests,
-    FrameIndex,
     JobKey,
+    PictureIndex,
 )
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
 from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from dashboard.server.work import HEAVY, LIGHT, run
-from dashboard.traces.requests import SentenceRoute, body_answer, json_answer
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
@@ -90,11 +90,11 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
 
 def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.get("/frame")
-    async def frame(
+    async def picture(
         job: JobKey,
         after: Annotated[int, Query(ge=-1, lt=1 << 62, description="The version that the page has.")] = -1,
         wait: Wait = 10.0,
-        frame: FrameIndex = None,
+        index: PictureIndex = None,
     ) -> Response:
         """How far a job is and its picture, as soon as it is at another version than ``after``.
 
@@ -103,7 +103,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         """
         await run(LIGHT, found, asked, job)
         await asked.jobs.wait_beyond(job, after, wait)
-        return await run(LIGHT, frame_answer, asked, job, frame, after)
+        return await run(LIGHT, picture_answer, asked, job, index, after)
 
     @router.get("/quality")
     async def quality(
@@ -111,7 +111,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         job: JobKey,
         count: Annotated[int, Query(ge=1, le=1_000, description="Neighbours of each point.")] = 12,
         column: Annotated[str | None, Query(max_length=LONGEST, description="For the neighbourhood hit.")] = None,
-        frame: FrameIndex = None,
+        index: PictureIndex = None,
         components: Components = None,
         wait: Wait = 10.0,
     ) -> Response:
@@ -122,7 +122,7 @@ def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
         """
 
         def begin() -> Job:
-            picture = picture_of(asked, job, frame, listed(components))
+            picture = picture_of(asked, job, index, listed(components))
             return submitted(asked, plan_quality(asked, picture, count, column))[0]
 
         judged = await run(HEAVY, begin)
@@ -148,10 +148,10 @@ def found(asked: EmbeddingRequests, key: str) -> Job:
         raise HTTPException(404, str(error)) from error
 
 
-def frame_answer(asked: EmbeddingRequests, key: str, frame: int | None, after: int) -> Response:
+def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
     """A job as `dashboard.server.binary` writes it."""
     try:
-        header, coordinates, version, rows = asked.jobs.told(key, frame)
+        header, coordinates, version, rows = asked.jobs.told(key, index)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
     pack = ColumnPack()

@@ -7,7 +7,8 @@ from typing import Final
 from dashboard.curves.spec import ChartSpec, LineSpec
 from dashboard.page.state import View, names
 from dashboard.panels.cards import tag_keys
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 PINNED: Final = names("scalars.pin")
 """Keys of the cards that stand first."""

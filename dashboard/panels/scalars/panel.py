@@ -9,10 +9,12 @@ from fastapi import APIRouter
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
 from dashboard.curves.settings import CurveParameters
+from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
 from dashboard.page.state import Setting, View
+from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, action
 from dashboard.panels.scalars.arrangement import (
     COMBINED,
@@ -24,17 +26,17 @@ from dashboard.panels.scalars.arrangement import (
     combined_tags,
     spec_of,
 )
-from dashboard.panels.scalars.routes import scalar_routes
 from dashboard.server.live import Live
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 
-class ScalarsPanel:
+class ScalarsPanel(Panel):
     """Curves of numbers over steps or time."""
 
     name = "scalars"
     title = "Scalars"
-    icon = "scalars"
+    kinds = ("scalars",)
 
     def __init__(self) -> None:
         self._curves = CurveParameters(self.name)
@@ -69,3 +71,6 @@ def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     title = key if combined is None else " + ".join((*combined[0], *combined[1]))
     actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]
     return curve_card("scalars", key, title, wide, actions)
+
+
+PANEL = ScalarsPanel()

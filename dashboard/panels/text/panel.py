@@ -10,7 +10,8 @@ from dashboard.page.colors import RunColor
 from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input, view_input
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View, choice, flag, names
-from dashboard.panels.cards import CardGrid, Draw, frame, full_width, pair_keys, pair_of
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid, Draw, full_width, pair_keys, pair_of, titled_card
 from dashboard.panels.text.routes import make_router
 from dashboard.server.live import Live
 from summary.kinds.text import PLUGIN_NAME
@@ -32,12 +33,13 @@ LAYOUT = choice("text.layout", "side", ("side", "unified"))
 UNCHANGED = choice("text.unchanged", "near", ("near", "all"))
 
 
-class TextPanel:
+class TextPanel(Panel):
     """Text over steps."""
 
     name = "text"
     title = "Text"
-    icon = "text"
+    kinds = ("text",)
+    tag_ending = "/text_summary$"
 
     def __init__(self) -> None:
         self._grid = CardGrid(
@@ -117,7 +119,7 @@ def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
     body = html.Div([data, html.Div(className="text-steps"), html.Div(className="fill")], className="card-body")
     save = html.Button(icon("download", 14), className="icon-button act-save", title="Download all texts of this card")
     buttons = [save, full_width()]
-    return frame(key, tag, "text", wide, body, run=run, color=colors.get(run), actions=buttons)
+    return titled_card(key, tag, "text", wide, body, run=run, color=colors.get(run), actions=buttons)
 
 
 def depends(key: str, on: Draw) -> object:
@@ -141,3 +143,6 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
         "epoch": 0 if series is None else series.epoch,
         "runs": [series.run for series in on.series_of_tag(tag, PLUGIN_NAME)],
     }
+
+
+PANEL = TextPanel()

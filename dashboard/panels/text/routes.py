@@ -9,23 +9,23 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import PlainTextResponse
 
-from dashboard.page.numbers import json_number
+from dashboard.page.safe_html import raw_text, text_html
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import pair_key, shown_series
 from dashboard.panels.groups import CARDS_PER_PAGE, prefix
 from dashboard.panels.text.diff import diff
 from dashboard.panels.text.json_tree import json_tree
-from dashboard.panels.text.rendering import raw_text, text_html
 from dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
-from dashboard.server.downloads import attachment
 from dashboard.server.errors import find_series
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
+from dashboard.server.numbers import json_number
 from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
 from dashboard.server.work import LightRoute, Pieces, heavy
 from summary.kinds.base import PayloadError
 from summary.kinds.text import PLUGIN_NAME
 from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.snapshot import Series
+from summary.series import Series
 
 MOST_ENTRIES: Final = 50
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}

@@ -6,10 +6,10 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
-from dashboard.panels.text.rendering import raw_text
+from dashboard.page.safe_html import raw_text
 from summary.kinds.base import PayloadError
 from summary.patterns import Pattern, PatternError
-from summary.snapshot import Series
+from summary.series import Series
 
 MOST_TEXTS: Final = 400
 """Texts that one request searches."""

@@ -14,22 +14,11 @@ from starlette.responses import FileResponse
 from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
 from dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
 from dashboard.panels.timeline.values import Value, values_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
 from dashboard.server.work import light
-from dashboard.traces.requests import (
-    End,
-    Numbers,
-    SentenceRoute,
-    Start,
-    TraceId,
-    TraceRequests,
-    Width,
-    body_answer,
-    check_range,
-    json_answer,
-    parse_numbers,
-)
+from dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, Width, check_range, parse_numbers
 from dashboard.traces.sources import (
     TraceCache,
     TraceSource,
@@ -39,9 +28,9 @@ from dashboard.traces.sources import (
 )
 from profiler.lod import Match
 from profiler.timeline import chrome_trace
+from summary.contents import Companion
 from summary.errors import UserError
 from summary.kinds.base import PayloadError
-from summary.snapshot import Companion
 
 MAX_PATTERN: Final = 16_384
 """Characters; names of kernels with their template arguments can have thousands."""

@@ -1,11 +1,11 @@
 """The sums of an area as the browser gets them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from dashboard.panels.timeline.lanes import MOST_COUNTERS
+from dashboard.panels.timeline.messages import AreaAnswer, AreaCounter, AreaRow
 from dashboard.traces.sources import OpenedTrace
 from profiler.analysis.area import Totals, area, counter_figures
 from profiler.trace import Trace
@@ -15,7 +15,7 @@ MAX_ROWS = 5_000
 
 def area_answer(
     opened: OpenedTrace, start: int, end: int, lanes: Sequence[int] | None = None, top: int = 500
-) -> dict[str, Any]:
+) -> AreaAnswer:
     """What the slices of some lanes, all if None, add up to between two moments, clipped to these.
 
     ``by_name`` and ``by_category`` have the ``top`` rows of the longest total; ``names_total`` and ``categories_total``
@@ -45,11 +45,12 @@ def area_answer(
     }
 
 
-def _rows(trace: Trace, totals: Totals, top: int, *, named: bool) -> list[dict[str, Any]]:
-    columns = zip(*(column[:top].tolist() for column in totals), strict=True)
-    return [
-        {
-            **({"name": trace.names[name]} if named else {}),
+def _rows(trace: Trace, totals: Totals, top: int, *, named: bool) -> list[AreaRow]:
+    rows: list[AreaRow] = []
+    for name, category, count, total, own, least, most, longest in zip(
+        *(column[:top].tolist() for column in totals), strict=True
+    ):
+        row: AreaRow = {
             "category": trace.categories[category],
             "count": count,
             "total_ns": total,
@@ -59,11 +60,13 @@ def _rows(trace: Trace, totals: Totals, top: int, *, named: bool) -> list[dict[s
             "max_ns": most,
             "longest": longest,
         }
-        for name, category, count, total, own, least, most, longest in columns
-    ]
+        if named:
+            row["name"] = trace.names[name]
+        rows.append(row)
+    return rows
 
 
-def _counters(trace: Trace, start_ns: int, end_ns: int) -> list[dict[str, Any]]:
+def _counters(trace: Trace, start_ns: int, end_ns: int) -> list[AreaCounter]:
     found = (
         (number, counter_figures(counter, start_ns, end_ns))
         for number, counter in enumerate(trace.counters[:MOST_COUNTERS])

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.panels.timeline.messages import Children, FlowEnds, SliceDetails, SliceRow
 from dashboard.traces.sources import OpenedTrace
 from profiler.analysis.nesting import children, enclosing
 from profiler.lod import statistics_of_name
@@ -31,7 +32,7 @@ FLOW_KINDS: Final = {
 """What arrows of a category mean: Kineto's of today and of 2021, those of StepStats and of XSpaces."""
 
 
-def slice_row(opened: OpenedTrace, index: int) -> dict[str, Any]:
+def slice_row(opened: OpenedTrace, index: int) -> SliceRow:
     """One slice as lists and tables show it."""
     trace = opened.trace
     return {
@@ -44,7 +45,7 @@ def slice_row(opened: OpenedTrace, index: int) -> dict[str, Any]:
     }
 
 
-def slice_details(opened: OpenedTrace, index: int) -> dict[str, Any]:
+def slice_details(opened: OpenedTrace, index: int) -> SliceDetails:
     """One slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbours.
 
     ``stack`` is of the closest `MAX_STACK` slices around it, the outermost first.
@@ -143,7 +144,7 @@ def longest_of(trace: Trace, slices: NDArray[np.int64], count: int) -> NDArray[n
     return slices[np.argsort(-durations, kind="stable")]
 
 
-def _children(opened: OpenedTrace, index: int) -> dict[str, Any]:
+def _children(opened: OpenedTrace, index: int) -> Children:
     found = children(opened.trace, index)
     return {
         "count": len(found),
@@ -152,7 +153,7 @@ def _children(opened: OpenedTrace, index: int) -> dict[str, Any]:
     }
 
 
-def _flow_ends(opened: OpenedTrace, here: NDArray[np.int64], there: NDArray[np.int64], index: int) -> dict[str, Any]:
+def _flow_ends(opened: OpenedTrace, here: NDArray[np.int64], there: NDArray[np.int64], index: int) -> FlowEnds:
     touching = np.flatnonzero(here == index)
     trace = opened.trace
     categories = [trace.categories[number] for number in trace.flows.category_id[touching[:MAX_FLOWS]].tolist()]

@@ -8,17 +8,17 @@ import re
 from collections import Counter as Tally
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final
 
 import numpy as np
 
+from dashboard.panels.timeline.messages import GroupKind, LanesAnswer
 from profiler.analysis.classify import Kind, device_number, kind_of
 from profiler.trace import Lane, Trace
 from profiler.traces.build import rows_of
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
 
-GroupKind = Literal["host", "device", "counters", "tensors", "profiler"]
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 
 MOST_LANES: Final = 2_000
@@ -250,7 +250,7 @@ def shown_lanes(trace: Trace, pattern: str = "", *, with_lane: int | None = None
     return sorted({*found, with_lane} if with_lane is not None else found)
 
 
-def lanes_payload(trace: Trace, shown: Sequence[int]) -> dict[str, Any]:
+def lanes_payload(trace: Trace, shown: Sequence[int]) -> LanesAnswer:
     """Some lanes as the browser gets them: what they are, their groups, and labels of them and of counters.
 
     Of a lane, ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn.

@@ -1,12 +1,13 @@
 """The slices of one name: how long they take, and where one of them stands among them."""
 
 import math
-from typing import Any, Final, Literal, assert_never
+from typing import Final, Literal, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.panels.timeline.details import longest_of, slice_row, step_at, steps_of
+from dashboard.panels.timeline.messages import InTime, OccurrencesAnswer, OccurrencesByStep
 from dashboard.traces.sources import OpenedTrace
 from profiler.trace import Step, Trace
 
@@ -18,7 +19,7 @@ MAX_LONGEST: Final = 20
 MAX_STEPS: Final = 5_000
 
 
-def occurrences(opened: OpenedTrace, index: int, scope: Scope) -> dict[str, Any]:
+def occurrences(opened: OpenedTrace, index: int, scope: Scope) -> OccurrencesAnswer:
     """Figures of the slices that have a slice's name; durations in nanoseconds.
 
     ``std`` is the sample's, 0 for one slice; ``rank`` is 1 for the longest, and the same for equally long ones;
@@ -99,7 +100,7 @@ def histogram(durations: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[
     return edges, np.bincount(place, minlength=len(edges) - 1)
 
 
-def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> dict[str, int | None]:
+def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> InTime:
     """Where a slice is among others in order of time, and those before and after it; of equal times by index."""
     starts, own = trace.start_ns[slices], trace.start_ns[index]
     before = slices[(starts < own) | ((starts == own) & (slices < index))]
@@ -112,7 +113,7 @@ def _place(trace: Trace, slices: NDArray[np.int64], index: int) -> dict[str, int
     }
 
 
-def _by_step(trace: Trace, steps: list[Step], slices: NDArray[np.int64]) -> dict[str, Any]:
+def _by_step(trace: Trace, steps: list[Step], slices: NDArray[np.int64]) -> OccurrencesByStep:
     steps = steps[:MAX_STEPS]
     step = step_at(steps, trace.start_ns[slices])
     inside = step >= 0

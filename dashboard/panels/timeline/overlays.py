@@ -3,11 +3,12 @@
 Times are nanoseconds relative to ``origin``, the trace's beginning.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.panels.timeline.messages import CriticalPathWindow, IdleWindow, SumOf
 from profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
 from profiler.analysis.idle import CAUSES, Gaps
 from profiler.analysis.windows import group_narrow, sum_within
@@ -21,7 +22,7 @@ LEAST_SHARE: Final = 0.05
 Column = NDArray[np.int64]
 
 
-def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end: int, width: int) -> dict[str, Any]:
+def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end: int, width: int) -> CriticalPathWindow:
     """The parts of the critical path that reach into a window of ``width`` pixels, as parallel lists in order of time.
 
     Neighbours that are narrower than a pixel and begin in the same one become one segment, which stands for ``count``
@@ -66,7 +67,7 @@ def critical_path_window(path: Path, trace: Trace, origin: int, start: int, end:
     }
 
 
-def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, width: int) -> dict[str, Any]:
+def idle_window(gaps: Gaps, trace: Trace, origin: int, start: int, end: int, width: int) -> IdleWindow:
     """The gaps that reach into a window of ``width`` pixels, as parallel lists, by lane and time; see `by_lane`.
 
     Gaps narrower than a pixel that begin in the same one become one, of the cause that most of their time has:
@@ -131,7 +132,7 @@ def _pixel(start: int, end: int, width: int) -> int:
     return -(-(end - start) // width)
 
 
-def _totals(names: tuple[str, ...], total: Column, count: Column) -> dict[str, dict[str, int]]:
+def _totals(names: tuple[str, ...], total: Column, count: Column) -> dict[str, SumOf]:
     """Nanoseconds and how many, by name, of those that are there."""
     return {
         name: {"ns": int(total[index]), "count": int(count[index])} for index, name in enumerate(names) if count[index]

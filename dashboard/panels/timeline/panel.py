@@ -10,10 +10,12 @@ from fastapi import APIRouter
 from dashboard.page.controls import revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View, data_choice, names, text
+from dashboard.panels.base import Panel
 from dashboard.panels.timeline.api import make_router
 from dashboard.server.live import Live
 from dashboard.server.work import light
 from dashboard.traces.choices import choices, newest
+from dashboard.traces.folders import TRACE_PATTERNS
 from dashboard.traces.sources import has_traces, trace_sources
 from profiler.lod import Match
 from summary.snapshot import Snapshot
@@ -59,12 +61,16 @@ LANES: Setting[str] = text("timeline.lanes", "")
 """Which lanes are shown: a regular expression on their full names."""
 
 
-class TimelinePanel:
+class TimelinePanel(Panel):
     """Slices of a trace over time, by process and lane."""
 
     name = "timeline"
     title = "Timeline"
-    icon = "timeline"
+    kinds = (
+        "graph_run_metadata",
+        "graph_tagged_run_metadata",
+    )
+    companions = TRACE_PATTERNS
     settings = (TRACE, RANGE, SLICE, SEARCH, MATCH, COLOUR, COMPARE, ALIGN, OVERLAYS, LANES)
 
     def has_data(self, snapshot: Snapshot) -> bool:
@@ -138,3 +144,6 @@ class TimelinePanel:
 
     def router(self, live: Live) -> APIRouter | None:
         return make_router(live)
+
+
+PANEL = TimelinePanel()

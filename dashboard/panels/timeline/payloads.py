@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, lanes_payload, left_out, shown_lanes
-from dashboard.traces.json_bytes import json_bytes
+from dashboard.panels.timeline.messages import CounterWindow, Coverage, Matches, TraceRow, TraceSummary
+from dashboard.server.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Match, Window, coverage, search, span_ns
 from profiler.trace import Counter
@@ -31,7 +32,7 @@ MAX_STRIPS = 16
 MATCH_BUCKETS = 500
 
 
-def listing(sources: Sequence[TraceSource]) -> list[dict[str, Any]]:
+def listing(sources: Sequence[TraceSource]) -> list[TraceRow]:
     """The traces to choose from, in the order given."""
     return [
         {
@@ -47,7 +48,7 @@ def listing(sources: Sequence[TraceSource]) -> list[dict[str, Any]]:
     ]
 
 
-def summary(opened: OpenedTrace) -> dict[str, Any]:
+def summary(opened: OpenedTrace) -> TraceSummary:
     """What the panel must know before it draws: lanes, extent, steps, counters, losses, and utilisation."""
     trace = opened.trace
     steps = sorted(trace.steps, key=lambda s: s.start_ns)
@@ -60,7 +61,7 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
         "work": _work(opened),
         "slices": len(trace),
         "steps": [
-            [step.number, step.name, step.start_ns - opened.start_ns, step.duration_ns] for step in steps[:MAX_STEPS]
+            (step.number, step.name, step.start_ns - opened.start_ns, step.duration_ns) for step in steps[:MAX_STEPS]
         ],
         "steps_total": len(steps),
         "counters": [
@@ -89,15 +90,15 @@ def summary(opened: OpenedTrace) -> dict[str, Any]:
     }
 
 
-def _work(opened: OpenedTrace) -> list[int]:
+def _work(opened: OpenedTrace) -> tuple[int, int]:
     """Where what the program did begins and ends: all but the profiler's own notes, where there is anything else."""
     trace = opened.trace
     if not len(trace):
-        return [0, opened.end_ns - opened.start_ns]
+        return 0, opened.end_ns - opened.start_ns
     notes = np.array([lane.kind == "other" for lane in trace.lanes], np.bool_)[trace.lane]
     chosen = ~notes if not notes.all() else notes
     ends = trace.start_ns[chosen] + trace.duration_ns[chosen]
-    return [int(trace.start_ns[chosen].min()) - opened.start_ns, int(ends.max()) - opened.start_ns]
+    return int(trace.start_ns[chosen].min()) - opened.start_ns, int(ends.max()) - opened.start_ns
 
 
 def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
@@ -105,7 +106,7 @@ def _finite(values: NDArray[np.float64], reduce: Any) -> float | None:
     return float(reduce(finite)) if len(finite) else None
 
 
-def _coverage(opened: OpenedTrace) -> dict[str, Any]:
+def _coverage(opened: OpenedTrace) -> Coverage:
     """Strips of the minimap: how busy each lane is, or with many lanes the busiest of each process, 0 to 100."""
     trace = opened.trace
     if not len(trace):
@@ -207,7 +208,7 @@ def _rows(lane: NDArray[np.int32], depth: NDArray[np.int32]) -> list[int]:
     return flat
 
 
-def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, limit: int, at: int) -> dict[str, Any]:
+def search_result(opened: OpenedTrace, pattern: str, match: Match, offset: int, limit: int, at: int) -> Matches:
     """The slices whose name matches, ordered by start: how many, a page of them, and where they are.
 
     ``rank`` is the number of those that begin before ``at``, so that a reader can go on from what is visible.
@@ -241,7 +242,7 @@ def _bucket_of(offsets: NDArray[np.int64], span: int, buckets: int) -> NDArray[n
     return np.minimum(at, buckets - 1)
 
 
-def counter_window(opened: OpenedTrace, counter: int, start: int, end: int, buckets: int) -> dict[str, Any]:
+def counter_window(opened: OpenedTrace, counter: int, start: int, end: int, buckets: int) -> CounterWindow:
     """A counter between two moments, with the last value before them: all points, or the extremes per bucket."""
     series = opened.trace.counters[counter]
     first, last = _counter_range(series, opened.start_ns + start, opened.start_ns + end)

@@ -1,11 +1,12 @@
 """What a slice has to do with others: what launched it and what it launched, its operator, its call stack, its row."""
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.panels.timeline.details import slice_row
+from dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
 from dashboard.traces.sources import OpenedTrace
 from dashboard.traces.studies import Study
 from profiler.analysis.classify import KINDS, Kind
@@ -20,7 +21,7 @@ MAX_FRAMES = 500
 _OPERATORS: Final[tuple[Kind, ...]] = ("operator", "communication", "data_loading")
 
 
-def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
+def relations(study: Study, opened: OpenedTrace, index: int) -> Relations:
     """What the facts about the whole trace say of one slice.
 
     ``queue_ns`` is the time from the end of the call that launched it to its own start, below 0 where it starts before
@@ -49,7 +50,7 @@ def relations(study: Study, opened: OpenedTrace, index: int) -> dict[str, Any]:
     }
 
 
-def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> dict[str, Any]:
+def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> Launched:
     """What a slice, or what lies in it on its lane, launched on devices, in order of start; waiting is no work."""
     trace = opened.trace
     known = np.flatnonzero((device.launch >= 0) & device.of("kernel", "memcpy", "memset", "communication"))
@@ -66,7 +67,7 @@ def _launched(facts: Facts, opened: OpenedTrace, device: Device, index: int) -> 
     }
 
 
-def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itself: bool) -> dict[str, Any] | None:
+def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itself: bool) -> SliceRow | None:
     trace = opened.trace
     around = np.concatenate([enclosing(trace, index), [index] if itself else []]).astype(np.int64)
     on_host = np.array([lane.kind not in ("stream", "memcpy") for lane in trace.lanes], np.bool_)
@@ -74,7 +75,7 @@ def _operator(opened: OpenedTrace, kinds: NDArray[np.int8], index: int, *, itsel
     return slice_row(opened, int(around[operators][-1])) if operators.any() else None
 
 
-def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> dict[str, str]:
+def _table(opened: OpenedTrace, kind: Kind, index: int, *, ran_on_device: bool) -> TableRow:
     """The page of the Profile panel that has the slice, and the name of its row there."""
     trace = opened.trace
     name = trace.names[int(trace.name_id[index])]

@@ -11,16 +11,8 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from dashboard.panels.timeline import overlays, together
 from dashboard.server.live import Live
-from dashboard.traces.requests import (
-    End,
-    SentenceRoute,
-    Start,
-    TraceId,
-    TraceRequests,
-    Width,
-    check_range,
-    json_answer,
-)
+from dashboard.server.sentence_routes import SentenceRoute, json_answer
+from dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
 from dashboard.traces.sources import LATEST_NS, OpenedTrace
 from dashboard.traces.studies import Study
 from profiler.analysis.critical_path import Path, path_of

@@ -10,20 +10,11 @@ from dashboard.panels.timeline.details import slice_details
 from dashboard.panels.timeline.occurrences import Scope
 from dashboard.panels.timeline.occurrences import occurrences as occurrences_of
 from dashboard.panels.timeline.relations import relations as relations_of
-from dashboard.server.downloads import attachment
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute, json_answer
 from dashboard.server.work import Pieces
-from dashboard.traces.requests import (
-    End,
-    Numbers,
-    SentenceRoute,
-    Start,
-    TraceId,
-    TraceRequests,
-    check_range,
-    json_answer,
-    parse_numbers,
-)
+from dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, check_range, parse_numbers
 from dashboard.traces.sources import OpenedTrace
 from profiler.analysis.area import overlap
 from profiler.traces.to_chrome import chrome_json

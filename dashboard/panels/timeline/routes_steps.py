@@ -4,10 +4,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from dashboard.page.controls import fingerprint
+from dashboard.server.fingerprint import fingerprint
+from dashboard.server.json_bytes import json_bytes
 from dashboard.server.live import Live
-from dashboard.traces.json_bytes import json_bytes
-from dashboard.traces.requests import SentenceRoute, TraceRequests, body_answer, json_answer
+from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from dashboard.traces.requests import TraceRequests
 from dashboard.traces.step_ranges import step_ranges_of
 
 OptionalId = Annotated[

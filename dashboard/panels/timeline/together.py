@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from dashboard.panels.timeline.details import slice_row
+from dashboard.panels.timeline.messages import AlignmentAnswer, CollectivesAnswer, DifferencesAnswer
 from dashboard.traces.sources import OpenedTrace
 from profiler.analysis.facts import Facts
 from profiler.analysis.ranks import match_collectives
@@ -34,7 +35,7 @@ def alignment(
     step: int | None,
     name: str | None,
     parts: Sequence["pl.DataFrame"],
-) -> dict[str, Any]:
+) -> AlignmentAnswer:
     """The offset of each trace, see `profiler.analysis.together.align`, whose errors it raises."""
     named = zip(traces, facts, labels_of(traces), strict=True)
     found: Alignment = align(
@@ -55,7 +56,7 @@ def alignment(
 
 def collectives(
     traces: Sequence[OpenedTrace], parts: Sequence["pl.DataFrame"], window: tuple[int, int] | None, limit: int
-) -> dict[str, Any]:
+) -> CollectivesAnswer:
     """Collectives that at least two of the traces have, in the first's order of time.
 
     Each has, per trace, its slice or null, its duration, and how long it waited for others there; see
@@ -101,7 +102,7 @@ def collectives(
     }
 
 
-def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, limit: int) -> dict[str, Any]:
+def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, limit: int) -> DifferencesAnswer:
     """What two traces have of each name, as parallel lists, the largest change first.
 
     Names of slices are given whole, so that slices can be coloured by them. ``verdicts`` counts all rows, also those
@@ -116,13 +117,13 @@ def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, li
         "window": window_ns,
         "rows": len(table),
         "verdicts": {row["verdict"]: row["len"] for row in table.group_by("verdict").len().sort("verdict").to_dicts()},
-        "totals": {row["side"]: [row["total_first_ns"], row["total_second_ns"]] for row in sums.to_dicts()},
+        "totals": {row["side"]: (row["total_first_ns"], row["total_second_ns"]) for row in sums.to_dicts()},
         "name": page["name"].to_list(),
         "category": page["category"].to_list(),
         "side": page["side"].to_list(),
-        "count": [page["count_first"].to_list(), page["count_second"].to_list()],
-        "total": [page["total_first_ns"].to_list(), page["total_second_ns"].to_list()],
-        "mean": [page["mean_first_ns"].to_list(), page["mean_second_ns"].to_list()],
+        "count": (page["count_first"].to_list(), page["count_second"].to_list()),
+        "total": (page["total_first_ns"].to_list(), page["total_second_ns"].to_list()),
+        "mean": (page["mean_first_ns"].to_list(), page["mean_second_ns"].to_list()),
         "change": page["change_ns"].to_list(),
         "verdict": page["verdict"].to_list(),
     }

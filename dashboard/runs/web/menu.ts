@@ -1,85 +1,80 @@
-// @ts-nocheck
-// The menu of a run: only, hide, pin, another name, another colour.
-import * as frame from "../../web/page/layout.ts";
-import { elements } from "../../web/core/dom.ts";
-import { popover } from "../../web/core/popover.ts";
-import { runs } from "./state.ts";
+/** The menu of a run: only, hide, pin, another name, another colour. */
+import { bind } from "../../web/core/commands.ts";
+import { make, toClipboard } from "../../web/core/dom.ts";
+import { type Place, popover } from "../../web/core/popover.ts";
+import { say } from "../../web/page/layout.ts";
+import { type RunRow, runs } from "./state.ts";
 
-const make = (...args) => elements.make(...args);
-
-const dark = () => document.documentElement.dataset.mantineColorScheme === "dark";
+const scheme = () => (document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light");
 
 /** The row of the menu with the colour: the system's own chooser, and back to the colour that it had. */
-function colorEntry(item) {
+function colorEntry(row: RunRow): HTMLElement {
   const input = make("input", {
     type: "color",
-    value: dark() ? item.dark : item.light,
+    value: row[scheme()],
     role: "menuitem",
-    "aria-label": "Colour of " + item.label,
+    "aria-label": `Colour of ${row.label}`,
   });
   let waiting = 0;
   const give = () => {
     clearTimeout(waiting);
-    if (input.value !== runs.given("runs.paint", item.run)) runs.give("runs.paint", item.run, input.value);
+    if (input.value !== runs.given("runs.paint", row.run)) runs.give("runs.paint", row.run, input.value);
   };
   // While the chooser is open the colour changes with every movement of the hand.
   input.addEventListener("input", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(give, 150);
+    waiting = window.setTimeout(give, 150);
   });
   input.addEventListener("change", give);
   const reset = make("button", {
     className: "quiet",
     role: "menuitem",
     title: "Back to the colour it had",
-    disabled: !runs.given("runs.paint", item.run),
+    disabled: !runs.given("runs.paint", row.run),
   }, "Reset");
   reset.addEventListener("click", () => {
     popover.close();
-    runs.give("runs.paint", item.run, "");
+    runs.give("runs.paint", row.run, "");
   });
   return make("div", { className: "menu-color" }, make("label", {}, "Colour ", input), reset);
 }
 
-/** @param item a row of the table */
-export function open(item: any, anchor: HTMLElement, at?: { left: number; top: number; bottom: number }) {
+export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
   // The anchor may be drawn anew while the menu is open.
-  const place = at || anchor.getBoundingClientRect();
-  const on = runs.isOn(item);
-  const pinned = runs.isPinned(item.run);
-  const group = runs.around().groups[item.group];
-  const entries: any[] = [
-    ["Only this run", () => runs.only([item.run])],
-    [on ? "Hide" : "Show", () => runs.switchRuns([item], !on)],
-    [pinned ? "Unpin" : "Pin to the top", () => runs.pin(item.run, !pinned)],
-    ["Rename for display…", () => rename(item, anchor, place)],
-    ["Copy name", () => elements.toClipboard(item.run).then(() => frame.say("Name copied"))],
+  const place = at ?? anchor.getBoundingClientRect();
+  const on = runs.isOn(row);
+  const pinned = runs.isPinned(row.run);
+  const entries: Parameters<typeof popover.menu>[2] = [
+    ["Only this run", () => runs.only([row.run])],
+    [on ? "Hide" : "Show", () => runs.switchRuns([row], !on)],
+    [pinned ? "Unpin" : "Pin to the top", () => runs.pin(row.run, !pinned)],
+    ["Rename for display…", () => rename(row, anchor, place)],
+    ["Copy name", () => toClipboard(row.run).then(() => say("Name copied"))],
   ];
-  if (group) {
-    const members = () => [...runs.rows.values()].filter((row) => row.group === item.group).map((row) => row.run);
+  if (row.group !== null) {
+    const members = () => [...runs.rows.values()].filter(({ group }) => group === row.group).map(({ run }) => run);
     entries.push(["Select the group", () => runs.select(members())]);
     entries.push(["Only this group", () => runs.only(members())]);
   }
-  entries.push(colorEntry(item));
-  popover.menu(anchor, "Run " + item.label, entries, at);
+  popover.menu(anchor, `Run ${row.label}`, [...entries, colorEntry(row)], at);
 }
 
 /** A field for the name that a run has on the screen; an empty one gives it its own name back. */
-export function rename(item, anchor, at) {
+export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
   const input = make("input", {
     type: "text",
-    value: runs.given("runs.name", item.run) || item.run,
+    value: runs.given("runs.name", run) || run,
     maxLength: 200,
     className: "text-field",
-    "aria-label": "Name on the screen of " + item.run,
+    "aria-label": `Name on the screen of ${run}`,
     spellcheck: false,
   });
   const save = () => {
     const text = input.value.trim();
     popover.close();
-    runs.give("runs.name", item.run, text === item.run ? "" : text);
+    runs.give("runs.name", run, text === run ? "" : text);
   };
-  input.addEventListener("keydown", (event) => event.key === "Enter" && save());
+  bind(input, { Enter: save });
   const done = make("button", { className: "primary" }, "Rename");
   done.addEventListener("click", save);
   const hint = make(

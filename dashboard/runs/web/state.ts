@@ -1,25 +1,22 @@
-// @ts-nocheck
-// What the page knows of runs: what the server told (dashboard/runs/listing.py), and what the view says of them.
-import * as dash from "../../web/core/dash.ts";
+/** What the page knows of runs: what the server told (dashboard/runs/listing.py), and what the view says of them. */
+import { callbacks, noUpdate, setProps } from "../../web/core/dash.ts";
+import { Api } from "../../web/core/request.ts";
 import { view as pageView } from "../../web/page/view.ts";
+import type { Listing, RunFields, RunRow, Surroundings } from "./listing.ts";
+import { givenIn, isOn, switched, withGiven } from "./switches.ts";
 
-export interface Row {
-  run: string;
-  label: string;
-  order: number;
-  light: string;
-  dark: string;
-  started: number;
-  group: number | null;
-  values: (number | string | boolean | null)[];
-}
+export type * from "./listing.ts";
 
-/** A run as the server tells it. */
+/** What changed: rows with what surrounds them, or the view. */
+export type Change = "rows" | "view";
 
+/** Settings that give runs something by hand. */
+export type Gift = "runs.name" | "runs.paint";
+
+const api = new Api("api/runs");
 /** Rows that pass the search, by run. */
-const rows: Map<string, Row> = new Map();
-/** What surrounds the rows. */
-let around = {
+const rows = new Map<string, RunRow>();
+let around: Surroundings = {
   columns: [],
   groups: [],
   groupError: "",
@@ -33,8 +30,8 @@ let version = "";
 let view = read();
 
 function read() {
-  const params = pageView ? pageView.params() : new URLSearchParams();
-  const list = (name) => new Set(params.getAll(name));
+  const params = pageView.params();
+  const list = (name: string): ReadonlySet<string> => new Set(params.getAll(name));
   return {
     base: params.get("runs") || "default",
     show: list("show"),
@@ -46,92 +43,35 @@ function read() {
   };
 }
 
-// --- switched on, selected, pinned, folded -----------------------------------------------------------------
+const switches = () => ({ ...view, defaultRuns: around.defaultRuns });
+const isFolded = (group: { label: string }) => view.folded.has(group.label) !== view.allFolded;
 
-const inBase = (row) => view.base === "all" || (view.base !== "none" && row.order < around.defaultRuns);
-const isOn = (row) => (inBase(row) || view.show.has(row.run)) && !view.hide.has(row.run);
-
-/** Switches runs on or off: each is an exception from the base "runs", kept only where it differs. */
-function switchRuns(changed, on) {
-  pageView.update((params, set) => {
-    const show = new Set(params.getAll("show"));
-    const hide = new Set(params.getAll("hide"));
-    for (const row of changed) {
-      show.delete(row.run);
-      hide.delete(row.run);
-      if (on && !inBase(row)) show.add(row.run);
-      if (!on && inBase(row)) hide.add(row.run);
-    }
-    set("show", [...show]);
-    set("hide", [...hide]);
-  });
-}
-
-/** Shows these runs and no others. */
-function only(runs: string[]) {
+function setBase(base: string, shown: string[]): void {
   pageView.update((_params, set) => {
-    set("runs", ["none"]);
+    set("runs", [base]);
     set("hide", []);
-    set("show", runs);
+    set("show", shown);
   });
 }
 
-/** All or none: of what the search lets through, where something is searched for. */
-function switchAll(on, listed) {
-  if (listed.length < around.total) return switchRuns(listed, on);
+/** Switches runs on or off. */
+function switchRuns(changed: RunRow[], on: boolean): void {
   pageView.update((_params, set) => {
-    set("runs", [on ? "all" : "none"]);
-    set("show", []);
-    set("hide", []);
+    const { show, hide } = switched(changed, on, switches());
+    set("show", show);
+    set("hide", hide);
   });
 }
 
-const select = (runs) => pageView.update((_params, set) => set("runs.select", runs));
-const pin = (run, on) => pageView.toggle("runs.pin", run, on);
-const isFolded = (group) => view.folded.has(group.label) !== view.allFolded;
-const fold = (group, on) => pageView.toggle("runs.fold", group.label, on !== view.allFolded);
-
-function foldAll(on) {
-  pageView.update((_params, set) => {
-    set("runs.fold", []);
-    set("runs.folded", [on ? "on" : "off"]);
-  });
-}
-
-// --- names and colours given by hand: "run:text", the run percent-encoded ------------------------------------
-
-function runOf(entry) {
-  try {
-    return decodeURIComponent(entry.slice(0, entry.indexOf(":")));
-  } catch {
-    return null;
-  }
-}
-
-/** What a run was given by hand, or "". */
-function given(setting: "runs.name" | "runs.paint", run: string) {
-  const entry = pageView.params().getAll(setting).find((one) => runOf(one) === run);
-  return entry ? entry.slice(entry.indexOf(":") + 1) : "";
-}
-
-function give(setting, run, text) {
-  pageView.update((params, set) => {
-    const rest = params.getAll(setting).filter((entry) => runOf(entry) !== run);
-    set(setting, text ? [...rest, encodeURIComponent(run) + ":" + text] : rest);
-  });
-}
-
-// --- what the server tells -----------------------------------------------------------------------------------
-
-const listeners: ((what: "rows" | "view") => void)[] = [];
-const changed = (what) => listeners.forEach((listener) => listener(what));
+const listeners: ((what: Change) => void)[] = [];
+const changed = (what: Change) => listeners.forEach((listener) => listener(what));
 
 /** Takes news in; asks for everything where they do not follow on what is here. */
-function take(news) {
+function take(news: Listing | null): void {
   if (!news) return;
   if (!news.whole && news.base !== version) {
-    window.dash_clientside.set_props("frame-key", { data: {} });
-    window.dash_clientside.set_props("view", { data: pageView.query() });
+    setProps("frame-key", { data: {} });
+    setProps("view", { data: pageView.query() });
     return;
   }
   if (news.whole) rows.clear();
@@ -142,40 +82,48 @@ function take(news) {
   changed("rows");
 }
 
-document.addEventListener("DOMContentLoaded", () =>
-  pageView.onChange(() => {
-    view = read();
-    changed("view");
-  }));
-
-const exportedRuns = {
-  rows,
-  around: () => around,
-  view: () => view,
-  isOn,
-  isSelected: (run) => view.selected.has(run),
-  isPinned: (run) => view.pinned.has(run),
-  isFolded,
-  switchRuns,
-  switchAll,
-  only,
-  select,
-  pin,
-  fold,
-  foldAll,
-  given,
-  give,
-  label: (run) => (run === "." ? ". (the log directory)" : run),
-  onChange: (listener) => listeners.push(listener),
-  /** What runs can be described by. */
-  fields: () => fetch("/api/runs/fields").then((answer) => answer.json()),
-};
-
-dash.callbacks("stepscope", {
-  listRuns(news) {
-    take(news);
-    return window.dash_clientside.no_update;
-  },
+pageView.onChange(() => {
+  view = read();
+  changed("view");
 });
 
-export { exportedRuns as runs };
+export const runs = {
+  rows: rows as ReadonlyMap<string, RunRow>,
+  around: (): Surroundings => around,
+  view: () => view,
+  isOn: (row: RunRow): boolean => isOn(row, switches()),
+  isSelected: (run: string): boolean => view.selected.has(run),
+  isPinned: (run: string): boolean => view.pinned.has(run),
+  isFolded,
+  switchRuns,
+  /** All or none: of what the search lets through, where something is searched for. */
+  switchAll(on: boolean, listed: RunRow[]): void {
+    if (listed.length < around.total) switchRuns(listed, on);
+    else setBase(on ? "all" : "none", []);
+  },
+  /** Shows these runs and no others. */
+  only: (shown: string[]): void => setBase("none", shown),
+  select: (selected: string[]): void => pageView.update((_params, set) => set("runs.select", selected)),
+  pin: (run: string, on: boolean): void => pageView.toggle("runs.pin", run, on),
+  fold: (group: { label: string }, on: boolean): void =>
+    pageView.toggle("runs.fold", group.label, on !== view.allFolded),
+  foldAll: (on: boolean): void =>
+    pageView.update((_params, set) => {
+      set("runs.fold", []);
+      set("runs.folded", [on ? "on" : "off"]);
+    }),
+  /** What a run was given by hand, or "". */
+  given: (setting: Gift, run: string): string => givenIn(pageView.params().getAll(setting), run),
+  give: (setting: Gift, run: string, text: string): void =>
+    pageView.update((params, set) => set(setting, withGiven(params.getAll(setting), run, text))),
+  label: (run: string): string => (run === "." ? ". (the log directory)" : run),
+  onChange: (listener: (what: Change) => void): void => void listeners.push(listener),
+  fields: (): Promise<RunFields> => api.ask("fields", {}),
+};
+
+callbacks("stepscope", {
+  listRuns(news: Listing | null) {
+    take(news);
+    return noUpdate();
+  },
+});

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 import orjson
 
-from dashboard.page.numbers import json_number
-from dashboard.server.downloads import csv_lines
+from dashboard.export.tables import csv_lines
+from dashboard.server.numbers import json_number
 from dashboard.tensorboard.hparams.sessions import python_value
 from summary.proto.hparams_pb2 import Experiment, SessionGroup
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
 from dashboard.server.bodies import LARGEST_BODY, Body, parsed_message
-from dashboard.server.downloads import attachment
 from dashboard.server.errors import find_series
+from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.parameters import MAX_NAME
 from dashboard.server.pieces import json_answer, point_list
@@ -27,7 +27,8 @@ from summary.proto.hparams_pb2 import (
     ListSessionGroupsRequest,
     ListSessionGroupsResponse,
 )
-from summary.snapshot import SCALARS, Snapshot
+from summary.series import SCALARS
+from summary.snapshot import Snapshot
 
 T = TypeVar("T")
 

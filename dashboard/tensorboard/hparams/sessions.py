@@ -19,7 +19,8 @@ from summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from summary.snapshot import SCALARS, Run, Series, Snapshot
+from summary.series import SCALARS, Run, Series
+from summary.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ const observer = new IntersectionObserver(
       if (entry.isIntersecting) onScreen.add(entry.target);
       else onScreen.delete(entry.target);
     }
-    if (!telling) telling = setTimeout(tellVisible, 30);
+    if (!telling) telling = window.setTimeout(tellVisible, 30);
   },
   { rootMargin: "200px 0px" },
 );

@@ -7,8 +7,20 @@ import { cards as pageCards } from "./grid.ts";
 export interface PlotlyAxis {
   range: [number, number];
   type: string;
+  autorange: boolean;
+  visible: boolean;
+  title: { text: string };
   c2p(value: number): number;
   p2c(pixel: number): number;
+  /** The same of a value as it is in the data, such as a date. */
+  d2c(value: number): number;
+  d2p(value: number): number;
+}
+/** A trace as Plotly has decoded it; its `meta` is what the server put there. */
+export interface PlotlyTrace {
+  x?: ArrayLike<number>;
+  y?: ArrayLike<number>;
+  meta?: unknown;
 }
 /** What is known of a drawn chart in Plotly's own `_fullLayout`, which it does not document. */
 export interface PlotlyLayout {
@@ -21,6 +33,9 @@ export interface PlotlyLayout {
 /** The element of a chart of Plotly. */
 export interface Plot extends HTMLElement {
   _fullLayout?: PlotlyLayout;
+  _fullData?: PlotlyTrace[];
+  /** Absent until Plotly has made the chart. */
+  on?(event: string, listener: () => void): void;
   // deno-lint-ignore no-explicit-any
   data?: any[];
   // deno-lint-ignore no-explicit-any
@@ -37,6 +52,16 @@ export interface Pointed {
   /** The plot's corner on the page. */
   origin: { x: number; y: number };
 }
+
+declare global {
+  interface Window {
+    Plotly: { relayout(plot: Plot, changes: Record<string, unknown>): void };
+  }
+}
+
+/** Zooms a chart out to all that is in it. */
+export const showAll = (plot: Plot): void =>
+  window.Plotly.relayout(plot, { "xaxis.autorange": true, "yaxis.autorange": true });
 
 /** The drawn chart inside an element. */
 export const plotIn = (element: Element): Plot | null => element.querySelector<Plot>(".js-plotly-plot");
@@ -77,7 +102,7 @@ export function onPointer(
 }
 
 /** Puts a box that follows the pointer beside it, inside the window. */
-export function placeBeside(box: HTMLElement, event: MouseEvent, gap: number) {
+export function placeBeside(box: HTMLElement, event: Pick<MouseEvent, "clientX" | "clientY">, gap: number) {
   const size = box.getBoundingClientRect();
   const left = event.clientX + gap + size.width < innerWidth ? event.clientX + gap : event.clientX - gap - size.width;
   box.style.left = Math.max(4, left) + "px";

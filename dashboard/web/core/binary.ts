@@ -1,4 +1,4 @@
-/** A JSON header and columns of numbers in one body (dashboard/binary.py). */
+/** A JSON header and columns of numbers in one body (dashboard/server/binary.py). */
 
 const MAGIC = 0x31435353; // "SSC1"
 const TYPES = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u4: Uint32Array, u1: Uint8Array };

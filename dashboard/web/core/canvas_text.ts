@@ -28,3 +28,15 @@ export function shortName(name: string) {
   const parts = bare.split("::");
   return parts[parts.length - 1] || bare;
 }
+
+let pen: CanvasRenderingContext2D | null = null;
+/**
+ * How wide a text of the page is.
+ * @param font weight and size: "500 11px"
+ */
+export function pageTextWidth(text: string, font: string): number {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (!pen) return 0;
+  pen.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
+  return measure(pen, text);
+}

@@ -18,11 +18,15 @@ export interface Command {
   /** What it does, as the sheet says it. */
   title: string;
   keys?: readonly string[];
+  /** How the sheet shows the keys where that is shorter: "1 … 9". */
+  keysShown?: string;
   /** Gestures that do the same, for the sheet: "double click", "Shift drag". */
   gestures?: readonly string[];
   act?: Act;
   /** Whether it can be done now; always unless given. */
   when?: (event?: KeyboardEvent) => boolean;
+  /** Whether its keys hold while a dialog is open, too. */
+  inDialogs?: boolean;
   /** The icon under which the palette offers it; it does not unless given. */
   palette?: string;
 }
@@ -36,6 +40,7 @@ export interface Group {
 }
 
 const groups: Group[] = [];
+const asked: Act[] = [];
 const bound: WeakMap<EventTarget, Bindings[]> = new WeakMap();
 let openPanel = () => "";
 
@@ -48,6 +53,9 @@ function withdrawn<T>(list: T[], entry: T, signal: AbortSignal | undefined): voi
     if (at >= 0) list.splice(at, 1);
   });
 }
+
+/** Have an act asked of every key before anything on the page is, fields included: what lies over the page needs that. */
+export const beforeAll = (act: Act): void => void asked.push(act);
 
 /** Make commands hold until the signal ends them. They rest while a field has the focus or a dialog is open. */
 export function register(group: Group, signal?: AbortSignal): void {
@@ -133,6 +141,15 @@ function take(event: KeyboardEvent, bindings: Bindings): boolean {
   return true;
 }
 
+function dispatchFirst(event: KeyboardEvent): void {
+  for (const act of asked) {
+    if (act(event) === false) continue;
+    event.preventDefault();
+    event.stopPropagation();
+    return;
+  }
+}
+
 function dispatch(event: KeyboardEvent): void {
   if (event.defaultPrevented) return;
   const key = keyOf(event);
@@ -141,12 +158,15 @@ function dispatch(event: KeyboardEvent): void {
     if (inField && element !== event.target) break;
     for (const bindings of [...(bound.get(element) ?? [])]) if (take(event, bindings)) return;
   }
-  if (inField) return;
+  if (isField(event.target) && !key.startsWith("Ctrl ")) return;
   const inDialog = document.querySelector("dialog[open]") !== null;
   // The open panel has its turn before the page.
   for (const { commands } of active().reverse()) {
-    if (take(event, bindingsOf(inDialog ? commands.filter(({ id }) => id === "page.keys") : commands))) return;
+    if (take(event, bindingsOf(inDialog ? commands.filter(({ inDialogs }) => inDialogs) : commands))) return;
   }
 }
 
-if (typeof window !== "undefined") window.addEventListener("keydown", dispatch);
+if (typeof window !== "undefined") {
+  window.addEventListener("keydown", dispatchFirst, true);
+  window.addEventListener("keydown", dispatch);
+}

@@ -58,5 +58,20 @@ export const noUpdate = (): unknown => window.dash_clientside.no_update;
 /** What the callback that runs was called for. */
 export const callbackContext = (): CallbackContext => window.dash_clientside.callback_context;
 
-/** The id of the control of a setting (`setting_id` of dashboard/controls.py): Dash takes no dot in it. */
+/** The id of the control of a setting (`setting_id` of dashboard/page/controls.py): Dash takes no dot in it. */
 export const settingId = (name: string): Id => ({ type: "setting", name: name.replaceAll(".", ":") });
+
+/**
+ * Callbacks of a panel whose modules come with its first visit.
+ * @param load fetches the module that exports the functions; at once where the page begins with the panel
+ */
+export function callbacksLater<const Name extends string>(
+  panel: string,
+  namespace: string,
+  functions: readonly Name[],
+  load: () => Promise<Record<Name, Callback>>,
+): void {
+  const later = (name: Name): Callback => async (...values) => (await load())[name](...values);
+  callbacks(namespace, Object.fromEntries(functions.map((name) => [name, later(name)])));
+  if (new URLSearchParams(location.search).get("tab") === panel) void load();
+}

@@ -41,6 +41,14 @@ export function iconButton(
   return made;
 }
 
+/** Gives a button that `iconButton` made another icon and name. */
+export function becomes(button: HTMLButtonElement, name: string, title: string, size = 14): void {
+  if (button.title === title) return;
+  button.title = title;
+  button.setAttribute("aria-label", title);
+  button.replaceChildren(icon(name, size));
+}
+
 /** The element that an event happened in, or the nearest around it, that a selector describes. */
 export function within<E extends HTMLElement = HTMLElement>(event: Event, selector: string): E | null {
   return event.target instanceof Element ? event.target.closest<E>(selector) : null;
@@ -57,7 +65,7 @@ export function runLabel(run: { run: string; light: string; dark: string }): HTM
 
 const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
 export type Numbers = Int8Array | Int16Array | Int32Array | Uint8Array | Float32Array | Float64Array;
-/** A typed array as base64 (dashboard/arrays.py). */
+/** A typed array as base64 (dashboard/server/arrays.py). */
 export interface NumbersSpec {
   dtype: keyof typeof ARRAYS;
   bdata: string;

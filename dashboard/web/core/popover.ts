@@ -1,4 +1,5 @@
 // Small boxes beside a control: one at a time, closed by Escape, a click elsewhere, or another one.
+import { beforeAll, bind, type Bindings } from "./commands.ts";
 import { make } from "./dom.ts";
 
 let open: { box: HTMLElement; anchor: HTMLElement; back: HTMLElement | null; onClose?: () => void } | null = null;
@@ -67,15 +68,19 @@ function show(
 }
 
 /** Up and down among the entries of a list. */
-function arrows(event: KeyboardEvent, box: HTMLElement, entries: string) {
-  const all = [...box.querySelectorAll<HTMLElement>(entries)];
-  const at = all.indexOf(document.activeElement as HTMLElement);
-  const last = all.length - 1;
-  const places: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at < 0 ? last : at - 1, Home: 0, End: last };
-  if (!(event.key in places)) return;
-  const next = places[event.key];
-  event.preventDefault();
-  if (all.length) all[(next + all.length) % all.length].focus();
+export function arrows(list: HTMLElement, entries: string): Bindings {
+  const to = (place: (at: number, last: number) => number) => () => {
+    const all = [...list.querySelectorAll<HTMLElement>(entries)];
+    if (!all.length) return;
+    const at = all.indexOf(document.activeElement as HTMLElement);
+    all[(place(at, all.length - 1) + all.length) % all.length].focus();
+  };
+  return {
+    ArrowDown: to((at) => at + 1),
+    ArrowUp: to((at, last) => at < 0 ? last : at - 1),
+    Home: to(() => 0),
+    End: to((_at, last) => last),
+  };
 }
 
 /**
@@ -98,7 +103,7 @@ function menu(
     return button;
   });
   const box = show(anchor, label, buttons, { role: "menu", className: "entries", at });
-  if (box) box.addEventListener("keydown", (event) => arrows(event, box, "[role=menuitem]"));
+  if (box) bind(box, arrows(box, "[role=menuitem]"));
   return box;
 }
 
@@ -108,13 +113,12 @@ document.addEventListener("pointerdown", (event) => {
   if (open && ![open.box, open.anchor].some((part) => part.contains(event.target as Node))) close(false);
 }, true);
 // First of all, so that Escape closes the box and does nothing else.
-window.addEventListener("keydown", (event) => {
+beforeAll((event) => {
   presses += 1;
-  if (!open || event.key !== "Escape") return;
-  event.preventDefault();
-  event.stopPropagation();
+  if (!open || event.key !== "Escape") return false;
   close();
-}, true);
+  return true;
+});
 window.addEventListener("resize", () => {
   if (open && open.anchor.isConnected && !open.box.classList.contains("entries")) {
     place(open.box, open.anchor.getBoundingClientRect());
@@ -125,7 +129,6 @@ export const popover = {
   show,
   menu,
   close,
-  arrows,
   /** How often anything was pressed: a box that has to wait for its content is wanted no more where this has moved on. */
   presses: () => presses,
 };

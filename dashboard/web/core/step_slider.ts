@@ -17,8 +17,9 @@ export interface StepData {
 /** Seconds as "4.2 s", "3 min 20 s", "2 h 5 min", "1 d 3 h". */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return "no time";
-  if (Math.abs(seconds) < 60) return Number(seconds.toFixed(Math.abs(seconds) < 10 ? 2 : 1)) + " s";
-  const whole = Math.round(Math.abs(seconds));
+  const size = Math.abs(seconds);
+  if (size < 60) return `${Number(seconds.toFixed(size < 10 ? 2 : 1))} s`.replace("-", "−");
+  const whole = Math.round(size);
   const [d, h, m] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60];
   const text = d ? `${d} d ${h} h` : h ? `${h} h ${m} min` : `${m} min ${whole % 60} s`;
   return (seconds < 0 ? "−" : "") + text;
@@ -94,7 +95,7 @@ function stepSlider(
 
   input.addEventListener("input", () => {
     say(Number(input.value));
-    if (!writing) writing = setTimeout(write, WRITE_MS);
+    if (!writing) writing = window.setTimeout(write, WRITE_MS);
   });
   input.addEventListener("change", write);
 

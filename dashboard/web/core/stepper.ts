@@ -1,5 +1,6 @@
 // A slider over points with a field for a step's number, of cards of texts and of clips. What a point is, its owner knows.
-import { icon, make, stepText } from "./dom.ts";
+import { bind } from "./commands.ts";
+import { iconButton, make, stepText } from "./dom.ts";
 
 /** what a stepper moves along */
 export interface Track {
@@ -14,25 +15,36 @@ export interface Track {
   move: (at: number) => void;
   /** goes to the place nearest to a step */
   typed: (step: number) => void;
+  /** is told what was typed and is no number */
+  mistyped?: (text: string) => void;
   /** the hand has let go */
   settled: () => void;
 }
 
-export function create(track: Track) {
-  const button = (name: string, title: string, by: number) => {
-    const made = make("button", { type: "button", className: "icon-button", title }, icon(name, 14));
-    made.addEventListener("click", () => go(track.at() + by));
-    return made;
-  };
-  const previous = button("left", "Previous step", -1);
-  const next = button("right", "Next step", 1);
-  const slider = make("input", { type: "range", min: "0", step: "1", className: "track-slider", "aria-label": "Step" });
+/** What a stepper is called, and its buttons. */
+export interface Names {
+  label: string;
+  previous: string;
+  next: string;
+}
+const NAMES: Names = { label: "Step", previous: "Previous step", next: "Next step" };
+
+export function create(track: Track, names: Names = NAMES) {
+  const previous = iconButton("left", names.previous, () => go(track.at() - 1));
+  const next = iconButton("right", names.next, () => go(track.at() + 1));
+  const slider = make("input", {
+    type: "range",
+    min: "0",
+    step: "1",
+    className: "track-slider",
+    "aria-label": names.label,
+  });
   const field = make("input", {
     type: "text",
     inputMode: "numeric",
     className: "track-field",
     title: "Type a step: the nearest that was logged is shown",
-    "aria-label": "Step, typed",
+    "aria-label": `${names.label}, typed`,
     autocomplete: "off",
   });
   const label = make("label", { className: "track-label" }, make("span", {}, "step"), field);
@@ -53,6 +65,7 @@ export function create(track: Track) {
   function typed() {
     const wanted = Number(field.value.replace(/[,\s_]/g, ""));
     if (field.value.trim() !== "" && Number.isFinite(wanted)) track.typed(wanted);
+    else track.mistyped?.(field.value);
     refresh(true);
   }
 
@@ -60,12 +73,17 @@ export function create(track: Track) {
   slider.addEventListener("change", () => track.settled());
   field.addEventListener("focus", () => field.select());
   field.addEventListener("change", typed);
-  field.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") refresh(true);
-    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
-    event.preventDefault();
-    go(track.at() + (event.key === "ArrowUp" ? 1 : -1));
+  const step = (by: number) => () => {
+    go(track.at() + by);
     refresh(true);
+  };
+  bind(field, {
+    ArrowUp: step(1),
+    ArrowDown: step(-1),
+    Escape() {
+      refresh(true);
+      return false;
+    },
   });
 
   /** Brings the parts in line with the track. */

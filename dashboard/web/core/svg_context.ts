@@ -27,8 +27,8 @@ export interface Layer {
 }
 
 const START = {
-  fillStyle: "#000000" as any,
-  strokeStyle: "#000000" as any,
+  fillStyle: "#000000" as unknown,
+  strokeStyle: "#000000" as unknown,
   lineWidth: 1,
   lineCap: "butt",
   lineJoin: "miter",
@@ -48,8 +48,10 @@ const short = (value: number) => String(Math.round(value * 100) / 100);
 const finite = (values: ArrayLike<number>) => Array.prototype.every.call(values, Number.isFinite);
 const ENTITIES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" } as Record<string, string>;
 // XML 1.0 has no way to write these characters, not even as references.
+// deno-lint-ignore no-control-regex
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/gu;
-const escaped = (text: unknown) =>
+/** A text as XML has it; characters that it has no place for become a replacement character. */
+export const escaped = (text: unknown): string =>
   String(text).replace(FORBIDDEN, "\ufffd").replace(/[&<>"']/g, (character) => ENTITIES[character]);
 
 /** @param values those that are not null */
@@ -474,10 +476,10 @@ for (
     get(this: SvgContext) {
       return this.state[name];
     },
-    set(this: SvgContext, value: any) {
+    set(this: SvgContext, value: unknown) {
       if (typeof START[name] === "number" && !Number.isFinite(value)) return;
       if (value === null) return;
-      (this.state as any)[name] = value;
+      Reflect.set(this.state, name, value);
     },
   });
 }

@@ -58,14 +58,14 @@ export interface NearestPoint {
 }
 
 export interface Hooks {
-  /** pointer inside the plot, at most once a frame; data units, y on the left axis. With the arrow keys the event is a KeyboardEvent: `toClient` gives the place on the page */
-  onCursor?: (x: number, y: number, event: Event) => void;
+  /** pointer inside the plot, at most once a frame; data units, y on the left axis. After a key `toClient` gives the place on the page */
+  onCursor?: (x: number, y: number, event: PointerEvent | KeyboardEvent) => void;
   onLeave?: () => void;
   /** what is shown after the hand zoomed or moved, and which axes it changed; null on reset */
   onZoom?: (range: ShownRange & { changed: AxisName[] } | null) => void;
-  onClick?: (x: number, y: number, event: Event, nearestLineId: string | null, mark: Hit | null) => void;
+  onClick?: (x: number, y: number, event: PointerEvent, nearestLineId: string | null, mark: Hit | null) => void;
   /** a mark or rule of the model, or the spans at a place along the bottom, as {spans, title} */
-  onMarkHover?: (mark: Hit | null, event: Event) => void;
+  onMarkHover?: (mark: Hit | null, event: PointerEvent | KeyboardEvent) => void;
   /** a menu is asked for inside the plot */
   onMenu?: (x: number, event: MouseEvent) => void;
   /** the cursor's place is chosen with the keyboard */
@@ -166,7 +166,7 @@ export class Chart {
 
   /** Whether a hand is zooming, of which no hook was told yet. */
   isHeld() {
-    return this.hand.rest !== 0 || this.hand.drag !== null;
+    return this.hand.rest !== null || this.hand.drag !== null;
   }
 
   /** Shows another model; draws in the next frame. A range of the model replaces what the hand chose on that axis before. */

@@ -312,12 +312,12 @@ const SHAPES: Record<string, number[]> = {
 
 /** Marks with their places, those in view only. */
 export function placeMarks(scene: Scene): { mark: Mark; x: number; y: number }[] {
-  const { model, plot, sx, sy } = scene;
+  const { model, plot, sx, sy, sy2 } = scene;
   const placed: { mark: Mark; x: number; y: number }[] = [];
   for (const mark of model.marks) {
     const x = sx.toPx(mark.x);
     let y = mark.edge === "bottom" ? plot.y + plot.h - 5 : plot.y + 5;
-    if (!mark.edge && mark.y !== undefined && mark.y !== null) y = sy.toPx(mark.y);
+    if (!mark.edge && mark.y !== undefined) y = ((mark.axis === "y2" && sy2) || sy).toPx(mark.y);
     if (x >= plot.x - 0.5 && x <= plot.x + plot.w + 0.5 && y >= plot.y - 0.5 && y <= plot.y + plot.h + 0.5) {
       placed.push({ mark, x, y });
     }

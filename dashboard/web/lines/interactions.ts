@@ -1,6 +1,7 @@
 // What pointer, wheel and keys do to a chart.
 import type { Chart, Hit, Hooks, ZoomBox } from "./chart.ts";
 import type { AxisName, Line, Scene, Zoom } from "./scene.ts";
+import { bind, type Bindings } from "../core/commands.ts";
 import { loop } from "./loop.ts";
 import { movedRange, type Range, type Scale, usableRange, zoomedRange } from "./scale.ts";
 import { nearestIndex } from "./points.ts";
@@ -10,6 +11,8 @@ const STILL = 4;
 const FLAT = 12;
 /** Wheels tell no end; the zoom is told after this many milliseconds of rest. */
 const REST = 160;
+/** What a key leaves of the range. */
+const CLOSER = 0.7;
 
 interface Drag {
   px: number;
@@ -25,7 +28,8 @@ export class Hand {
   chart: Chart;
   drag: Drag | null = null;
   hovered: Hit | null = null;
-  rest = 0;
+  /** While the zoom is still to be told. */
+  rest: ReturnType<typeof setTimeout> | null = null;
   stop = new AbortController();
   inside = false;
 
@@ -47,8 +51,9 @@ export class Hand {
     on(over, "dblclick", () => this.reset());
     on(over, "contextmenu", (event) => this.menu(event));
     on(over, "wheel", (event) => this.wheel(event), { passive: false });
-    on(element, "keydown", (event) => this.key(event));
-    window.addEventListener("keydown", (event) => event.key === "Escape" && this.drag && this.cancel(), { signal });
+    bind(element, this.keys(), signal);
+    // Wherever the focus is.
+    bind(window, { Escape: () => this.cancel() }, signal);
   }
 
   destroy() {
@@ -94,7 +99,7 @@ export class Hand {
     this.call("onCursor", at.x, at.y, event);
   }
 
-  over(mark: Hit | null, event: Event) {
+  over(mark: Hit | null, event: PointerEvent | KeyboardEvent) {
     if (mark === this.hovered) return;
     this.hovered = mark;
     this.chart.element.classList.toggle("curves-on-mark", Boolean(mark));
@@ -102,7 +107,7 @@ export class Hand {
     this.call("onMarkHover", mark, event);
   }
 
-  leave(event: Event) {
+  leave(event: PointerEvent | KeyboardEvent) {
     this.over(null, event);
     loop.forget(this);
     if (!this.inside) return;
@@ -177,12 +182,13 @@ export class Hand {
     chart.askOverlay();
   }
 
-  /** Ends a drag as if it had not begun. */
-  cancel() {
-    if (!this.drag) return;
+  /** Ends a drag as if it had not begun; tells whether there was one. */
+  cancel(): boolean {
+    if (!this.drag) return false;
     const { pan, zoom } = this.drag;
     this.letGo();
     if (pan) this.chart.setZoom(zoom);
+    return true;
   }
 
   reset() {
@@ -200,14 +206,14 @@ export class Hand {
     chart.setZoom({ ...chart.zoom, x: range });
     this.endRest();
     this.rest = setTimeout(() => {
-      this.rest = 0;
+      this.rest = null;
       this.told(["x"]);
     }, REST);
   }
 
   endRest() {
-    clearTimeout(this.rest);
-    this.rest = 0;
+    if (this.rest) clearTimeout(this.rest);
+    this.rest = null;
   }
 
   menu(event: MouseEvent) {
@@ -246,27 +252,33 @@ export class Hand {
     this.call("onCursor", x, line.y[index], event);
   }
 
-  key(event: KeyboardEvent) {
+  keys(): Bindings {
     const { chart } = this;
-    const sx = chart.coming();
-    if (event.ctrlKey || event.metaKey || event.altKey || !sx || chart.scene?.tiny) return;
-    const middle = chart.cursor === null ? sx.p0 + (sx.toPx(sx.hi) - sx.p0) / 2 : sx.toPx(chart.cursor);
-    const acts: Record<string, () => unknown> = {
-      ArrowLeft: () => this.step(-1, event),
-      ArrowRight: () => this.step(1, event),
-      "+": () => this.zoomAround(middle, 0.7),
-      "=": () => this.zoomAround(middle, 0.7),
-      "-": () => this.zoomAround(middle, 1 / 0.7),
-      0: () => this.reset(),
-      Enter: () => chart.cursor !== null && this.call("onEnter", chart.cursor, event),
-      Escape: () => {
-        if (this.drag) return this.cancel();
+    /** Acts with the axis of x as it will be drawn next, where there is one. */
+    const on = (act: (sx: Scale, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => {
+      const sx = chart.coming();
+      return !sx || chart.scene?.tiny ? false : act(sx, event);
+    };
+    const zoom = (share: number) =>
+      on((sx) => {
+        const middle = chart.cursor === null ? sx.p0 + (sx.toPx(sx.hi) - sx.p0) / 2 : sx.toPx(chart.cursor);
+        this.zoomAround(middle, share);
+      });
+    return {
+      ArrowLeft: on((_, event) => this.step(-1, event)),
+      ArrowRight: on((_, event) => this.step(1, event)),
+      "+": zoom(CLOSER),
+      "=": zoom(CLOSER),
+      "-": zoom(1 / CLOSER),
+      0: on(() => this.reset()),
+      Enter: on((_, event) => chart.cursor !== null && this.call("onEnter", chart.cursor, event)),
+      Escape: on((_, event) => {
+        if (this.drag) return false;
         chart.showCursor(null);
         this.leave(event);
-      },
+        // Who is around the chart may have something to end as well.
+        return false;
+      }),
     };
-    if (!Object.hasOwn(acts, event.key)) return;
-    if (event.key !== "Escape") event.preventDefault();
-    acts[event.key]();
   }
 }

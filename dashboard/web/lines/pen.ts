@@ -1,4 +1,5 @@
 // Two pens with the same strokes: one draws on a canvas, the other writes SVG.
+import { escaped } from "../core/svg_context.ts";
 import type { Scale } from "./scale.ts";
 import { decimate, project, stretches } from "./points.ts";
 import { type Brush, paintLine, parseColor, type Target } from "./raster.ts";
@@ -236,16 +237,6 @@ export class CanvasPen implements Pen {
   }
 }
 
-/** Characters that XML has no place for at all are shown as a replacement character. */
-const escape = (text: unknown) =>
-  String(text)
-    // deno-lint-ignore no-control-regex
-    .replace(
-      /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
-      "\ufffd",
-    )
-    .replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-
 const number = (v: number) => String(Math.round(v * 100) / 100 || 0);
 
 export class SvgPen implements Pen {
@@ -263,7 +254,7 @@ export class SvgPen implements Pen {
 
   tag(name: string, attributes: Record<string, string | number | undefined>, content?: string) {
     const list = Object.entries(attributes).filter(([, v]) => v !== undefined && v !== "");
-    const head = list.map(([k, v]) => ` ${k}="${typeof v === "number" ? number(v) : escape(v)}"`).join("");
+    const head = list.map(([k, v]) => ` ${k}="${typeof v === "number" ? number(v) : escaped(v)}"`).join("");
     this.parts.push(content === undefined ? `<${name}${head}/>` : `<${name}${head}>${content}</${name}>`);
   }
 
@@ -295,12 +286,12 @@ export class SvgPen implements Pen {
       "stroke-width": stroke ? width : "",
       opacity: opacity === 1 ? "" : opacity,
     };
-    this.tag("path", { d: d.join(""), ...style }, title ? `<title>${escape(title)}</title>` : undefined);
+    this.tag("path", { d: d.join(""), ...style }, title ? `<title>${escaped(title)}</title>` : undefined);
   }
 
   disc(x: number, y: number, radius: number, { fill, stroke, title }: DiscStyle) {
     const style = { fill, stroke: stroke || "", "stroke-width": stroke ? 1.5 : "" };
-    this.tag("circle", { cx: x, cy: y, r: radius, ...style }, title ? `<title>${escape(title)}</title>` : undefined);
+    this.tag("circle", { cx: x, cy: y, r: radius, ...style }, title ? `<title>${escaped(title)}</title>` : undefined);
   }
 
   text(x: number, y: number, text: string, { color, size = 11, weight = 400, align = "left", up }: TextStyle) {
@@ -311,7 +302,7 @@ export class SvgPen implements Pen {
     this.tag(
       "text",
       { ...place, fill: color, "font-size": size, "font-weight": weight === 400 ? "" : weight },
-      escape(text),
+      escaped(text),
     );
   }
 
@@ -367,7 +358,7 @@ export class SvgPen implements Pen {
       number(this.height)
     }"`;
     return `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="${
-      escape(this.family)
+      escaped(this.family)
     }" style="font-variant-numeric:tabular-nums">\n${this.parts.join("\n")}\n</svg>\n`;
   }
 }

@@ -257,8 +257,8 @@ function paintStretch(
   const pad = 2 * taps + 2 * thin;
   const final = columns * thin + 2 * pad;
   makeRoom(final + 2, clip.y1 - clip.y0);
-  // An even number of thin columns has its middle on a border: half a column to the right makes up for it.
-  const base = clip.x0 * thin - pad - (taps % 2 ? 0 : 0.5);
+  // An even number of thin columns has its middle on a border: half a column to the left makes up for it.
+  const base = clip.x0 * thin - pad + (taps % 2 ? 0 : 0.5);
   const ends = [points[2 * from] * thin - base, points[2 * (to - 1)] * thin - base];
   const first = Math.max(0, Math.floor(Math.min(ends[0], ends[1])));
   const last = Math.min(final, Math.floor(Math.max(ends[0], ends[1])));

@@ -33,8 +33,9 @@ export interface Line {
 /** a small shape at (x, y), or in the strip along an edge */
 export interface Mark {
   x: number;
-  /** left axis */
   y?: number;
+  /** that of y; the left one unless given */
+  axis?: Side;
   edge?: "top" | "bottom";
   shape: "triangle-up" | "triangle-down" | "triangle-open" | "diamond" | "dot";
   color: string;

@@ -1,12 +1,11 @@
-// @ts-nocheck
-// The dialog that records a running program through its profiler.server, and opens the trace.
+/** The dialog that records a running program through its profiler.server, and opens the trace. */
 import * as dash from "../core/dash.ts";
 import * as frame from "./layout.ts";
-import { elements, storage } from "../core/dom.ts";
+import { iconButton, make, storage, within } from "../core/dom.ts";
+import { isAbort } from "../core/request.ts";
 import { popover } from "../core/popover.ts";
 import { view } from "./view.ts";
 
-const make = (...args) => elements.make(...args);
 const ROUTE = "/api/capture";
 const STORED = "stepscope-capture";
 const MOST_SECONDS = 600;
@@ -14,7 +13,8 @@ const STEPS_WITHIN_SECONDS = 60;
 const NOTE_MS = 12000;
 const TICK_MS = 100;
 
-export interface Rules {
+/** What can be recorded, and where it is written (dashboard/server/capture.py). */
+interface Rules {
   why_not: string;
   loopback: boolean;
   addresses: string[];
@@ -22,7 +22,7 @@ export interface Rules {
   runs: string[];
   collectors: string[];
 }
-export interface Form {
+interface Form {
   address: string;
   amount: string;
   unit: "s" | "steps";
@@ -32,6 +32,21 @@ export interface Form {
   device: boolean;
   delay: string;
   collectors: string[];
+}
+
+/** A capture that has ended well. */
+interface Captured {
+  /** Id of the trace, where it is listed already. */
+  trace: string;
+  file: string;
+  notes: string[];
+  steps: number;
+  first_step: number;
+  last_step: number;
+  records: number;
+  unfinished: number;
+  pid: number;
+  host: string;
 }
 
 // As long as the page is open, and nowhere else.
@@ -44,13 +59,13 @@ let ticking = 0;
 
 /** What is remembered of the last capture, of this log directory where it depends on that. */
 function remembered(rules: Rules): Form {
-  let kept = {};
+  let kept: Partial<Form> & { logdir?: string } = {};
   try {
     kept = JSON.parse(storage.get(STORED) || "{}") || {};
   } catch {
     // What is there is not ours.
   }
-  const form = {
+  const form: Form = {
     address: rules.usual,
     amount: "2",
     unit: "s",
@@ -61,13 +76,15 @@ function remembered(rules: Rules): Form {
     delay: "0",
     collectors: [],
   };
-  for (const name of Object.keys(form)) if (typeof kept[name] === typeof form[name]) form[name] = kept[name];
+  const known = Object.keys(form) as (keyof Form)[];
+  const fitting = known.filter((name) => typeof kept[name] === typeof form[name]);
+  Object.assign(form, Object.fromEntries(fitting.map((name) => [name, kept[name]])));
   const places = [
     kept.logdir === document.title ? form.run : "",
     openRun(),
     rules.runs.length === 1 ? rules.runs[0] : ".",
   ];
-  form.run = places.find((run) => run === "." || rules.runs.includes(run));
+  form.run = places.find((run) => run === "." || rules.runs.includes(run)) ?? ".";
   form.collectors = Array.isArray(form.collectors)
     ? form.collectors.filter((name) => rules.collectors.includes(name))
     : [];
@@ -279,7 +296,7 @@ export async function open(anchor: HTMLElement) {
 }
 
 /** What the capture is at, in words, and the share of it that is over; null where nobody knows. */
-function progress({ began, form }) {
+function progress({ began, form }: { began: number; form: Form }): [string, number | null] {
   const passed = (performance.now() - began) / 1000;
   if (form.unit === "steps") {
     return [`Recording ${form.amount} ${form.amount === "1" ? "step" : "steps"}, ${passed.toFixed(0)} s`, null];
@@ -313,7 +330,7 @@ async function start(form: Form) {
   clearInterval(ticking);
   running = null;
   const watched = show !== null;
-  if (found.message !== undefined) {
+  if ("message" in found) {
     problem = found.message;
     if (!watched && problem) note([make("span", {}, problem)], true);
     return tick();
@@ -323,7 +340,7 @@ async function start(form: Form) {
 }
 
 /** The route's answer; what went wrong as `message`, empty if it was ended by hand. */
-async function ask(form, signal) {
+async function ask(form: Form, signal: AbortSignal): Promise<Captured | { message: string }> {
   try {
     const answer = await fetch(ROUTE, {
       method: "POST",
@@ -337,12 +354,12 @@ async function ask(form, signal) {
       message: typeof found.detail === "string" ? found.detail : `The dashboard refused, with status ${answer.status}.`,
     };
   } catch (error) {
-    return { message: error.name === "AbortError" ? "" : "The dashboard broke off; is it still running?" };
+    return { message: isAbort(error) ? "" : "The dashboard broke off; is it still running?" };
   }
 }
 
 /** The new trace is opened where the user waits for it, and offered elsewhere. */
-function succeed(found, watched) {
+function succeed(found: Captured, watched: boolean) {
   const there = view.tabs().some((tab) => tab.open && tab.name === "timeline");
   const openTrace = () => view.open("timeline", { "timeline.trace": [found.trace], "timeline.range": [""] });
   if (watched) popover.close();
@@ -360,7 +377,7 @@ function succeed(found, watched) {
 }
 
 /** "20 steps, 12 to 31: 840 records (1 unfinished) of process 7 on host" */
-function summary(found) {
+function summary(found: Captured) {
   const number = (value: number) => Number(value).toLocaleString("en-US");
   const steps = found.steps === 1
     ? `step ${found.first_step}`
@@ -374,11 +391,7 @@ function summary(found) {
 /** Says something for a while. */
 function note(parts: Node[], bad: boolean, more: string[] = []) {
   document.getElementById("capture-note")?.remove();
-  const close = make(
-    "button",
-    { type: "button", className: "icon-button", title: "Close", "aria-label": "Close" },
-    elements.icon("close", 11),
-  );
+  const close = iconButton("close", "Close", () => box.remove(), 11);
   const lines = more.map((text) => make("p", {}, `Note: ${text.replace(/\.$/, "")}.`));
   const box = make(
     "div",
@@ -386,7 +399,6 @@ function note(parts: Node[], bad: boolean, more: string[] = []) {
     make("div", { className: "capture-said" }, ...parts, close),
     ...lines,
   );
-  close.addEventListener("click", () => box.remove());
   document.body.append(box);
   // What has to be read stays.
   if (!bad && !more.length) setTimeout(() => box.remove(), NOTE_MS);
@@ -395,8 +407,8 @@ function note(parts: Node[], bad: boolean, more: string[] = []) {
 // --- the button ----------------------------------------------------------------------------------------------
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest && event.target.closest("#timeline-capture");
-  if (button) open(button);
+  const button = within(event, "#timeline-capture");
+  if (button) void open(button);
 });
 
 dash.callbacks("stepscopeCapture", {

@@ -86,7 +86,7 @@ export function say(text: string) {
   note.textContent = text;
   note.classList.add("shown");
   clearTimeout(saying);
-  saying = setTimeout(() => note.classList.remove("shown"), 2000);
+  saying = window.setTimeout(() => note.classList.remove("shown"), 2000);
 }
 
 export async function copyLink() {

@@ -44,11 +44,11 @@ function deliver() {
   ) return;
   const first = shown === null;
   shown = latest;
-  answering = setTimeout(answered, NO_ANSWER_MS);
+  answering = window.setTimeout(answered, NO_ANSWER_MS);
   setProps("revision", { data: shown });
   if (!first) {
     clearTimeout(settling);
-    settling = setTimeout(() => {
+    settling = window.setTimeout(() => {
       settling = 0;
       refreshState();
     }, 600);

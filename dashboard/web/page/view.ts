@@ -1,12 +1,22 @@
 // What the user sees, as URL parameters: the store "view" and the address bar hold the same query string.
-// Python's side of it is dashboard/state.py.
+// Python's side of it is dashboard/page/state.py.
 import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../core/dash.ts";
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
+import type { Setting } from "../core/setting.ts";
 import { theme } from "./theme.ts";
 
 let current: string = "";
 let defaults: Record<string, string[]> = {};
+/** What the server says of its panels. */
+interface PanelFacts {
+  name: string;
+  /** The kinds of data whose tags it shows. */
+  kinds: string[];
+  /** A regular expression for the end of a stored tag that no card shows. */
+  ending: string;
+}
+let panels: PanelFacts[] = [];
 /** Settings that are remembered for the next visit. */
 let personal: Set<string> = new Set();
 const settling: Record<string, number> = {};
@@ -155,6 +165,16 @@ export const view = {
   onChange(listener: () => void) {
     listeners.push(listener);
   },
+  /** A setting's value. */
+  read<T>(setting: Setting<T>): T {
+    return setting.parse(new URLSearchParams(current).getAll(setting.name));
+  },
+  /** Change a setting; `step` makes it a step that the back button undoes. */
+  write<T>(setting: Setting<T>, value: NoInfer<T>, step?: boolean) {
+    this.update((_params, set) => set(setting.name, setting.format(value)), step);
+  },
+  /** The panel that shows tags of a kind of data. */
+  panelOf: (kind: string): PanelFacts | undefined => panels.find(({ kinds }) => kinds.includes(kind)),
   /** The names of the tabs, and that of the open one. */
   tabs: () =>
     tabs().map((tab) => ({
@@ -196,8 +216,9 @@ export const view = {
 
 callbacks("stepscope", {
   /** The page begins: takes the view from the address bar. */
-  boot(settings: { values: Record<string, string[]>; personal: string[] }) {
+  boot(settings: { values: Record<string, string[]>; personal: string[]; panels: PanelFacts[] }) {
     defaults = settings.values;
+    panels = settings.panels;
     personal = new Set(settings.personal);
     current = begin();
     setTimeout(() => live.start(), LATEST_START_MS);
@@ -227,7 +248,7 @@ callbacks("stepscope", {
       } else if (typeof trigger.value === "number") {
         // A slider under the hand: what it passes on the way is not drawn.
         clearTimeout(settling[name]);
-        settling[name] = setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
+        settling[name] = window.setTimeout(() => view.update((_params, set) => set(name, [value])), 80);
       } else if (value === "") params.delete(name);
       else assign(params, name, [value]);
     }

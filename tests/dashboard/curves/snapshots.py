@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from summary.kinds.base import Payload
-from summary.snapshot import SCALARS, Columns, Run, Series, Snapshot
+from summary.series import SCALARS, Columns, Run, Series
+from summary.snapshot import Snapshot
 
 START = 1_000.0
 

@@ -15,8 +15,9 @@ from dashboard.runs.table import RunTable
 from dashboard.server.binary import ColumnPack, unpack
 from summary import SummaryWriter
 from summary.logdir import Logdir
-from summary.snapshot import SCALARS, Columns, Series, Snapshot
-from summary.sources import source_of
+from summary.logdir_source import source_of
+from summary.series import SCALARS, Columns, Series
+from summary.snapshot import Snapshot
 from tests.dashboard.curves.snapshots import losses, scalar, snapshot
 
 PLAIN = CurveSettings(smoothing=0)

@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.embeddings.dataset import Dataset
 from dashboard.embeddings.file_listing import MOST_SERIES, unlisted_series
-from dashboard.embeddings.sources import (
+from dashboard.embeddings.listing import (
     EMBEDDING_PATTERNS,
     EmbeddingCache,
     EmbeddingSource,

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.embeddings.file_listing import sources_of_file
+from dashboard.embeddings.listing import EmbeddingCache, EmbeddingSource, open_dataset
 from dashboard.embeddings.source import FileOrigin
-from dashboard.embeddings.sources import EmbeddingCache, EmbeddingSource, open_dataset
 from dashboard.embeddings.uploads import NoRoomError, UploadError, Uploads
 from summary.snapshot import EMPTY_SNAPSHOT
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.snapshot import Columns, Run, Series, Snapshot
+from summary.series import Columns, Run, Series
+from summary.snapshot import Snapshot
 
 Points: TypeAlias = Mapping[str, Sequence[float]]
 

@@ -1,44 +1,46 @@
-// @ts-nocheck
 // The editor of custom scalar layouts (dashboard/panels/custom_scalars/routes.py).
-import { elements } from "../../../web/core/dom.ts";
+import { openSheet } from "../../../curves/web/sheet.ts";
+import { make, within } from "../../../web/core/dom.ts";
+import { saveText } from "../../../web/core/download.ts";
+import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import {
+  type Category,
+  type Chart,
+  type Margin,
+  newCategory,
+  newChart,
+  newMargin,
+  programOf,
+  read,
+  type SentLayout,
+  written,
+} from "./layout.ts";
 
-const make = (...parts) => elements.make(...parts);
-
-export interface Margin {
-  value: string;
-  lower: string;
-  upper: string;
-}
-export interface Chart {
-  title: string;
-  multiline?: { tag: string[] };
-  margin?: { series: Margin[] };
-}
-export interface Category {
-  title: string;
-  chart: Chart[];
-  closed: boolean;
+/** As the server writes them: an expression that is none says so. */
+interface Matches {
+  count: number;
+  /** The first of them. */
+  tags: string[];
+  error: string;
 }
 
+const LONGEST_PATTERN = 300;
+const PARTS: (keyof Margin)[] = ["value", "lower", "upper"];
+
+const api = new Api("/api/custom_scalars");
 let categories: Category[] = [];
-let folder = "";
-let sheet = null;
-let body = null;
-
-const filled = (category) => ({ title: category.title || "", closed: !!category.closed, chart: category.chart || [] });
+const body = make("div", { className: "layout-body" });
 
 async function open() {
-  close();
-  const answer = await (await fetch("/api/custom_scalars/layout")).json();
-  categories = (answer.layout.category || []).map(filled);
-  folder = answer.folder;
-  if (!categories.length) categories = [{ title: "Charts", closed: false, chart: [newChart()] }];
-  body = make("div", { className: "layout-body" });
+  const { layout, folder } = await api.ask<{ layout: SentLayout; folder: string }>("layout", {});
+  categories = read(layout);
+  if (!categories.length) categories = [newCategory("Charts")];
   const problem = make("span", { className: "problem", role: "alert" });
-  sheet = make(
-    "form",
-    { className: "sheet layout", role: "dialog", "aria-label": "Layout of custom scalars" },
+  const sheet = openSheet(
+    "layout",
+    "Layout of custom scalars",
+    () => save(sheet, problem),
     make(
       "header",
       {},
@@ -46,16 +48,12 @@ async function open() {
       make("span", { className: "dim" }, "categories of charts, each of several tags"),
     ),
     body,
-    make("button", {
-      type: "button",
-      className: "add",
-      onclick: () => change(() => categories.push({ title: "", closed: false, chart: [newChart()] })),
-    }, "Add a category"),
+    adder("Add a category", () => categories.push(newCategory())),
     make(
       "footer",
       {},
       problem,
-      make("button", { type: "button", onclick: close }, "Cancel"),
+      make("button", { type: "button", onclick: () => sheet.close() }, "Cancel"),
       make("button", { type: "button", onclick: download, title: "Python that writes this layout" }, "Download Python"),
       make("button", {
         type: "submit",
@@ -65,34 +63,36 @@ async function open() {
       }, "Save"),
     ),
   );
-  sheet.addEventListener("submit", (event) => {
-    event.preventDefault();
-    save(problem);
-  });
-  document.body.append(sheet);
   render();
-  const first = body.querySelector("input");
-  if (first) first.focus();
+  body.querySelector("input")?.focus();
 }
 
-function close() {
-  if (sheet) sheet.remove();
-  sheet = null;
+async function save(sheet: HTMLDialogElement, problem: HTMLElement) {
+  try {
+    await api.response("layout", {}, { body: written(categories) });
+  } catch (error) {
+    return void (problem.textContent = messageOf(error));
+  }
+  sheet.close();
+  view.update((_params, set) => set("tab", ["custom_scalars"]));
 }
 
-const newChart = () => ({ title: "", multiline: { tag: [""] } });
+const download = () => saveText(programOf(categories), "layout.py", "text/x-python");
 
-function change(act) {
+// --- the forms -----------------------------------------------------------------------------------------------
+
+const render = () => body.replaceChildren(...categories.map(categoryForm));
+
+function change(act: () => unknown) {
   act();
   render();
 }
 
-function render() {
-  body.replaceChildren(...categories.map(categoryForm));
-}
+const adder = (label: string, act: () => unknown) =>
+  make("button", { type: "button", className: "add", onclick: () => change(act) }, label);
 
 /** Buttons that move an entry of a list up, and take it away. */
-function moves(list, index) {
+function moves<T>(list: T[], index: number): HTMLButtonElement[] {
   const swap = () => list.splice(index - 1, 2, list[index], list[index - 1]);
   return [
     make("button", { type: "button", title: "Move up", disabled: index === 0, onclick: () => change(swap) }, "↑"),
@@ -100,173 +100,85 @@ function moves(list, index) {
   ];
 }
 
-function text(value, label, set, list) {
-  const input = make("input", {
-    type: "text",
-    value,
-    placeholder: label,
-    "aria-label": label,
-    oninput: () => set(input.value),
-    ...(list ? { list } : {}),
-  });
-  if (list) input.setAttribute("list", list);
+function text(value: string, label: string, set: (value: string) => void): HTMLInputElement {
+  const input = make("input", { type: "text", value, placeholder: label, "aria-label": label });
+  input.addEventListener("input", () => set(input.value));
   return input;
 }
 
-function categoryForm(category, index) {
-  const closed = make("input", {
-    type: "checkbox",
-    checked: category.closed,
-    onchange: () => (category.closed = closed.checked),
-  });
+const row = (...parts: Node[]) => make("div", { className: "row" }, ...parts);
+
+function categoryForm(category: Category, index: number): HTMLElement {
+  const closed = make("input", { type: "checkbox", checked: category.closed });
+  closed.addEventListener("change", () => (category.closed = closed.checked));
   return make(
     "fieldset",
     {},
-    make(
-      "div",
-      { className: "row" },
+    row(
       text(category.title, "Category", (value) => (category.title = value)),
       make("label", {}, closed, "closed at first"),
       ...moves(categories, index),
     ),
-    ...category.chart.map((chart, at) => chartForm(category, chart, at)),
-    make(
-      "button",
-      { type: "button", className: "add", onclick: () => change(() => category.chart.push(newChart())) },
-      "Add a chart",
-    ),
+    ...category.charts.map((chart, at) => chartForm(category.charts, chart, at)),
+    adder("Add a chart", () => category.charts.push(newChart())),
   );
 }
 
-function chartForm(category, chart, index) {
+function chartForm(charts: Chart[], chart: Chart, index: number): HTMLElement {
   const kind = make(
     "select",
-    { "aria-label": "Kind of chart", onchange: () => change(() => setKind(chart, kind.value)) },
+    { "aria-label": "Kind of chart" },
     make("option", { value: "multiline" }, "Lines"),
     make("option", { value: "margin" }, "Margins"),
   );
-  kind.value = chart.margin ? "margin" : "multiline";
+  kind.value = chart.kind;
+  kind.addEventListener(
+    "change",
+    () => change(() => (charts[index] = newChart(chart.title, kind.value === "margin" ? "margin" : "multiline"))),
+  );
   return make(
     "div",
     { className: "chart-form" },
-    make(
-      "div",
-      { className: "row" },
-      text(chart.title || "", "Chart", (value) => (chart.title = value)),
-      kind,
-      ...moves(category.chart, index),
-    ),
-    ...(chart.margin ? marginForms(chart) : patternForms(chart)),
+    row(text(chart.title, "Chart", (value) => (chart.title = value)), kind, ...moves(charts, index)),
+    ...(chart.kind === "margin" ? marginForms(chart.series) : patternForms(chart.tags)),
   );
 }
 
-function setKind(chart, kind) {
-  if (kind === "margin") {
-    delete chart.multiline;
-    chart.margin = { series: [{ value: "", lower: "", upper: "" }] };
-  } else {
-    delete chart.margin;
-    chart.multiline = { tag: [""] };
-  }
-}
-
-function patternForms(chart) {
-  const tags = (chart.multiline = chart.multiline || { tag: [] }).tag || (chart.multiline.tag = []);
-  return [
-    ...tags.map((tag, index) => {
-      const found = make("span", { className: "dim matches" });
-      const input = text(tag, "Regular expression of tags", (value) => {
-        tags[index] = value;
-        tell(value, found);
-      });
-      tell(tag, found);
-      return make("div", { className: "row" }, input, found, ...moves(tags, index));
-    }),
-    make("button", { type: "button", className: "add", onclick: () => change(() => tags.push("")) }, "Add tags"),
-  ];
+function patternForms(tags: string[]): HTMLElement[] {
+  const forms = tags.map((tag, index) => {
+    const found = make("span", { className: "dim matches" });
+    const input = text(tag, "Regular expression of tags", (value) => {
+      tags[index] = value;
+      void tell(value, found);
+    });
+    void tell(tag, found);
+    return row(input, found, ...moves(tags, index));
+  });
+  return [...forms, adder("Add tags", () => tags.push(""))];
 }
 
 /** How many tags an expression matches now. */
-async function tell(pattern, place) {
+async function tell(pattern: string, place: HTMLElement) {
+  place.dataset.pattern = pattern;
   if (!pattern) return void (place.textContent = "");
-  const query = new URLSearchParams({ pattern: pattern.slice(0, 300), view: view.params().toString() });
-  const answer = await (await fetch("/api/custom_scalars/matches?" + query)).json();
-  place.textContent = answer.error ? "no expression" : `${answer.count} ${answer.count === 1 ? "tag" : "tags"}`;
-  place.title = answer.error || (answer.tags || []).join("\n");
+  const asked = { pattern: pattern.slice(0, LONGEST_PATTERN), view: view.query() };
+  const { count, tags, error } = await api.ask<Matches>("matches", asked);
+  // Another one may have been typed meanwhile.
+  if (place.dataset.pattern !== pattern) return;
+  place.textContent = error ? "no expression" : `${count} ${count === 1 ? "tag" : "tags"}`;
+  place.title = error || tags.join("\n");
 }
 
-function marginForms(chart) {
-  const series = chart.margin.series || (chart.margin.series = []);
-  return [
-    ...series.map((one, index) =>
-      make(
-        "div",
-        { className: "row" },
-        ...["value", "lower", "upper"].map((part) =>
-          text(one[part] || "", `Tag of the ${part}`, (value) => (one[part] = value))
-        ),
-        ...moves(series, index),
-      )
-    ),
-    make("button", {
-      type: "button",
-      className: "add",
-      onclick: () => change(() => series.push({ value: "", lower: "", upper: "" })),
-    }, "Add a line"),
-  ];
-}
-
-/** The layout without what was left empty. */
-function written() {
-  const chartOf = (
-    chart,
-  ) => (chart.margin
-    ? { title: chart.title, margin: { series: chart.margin.series.filter((one) => one.value) } }
-    : { title: chart.title, multiline: { tag: chart.multiline.tag.filter(Boolean) } });
-  const full = (chart) => (chart.margin ? chart.margin.series.length : chart.multiline.tag.length);
-  return {
-    category: categories.map(({ title, closed, chart }) => ({ title, closed, chart: chart.map(chartOf).filter(full) }))
-      .filter(({ chart }) => chart.length),
-  };
-}
-
-async function save(problem) {
-  const answer = await fetch("/api/custom_scalars/layout", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(written()),
-  });
-  if (!answer.ok) return void (problem.textContent = (await answer.json()).detail);
-  close();
-  view.update((_params, set) => set("tab", ["custom_scalars"]));
-}
-
-function download() {
-  const layout = {};
-  for (const { title, chart } of written().category) {
-    const charts = (layout[title] = layout[title] || {});
-    for (const one of chart) {
-      const lines = one.margin
-        ? one.margin.series.flatMap(({ value, lower, upper }) => [value, lower, upper])
-        : one.multiline.tag;
-      charts[one.title] = [one.margin ? "Margin" : "Multiline", lines];
-    }
-  }
-  const code =
-    `from summary import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${
-      JSON.stringify(layout, null, 4).replace(/\n/g, "\n    ")
-    })\n`;
-  const link = make("a", {
-    href: URL.createObjectURL(new Blob([code], { type: "text/x-python" })),
-    download: "layout.py",
-  });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+function marginForms(series: Margin[]): HTMLElement[] {
+  const forms = series.map((one, index) =>
+    row(
+      ...PARTS.map((part) => text(one[part], `Tag of the ${part}`, (value) => (one[part] = value))),
+      ...moves(series, index),
+    )
+  );
+  return [...forms, adder("Add a line", () => series.push(newMargin()))];
 }
 
 document.addEventListener("click", (event) => {
-  if (event.target.closest && event.target.closest(".act-layout")) open();
-});
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && sheet) close();
+  if (within(event, ".act-layout")) void open();
 });

@@ -1,18 +1,14 @@
 /** The card about the selected node, at the right side. */
 import * as parts from "./parts.ts";
 import { canExpand } from "./scene.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
+import { elements, iconButton } from "../../../web/core/dom.ts";
+import { format } from "./format.ts";
 import { theme } from "./theme.ts";
 import { messageOf } from "../../../web/core/request.ts";
+import type { Attribute, AttributeText, Card as Facts, Link } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
 
 const MOST_LINKS = 60;
-
-/** Lists come as rows, or as an object by name. */
-const rowsOf = (
-  given: any,
-): any[] => (Array.isArray(given) ? given : Object.entries(given ?? {}).map(([name, row]) => ({ name, ...row })));
 
 export class Card {
   panel;
@@ -20,11 +16,10 @@ export class Card {
   /** Whom it is about, from when it is asked for. */
   id = "";
   /** What is shown. */
-  shown: any = null;
+  shown: Facts | null = null;
   asked = 0;
-  top: any;
+  top = elements.make("div");
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     this.panel = panel;
   }
@@ -46,20 +41,20 @@ export class Card {
     this.id = id;
     if (this.element.hidden) {
       this.element.replaceChildren(
-        this.head({ id }),
+        this.head(id, "", ""),
         elements.make("div", { className: "graph-card-body" }, elements.make("p", { className: "graph-none" }, "…")),
       );
       this.element.hidden = false;
     }
     try {
       const { id: graphId, function: called, costs } = this.panel.state;
-      const card = await this.panel.api.get("node", { id: graphId, function: called, node: id, trace: costs });
-      if (asked === this.asked) this.fill({ id, ...card });
+      const card = await this.panel.api.ask<Facts>("node", { id: graphId, function: called, node: id, trace: costs });
+      if (asked === this.asked) this.fill(card);
     } catch (error) {
       if (asked !== this.asked) return;
       this.shown = null;
       this.element.replaceChildren(
-        this.head({ id }),
+        this.head(id, "", ""),
         elements.make(
           "div",
           { className: "graph-card-body" },
@@ -69,38 +64,25 @@ export class Card {
     }
   }
 
-  head(card: any) {
-    const { make, icon } = elements;
-    const copy = make("button", {
-      type: "button",
-      className: "icon-button",
-      title: "Copy the name",
-      "aria-label": "Copy the name",
-    }, icon("copy", 14));
-    copy.addEventListener("click", () => parts.copy(card.id, "Name copied"));
-    const close = make("button", {
-      type: "button",
-      className: "icon-button",
-      title: "Close (Esc)",
-      "aria-label": "Close",
-    }, icon("close", 14));
-    close.addEventListener("click", () => this.panel.select([]));
-    const last = format.last(card.id);
-    const scope = card.id.slice(0, card.id.length - last.length);
-    const kind = card.kind === "group" ? "Scope" : card.kind === "series" ? "Series" : card.op || "";
-    const [, , hue] = theme.categoryOf(card.op || "");
+  head(id: string, kind: string, op: string) {
+    const { make } = elements;
+    const copy = iconButton("copy", "Copy the name", () => parts.copy(id, "Name copied"));
+    const close = iconButton("close", "Close (Esc)", () => this.panel.select([]));
+    const last = format.last(id);
+    const scope = id.slice(0, id.length - last.length);
+    const what = kind === "group" ? "Scope" : kind === "series" ? "Series" : op;
+    const [, , hue] = theme.categoryOf(op);
     const mark = make("i", { className: "graph-swatch" });
     mark.style.background = this.panel.theme.stripe(hue);
     return make(
       "header",
       {},
-      make("div", { className: "graph-card-kind" }, mark, kind, make("span", { className: "spacer" }), copy, close),
+      make("div", { className: "graph-card-kind" }, mark, what, make("span", { className: "spacer" }), copy, close),
       make("h3", {}, make("bdi", { className: "graph-card-scope" }, scope), make("bdi", {}, last)),
     );
   }
 
-  /** @param card answer of the route `node` */
-  fill(card: any) {
+  fill(card: Facts) {
     const { make } = elements;
     // The same node again, with other costs: where the hand is in it stays.
     const again = this.shown?.id === card.id;
@@ -113,17 +95,17 @@ export class Card {
       ...[
         this.top,
         this.attributes(card),
-        this.tensors("Inputs", card.inputs, card),
-        this.tensors("Outputs", card.outputs, card),
+        this.tensors("Inputs", card.inputs, card.inputs_total),
+        this.tensors("Outputs", card.outputs, card.outputs_total),
         this.members(card),
         this.folded(card),
-      ].filter(Boolean),
+      ].filter((part) => part !== null),
     );
-    this.element.replaceChildren(this.head(card), body);
+    this.element.replaceChildren(this.head(card.id, card.kind, card.op), body);
     this.element.scrollTop = 0;
   }
 
-  beginning(card: any) {
+  beginning(card: Facts) {
     return [this.actions(card), this.summary(card)].filter((part) => part !== null);
   }
 
@@ -131,12 +113,12 @@ export class Card {
   renew() {
     if (!this.shown) return;
     const buttons = () => [...this.top.querySelectorAll("button")];
-    const at = buttons().indexOf(document.activeElement);
+    const at = buttons().findIndex((button) => button === document.activeElement);
     this.top.replaceChildren(...this.beginning(this.shown));
     if (at >= 0) buttons()[at]?.focus();
   }
 
-  actions(card: any) {
+  actions(card: Facts) {
     const { button } = parts;
     const { panel } = this;
     const node = panel.scene?.byId.get(card.id);
@@ -161,9 +143,9 @@ export class Card {
     return row;
   }
 
-  summary(card: any) {
+  summary(card: Facts) {
     const rows: [string, Node | string][] = [];
-    const cost = this.panel.colours.costs?.get(card.id) ?? card.costs;
+    const cost = this.panel.colors.costs?.get(card.id);
     if (card.kind !== "op" && card.op) rows.push(["Operation", card.op]);
     if (card.device) rows.push(["Device", card.device]);
     if (card.xla) rows.push(["XLA cluster", card.xla]);
@@ -176,19 +158,18 @@ export class Card {
     }
     if (card.flops) rows.push(["FLOPs", format.flops(card.flops)]);
     if (cost) {
-      if (cost.ran === false) rows.push(["Cost", "did not run in this trace"]);
       if (cost.time_ns) rows.push(["Time", format.duration(cost.time_ns)]);
       if (cost.bytes) rows.push(["Memory", format.bytes(cost.bytes)]);
     }
-    for (const name of card.functions ?? []) {
+    for (const name of card.functions) {
       rows.push([
         "Function",
         this.link(name, () => this.panel.openFunction(name)),
       ]);
     }
     if (card.alike > 1) rows.push(["Built alike", `${format.integer(card.alike)} with this one`]);
-    for (const host of card.hosts ?? []) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
-    const shapes = (card.outputs_of ?? []).filter(Boolean);
+    for (const host of card.hosts) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
+    const shapes = card.outputs_of.filter(Boolean);
     if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);
     return rows.length ? parts.facts(rows) : null;
   }
@@ -203,34 +184,39 @@ export class Card {
     return made;
   }
 
-  attributes(card: any) {
+  attributes(card: Facts) {
     const { make } = elements;
-    const rows = rowsOf(card.attributes);
+    const rows = Object.entries(card.attributes);
     if (!rows.length) return null;
     const table = make("table", { className: "graph-attributes" });
-    for (const row of rows) {
-      const value = make("td", {}, make("span", { className: "graph-attribute-value" }, row.text ?? ""));
-      if (row.truncated) value.append(" ", this.whole(card, row, value));
-      table.append(make("tr", {}, make("th", { scope: "row", title: row.kind ?? "" }, row.name), value));
+    for (const [name, row] of rows) {
+      const value = make("td", {}, make("span", { className: "graph-attribute-value" }, row.text));
+      if (row.truncated) value.append(" ", this.whole(card, name, row, value));
+      table.append(make("tr", {}, make("th", { scope: "row", title: row.kind }, name), value));
     }
     return parts.section(`Attributes (${rows.length})`, table);
   }
 
   /** The button that fetches all of a large attribute. */
-  whole(card: any, row: any, cell: HTMLElement) {
+  whole(card: Facts, name: string, row: Attribute, cell: HTMLElement) {
     const size = row.bytes ? ` (${format.bytes(row.bytes)})` : "";
     const more = this.link(`show all${size}`, async () => {
       more.disabled = true;
       try {
         const { id, function: called } = this.panel.state;
-        const answer = await this.panel.api.get("attribute", { id, function: called, node: card.id, name: row.name });
+        const answer = await this.panel.api.ask<AttributeText>("attribute", {
+          id,
+          function: called,
+          node: card.id,
+          name,
+        });
         const { text } = answer;
         const area = elements.make("textarea", {
           className: "graph-attribute-all",
           readOnly: true,
           rows: 10,
           value: text,
-          "aria-label": row.name,
+          "aria-label": name,
         });
         cell.replaceChildren(area);
         if (answer.truncated) {
@@ -250,9 +236,8 @@ export class Card {
     return more;
   }
 
-  tensors(title: string, tensors: any[] | undefined, card: any) {
+  tensors(title: string, rows: readonly Link[], total: number) {
     const { make } = elements;
-    const rows = tensors ?? [];
     if (!rows.length) return null;
     const list = make("ul", { className: "graph-links" });
     const fill = (most: number) => {
@@ -265,7 +250,7 @@ export class Card {
       list.replaceChildren(...shown);
     };
     fill(MOST_LINKS);
-    const left = (card[title === "Inputs" ? "inputs_total" : "outputs_total"] ?? rows.length) - rows.length;
+    const left = total - rows.length;
     if (left > 0) {
       return parts.section(
         `${title} (${format.integer(rows.length + left)})`,
@@ -276,7 +261,7 @@ export class Card {
     return parts.section(`${title} (${format.integer(rows.length)})`, list);
   }
 
-  tensor(row: any) {
+  tensor(row: Link) {
     const { make } = elements;
     const name = row.node;
     const slot = row.slot > 0 ? `:${row.slot}` : "";
@@ -294,25 +279,22 @@ export class Card {
     );
   }
 
-  members(card: any) {
+  members(card: Facts) {
     const { make } = elements;
-    const list = card.members ?? [];
+    const { members: list, members_total: total } = card;
     if (!list.length) return null;
-    const total = card.members_total ?? list.length;
-    const rows = list.slice(0, 200).map((row: any) => {
+    const rows = list.slice(0, 200).map((row) => {
       return make(
         "li",
         {},
-        this.link(row.label, () => this.panel.goTo(row.id, [...(card.expand ?? []), card.id]), row.id),
+        this.link(row.label, () => this.panel.goTo(row.id, [...card.expand, card.id]), row.id),
         make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? format.counted(row.count, "node") : "")),
       );
     });
     if (total > rows.length) {
       rows.push(make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`));
     }
-    const ops = (card.ops ?? []).map((row: { op: string; count: number }) =>
-      `${row.op} × ${format.integer(row.count)}`
-    );
+    const ops = card.ops.map((row) => `${row.op} × ${format.integer(row.count)}`);
     return parts.section(
       `Inside (${format.integer(total)})`,
       ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "",
@@ -320,11 +302,11 @@ export class Card {
     );
   }
 
-  folded(card: any) {
+  folded(card: Facts) {
     const { make } = elements;
-    const ids = card.aux ?? [];
+    const ids = card.aux;
     if (!ids.length) return null;
-    const rows = ids.map((id: string) =>
+    const rows = ids.map((id) =>
       make(
         "li",
         {},

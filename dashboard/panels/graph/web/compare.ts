@@ -1,17 +1,20 @@
 /** What differs from another graph: which nodes were added or changed, and where. */
 import { messageOf } from "../../../web/core/request.ts";
+import type { Change, Comparison as Answer } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
+import type { Scene } from "./scene.ts";
 
-const idOf = (row: any) => (typeof row === "string" ? row : row.node ?? row.id);
+export type Verdict = "added" | "removed" | "changed";
+
+/** The node that a row of a comparison is about. */
+export const idOf = (row: string | Change): string => (typeof row === "string" ? row : row.node);
 
 export class Comparison {
   panel;
-  /** Answer of the route `compare`. */
-  answer: any = null;
+  answer: Answer | null = null;
   /** By visible node. */
-  verdicts: Map<string, "added" | "removed" | "changed"> = new Map();
+  verdicts: Map<string, Verdict> = new Map();
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     this.panel = panel;
   }
@@ -30,7 +33,7 @@ export class Comparison {
     if (compare) {
       try {
         // The other graph is what there was before; what is shown is what came of it.
-        const answer = await panel.api.get("compare", { id: [compare, id], function: called });
+        const answer = await panel.api.ask<Answer>("compare", { id: [compare, id], function: called });
         if (late()) return;
         this.answer = answer;
       } catch (error) {
@@ -55,7 +58,7 @@ export class Comparison {
         this.verdicts.set(node.id, whole && name === "added" && node.kind === "op" ? "added" : "changed");
       }
     }
-    this.markWholes(scene);
+    this.markWholes(this.answer.added, scene);
     // What was removed is no more; the scope that it was in has changed.
     for (const row of this.answer.removed) {
       const node = scene.standsFor(idOf(row));
@@ -64,12 +67,14 @@ export class Comparison {
   }
 
   /** A closed group in which all is new is new itself. */
-  markWholes(scene: any) {
+  markWholes(rows: readonly string[], scene: Scene) {
     const added: Map<string, number> = new Map();
-    for (const row of this.answer.added) {
-      const node = scene.standsFor(idOf(row));
+    for (const id of rows) {
+      const node = scene.standsFor(id);
       if (node) added.set(node.id, (added.get(node.id) ?? 0) + 1);
     }
-    for (const [id, count] of added) if (count >= scene.byId.get(id).count) this.verdicts.set(id, "added");
+    for (const [id, count] of added) {
+      if (count >= (scene.byId.get(id)?.count ?? Infinity)) this.verdicts.set(id, "added");
+    }
   }
 }

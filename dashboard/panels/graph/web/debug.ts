@@ -1,12 +1,12 @@
 /** The state of a panel as plain values, for tests and benchmarks. */
 import { panel as graphPanel } from "./panel.ts";
 import type { GraphPanel } from "./panel.ts";
+import type { GraphNode } from "./scene.ts";
 
-/** @param panel of graph_panel.js */
 export const stateOf = (panel: GraphPanel) => {
   const { scene, view, state } = panel;
   const seen = scene ? scene.within(view.visible) : { containers: [], leaves: [] };
-  const box = (node: any) => {
+  const box = (node: GraphNode) => {
     const { x, y } = view.toScreen(node.x, node.y);
     return {
       id: node.id,
@@ -25,7 +25,7 @@ export const stateOf = (panel: GraphPanel) => {
     nodes: scene?.nodes.length ?? 0,
     edges: scene?.edges.length ?? 0,
     total: scene?.total ?? null,
-    aside: scene?.aside.map((row: any) => row.id) ?? [],
+    aside: scene?.aside.map((row) => row.id) ?? [],
     problems: scene?.problems.length ?? 0,
     visible: panel.drawn.nodes,
     visibleEdges: panel.drawn.edges,
@@ -44,10 +44,10 @@ export const stateOf = (panel: GraphPanel) => {
     width: view.width,
     height: view.height,
     boxes: [...seen.containers, ...seen.leaves].map(box),
-    links: scene?.edges.map((edge: any) => [edge.source.id, edge.target.id]) ?? [],
+    links: scene?.edges.map((edge) => [edge.source.id, edge.target.id]) ?? [],
     message: panel.message.textContent,
-    color: panel.colours.mode,
-    costs: panel.colours.costs?.size ?? null,
+    color: panel.colors.mode,
+    costs: panel.colors.costs?.size ?? null,
     matches: panel.matchCount,
     matched: [...panel.matched],
     traced: [...panel.traced],

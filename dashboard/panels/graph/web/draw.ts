@@ -1,38 +1,28 @@
 /** The graph on a canvas: expanded groups as containers, edges, nodes. Only what is seen costs anything. */
 import * as graphEdges from "./edges.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
-import { canExpand } from "./scene.ts";
-import { format } from "./data.ts";
-import type { GraphPanel } from "./panel.ts";
+import { HEADER, type Ink, inkOf, isDim, type Picture } from "./ink.ts";
+import { canExpand, type GraphNode } from "./scene.ts";
+import { format } from "./format.ts";
 
 const RADIUS = 5;
 const STRIPE = 4;
 const FONT = 12;
 /** Pixels below which letters cannot be read. */
 const LEAST_LETTER = 5.5;
-/** As the layout leaves room for, see dashboard/graphs/measures.py. */
-export const HEADER = 30;
 /** How far the cards of a series reach out, in its box. */
 const STACK = 4;
 /** Names of groups are written at this size on the screen when their own would be smaller. */
 const FAR_LETTER = 11;
 
-export interface Seen {
-  left: number;
-  top: number;
-  right: number;
-  bottom: number;
-}
-
 /**
  * Paints a scene. The context's transform is set here, from the view and the pixels of the screen.
  * @param context a canvas's, or one that writes SVG
- * @param panel of graph_panel.js
  * @param ratio pixels of the canvas per pixel of the page
  * @param part left, top, width and height of what of the page is painted; all of it without
  */
-export function draw(context: any, panel: GraphPanel, ratio: number, part?: number[]) {
-  const { view, scene, theme } = panel;
+export function draw(context: CanvasRenderingContext2D, picture: Picture, ratio: number, part?: number[]) {
+  const { view, scene, theme } = picture;
   const { zoom } = view;
   let seen = view.visible;
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -56,7 +46,7 @@ export function draw(context: any, panel: GraphPanel, ratio: number, part?: numb
     ratio * (view.height / 2 - view.y * zoom),
   );
   const { containers, leaves, edges } = scene.within(seen);
-  const ink = inkOf(context, panel, seen);
+  const ink = inkOf(context, picture, seen);
   for (const node of containers) container(ink, node);
   const labels = graphEdges.draw(ink, edges, leaves);
   for (const node of containers) header(ink, node);
@@ -67,50 +57,16 @@ export function draw(context: any, panel: GraphPanel, ratio: number, part?: numb
   return { nodes: containers.length + leaves.length, edges: edges.length, labels };
 }
 
-/** What all that paints needs to know. */
-function inkOf(context: any, panel: GraphPanel, seen: Seen) {
-  const { scene, theme, selection } = panel;
-  const chosen = new Set(selection);
-  /** Edges of what is selected or under the mouse. */
-  const lit = new Set();
-  for (const id of [...selection, ...(panel.hover ? [panel.hover.id] : [])]) {
-    const node = scene.byId.get(id);
-    if (node && !node.expanded) { for (const edge of [...node.inputs, ...node.outputs]) lit.add(edge); }
-  }
-  const behind = (edge: any) => {
-    const parent = edge.target.parent;
-    return parent ? theme.containers[parent.depth % theme.containers.length] : theme.canvas;
-  };
-  return {
-    context,
-    theme,
-    seen,
-    zoom: panel.view.zoom,
-    progress: scene.progress,
-    chosen,
-    lit,
-    behind,
-    hover: panel.hover,
-    colours: panel.colours,
-    traced: panel.traced,
-    dims: panel.traced.size > 0,
-    matches: panel.matched,
-    verdicts: panel.comparison.verdicts,
-  };
-}
-
-const isDim = (ink: any, node: any) => ink.dims && !ink.traced.has(node.id);
-
 /** @param node an expanded group */
-function container(ink: any, node: any) {
-  const { context, theme, zoom } = ink;
+function container(ink: Ink, node: GraphNode) {
+  const { context, theme } = ink;
   const { x, y, w, h } = node;
   context.globalAlpha = node.fresh ? ink.progress : 1;
   context.beginPath();
   context.roundRect(x, y, w, h, RADIUS + 3);
   context.fillStyle = theme.containers[node.depth % theme.containers.length];
   context.fill();
-  const tint = ink.colours.mode === "structure" ? ink.colours.of(node, theme).fill : null;
+  const tint = ink.colors.mode === "structure" ? ink.colors.of(node, theme).fill : null;
   if (tint) {
     context.globalAlpha *= 0.3;
     context.fillStyle = tint;
@@ -121,7 +77,7 @@ function container(ink: any, node: any) {
 }
 
 /** What is written on an expanded group, over the edges that pass. */
-function header(ink: any, node: any) {
+function header(ink: Ink, node: GraphNode) {
   const { context, theme, zoom } = ink;
   const { x, y, w, h } = node;
   const letter = Math.max(FONT, Math.min(FAR_LETTER / zoom, h / 4));
@@ -137,14 +93,14 @@ function header(ink: any, node: any) {
   const name = fit(context, node.label, room);
   const used = name ? measure(context, name) : 0;
   context.font = light;
-  const cost = ink.colours.costText(node);
+  const cost = ink.colors.costText(node);
   const count = format.integer(node.count);
   const whole = cost ? `${count} · ${cost}` : count;
   // Half a number would be a wrong one.
   const rest = [whole, cost || count, count].find((text) => measure(context, text) <= room - used - letter * 0.4) ?? "";
   // Edges that pass are not seen through the letters.
   context.fillStyle = theme.containers[node.depth % theme.containers.length];
-  if (ink.colours.mode !== "structure") {
+  if (ink.colors.mode !== "structure") {
     context.fillRect(
       x + letter * 0.5,
       middle - letter * 0.7,
@@ -161,7 +117,7 @@ function header(ink: any, node: any) {
 }
 
 /** The line around a node: what it is in the comparison, found, selected. */
-function outline(ink: any, node: any, radius: number, usual: string) {
+function outline(ink: Ink, node: GraphNode, radius: number, usual: string) {
   const { context, theme, zoom } = ink;
   const verdict = ink.verdicts.get(node.id);
   const chosen = ink.chosen.has(node.id);
@@ -180,7 +136,7 @@ function outline(ink: any, node: any, radius: number, usual: string) {
   context.stroke();
 }
 
-function chevron(context: any, x: number, y: number, size: number, open: boolean, colour: string) {
+function chevron(context: CanvasRenderingContext2D, x: number, y: number, size: number, open: boolean, color: string) {
   context.beginPath();
   if (open) {
     context.moveTo(x - size, y - size * 0.5);
@@ -191,34 +147,34 @@ function chevron(context: any, x: number, y: number, size: number, open: boolean
     context.lineTo(x + size * 0.5, y);
     context.lineTo(x - size * 0.5, y + size);
   }
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = size * 0.4;
   context.stroke();
 }
 
-/** Nodes that are not open: boxes put together by colour, then what is written in them. */
-function nodes(ink: any, leaves: any[]) {
+/** Nodes that are not open: boxes put together by color, then what is written in them. */
+function nodes(ink: Ink, leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const plain = FONT * zoom < LEAST_LETTER;
-  const boxes: Map<string, { fill: string; line: string; alpha: number; nodes: any[] }> = new Map();
-  const stripes: Map<string, any[]> = new Map();
+  const boxes: Map<string, { fill: string; line: string; alpha: number; nodes: GraphNode[] }> = new Map();
+  const stripes: Map<string, GraphNode[]> = new Map();
   for (const node of leaves) {
-    const paint = ink.colours.of(node, theme);
+    const paint = ink.colors.of(node, theme);
     const verdict = ink.verdicts.get(node.id);
     const expandable = canExpand(node);
     const fill = verdict
       ? theme.verdicts[verdict].fill
-      : paint.grey
-      ? theme.grey
+      : paint.gray
+      ? theme.gray
       : paint.fill ?? (plain && paint.stripe ? paint.stripe : expandable ? theme.group : theme.node);
     const line = expandable ? theme.strong : theme.border;
     const alpha = (isDim(ink, node) ? 0.22 : 1) * (node.fresh ? ink.progress : 1);
-    node.grey = paint.grey;
+    node.gray = paint.gray;
     const key = `${fill}${line}${alpha}`;
     const batch = boxes.get(key);
     if (batch) batch.nodes.push(node);
     else boxes.set(key, { fill, line, alpha, nodes: [node] });
-    if (!plain && paint.stripe && !paint.grey) {
+    if (!plain && paint.stripe && !paint.gray) {
       const stripe = `${alpha}|${paint.stripe}`;
       const list = stripes.get(stripe);
       if (list) list.push(node);
@@ -237,7 +193,7 @@ function nodes(ink: any, leaves: any[]) {
   }
 }
 
-function box(ink: any, batch: { fill: string; line: string; alpha: number; nodes: any[] }, plain: boolean) {
+function box(ink: Ink, batch: { fill: string; line: string; alpha: number; nodes: GraphNode[] }, plain: boolean) {
   const { context, zoom } = ink;
   context.globalAlpha = batch.alpha;
   context.fillStyle = batch.fill;
@@ -267,8 +223,8 @@ function box(ink: any, batch: { fill: string; line: string; alpha: number; nodes
   context.stroke();
 }
 
-/** @param key "alpha|colour" */
-function stripe(ink: any, key: string, list: any[]) {
+/** @param key "alpha|color" */
+function stripe(ink: Ink, key: string, list: GraphNode[]) {
   const { context } = ink;
   const at = key.indexOf("|");
   context.globalAlpha = Number(key.slice(0, at));
@@ -281,7 +237,7 @@ function stripe(ink: any, key: string, list: any[]) {
 }
 
 /** Names of groups from afar, at a size that can be read. */
-function names(ink: any, leaves: any[]) {
+function names(ink: Ink, leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const letter = FAR_LETTER / zoom;
   context.font = `${letter}px ${theme.font}`;
@@ -296,14 +252,14 @@ function names(ink: any, leaves: any[]) {
   context.textAlign = "left";
 }
 
-function write(ink: any, leaves: any[]) {
+function write(ink: Ink, leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const { fit } = timelineText;
   context.textBaseline = "middle";
   const small = FONT * 0.82;
   const smallReads = small * zoom >= LEAST_LETTER;
   /** Second texts, written after all of the first: a change of font costs more than a text. */
-  const second: [string, number, number, string, number, string][] = [];
+  const second: [string, number, number, string, number, "left" | "right" | "badge" | "problem"][] = [];
   context.font = `500 ${FONT}px ${theme.font}`;
   context.fillStyle = theme.text;
   for (const node of leaves) {
@@ -320,17 +276,17 @@ function write(ink: any, leaves: any[]) {
     if (text && timelineText.measure(context, text) > x + w - start - count.length * 6 - 8) count = "";
     const twoLines = h >= 33;
     const below = twoLines
-      ? [expandable || node.label === node.op ? "" : node.op, ink.colours.costText(node)].filter(Boolean).join(" · ")
+      ? [expandable || node.label === node.op ? "" : node.op, ink.colors.costText(node)].filter(Boolean).join(" · ")
       : "";
     const line = below ? y + h / 2 - 6 : y + h / 2 + 0.5;
-    context.fillStyle = node.grey ? theme.greyText : theme.text;
+    context.fillStyle = node.gray ? theme.grayText : theme.text;
     context.fillText(text, start, line);
-    // On a colour, dim letters are hard to read.
-    const quiet = ink.colours.mode === "op" || node.grey ? theme.dimmed : theme.text;
+    // On a color, dim letters are hard to read.
+    const quiet = ink.colors.mode === "op" || node.gray ? theme.dimmed : theme.text;
     if (smallReads) {
       if (below) second.push([below, start, y + h / 2 + 8, quiet, alpha, "left"]);
       if (count) second.push([count, x + w - 7, line, quiet, alpha, "right"]);
-      const cost = twoLines ? "" : ink.colours.costText(node);
+      const cost = twoLines ? "" : ink.colors.costText(node);
       if (cost) second.push([cost, x + w, y + h + 7, theme.dimmed, alpha, "right"]);
       if (node.aux?.length) {
         second.push([`+${node.aux.length}`, x + w + 13, y + h / 2 + 0.5, theme.dimmed, alpha, "badge"]);
@@ -343,9 +299,9 @@ function write(ink: any, leaves: any[]) {
     }
   }
   context.font = `${small}px ${theme.font}`;
-  for (const [text, x, y, colour, alpha, where] of second) {
+  for (const [text, x, y, color, alpha, where] of second) {
     context.globalAlpha = alpha;
-    context.fillStyle = colour;
+    context.fillStyle = color;
     if (where === "badge") badge(ink, text, x, y);
     else if (where === "problem") mark(ink, x, y);
     else {
@@ -357,7 +313,7 @@ function write(ink: any, leaves: any[]) {
 }
 
 /** What is folded into a node, as a number beside it. */
-function badge(ink: any, text: string, x: number, y: number) {
+function badge(ink: Ink, text: string, x: number, y: number) {
   const { context, theme } = ink;
   context.beginPath();
   context.roundRect(x - 10, y - 7, 20 + Math.max(text.length - 2, 0) * 5, 14, 7);
@@ -372,7 +328,7 @@ function badge(ink: any, text: string, x: number, y: number) {
 }
 
 /** Something is wrong with a node. */
-function mark(ink: any, x: number, y: number) {
+function mark(ink: Ink, x: number, y: number) {
   const { context, theme } = ink;
   context.beginPath();
   context.arc(x, y, 5.5, 0, 2 * Math.PI);

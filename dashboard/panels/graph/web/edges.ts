@@ -1,5 +1,6 @@
 /** Edges on the canvas: put together by how they look, so that thousands cost a few strokes. */
-import * as graphDraw from "./draw.ts";
+import { HEADER, type Ink } from "./ink.ts";
+import type { GraphEdge, GraphNode } from "./scene.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 
 const WIDTHS = [1, 1.4, 2, 2.8, 3.8];
@@ -13,7 +14,7 @@ const DASH = [5, 4];
  * A way through the points whose corners are round: straight to the middle of each part, then a curve around the corner.
  * @param cut units by which the end is shorter, for the head
  */
-function trace(path: any, points: Float64Array, curved: boolean, cut: number) {
+function trace(path: CanvasRenderingContext2D, points: Float64Array, curved: boolean, cut: number) {
   const last = points.length - 2;
   let [ex, ey] = [points[last], points[last + 1]];
   if (cut > 0) {
@@ -51,7 +52,7 @@ function direction(points: Float64Array, bent: boolean) {
   return [dx / length, dy / length];
 }
 
-function head(path: any, points: Float64Array, size: number, bent: boolean) {
+function head(path: CanvasRenderingContext2D, points: Float64Array, size: number, bent: boolean) {
   const [dx, dy] = direction(points, bent);
   const [x, y] = [points[points.length - 2], points[points.length - 1]];
   path.moveTo(x, y);
@@ -61,17 +62,16 @@ function head(path: any, points: Float64Array, size: number, bent: boolean) {
 }
 
 /**
- * @param ink see graph_draw.js
  * @param edges those that are seen
  * @param leaves nodes that are seen; no text is written below them
  */
-export function draw(ink: any, edges: any[], leaves: any[]) {
+export function draw(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   const { context, theme, zoom } = ink;
   const curved = zoom >= CURVED;
   const heads = zoom >= HEADS;
   const batches: Map<
     string,
-    { colour: string; width: number; dashed: boolean; alpha: number; order: number; edges: any[] }
+    { color: string; width: number; dashed: boolean; alpha: number; order: number; edges: GraphEdge[] }
   > = new Map();
   for (const edge of edges) {
     const lit = ink.lit.has(edge);
@@ -80,9 +80,9 @@ export function draw(ink: any, edges: any[], leaves: any[]) {
     const key = `${edge.control}${edge.reference}${edge.width}${lit}${dim}${appears}`;
     let batch = batches.get(key);
     if (!batch) {
-      const colour = lit ? theme.accent : edge.reference ? theme.reference : edge.control ? theme.control : theme.edge;
+      const color = lit ? theme.accent : edge.reference ? theme.reference : edge.control ? theme.control : theme.edge;
       batch = {
-        colour,
+        color,
         width: WIDTHS[edge.width] + (lit ? 0.8 : 0),
         dashed: edge.control,
         alpha: (dim ? 0.14 : 1) * (appears ? ink.progress : 1),
@@ -96,7 +96,7 @@ export function draw(ink: any, edges: any[], leaves: any[]) {
   for (const batch of [...batches.values()].sort((a, b) => a.order - b.order)) {
     const size = heads ? 6 + batch.width * 1.1 : 0;
     context.globalAlpha = batch.alpha;
-    context.strokeStyle = context.fillStyle = batch.colour;
+    context.strokeStyle = context.fillStyle = batch.color;
     // Thinner than half a pixel is not seen.
     context.lineWidth = Math.max(batch.width, 0.55 / zoom);
     context.setLineDash(batch.dashed && zoom > 0.15 ? DASH : []);
@@ -114,13 +114,13 @@ export function draw(ink: any, edges: any[], leaves: any[]) {
 }
 
 /** Shapes and types beside the edges, where there is room. */
-function labels(ink: any, edges: any[], leaves: any[]) {
+function labels(ink: Ink, edges: GraphEdge[], leaves: GraphNode[]) {
   const { context, theme } = ink;
   context.font = `10px ${theme.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
   /** Cells that have a text already. */
-  const taken = new Set();
+  const taken = new Set<string>();
   let drawn = 0;
   for (const edge of edges) {
     if (!edge.label || edge.control) continue;
@@ -134,7 +134,7 @@ function labels(ink: any, edges: any[], leaves: any[]) {
       place.x > ink.seen.right
     ) continue;
     const row = Math.round(place.y / 16);
-    const cells = [];
+    const cells: string[] = [];
     for (let cell = Math.floor((place.x - width / 2) / 24); cell <= Math.floor((place.x + width / 2) / 24); cell += 1) {
       cells.push(`${row},${cell}`);
     }
@@ -155,7 +155,7 @@ function labels(ink: any, edges: any[], leaves: any[]) {
 }
 
 /** The label of an edge, without its element type where the group that the edge is in is too narrow for both. */
-function shownLabel(context: any, edge: any) {
+function shownLabel(context: CanvasRenderingContext2D, edge: GraphEdge) {
   const widthOf = (text: string) => timelineText.measure(context, text) + 6;
   const width = widthOf(edge.label);
   const group = edge.source.parent;
@@ -168,7 +168,7 @@ function shownLabel(context: any, edge: any) {
  * The middle of the longest upright part that is clear of nodes, and of borders and names of groups, and how long that is.
  * @param width of the text
  */
-function placeOf(edge: any, width: number, leaves: any[]) {
+function placeOf(edge: GraphEdge, width: number, leaves: GraphNode[]) {
   const { points } = edge;
   const avoided = bands(edge);
   const covered = (x: number, y: number) =>
@@ -192,9 +192,9 @@ function placeOf(edge: any, width: number, leaves: any[]) {
 }
 
 /** Heights at which an edge crosses a border of a group, or its name. */
-function bands(edge: any): [number, number][] {
+function bands(edge: GraphEdge): [number, number][] {
   const found: [number, number][] = [];
-  for (let at = edge.target.parent; at; at = at.parent) found.push([at.y, at.y + graphDraw.HEADER - 4]);
-  for (let at = edge.source.parent; at; at = at.parent) found.push([at.y + at.h, at.y + at.h]);
+  for (let at: GraphNode | null = edge.target.parent; at; at = at.parent) found.push([at.y, at.y + HEADER - 4]);
+  for (let at: GraphNode | null = edge.source.parent; at; at = at.parent) found.push([at.y + at.h, at.y + at.h]);
   return found;
 }

@@ -1,8 +1,9 @@
 /** What leaves the Graph panel: pictures, the graph as text, a link to the view. */
 import * as draw from "./draw.ts";
 import * as frame from "../../../web/page/layout.ts";
-import * as parts from "./parts.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
+import { save, saveText } from "../../../web/core/download.ts";
+import type { Picture } from "./ink.ts";
 import { View } from "./view.ts";
 import type { GraphPanel } from "./panel.ts";
 
@@ -14,8 +15,8 @@ const nameOf = (panel: GraphPanel) =>
   (panel.state.function ? `.${panel.state.function.replace(/[^\w.-]+/g, "_")}` : "");
 
 /** The panel as if everything were visible at a zoom; nothing is changed. */
-function whole(panel: GraphPanel, zoom: number) {
-  const { box } = panel.scene;
+function whole(panel: GraphPanel, zoom: number): Picture {
+  const { box } = panel.shown;
   const view = new View();
   Object.assign(view, {
     width: box.w * zoom + 2 * MARGIN,
@@ -28,34 +29,31 @@ function whole(panel: GraphPanel, zoom: number) {
 }
 
 /** What drawing asks of a panel, without what follows the mouse. */
-function shownBy(panel: GraphPanel) {
-  const { scene, theme, selection, colours, traced, matched, comparison, view } = panel;
-  return { scene, theme, selection, colours, traced, matched, comparison, view, hover: null };
+function shownBy(panel: GraphPanel): Picture {
+  return { ...panel.drawing, hover: null };
 }
 
 /** @returns a document */
 export function svg(panel: GraphPanel, all: boolean): string {
   const shown = all ? whole(panel, 1) : shownBy(panel);
   const context = new SvgContext(Math.ceil(shown.view.width), Math.ceil(shown.view.height));
-  draw.draw(context, shown, 1);
+  draw.draw(context.canvasContext, shown, 1);
   return context.toString();
 }
 
-function saveSvg(panel: GraphPanel, all: boolean) {
-  const url = URL.createObjectURL(new Blob([svg(panel, all)], { type: "image/svg+xml" }));
-  parts.save(url, `${nameOf(panel)}.svg`);
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
+const saveSvg = (panel: GraphPanel, all: boolean) => saveText(svg(panel, all), `${nameOf(panel)}.svg`, "image/svg+xml");
 
 function savePng(panel: GraphPanel, all: boolean) {
-  const { box } = panel.scene;
+  const { box } = panel.shown;
   const zoom = Math.min(1, (LARGEST_PNG / 2 - 2 * MARGIN) / Math.max(box.w, box.h));
   const shown = all ? whole(panel, zoom) : shownBy(panel);
   const canvas = document.createElement("canvas");
   canvas.width = Math.ceil(shown.view.width * 2);
   canvas.height = Math.ceil(shown.view.height * 2);
-  draw.draw(canvas.getContext("2d"), shown, 2);
-  parts.save(canvas.toDataURL("image/png"), `${nameOf(panel)}.png`);
+  const context = canvas.getContext("2d");
+  if (!context) return;
+  draw.draw(context, shown, 2);
+  save(canvas.toDataURL("image/png"), `${nameOf(panel)}.png`);
 }
 
 export function entries(panel: GraphPanel): [string, () => void][] {
@@ -67,7 +65,7 @@ export function entries(panel: GraphPanel): [string, () => void][] {
     ["What is visible as PNG", () => savePng(panel, false)],
     [
       "The graph as text (GraphDef)",
-      () => parts.save(panel.api.address("export", { id: panel.state.id, format: "pbtxt" }), ""),
+      () => save(panel.api.address("export", { id: panel.state.id, format: "pbtxt" }), ""),
     ],
     ["Copy a link to this view", () => frame.copyLink()],
   ];

@@ -28,7 +28,6 @@ export class Frames {
   /** How often the last picture was used again. */
   reused = 0;
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     this.panel = panel;
     this.last = document.createElement("canvas");
@@ -54,10 +53,10 @@ export class Frames {
       (view.x !== this.place.x || view.y !== this.place.y || view.zoom !== this.place.zoom);
     if (moved) this.movedAt = now;
     const slow = this.cost > SLOW;
-    if (!content && moved && slow && !panel.scene.moving && this.again(now)) return;
+    if (!content && moved && slow && !panel.shown.moving && this.again(now)) return;
     const began = performance.now();
     const context = panel.canvas.getContext("2d", { alpha: false });
-    panel.drawn = draw.draw(context, panel, panel.ratio);
+    if (context) panel.drawn = draw.draw(context, panel.drawing, panel.ratio);
     this.measuring = began;
     this.crisp = true;
     this.drawnAt = now;
@@ -128,7 +127,16 @@ export class Frames {
       dx > 0 ? [0, 0, dx, h] : dx < 0 ? [w + dx, 0, -dx, h] : null,
       dy > 0 ? [0, 0, w, dy] : dy < 0 ? [0, h + dy, w, -dy] : null,
     ];
-    for (const strip of strips) if (strip) draw.draw(context, panel, ratio, strip.map((value) => value / ratio));
+    for (const strip of strips) {
+      if (strip) {
+        draw.draw(
+          context,
+          panel.drawing,
+          ratio,
+          strip.map((value) => value / ratio),
+        );
+      }
+    }
     this.keep();
     // The picture stays on whole pixels; by what the view is ahead of it, the next one catches up.
     Object.assign(view, real);

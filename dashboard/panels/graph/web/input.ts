@@ -1,22 +1,22 @@
 /** The hand on the graph: mouse, touch, wheel and keys, turned into calls of the panel. */
-import { shortcuts } from "../../../web/page/shortcuts.ts";
+import { register } from "../../../web/core/commands.ts";
+import { commandsOf } from "./commands.ts";
+import { menuAt } from "./tools.ts";
 import { still } from "./view.ts";
 import type { GraphPanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;
-const ZOOM_STEP = 1.3;
 /** A thrown view slows down by this factor each millisecond. */
 const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
 
-/** @param panel of graph_panel.js */
 export function attach(
   panel: GraphPanel,
   canvas: HTMLCanvasElement,
-): { tick: (elapsed: number) => boolean; close: () => void } {
-  const abort = new AbortController();
-  const options = { signal: abort.signal };
+  signal: AbortSignal,
+): { tick: (elapsed: number) => boolean } {
+  const options = { signal };
   let drag: { from: { x: number; y: number }; last: { x: number; y: number }; moved: boolean } | null = null;
   /** Fingers on the canvas. */
   const fingers: Map<number, { x: number; y: number }> = new Map();
@@ -108,7 +108,7 @@ export function attach(
   canvas.addEventListener("contextmenu", (event) => {
     if (!panel.ready) return;
     event.preventDefault();
-    panel.menuAt(where(event), { x: event.clientX, y: event.clientY });
+    menuAt(panel, where(event), { x: event.clientX, y: event.clientY });
   }, options);
   canvas.addEventListener("wheel", (event) => {
     if (!panel.ready) return;
@@ -126,52 +126,7 @@ export function attach(
     panel.viewMoved = true;
   }, { ...options, passive: false });
 
-  const middle = () => panel.cursor ?? { x: panel.view.width / 2, y: panel.view.height / 2 };
-  const zoom = (factor: number) => {
-    panel.remember();
-    panel.zoomBy(factor, middle());
-  };
-  const pan = (x: number, y: number) => {
-    panel.remember();
-    panel.view.pan(x, y);
-    panel.viewMoved = true;
-  };
-  /** Keys; what answers false is left to the page. */
-  const acts: Record<string, (event: KeyboardEvent) => any> = {
-    "+": () => zoom(ZOOM_STEP),
-    "=": () => zoom(ZOOM_STEP),
-    "-": () => zoom(1 / ZOOM_STEP),
-    f: () => panel.fit(true),
-    0: () => panel.fit(false),
-    home: () => panel.fit(false),
-    arrowup: (event) => (event.shiftKey ? pan(0, 120) : panel.step("input")),
-    arrowdown: (event) => (event.shiftKey ? pan(0, -120) : panel.step("output")),
-    arrowleft: (event) => (event.shiftKey ? pan(120, 0) : panel.step("left")),
-    arrowright: (event) => (event.shiftKey ? pan(-120, 0) : panel.step("right")),
-    enter: (event) => event.target === canvas && panel.toggleSelected(),
-    e: () => panel.expandChildren(),
-    c: () => panel.collapseSelected(),
-    i: () => panel.trace("inputs"),
-    o: () => panel.trace("outputs"),
-    p: () => panel.path(),
-    x: () => panel.setAsideSelected(),
-    "/": () => panel.search.focus(),
-    escape: () => panel.clear(),
-    backspace: () => panel.undo(),
-    z: () => panel.undo(),
-    contextmenu: () => panel.menuOfSelected(),
-  };
-  const onKey = (event: KeyboardEvent) => {
-    if (!canvas.isConnected || !panel.ready || event.metaKey || event.altKey) return;
-    const key = event.key.toLowerCase();
-    if (event.ctrlKey && key !== "z") return;
-    const active = document.activeElement;
-    if (document.querySelector("dialog[open]") || shortcuts.typing()) return;
-    if (active && active !== document.body && active !== canvas && !panel.root.contains(active)) return;
-    if (!acts[key] || acts[key](event) === false) return;
-    event.preventDefault();
-  };
-  document.addEventListener("keydown", onKey, options);
+  register({ panel: "graph", title: "Graph", commands: commandsOf(panel, canvas) }, signal);
 
   /**
    * A thrown view moves on; true while it does.
@@ -186,5 +141,5 @@ export function attach(
     if (Math.hypot(speed.x, speed.y) < LEAST_SPEED) stop();
     return true;
   };
-  return { tick, close: () => abort.abort() };
+  return { tick };
 }

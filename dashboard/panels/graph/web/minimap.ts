@@ -11,12 +11,11 @@ export class Minimap {
   canvas: HTMLCanvasElement = elements.make("canvas", {
     className: "graph-minimap",
     title: "The whole graph: drag to move the view",
-  }) as HTMLCanvasElement;
+  });
   still;
   /** What the still picture was made of. */
-  made: any[] = [];
+  made: unknown[] = [];
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     this.panel = panel;
     this.canvas.setAttribute("aria-hidden", "true");
@@ -44,7 +43,7 @@ export class Minimap {
 
   /** Pixels per unit, and the point of the graph in the corner. */
   place() {
-    const { box } = this.panel.scene;
+    const { box } = this.panel.shown;
     const scale = Math.min((WIDTH - 2 * MARGIN) / Math.max(box.w, 1), (HEIGHT - 2 * MARGIN) / Math.max(box.h, 1));
     return { scale, left: box.x - (WIDTH / scale - box.w) / 2, top: box.y - (HEIGHT / scale - box.h) / 2 };
   }
@@ -57,7 +56,7 @@ export class Minimap {
     const whole = !box ||
       (seen.left <= box.x && seen.top <= box.y && seen.right >= box.x + box.w && seen.bottom >= box.y + box.h);
     canvas.hidden = whole;
-    if (whole) return;
+    if (whole || !scene) return;
     const ratio = window.devicePixelRatio || 1;
     if (canvas.width !== WIDTH * ratio) {
       canvas.width = WIDTH * ratio;
@@ -86,7 +85,7 @@ export class Minimap {
   }
 
   paint(ratio: number) {
-    const { scene, theme, colours } = this.panel;
+    const { shown: scene, theme, colors } = this.panel;
     this.made = [scene, theme, ratio, this.panel.painted];
     this.still.width = WIDTH * ratio;
     this.still.height = HEIGHT * ratio;
@@ -94,9 +93,9 @@ export class Minimap {
     const { scale, left, top } = this.place();
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     for (const node of scene.nodes) {
-      const paint = node.expanded ? null : colours.of(node, theme);
+      const paint = node.expanded ? null : colors.of(node, theme);
       context.fillStyle = paint
-        ? (paint.grey ? theme.grey : paint.fill ?? paint.stripe ?? theme.strong)
+        ? (paint.gray ? theme.gray : paint.fill ?? paint.stripe ?? theme.strong)
         : theme.containers[node.depth % theme.containers.length];
       context.fillRect(
         (node.x - left) * scale,

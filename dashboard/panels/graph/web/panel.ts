@@ -1,39 +1,43 @@
 /** Selecting nodes and walking through the graph: along edges, to nodes that are closed away, along traces and paths. */
-import * as draw from "./draw.ts";
-import { canExpand } from "./scene.ts";
-import { format } from "./data.ts";
+import { HEADER } from "./ink.ts";
+import type { Search, Walk } from "./messages.generated.ts";
+import type { Surroundings } from "./panel_base.ts";
+import { canExpand, type GraphNode } from "./scene.ts";
+import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { view } from "../../../web/page/view.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { PanelWithStructure } from "./panel_structure.ts";
 
-const middle = (node: any) => [node.to[0] + node.to[2] / 2, node.to[1] + node.to[3] / 2];
-const boxOf = (node: any) => ({ x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] });
+const middle = (node: GraphNode) => [node.to[0] + node.to[2] / 2, node.to[1] + node.to[3] / 2];
+const boxOf = (node: GraphNode) => ({ x: node.to[0], y: node.to[1], w: node.to[2], h: node.to[3] });
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-/** @returns the node there, or null */
-function neighbour(panel: GraphPanel, node: any, way: "input" | "output" | "left" | "right"): any {
+type Way = "input" | "output" | "left" | "right";
+
+/** The node there, if there is any. */
+function neighborOf(panel: GraphPanel, node: GraphNode, way: Way): GraphNode | null {
   const [x, y] = middle(node);
   if (way === "input" || way === "output") {
     if (node.expanded && way === "output") return [...node.children].sort((a, b) => a.to[1] - b.to[1])[0] ?? null;
     const edges = way === "input" ? node.inputs : node.outputs;
-    const ends = edges.map((edge: any) => ({
+    const ends = edges.map((edge) => ({
       end: way === "input" ? edge.source : edge.target,
       control: edge.control,
     }));
     // Data before control, then what is nearest.
-    ends.sort((a: any, b: any) =>
+    ends.sort((a, b) =>
       Number(a.control) - Number(b.control) || distance(middle(a.end), [x, y]) - distance(middle(b.end), [x, y])
     );
     if (ends.length) return ends[0].end;
   }
-  const siblings = (node.parent ? node.parent.children : panel.scene.roots).filter((other: any) => other !== node);
+  const siblings = (node.parent ? node.parent.children : panel.shown.roots).filter((other) => other !== node);
   const [dx, dy] = way === "left" ? [-1, 0] : way === "right" ? [1, 0] : way === "input" ? [0, -1] : [0, 1];
-  const ahead = siblings.map((other: any) => {
+  const ahead = siblings.map((other) => {
     const [ox, oy] = middle(other);
     const along = (ox - x) * dx + (oy - y) * dy;
     return { other, along, cost: along + 3 * Math.abs((ox - x) * dy + (oy - y) * dx) };
-  }).filter((one: any) => one.along > 1).sort((a: any, b: any) => a.cost - b.cost);
+  }).filter((one) => one.along > 1).sort((a, b) => a.cost - b.cost);
   return ahead.length ? ahead[0].other : null;
 }
 
@@ -41,9 +45,8 @@ const distance = (one: number[], other: number[]) => Math.hypot(one[0] - other[0
 
 export class GraphPanel extends PanelWithStructure {
   /** The visible node that stands for the selection. */
-  get selected() {
-    const panel = this as any;
-    return panel.selection.length ? panel.scene?.standsFor(panel.selection[0]) ?? null : null;
+  get selected(): GraphNode | null {
+    return this.selection.length ? this.scene?.standsFor(this.selection[0]) ?? null : null;
   }
 
   /** @param ids none, one, or two */
@@ -59,7 +62,7 @@ export class GraphPanel extends PanelWithStructure {
   /** Selects what is visible, and moves there. */
   arrive(id: string, move: boolean = true) {
     this.select([id]);
-    const node = this.scene.standsFor(id);
+    const node = this.shown.standsFor(id);
     if (!node || !move) return;
     this.remember();
     this.view.reveal(boxOf(node), this.card.inset);
@@ -95,7 +98,7 @@ export class GraphPanel extends PanelWithStructure {
   /** A node by its id, or by its name in the graph. */
   async find(id: string): Promise<{ id: string; expand: string[] }> {
     const { id: graphId, function: called } = this.state;
-    const found = await this.api.get("search", {
+    const found = await this.api.ask<Search>("search", {
       id: graphId,
       function: called,
       q: `^${escaped(id)}$`,
@@ -106,13 +109,13 @@ export class GraphPanel extends PanelWithStructure {
     if (!found.results.length) throw new Error(`There is no node ${id} in this graph.`);
     const [first] = found.results;
     // What is folded into another is shown with that.
-    return first.hosts?.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
+    return first.hosts.length && !this.state.back.includes(first.id) ? this.find(first.hosts[0]) : first;
   }
 
-  step(way: "input" | "output" | "left" | "right") {
+  step(way: Way) {
     const node = this.selected;
     if (!node) {
-      const seen = this.scene.within(this.view.visible);
+      const seen = this.shown.within(this.view.visible);
       const first = [...seen.containers, ...seen.leaves].sort((a, b) =>
         a.depth - b.depth || a.to[1] - b.to[1] || a.to[0] - b.to[0]
       )[0];
@@ -121,7 +124,7 @@ export class GraphPanel extends PanelWithStructure {
       }
       return;
     }
-    const next = neighbour(this, node, way);
+    const next = neighborOf(this, node, way);
     if (next) this.arrive(next.id);
   }
 
@@ -132,7 +135,12 @@ export class GraphPanel extends PanelWithStructure {
     if (!id) return this.notify("Select a node first.", "info");
     const turn = (this.litTurn += 1);
     try {
-      const answer = await this.api.get("trace", { id: this.state.id, function: this.state.function, node: id, way });
+      const answer = await this.api.ask<Walk>("trace", {
+        id: this.state.id,
+        function: this.state.function,
+        node: id,
+        way,
+      });
       if (turn !== this.litTurn) return;
       this.light(
         [id, ...answer.nodes, ...answer.groups],
@@ -152,8 +160,8 @@ export class GraphPanel extends PanelWithStructure {
     const turn = (this.litTurn += 1);
     try {
       const asked = { id: this.state.id, function: this.state.function };
-      let answer = await this.api.get("path", { ...asked, from, to });
-      if (!answer.nodes.length) answer = await this.api.get("path", { ...asked, from: to, to: from });
+      let answer = await this.api.ask<Walk>("path", { ...asked, from, to });
+      if (!answer.nodes.length) answer = await this.api.ask<Walk>("path", { ...asked, from: to, to: from });
       if (turn !== this.litTurn) return;
       if (!answer.nodes.length) {
         return this.notify(`No path leads from ${format.last(from)} to ${format.last(to)}, nor back.`, "info");
@@ -195,25 +203,25 @@ export class GraphPanel extends PanelWithStructure {
   /** Which visible nodes stand for what is lit up and found. */
   relight() {
     const visible = (ids: string[]) => {
-      const found = new Set();
+      const found = new Set<string>();
       for (const id of this.scene ? ids : []) {
-        for (let node = this.scene.standsFor(id); node && !found.has(node.id); node = node.parent) {
+        for (let node = this.shown.standsFor(id); node && !found.has(node.id); node = node.parent) {
           found.add(node.id);
         }
       }
       return found;
     };
     this.traced = visible(this.tracedIds);
-    const inside = (node: any) => {
+    const inside = (node: GraphNode | undefined) => {
       for (const child of node?.children ?? []) {
         this.traced.add(child.id);
         inside(child);
       }
     };
-    inside(this.tracedWhole && this.scene?.byId.get(this.tracedWhole));
+    inside(this.scene?.byId.get(this.tracedWhole));
     const found = visible(this.matchIds);
     // A scope that is open shows its matches itself.
-    this.matched = new Set([...found].filter((id) => !this.scene.byId.get(id).expanded));
+    this.matched = new Set([...found].filter((id) => !this.shown.byId.get(id)?.expanded));
     this.changed();
   }
 
@@ -235,16 +243,16 @@ export class GraphPanel extends PanelWithStructure {
    * Whether a point is on the mark that opens or closes a node.
    * @param place in the graph
    */
-  onChevron(node: any, place: { x: number; y: number }) {
+  onChevron(node: GraphNode, place: { x: number; y: number }) {
     if (!canExpand(node)) return false;
-    const far = node.expanded ? Math.max(draw.HEADER, 18 / this.view.zoom) : 20;
+    const far = node.expanded ? Math.max(HEADER, 18 / this.view.zoom) : 20;
     return place.x - node.x < far && (!node.expanded || place.y - node.y < far);
   }
 
   /** @param second whether the first stays selected */
   clickAt(at: { x: number; y: number }, second: boolean) {
     const place = this.view.toWorld(at.x, at.y);
-    const node = this.scene.at(place.x, place.y);
+    const node = this.shown.at(place.x, place.y);
     this.tip.point(null);
     if (!node) return this.select([]);
     if (!second && this.onChevron(node, place)) return void this.toggle(node);
@@ -252,13 +260,13 @@ export class GraphPanel extends PanelWithStructure {
       return this.select(this.selection[0] === node.id ? [node.id] : [this.selection[0], node.id]);
     }
     // The inside of an open group is ground to drag on; its head is what stands for it.
-    if (node.expanded && place.y - node.y > Math.max(draw.HEADER, 18 / this.view.zoom)) return this.select([]);
+    if (node.expanded && place.y - node.y > Math.max(HEADER, 18 / this.view.zoom)) return this.select([]);
     this.select([node.id]);
-    this.view.reveal && this.keepClear(node);
+    this.keepClear(node);
   }
 
   /** The card shall not lie over the node that it is about. */
-  keepClear(node: any) {
+  keepClear(node: GraphNode) {
     const { x } = this.view.toScreen(node.to[0] + node.to[2], 0);
     const over = x - (this.view.width - this.card.inset - 12);
     const { x: left } = this.view.toScreen(node.to[0], 0);
@@ -268,10 +276,10 @@ export class GraphPanel extends PanelWithStructure {
   /** A double click. */
   openAt(at: { x: number; y: number }) {
     const place = this.view.toWorld(at.x, at.y);
-    const node = this.scene.at(place.x, place.y);
+    const node = this.shown.at(place.x, place.y);
     // The two clicks on a chevron have opened and closed it.
     if (!node || this.onChevron(node, place)) return;
-    if (node.expanded && place.y - node.y > draw.HEADER) this.zoomBy(1.8, at);
+    if (node.expanded && place.y - node.y > HEADER) this.zoomBy(1.8, at);
     else if (canExpand(node)) this.toggle(node);
     else this.fit(true);
   }
@@ -285,11 +293,11 @@ export class GraphPanel extends PanelWithStructure {
     else return false;
   }
 
-  showSlices(card: any) {
-    const op = card.kind === "op" || card.kind === undefined;
+  showSlices({ id, kind }: { id: string; kind: string }) {
+    const op = kind === "op";
     view.open("timeline", {
       "timeline.trace": [this.state.costs],
-      "timeline.search": [card.id],
+      "timeline.search": [id],
       "timeline.match": [op ? "name" : "text"],
     });
   }
@@ -298,7 +306,7 @@ export class GraphPanel extends PanelWithStructure {
 let shown: GraphPanel | null = null;
 
 /** Puts the panel into its host, or finds it there. */
-export const mount = (host: HTMLElement, tools: HTMLElement, settings: any) => {
+export const mount = (host: HTMLElement, tools: HTMLElement, settings: Surroundings) => {
   if (shown && shown.root === host) return shown;
   shown?.destroy();
   shown = new GraphPanel(host, tools, settings);

@@ -1,19 +1,22 @@
 /** The Graph panel in the browser: opens graphs, owns the state of the view, redraws when something changed. */
 import * as graphTools from "./tools.ts";
 import * as input from "./input.ts";
-import { Api } from "./data.ts";
+import { Api } from "../../../web/core/request.ts";
 import { Card } from "./card.ts";
-import { Colours, MODES } from "./colours.ts";
+import { Colors, type Mode, MODES } from "./colors.ts";
 import { Comparison } from "./compare.ts";
 import { Frames } from "./frames.ts";
+import type { Picture } from "./ink.ts";
 import { Minimap } from "./minimap.ts";
-import { canExpand, Scene } from "./scene.ts";
+import type { ClosedGraph, CostsAnswer, GraphRow } from "./messages.generated.ts";
+import type { GraphPanel } from "./panel.ts";
+import { canExpand, type GraphEdge, type GraphNode, Scene, type SceneAnswer } from "./scene.ts";
 import { Search } from "./search.ts";
 import { Strip } from "./summary_bar.ts";
 import { Tip } from "./tip.ts";
-import { View } from "./view.ts";
+import { type Place, View } from "./view.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { theme } from "./theme.ts";
+import { type Theme, theme } from "./theme.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 
 const REPORT_MS = 350;
@@ -32,35 +35,66 @@ export interface State {
   back: string[];
 }
 
+/** What an address asks for, besides what is open. */
+export interface Wish {
+  expanded: string[];
+  aside: string[];
+  back: string[];
+  node: string;
+  color: string;
+  search: string;
+  regex: boolean;
+  view: Place | null;
+}
+
+/** How the panel reaches the page around it. */
+export interface Surroundings {
+  api: string;
+  /** Puts settings into the address. */
+  tell: (values: Record<string, string[]>) => void;
+  /** Sets one of the selectors. */
+  choose: (name: string, value: string) => void;
+  /** Offers functions to choose. */
+  functions: (names: string[]) => void;
+}
+
+/** What undo goes back to. */
+export interface Moment {
+  place: Place;
+  expanded: string[];
+  aside: string[];
+  back: string[];
+  selection: string[];
+}
+
 export abstract class PanelBase {
-  root;
-  settings;
-  api;
-  view = new View();
-  colours = new Colours();
-  comparison;
-  state: State = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
-  /** What is drawn; of graph_scene.js. */
-  scene: any = null;
+  readonly root: HTMLElement;
+  readonly settings: Surroundings;
+  readonly api: Api;
+  readonly view = new View();
+  readonly colors = new Colors();
+  readonly comparison: Comparison;
+  readonly state: State = { id: "", function: "", costs: "", compare: "", expanded: [], aside: [], back: [] };
+  /** What is drawn. */
+  scene: Scene | null = null;
   /** One id, or two for a path between them. */
   selection: string[] = [];
   /** Rises with each selection, and with each way to one: what comes later than the next is not wanted any more. */
   turn = 0;
   /** The same of what is lit up. */
   litTurn = 0;
-  /** Visible nodes that are lit up, and what for. */
-  traced: Set<any> = new Set();
+  /** Ids of visible nodes that are lit up, and what for. */
+  traced = new Set<string>();
   tracedIds: string[] = [];
   tracedWhat = "";
   tracedWhole = "";
   matchIds: string[] = [];
   matchCount: number | null = null;
-  matched: Set<any> = new Set();
-  hover: any = null;
-  hoverEdge: any = null;
+  matched = new Set<string>();
+  hover: GraphNode | null = null;
+  hoverEdge: GraphEdge | null = null;
   cursor: { x: number; y: number } | null = null;
-  /** What undo goes back to. */
-  history: any[] = [];
+  readonly history: Moment[] = [];
   lastGesture = -Infinity;
   loading = 0;
   frames = 0;
@@ -69,114 +103,131 @@ export abstract class PanelBase {
   dirty = true;
   /** Whether the hand has moved the view since the last frame. */
   viewMoved = false;
-  picture;
   drawn = { nodes: 0, edges: 0, labels: 0 };
   reported = "";
   reportAt = 0;
-  canvas: HTMLCanvasElement;
-  tip;
-  message;
-  busy;
-  legend;
-  minimap;
-  theme;
-  card;
-  buttons;
-  strip;
-  corner;
-  stage;
-  search;
-  input;
-  observers;
-  rows;
-  onWindow;
-  then;
-  frame;
-  opened: any;
-  pending: any;
-  abort: any;
-  ratio: any;
+  ratio = 1;
+  readonly picture: Frames;
+  readonly canvas: HTMLCanvasElement;
+  readonly tip: Tip;
+  readonly message: HTMLElement;
+  readonly busy: HTMLElement;
+  readonly legend: HTMLElement;
+  readonly minimap: Minimap;
+  theme: Theme;
+  readonly card: Card;
+  readonly buttons: { element: HTMLElement; show: () => void };
+  readonly strip: Strip;
+  readonly stage: HTMLElement;
+  readonly search: Search;
+  readonly input: { tick: (elapsed: number) => boolean };
+  /** Ends with the panel. */
+  readonly life = new AbortController();
+  then = performance.now();
+  frame = 0;
+  opened: Promise<void> = Promise.resolve();
+  pending: Promise<boolean> | undefined;
+  abort: AbortController | undefined;
 
-  /**
-   * @param tools where the search goes
-   * @param settings `tell` puts settings into the address, `choose` sets one of the selectors, `functions` offers functions to choose
-   */
+  /** The node that stands for the selection. */
+  abstract get selected(): GraphNode | null;
+  abstract select(ids: string[]): void;
+  abstract remember(always?: boolean): void;
+  abstract goTo(id: string, expand?: string[], move?: boolean): Promise<void>;
+  abstract relight(): void;
+  abstract endTrace(): boolean;
+  abstract setMatches(ids: string[], count: number | null): void;
+
+  /** @param tools where the search goes */
   constructor(
     host: HTMLElement,
     tools: HTMLElement,
-    settings: {
-      api: string;
-      tell: (values: Record<string, string[]>) => void;
-      choose: (name: string, value: string) => void;
-      functions: (names: string[]) => void;
-    },
+    settings: Surroundings,
   ) {
     const { make } = elements;
+    // Nothing but a GraphPanel is ever made.
+    const panel = this as unknown as GraphPanel;
     this.root = host;
     this.settings = settings;
     this.api = new Api(settings.api);
-    this.comparison = new Comparison(this);
-    this.picture = new Frames(this);
+    this.comparison = new Comparison(panel);
+    this.picture = new Frames(panel);
 
     this.canvas = make("canvas", {
       className: "graph-canvas",
       tabIndex: 0,
       role: "application",
       "aria-label": "Graph of a model; press ? for keys",
-    }) as HTMLCanvasElement;
-    this.tip = new Tip(this);
+    });
+    this.tip = new Tip(panel);
     this.message = make("div", { className: "graph-message", role: "status" });
     this.busy = make("div", { className: "graph-busy" });
     this.legend = make("div", { className: "graph-legend", hidden: true });
-    this.minimap = new Minimap(this);
+    this.minimap = new Minimap(panel);
     this.theme = theme.read(host);
-    this.card = new Card(this);
-    this.buttons = graphTools.make(this);
-    this.strip = new Strip(this);
-    this.corner = make("div", { className: "graph-corner" }, this.minimap.canvas, this.legend);
+    this.card = new Card(panel);
+    this.buttons = graphTools.make(panel);
+    this.strip = new Strip(panel);
+    const corner = make("div", { className: "graph-corner" }, this.minimap.canvas, this.legend);
     this.stage = make(
       "div",
       { className: "graph-stage" },
       this.canvas,
-      this.corner,
+      corner,
       this.tip.element,
       this.card.element,
       this.message,
       this.busy,
     );
-    this.search = new Search(this);
+    this.search = new Search(panel);
     host.replaceChildren(this.strip.element, this.stage);
     tools.replaceChildren(this.search.element);
 
-    this.input = input.attach(this, this.canvas);
-    this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
-    (this.observers[0] as ResizeObserver).observe(this.stage);
+    this.input = input.attach(panel, this.canvas, this.life.signal);
+    this.observe(tools);
+    this.fillHeight();
+    this.resize();
+    this.frame = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  /** Follow the sizes of the page and its theme. */
+  observe(tools: HTMLElement) {
+    const size = new ResizeObserver(() => this.resize());
+    size.observe(this.stage);
     // The selectors above may take another row.
-    this.rows = new ResizeObserver(() => this.fillHeight());
-    if (tools.parentElement) this.rows.observe(tools.parentElement);
-    (this.observers[1] as MutationObserver).observe(document.documentElement, {
+    const rows = new ResizeObserver(() => this.fillHeight());
+    if (tools.parentElement) rows.observe(tools.parentElement);
+    const theme = new MutationObserver(() => this.retheme());
+    theme.observe(document.documentElement, {
       attributes: true,
       attributeFilter: ["data-mantine-color-scheme"],
     });
-    this.onWindow = () => this.fillHeight();
-    window.addEventListener("resize", this.onWindow);
-    this.fillHeight();
-    this.resize();
-    this.then = performance.now();
-    this.frame = requestAnimationFrame((now) => this.tick(now));
+    const { signal } = this.life;
+    signal.addEventListener("abort", () => [size, rows, theme].forEach((observer) => observer.disconnect()));
+    window.addEventListener("resize", () => this.fillHeight(), { signal });
   }
 
   get ready() {
     return this.scene !== null;
   }
 
+  /** What is drawn, for what happens only while something is. */
+  get shown(): Scene {
+    if (!this.scene) throw new Error("No graph is open.");
+    return this.scene;
+  }
+
+  /** What is drawn now. */
+  get drawing(): Picture {
+    const { shown: scene, view, theme, colors, selection, hover, traced, matched, comparison } = this;
+    return { scene, view, theme, colors, selection, hover, traced, matched, comparison };
+  }
+
   destroy() {
     cancelAnimationFrame(this.frame);
     this.abort?.abort();
     this.state.id = "";
-    this.input.close();
-    window.removeEventListener("resize", this.onWindow);
-    for (const observer of [...this.observers, this.rows]) observer.disconnect();
+    this.life.abort();
   }
 
   // ---- what is open
@@ -185,7 +236,7 @@ export abstract class PanelBase {
    * Shows a graph, or a function of it. What is open already stays as it is.
    * @param wish what the address asks for besides
    */
-  async open(chosen: { id: string; function: string; costs: string; compare: string }, wish: any = null) {
+  async open(chosen: { id: string; function: string; costs: string; compare: string }, wish: Wish | null = null) {
     const { state } = this;
     const other = chosen.id !== state.id || chosen.function !== state.function;
     const costs = chosen.costs !== state.costs;
@@ -197,20 +248,20 @@ export abstract class PanelBase {
     if (compare || (other && state.compare)) await this.comparison.load();
   }
 
-  async openGraph(wish: any) {
+  async openGraph(wish: Wish | null) {
     const { state } = this;
     state.expanded = wish?.expanded ?? [];
     state.aside = wish?.aside ?? [];
     state.back = wish?.back ?? [];
     this.scene = null;
-    this.history = [];
+    this.history.length = 0;
     this.selection = [];
     const turn = (this.turn += 1);
     this.endTrace();
     this.setMatches([], null);
     this.search.answered = "";
     this.comparison.reset();
-    this.colours.costs = null;
+    this.colors.costs = null;
     this.card.hide();
     this.strip.draw();
     this.legend.hidden = true;
@@ -219,10 +270,11 @@ export abstract class PanelBase {
       this.tell({ "graph.expanded": [], "graph.aside": [], "graph.back": [], "graph.node": [""], "graph.view": [""] });
     }
     if (!state.id) return this.say("Choose a graph above.");
-    if (wish?.color) this.setColour(wish.color);
+    if (wish?.color) this.setColor(wish.color);
     if (!(await this.read()) || !(await this.load({ place: wish?.view }))) return;
-    const [only] = this.scene.roots;
-    if (!wish?.expanded?.length && this.scene.roots.length === 1 && canExpand(only) && !only.expanded) {
+    const { roots } = this.shown;
+    const [only] = roots;
+    if (!wish?.expanded?.length && roots.length === 1 && canExpand(only) && !only.expanded) {
       // A graph whose all is in one scope would show a single box.
       state.expanded = [only.id];
       await this.load({});
@@ -239,12 +291,12 @@ export abstract class PanelBase {
    * @param how `anchor` stays where it is on the screen
    * @returns whether it is shown
    */
-  load(how: { anchor?: string | null; place?: { x: number; y: number; zoom: number } | null }): Promise<boolean> {
+  load(how: { anchor?: string | null; place?: Place | null }): Promise<boolean> {
     return (this.pending = this.fetch(how));
   }
 
   async fetch(
-    { anchor = null, place = null }: { anchor?: string | null; place?: { x: number; y: number; zoom: number } | null },
+    { anchor = null, place = null }: { anchor?: string | null; place?: Place | null },
   ) {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
@@ -253,13 +305,13 @@ export abstract class PanelBase {
     this.loading += 1;
     const patience = setInterval(() => this.wait(began), SLOW_MS);
     try {
-      const answer = await this.api.get("scene", {
+      const answer = await this.api.ask<SceneAnswer>("scene", {
         id: state.id,
         function: state.function,
         expanded: state.expanded,
         aside: state.aside,
         back: state.back,
-      }, abort.signal);
+      }, { signal: abort.signal });
       if (abort.signal.aborted) return false;
       this.show(new Scene(answer), anchor, place);
       return true;
@@ -281,7 +333,7 @@ export abstract class PanelBase {
     if (!this.scene) this.say(`Opening the graph…${seconds ? ` ${seconds} s` : ""}`, "busy");
   }
 
-  show(scene: any, anchor: string | null, place: { x: number; y: number; zoom: number } | null) {
+  show(scene: Scene, anchor: string | null, place: Place | null) {
     const before = this.scene;
     this.scene = scene;
     this.hover = this.hoverEdge = null;
@@ -301,7 +353,7 @@ export abstract class PanelBase {
       scene.follow(before, anchor, performance.now());
     }
     if (place) this.view.go(place, !before);
-    this.colours.measure(scene);
+    this.colors.measure(scene);
     this.comparison.judge();
     this.relight();
     this.paintAround();
@@ -313,23 +365,23 @@ export abstract class PanelBase {
   async loadCosts(recolour: boolean) {
     const { state } = this;
     const { id, function: called, costs } = state;
-    const { mode } = this.colours;
+    const { mode } = this.colors;
     const late = () => id !== state.id || called !== state.function || costs !== state.costs;
-    this.colours.costs = null;
+    this.colors.costs = null;
     if (costs) {
       try {
-        const answer = await this.api.get("costs", { id, function: called, trace: costs });
+        const answer = await this.api.ask<CostsAnswer>("costs", { id, function: called, trace: costs });
         if (late()) return;
         // What is not among them did not run.
-        this.colours.costs = new Map(Object.entries(answer.costs));
+        this.colors.costs = new Map(Object.entries(answer.costs));
         if (answer.problem) this.notify(answer.problem);
-        if (recolour && mode === this.colours.mode && !this.colours.hot) this.setColour("time");
+        if (recolour && mode === this.colors.mode && !this.colors.hot) this.setColor("time");
       } catch (error) {
         if (late()) return;
         this.notify(messageOf(error));
       }
     }
-    this.colours.measure(this.scene);
+    this.colors.measure(this.scene);
     this.paintAround();
     if (this.card.id) this.card.show(this.card.id);
   }
@@ -343,11 +395,12 @@ export abstract class PanelBase {
     const began = performance.now();
     const patience = setInterval(() => this.wait(began), SLOW_MS);
     try {
-      const answer = await this.api.get("graph", { id });
+      const answer = await this.api.ask<GraphRow | ClosedGraph>("graph", { id });
       if (id !== this.state.id) return false;
-      this.settings.functions(answer.functions ?? []);
-      if (answer.problem) this.say(answer.problem, "bad");
-      return !answer.problem;
+      const isOpen = "functions" in answer;
+      this.settings.functions(isOpen ? answer.functions : []);
+      if (!isOpen) this.say(answer.problem, "bad");
+      return isOpen;
     } catch (error) {
       if (id === this.state.id) this.say(messageOf(error), "bad");
       return false;
@@ -368,7 +421,7 @@ export abstract class PanelBase {
   }
 
   begin() {
-    this.view.go(this.view.first(this.scene.box, this.below), true);
+    this.view.go(this.view.first(this.shown.box, this.below), true);
     this.changed();
   }
 
@@ -398,13 +451,13 @@ export abstract class PanelBase {
     this.viewMoved = true;
   }
 
-  // ---- colours
+  // ---- colors
 
-  setColour(mode: string) {
-    if (!MODES[mode]) return;
-    this.colours.mode = mode;
+  setColor(mode: string) {
+    if (!Object.hasOwn(MODES, mode)) return;
+    this.colors.mode = mode as Mode;
     this.tell({ "graph.color": [mode] });
-    this.colours.measure(this.scene);
+    this.colors.measure(this.scene);
     this.paintAround();
   }
 
@@ -436,7 +489,7 @@ export abstract class PanelBase {
   /** Redraws what stands around the graph, and the graph. */
   paintAround() {
     this.painted += 1;
-    this.colours.legend(this.legend, this.theme, this.scene);
+    this.colors.legend(this.legend, this.theme, this.scene);
     this.strip.draw();
     this.buttons.show();
     this.changed();
@@ -493,7 +546,8 @@ export abstract class PanelBase {
   /** @param content whether anything but the view may have changed */
   draw(content: boolean = true) {
     this.dirty = false;
-    const context = this.canvas.getContext("2d", { alpha: false }) as CanvasRenderingContext2D;
+    const context = this.canvas.getContext("2d", { alpha: false });
+    if (!context) return;
     this.busy.hidden = this.loading === 0;
     if (!this.scene) {
       context.setTransform(1, 0, 0, 1, 0, 0);

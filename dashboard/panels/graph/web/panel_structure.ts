@@ -1,5 +1,5 @@
 /** What is expanded and what is aside in the Graph panel, and how it was before. */
-import { canExpand } from "./scene.ts";
+import { canExpand, type GraphNode } from "./scene.ts";
 import { PanelBase } from "./panel_base.ts";
 
 const GESTURE_GAP_MS = 500;
@@ -7,15 +7,15 @@ const MOST_UNDO = 100;
 
 export abstract class PanelWithStructure extends PanelBase {
   /** Whether a group is open, or will be in the scene that is on its way. */
-  isOpen(node: any) {
-    return this.loading ? this.state.expanded.includes(node.id) : Boolean(this.scene.byId.get(node.id)?.expanded);
+  isOpen(node: GraphNode) {
+    return this.loading ? this.state.expanded.includes(node.id) : Boolean(this.shown.byId.get(node.id)?.expanded);
   }
 
-  async toggle(node: any) {
-    if (!canExpand(node)) return false;
+  toggle(node: GraphNode): Promise<boolean> {
+    if (!canExpand(node)) return Promise.resolve(false);
     this.remember(true);
     const inside = (id: string) => {
-      for (let at = this.scene.byId.get(id); at; at = at.parent) if (at.id === node.id) return true;
+      for (let at = this.shown.byId.get(id) ?? null; at; at = at.parent) if (at.id === node.id) return true;
       return false;
     };
     const { state } = this;
@@ -39,22 +39,22 @@ export abstract class PanelWithStructure extends PanelBase {
     if (!this.scene || graphId !== this.state.id) return;
     const node = id ? this.scene.standsFor(id) : null;
     if (node && !node.expanded) return this.toggle(node);
-    const closedOf = (level: any[]) => level.filter((child) => canExpand(child) && !child.expanded);
+    const closedOf = (level: readonly GraphNode[]) => level.filter((child) => canExpand(child) && !child.expanded);
     let level = node ? node.children : this.scene.roots;
-    while (level.length && !closedOf(level).length) level = level.flatMap((child: any) => child.children ?? []);
+    while (level.length && !closedOf(level).length) level = level.flatMap((child) => child.children);
     const closed = closedOf(level);
     if (!closed.length) return this.notify("There is nothing in it to expand.", "info");
     this.remember(true);
-    this.state.expanded = [...this.state.expanded, ...closed.map((child: any) => child.id)];
+    this.state.expanded = [...this.state.expanded, ...closed.map((child) => child.id)];
     return this.reload(node?.id ?? this.middle()?.id ?? null);
   }
 
   /** The node that is drawn nearest to the middle of the view. */
   middle() {
     const { view } = this;
-    const far = (node: any) => Math.hypot(node.x + node.w / 2 - view.x, node.y + node.h / 2 - view.y);
-    return this.scene.within(view.visible).leaves.reduce(
-      (best: any, node: any) => (!best || far(node) < far(best) ? node : best),
+    const far = (node: GraphNode) => Math.hypot(node.x + node.w / 2 - view.x, node.y + node.h / 2 - view.y);
+    return this.shown.within(view.visible).leaves.reduce<GraphNode | null>(
+      (best, node) => (!best || far(node) < far(best) ? node : best),
       null,
     );
   }
@@ -78,7 +78,7 @@ export abstract class PanelWithStructure extends PanelBase {
     });
   }
 
-  async reload(anchor: string | null) {
+  reload(anchor: string | null) {
     this.tellStructure();
     return this.load({ anchor });
   }
@@ -89,7 +89,7 @@ export abstract class PanelWithStructure extends PanelBase {
   }
 
   isAside(id: string) {
-    return Boolean(this.scene?.aside.some((row: any) => row.id === id));
+    return Boolean(this.scene?.aside.some((row) => row.id === id));
   }
 
   setAsideSelected() {

@@ -26,17 +26,4 @@ export const facts = (rows: [string, Node | string][]) =>
     ...rows.flatMap(([name, value]) => [elements.make("dt", {}, name), elements.make("dd", {}, value)]),
   );
 
-export function saveText(text: string, name: string) {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  save(url, name);
-  setTimeout(() => URL.revokeObjectURL(url), 1000);
-}
-
-export function save(href: string, name: string) {
-  const link = document.createElement("a");
-  link.href = href;
-  link.download = name;
-  link.click();
-}
-
 export const copy = (text: string, said: string) => elements.toClipboard(text).then(() => frame.say(said));

@@ -1,29 +1,15 @@
 /** A placed scene: nodes and edges with where they are, who contains whom, and the way from one scene to the next. */
 import { still } from "./view.ts";
+import type { EdgePoints, Place, SceneEdge, SceneFrame, SceneNode } from "./messages.generated.ts";
 import { theme } from "./theme.ts";
 
 const CHANGE_MS = 240;
 
-/** a node of the server's scene, and what is added here */
-export interface GraphNode {
-  id: string;
-  label: string;
-  kind: "op" | "group" | "series" | "function";
-  op: string;
-  expanded: boolean;
-  count: number;
-  structure: number;
-  device: string;
-  xla: string;
-  parameters: number;
-  flops: number | null;
-  aux: string[];
-  problems: number;
-  /** now, in the graph's units */
-  x: number;
-  y: number;
-  w: number;
-  h: number;
+/** What the server answers of what is visible. */
+export type SceneAnswer = SceneFrame & { nodes: (SceneNode & Place)[]; edges: (SceneEdge & EdgePoints)[] };
+
+/** A node of the server's scene, where it is now, and what is added here. */
+export interface GraphNode extends Omit<SceneNode, "parent">, Place {
   /** where it is when nothing moves: x, y, w, h */
   to: number[];
   from: number[];
@@ -36,15 +22,12 @@ export interface GraphNode {
   fresh: boolean;
   category: string;
   hue: number | null;
+  /** Whether it was drawn as what did not run. */
+  gray: boolean;
 }
-export interface GraphEdge {
+export interface GraphEdge extends Omit<SceneEdge, "source" | "target"> {
   source: GraphNode;
   target: GraphNode;
-  control: boolean;
-  reference: boolean;
-  tensors: number;
-  bytes: number | null;
-  label: string;
   /** now: x0, y0, x1, y1, ... */
   points: Float64Array;
   to: Float64Array;
@@ -81,29 +64,27 @@ export class Scene {
   since = -Infinity;
   moving = false;
   box;
-  share: any;
+  share = 1;
 
-  /** @param answer of the route `scene` */
-  constructor(answer: any) {
+  constructor(answer: SceneAnswer) {
     this.key = answer.key;
-    this.total = answer.total ?? {};
-    this.problems = answer.problems ?? [];
-    this.aside = answer.aside ?? [];
-    this.nodes = (answer.nodes ?? []).map((row: any) => this.node(row));
+    this.total = answer.total;
+    this.problems = answer.problems;
+    this.aside = answer.aside;
+    this.nodes = answer.nodes.map((row) => this.node(row));
     this.roots = this.nodes.filter((node) => !node.parent);
     this.hosts = new Map(
-      this.nodes.flatMap((node) => (node.aux ?? []).map((id) => ([id, node] as [string, GraphNode]))),
+      this.nodes.flatMap((node) => node.aux.map((id): [string, GraphNode] => [id, node])),
     );
-    this.edges = (answer.edges ?? []).flatMap((row: any) => this.edge(row) ?? []);
+    this.edges = answer.edges.flatMap((row) => this.edge(row) ?? []);
     this.box = this.bounds(answer);
   }
 
-  node(row: any): GraphNode {
-    const parent = row.parent === null || row.parent === undefined ? null : this.byId.get(row.parent) ?? null;
-    const [category, , hue] = theme.categoryOf(row.op || "");
-    const node = {
+  node(row: SceneNode & Place): GraphNode {
+    const parent = row.parent === null ? null : this.byId.get(row.parent) ?? null;
+    const [category, , hue] = theme.categoryOf(row.op);
+    const node: GraphNode = {
       ...row,
-      label: String(row.label ?? row.id),
       parent,
       children: [],
       inputs: [],
@@ -112,6 +93,7 @@ export class Scene {
       to: [row.x, row.y, row.w, row.h],
       from: [row.x, row.y, row.w, row.h],
       fresh: false,
+      gray: false,
       category,
       hue,
     };
@@ -120,11 +102,11 @@ export class Scene {
     return node;
   }
 
-  edge(row: any): GraphEdge | null {
+  edge(row: SceneEdge & EdgePoints): GraphEdge | null {
     const [source, target] = [this.byId.get(row.source), this.byId.get(row.target)];
-    if (!source || !target || !row.points || row.points.length < 4) return null;
+    if (!source || !target || row.points.length < 4) return null;
     const to = Float64Array.from(row.points);
-    const edge = {
+    const edge: GraphEdge = {
       ...row,
       source,
       target,
@@ -140,7 +122,7 @@ export class Scene {
     return edge;
   }
 
-  bounds(answer: any): { x: number; y: number; w: number; h: number } {
+  bounds(answer: SceneFrame): { x: number; y: number; w: number; h: number } {
     const boxes = this.roots.map((node) => node.to);
     if (!boxes.length) return { x: 0, y: 0, w: answer.width || 1, h: answer.height || 1 };
     let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
@@ -197,7 +179,7 @@ export class Scene {
 
   /** How far the change has come, 0 to 1. */
   get progress() {
-    return this.share ?? 1;
+    return this.share;
   }
 
   /** @returns whether anything moved */
@@ -219,7 +201,7 @@ export class Scene {
       frame(edge);
     }
     this.moving = at < 1;
-    if (!this.moving) { for (const node of this.nodes) node.fresh = false; }
+    if (!this.moving) this.nodes.forEach((node) => (node.fresh = false));
     return true;
   }
 
@@ -262,7 +244,7 @@ export class Scene {
 
   /** The edge that passes within some units of a point. */
   edgeAt(x: number, y: number, reach: number): GraphEdge | null {
-    let best = null;
+    let best: GraphEdge | null = null;
     let least = reach;
     for (const edge of this.edges) {
       const { box, points } = edge;

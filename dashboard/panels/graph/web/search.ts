@@ -1,8 +1,10 @@
 /** The search over the whole graph, also over what is closed: results open the way to a node. */
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
+import { format } from "./format.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
+import { bind } from "../../../web/core/commands.ts";
+import type { Found, Search as Answer } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
 
 const PAUSE_MS = 180;
@@ -18,7 +20,7 @@ export class Search {
   regex = false;
   fields = new Set(["name", "op"]);
   current = -1;
-  results: { id: string; op: string; expand?: string[] }[] = [];
+  results: readonly Found[] = [];
   abort: AbortController | null = null;
   /** Keys of what is on its way, and of what is listed. */
   asked = "";
@@ -30,9 +32,8 @@ export class Search {
   regexToggle;
   list;
   element;
-  answer: any;
+  answer: Promise<void> = Promise.resolve();
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     const { make } = elements;
     this.panel = panel;
@@ -43,7 +44,7 @@ export class Search {
       spellcheck: false,
       "aria-label": "Search nodes",
       "aria-controls": "graph-results",
-    }) as HTMLInputElement;
+    });
     this.count = make("span", { className: "graph-search-count", "aria-live": "polite" });
     this.toggles = new Map(
       Object.entries(FIELDS).map(([field, [label, title]]) => [
@@ -76,22 +77,24 @@ export class Search {
     this.element.addEventListener("focusout", (event) => {
       if (!this.element.contains(event.relatedTarget as Node | null)) this.list.hidden = true;
     });
-    this.input.addEventListener("keydown", (event) => this.key(event));
+    const step = (by: number) => () => {
+      this.list.hidden = !this.results.length;
+      this.mark(this.current + by);
+    };
+    bind(this.input, {
+      ArrowDown: step(1),
+      ArrowUp: step(-1),
+      Enter: () => this.enter(1),
+      "Shift Enter": () => this.enter(-1),
+      Escape: () => this.leave(),
+    });
     this.paint();
   }
 
-  key(event: KeyboardEvent) {
-    event.stopPropagation();
-    if (event.key === "Escape") {
-      if (this.list.hidden || !this.input.value) this.clear();
-      this.list.hidden = true;
-      this.panel.canvas.focus();
-    } else if (event.key === "Enter") this.enter(event.shiftKey ? -1 : 1);
-    else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-      this.list.hidden = !this.results.length;
-      this.mark(this.current + (event.key === "ArrowDown" ? 1 : -1));
-    } else return;
-    event.preventDefault();
+  leave() {
+    if (this.list.hidden || !this.input.value) this.clear();
+    this.list.hidden = true;
+    this.panel.canvas.focus();
   }
 
   focus() {
@@ -113,11 +116,12 @@ export class Search {
   }
 
   paint() {
-    for (const [field, toggle] of [...this.toggles, ["", this.regexToggle]]) {
-      const on = field ? this.fields.has(field) : this.regex;
+    const paint = (toggle: HTMLElement, on: boolean) => {
       toggle.classList.toggle("on", on);
       toggle.setAttribute("aria-pressed", String(on));
-    }
+    };
+    for (const [field, toggle] of this.toggles) paint(toggle, this.fields.has(field));
+    paint(this.regexToggle, this.regex);
   }
 
   set(text: string, regex: boolean = false) {
@@ -164,14 +168,14 @@ export class Search {
     try {
       if (!query || !this.panel.state.id) return this.show([], 0, "", false, key);
       const { id, function: called } = this.panel.state;
-      const answer = await this.panel.api.get("search", {
+      const answer = await this.panel.api.ask<Answer>("search", {
         id,
         function: called,
         q: query,
         match: this.regex ? "regex" : "text",
         in: [...this.fields].join(","),
         limit: LIMIT,
-      }, abort.signal);
+      }, { signal: abort.signal });
       this.show(answer.results, answer.count, query, show, key);
     } catch (error) {
       if (isAbort(error)) return;
@@ -186,7 +190,7 @@ export class Search {
   }
 
   show(
-    results: { id: string; op: string; expand?: string[] }[],
+    results: readonly Found[],
     count: number,
     query: string,
     open: boolean,
@@ -198,7 +202,7 @@ export class Search {
     this.element.classList.remove("wrong");
     this.count.title = "";
     this.count.textContent = query ? (count ? format.integer(count) : "none") : "";
-    const rows = results.map((result, place) => {
+    const rows: HTMLElement[] = results.map((result, place) => {
       const row = make(
         "button",
         { type: "button", className: "graph-result", role: "option", title: result.id, tabIndex: -1 },
@@ -220,7 +224,7 @@ export class Search {
     this.list.replaceChildren(...rows);
     this.list.hidden = !open || !rows.length || document.activeElement !== this.input;
     this.panel.setMatches(
-      results.flatMap((result) => [result.id, ...(result.expand ?? []), ...(result.hosts ?? [])]),
+      results.flatMap((result) => [result.id, ...result.expand, ...result.hosts]),
       query ? count : null,
     );
   }
@@ -249,8 +253,9 @@ export class Search {
     this.mark(place);
     this.list.hidden = true;
     const { id, expand, hosts } = this.results[place];
-    await this.panel.goTo(hosts?.length ? hosts[0] : id, hosts?.length ? undefined : expand);
+    const [host] = hosts;
+    await (host ? this.panel.goTo(host) : this.panel.goTo(id, expand));
     // The card is about what was found, the place is that of what it is folded into.
-    if (hosts?.length && this.panel.selection[0] === hosts[0]) this.panel.card.show(id);
+    if (host && this.panel.selection[0] === host) this.panel.card.show(id);
   }
 }

@@ -1,16 +1,19 @@
 /** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
+import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";
+import { idOf, type Verdict } from "./compare.ts";
+import type { Change, Comparison } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
+
+const VERDICTS = ["added", "removed", "changed"] as const;
 
 export class Strip {
   panel;
   about;
   element;
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     const { make } = elements;
     this.panel = panel;
@@ -25,8 +28,8 @@ export class Strip {
     if (!scene) return this.about.replaceChildren();
     const { nodes, edges, parameters, bytes, flops } = scene.total;
     const totals = [
-      nodes === undefined ? "" : format.counted(nodes, "node"),
-      edges === undefined ? "" : format.counted(edges, "edge"),
+      format.counted(nodes, "node"),
+      format.counted(edges, "edge"),
       parameters ? `${format.amount(parameters)} parameters${bytes ? ` (${format.bytes(bytes)})` : ""}` : "",
       flops ? format.flops(flops) : "",
     ].filter(Boolean);
@@ -72,20 +75,21 @@ export class Strip {
     this.about.replaceChildren(...made);
   }
 
-  /** @param answer of the route `compare` */
-  counts(answer: any) {
-    const { make } = elements;
-    const count = (name: string) => answer[`${name}_total`] ?? answer[`${name}_count`];
-    if (!count("added") && !count("removed") && !count("changed")) return ["No differences"];
-    return ["added", "removed", "changed"].map((name) =>
-      make("span", { className: `graph-count ${name}` }, `${format.integer(count(name))} ${name}`)
+  counts(answer: Comparison) {
+    if (VERDICTS.every((name) => !answer[`${name}_count`])) return ["No differences"];
+    return VERDICTS.map((name) =>
+      elements.make(
+        "span",
+        { className: `graph-count ${name}` },
+        `${format.integer(answer[`${name}_count`])} ${name}`,
+      )
     );
   }
 
   aside(anchor: HTMLElement) {
     const { make } = elements;
     const { panel } = this;
-    const rows = panel.scene.aside.map((row: any) => {
+    const rows = panel.shown.aside.map((row) => {
       const name = make("button", { type: "button", className: "graph-link", title: row.id }, make("bdi", {}, row.id));
       name.addEventListener("click", () => panel.select([row.id]));
       const back = parts.button("bring back", "Show it in the graph", () => {
@@ -108,14 +112,14 @@ export class Strip {
       { className: "graph-problems" },
       make("tr", {}, ...["What", "Count", "For example"].map((head) => make("th", { scope: "col" }, head))),
     );
-    for (const problem of this.panel.scene.problems) {
-      const examples = (problem.examples ?? []).slice(0, 5).map((example: any) => {
+    for (const problem of this.panel.shown.problems) {
+      const examples = problem.examples.slice(0, 5).map((example) => {
         const link = make(
           "button",
-          { type: "button", className: "graph-link", title: String(example) },
-          make("bdi", {}, String(example)),
+          { type: "button", className: "graph-link", title: example },
+          make("bdi", {}, example),
         );
-        link.addEventListener("click", () => this.panel.goTo(String(example)));
+        link.addEventListener("click", () => this.panel.goTo(example));
         return make("div", {}, link);
       });
       table.append(
@@ -123,7 +127,7 @@ export class Strip {
           "tr",
           {},
           make("td", {}, problem.message),
-          make("td", { className: "number" }, format.integer(problem.count ?? 1)),
+          make("td", { className: "number" }, format.integer(problem.count)),
           make("td", {}, ...examples),
         ),
       );
@@ -138,6 +142,7 @@ export class Strip {
   changes(anchor: HTMLElement) {
     const { make } = elements;
     const { answer } = this.panel.comparison;
+    if (!answer) return;
     const link = (id: string) => {
       const made = make("button", { type: "button", className: "graph-link", title: id }, make("bdi", {}, id));
       made.addEventListener("click", () => {
@@ -146,10 +151,9 @@ export class Strip {
       });
       return made;
     };
-    const idOf = (row: any) => (typeof row === "string" ? row : row.node ?? row.id);
-    const part = (title: string, name: string, rows: any[], one: (row: any) => Node) => {
+    const part = <Row>(title: string, name: Verdict, rows: readonly Row[], one: (row: Row) => Node) => {
       if (!rows.length) return [];
-      const total = Math.max(answer[`${name}_total`] ?? answer[`${name}_count`], rows.length);
+      const total = Math.max(answer[`${name}_count`], rows.length);
       const more = total > rows.length
         ? [make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`)]
         : [];
@@ -163,19 +167,19 @@ export class Strip {
         "Added",
         "added",
         answer.added,
-        (row) => make("li", {}, link(idOf(row)), make("span", { className: "graph-shape" }, row.op ?? "")),
+        (id) => make("li", {}, link(id)),
       ),
       ...part(
         "Removed",
         "removed",
         answer.removed,
-        (row) => make("li", {}, make("bdi", {}, idOf(row)), make("span", { className: "graph-shape" }, row.op ?? "")),
+        (id) => make("li", {}, make("bdi", {}, id)),
       ),
       ...part(
         "Changed",
         "changed",
         answer.changed,
-        (row) =>
+        (row: Change) =>
           make(
             "li",
             { className: "graph-change" },

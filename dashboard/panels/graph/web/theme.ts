@@ -1,4 +1,6 @@
-/** Colours of the graph: from the page's CSS variables, by category of operation, and palettes of equal lightness. */
+/** Colors of the graph: from the page's CSS variables, by category of operation, and palettes of equal lightness. */
+import * as color from "../../../web/core/color.ts";
+import { css } from "../../../web/core/color.ts";
 
 /** Categories of operations: a title, a hue (degrees, OKLCH; null for grey), and the names that belong to it. */
 const CATEGORIES: [string, string, number | null, RegExp][] = [
@@ -81,35 +83,7 @@ function categoryOf(op: string): [string, string, number | null, RegExp] {
   return category;
 }
 
-/**
- * OKLCH to sRGB (B. Ottosson, "A perceptual color space for image processing", 2020).
- * @param lightness 0..1
- * @param hue degrees
- */
-function oklch(lightness: number, chroma: number, hue: number, alpha: number = 1) {
-  const a = chroma * Math.cos((hue * Math.PI) / 180);
-  const b = chroma * Math.sin((hue * Math.PI) / 180);
-  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const bytes = [
-    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-  ].map((v) => {
-    const x = Math.min(Math.max(v, 0), 1);
-    return Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
-  });
-  return alpha < 1 ? `rgba(${bytes.join(",")},${alpha})` : `rgb(${bytes.join(",")})`;
-}
-
-/** @param text FNV-1a */
-function hash(text: string) {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  value ^= value >>> 15;
-  return value >>> 0;
-}
+const oklch = (lightness: number, chroma: number, hue: number) => css(color.oklch(lightness, chroma, hue));
 
 export interface Theme {
   dark: boolean;
@@ -130,8 +104,8 @@ export interface Theme {
   reference: string;
   match: string;
   /** what did not run, or is not known */
-  grey: string;
-  greyText: string;
+  gray: string;
+  grayText: string;
   verdicts: Record<"added" | "removed" | "changed", { fill: string; line: string }>;
   warn: string;
   font: string;
@@ -167,8 +141,8 @@ function read(element: Element): Theme {
     control: dark ? "#545e6d" : "#b3bcc9",
     reference: dark ? "#d79a58" : "#c07a2c",
     match: dark ? "#ffd43b" : "#e8590c",
-    grey: dark ? "#1d2026" : "#eceef1",
-    greyText: dark ? "#6a7380" : "#9aa3af",
+    gray: dark ? "#1d2026" : "#eceef1",
+    grayText: dark ? "#6a7380" : "#9aa3af",
     verdicts: { added: verdict(150), removed: verdict(20), changed: verdict(80) },
     warn: variable("--warn", dark ? "#f0b34d" : "#b8720b"),
     font: variable("--mantine-font-family", "system-ui, sans-serif"),
@@ -191,4 +165,4 @@ function read(element: Element): Theme {
   };
 }
 
-export const theme = { read, categoryOf, hash, CATEGORIES: [...CATEGORIES, OTHER] };
+export const theme = { read, categoryOf, CATEGORIES: [...CATEGORIES, OTHER] };

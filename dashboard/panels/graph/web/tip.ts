@@ -1,13 +1,13 @@
 /** The box beside the mouse, about the node or the edge under it. */
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
+import { format } from "./format.ts";
 import type { GraphPanel } from "./panel.ts";
+import type { GraphEdge, GraphNode } from "./scene.ts";
 
 export class Tip {
   panel;
   element = elements.make("div", { className: "graph-tip", hidden: true });
 
-  /** @param panel of graph_panel.js */
   constructor(panel: GraphPanel) {
     this.panel = panel;
   }
@@ -26,23 +26,23 @@ export class Tip {
     this.element.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;
   }
 
-  node(node: any) {
+  node(node: GraphNode) {
     const { make } = elements;
-    const { colours } = this.panel;
-    const cost = colours.costs?.get(node.id);
+    const { colors } = this.panel;
+    const cost = colors.costs?.get(node.id);
     const facts = [
       node.kind === "group" ? "scope" : node.kind === "series" ? `series of ${node.op || "scopes"}` : node.op,
       node.count > 1 ? format.counted(node.count, "node") : "",
       node.parameters ? `${format.amount(node.parameters)} parameters` : "",
       node.flops ? format.flops(node.flops) : "",
-      cost?.ran === false ? "did not run" : cost?.time_ns ? format.duration(cost.time_ns) : "",
+      cost?.time_ns ? format.duration(cost.time_ns) : "",
       cost?.bytes ? format.bytes(cost.bytes) : "",
     ].filter(Boolean);
     const lines = [make("b", {}, node.id), make("div", {}, facts.join(" · "))];
     if (node.device) lines.push(make("div", { className: "dim" }, node.device));
-    const [shape] = node.outputs.filter((edge: any) => edge.label && !edge.control).map((edge: any) => edge.label);
+    const [shape] = node.outputs.filter((edge) => edge.label && !edge.control).map((edge) => edge.label);
     if (shape) lines.push(make("div", { className: "dim" }, `→ ${shape}`));
-    if (node.aux?.length) {
+    if (node.aux.length) {
       lines.push(
         make(
           "div",
@@ -56,12 +56,12 @@ export class Tip {
     return lines;
   }
 
-  edge(edge: any) {
+  edge(edge: GraphEdge) {
     const { make } = elements;
     const facts = [
       edge.control ? "control" : edge.label || "shape not known",
       edge.reference ? "reference" : "",
-      edge.tensors > 1 && !/tensors/.test(edge.label ?? "") ? `${edge.tensors} tensors` : "",
+      edge.tensors > 1 && !/tensors/.test(edge.label) ? `${edge.tensors} tensors` : "",
       edge.bytes ? format.bytes(edge.bytes) : "",
     ].filter(Boolean);
     return [

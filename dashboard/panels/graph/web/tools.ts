@@ -1,17 +1,16 @@
 /** The Graph panel's buttons and its menus. */
 import * as exports from "./exports.ts";
 import * as parts from "./parts.ts";
-import { MODES } from "./colours.ts";
-import { canExpand } from "./scene.ts";
+import { MODES } from "./colors.ts";
+import { canExpand, type GraphNode } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./data.ts";
+import { format } from "./format.ts";
 import { popover } from "../../../web/core/popover.ts";
-import { shortcuts } from "../../../web/page/shortcuts.ts";
+import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
 import type { GraphPanel } from "./panel.ts";
 
 /**
  * The row of buttons.
- * @param panel of graph_panel.js
  */
 export function make(panel: GraphPanel): { element: HTMLElement; show: () => void } {
   const { button } = parts;
@@ -22,7 +21,7 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
       "Colour by",
       Object.entries(MODES).map((
         [mode, label],
-      ) => [mode === panel.colours.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColour(mode)]),
+      ) => [mode === panel.colors.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColor(mode)]),
     ), "small");
   const save = button(
     "Save",
@@ -38,11 +37,11 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
     save,
     button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll(), "small"),
     button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
-    button("?", "Keys and mouse (?)", () => shortcuts.sheet(), "small"),
+    button("?", "Keys and mouse (?)", toggleKeysSheet, "small"),
   );
   const show =
     () => (colour.textContent = `Colour: ${
-      MODES[panel.colours.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")
+      MODES[panel.colors.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")
     }`);
   show();
   return { element, show };
@@ -50,17 +49,17 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
 
 /**
  * What can be done with a node.
- * @param node of graph_scene.js
  */
-export function actions(panel: GraphPanel, node: any): [string, () => void][] {
+export function actions(panel: GraphPanel, node: GraphNode): [string, () => void][] {
   const entries: [string, () => void][] = [];
-  const on = (act: () => any) => () => {
+  const on = (act: () => unknown) => () => {
     panel.select([node.id]);
     act();
   };
   if (canExpand(node)) entries.push([node.expanded ? "Collapse" : "Expand", () => panel.toggle(node)]);
   if (node.expanded) entries.push(["Expand all children", on(() => panel.expandChildren())]);
-  if (node.parent) entries.push([`Collapse ${node.parent.label}`, () => panel.toggle(node.parent)]);
+  const { parent } = node;
+  if (parent) entries.push([`Collapse ${parent.label}`, () => panel.toggle(parent)]);
   entries.push(
     ["Light up its inputs", on(() => panel.trace("inputs"))],
     ["Light up its outputs", on(() => panel.trace("outputs"))],
@@ -88,9 +87,9 @@ export function actions(panel: GraphPanel, node: any): [string, () => void][] {
 /** @param at on the canvas */
 export function menuAt(panel: GraphPanel, at: { x: number; y: number }, page: { x: number; y: number }) {
   const place = panel.view.toWorld(at.x, at.y);
-  const node = panel.scene.at(place.x, place.y);
+  const node = panel.shown.at(place.x, place.y);
   panel.tip.point(null);
-  const entries = node ? actions(panel, node) : [
+  const entries: [string, () => void][] = node ? actions(panel, node) : [
     ["Fit everything", () => panel.fit(false)],
     ["Expand a level", () => {
       panel.select([]);

@@ -1,86 +1,94 @@
-// @ts-nocheck
-// The histograms panel: one histogram with its statistics, small beside the pointer and large in a window of its own.
-import { elements } from "../../../web/core/dom.ts";
+/** One histogram with its statistics, small beside the pointer and large in a window of its own. */
+import { bind } from "../../../web/core/commands.ts";
+import { iconButton, make, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import { show } from "./facts.ts";
 
-const { make, icon, numbers } = elements;
 const SVG = "http://www.w3.org/2000/svg";
 const KEPT = 200;
+const KEPT_MS = 10_000;
 
 export interface Source {
   tag: string;
   run: string;
   index: number;
 }
-/** as dashboard/panels/histograms/routes.py describes a point */
-export interface Found {
-  error: string;
+/** A histogram as `describe` of dashboard/panels/histograms/routes.py tells it. */
+interface Described {
   index: number;
   points: number;
   step: number;
   wall: number;
-  x?: object;
-  y?: object;
-  counts?: object;
-  low?: number;
-  high?: number;
-  bins?: number;
-  dropped?: number;
-  statistics?: object;
-  left_out?: Record<string, number>;
 }
+interface Whole extends Described {
+  error: "";
+  x: NumbersSpec;
+  y: NumbersSpec;
+  low: number;
+  high: number;
+  bins: number;
+  dropped: number;
+  statistics: Record<"count" | "smallest" | "largest" | "mean", number | string>;
+  left_out: Record<string, number>;
+}
+/** Why there is none; what is known of it nevertheless, where it is one that cannot be read. */
+interface Missing extends Partial<Described> {
+  error: string;
+}
+export type Found = Whole | Missing;
+
+const isWhole = (found: Found): found is Whole => found.error === "";
+
+const api = new Api("/api/histograms");
 /** Answers, oldest first. */
 const answers: Map<string, Promise<Found>> = new Map();
 
-/** Where a histogram is asked for. */
-export function address(from: Source) {
+const asked = (from: Source) => {
   const [height, log] = ["height", "log"].map((name) => view.values("histograms." + name)[0]);
-  return "/api/histograms/point?" +
-    new URLSearchParams({ ...from, height: height || "count", log: log === "on" ? "true" : "false" });
-}
+  return { ...from, height: height || "count", log: log === "on" };
+};
 
-function fetchPoint(from: Source): Promise<Found> {
+/** Where a histogram is asked for. */
+export const address = (from: Source): string => api.address("point", asked(from));
+
+export function find(from: Source): Promise<Found> {
   const url = address(from);
-  if (!answers.has(url)) {
-    const answer = fetch(url)
-      .then((response) => response.json())
-      .then((body) => (body.detail ? { error: String(body.detail) } : body))
-      .catch((error) => ({ error: "No answer from the server: " + error.message }));
-    answers.set(url, answer);
-    // A run that is started again has another histogram in its place: what was asked is not kept for long.
-    setTimeout(() => answers.delete(url), 10_000);
-    if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-  }
-  return answers.get(url);
+  const known = answers.get(url);
+  if (known) return known;
+  const answer = api.ask<Found>("point", asked(from)).catch((error: unknown) => ({ error: messageOf(error) }));
+  answers.set(url, answer);
+  // A run that is started again has another histogram in its place: what was asked is not kept for long.
+  setTimeout(() => answers.delete(url), KEPT_MS);
+  for (const oldest of answers.keys()) if (answers.size > KEPT) answers.delete(oldest);
+  return answer;
 }
 
-function svg(tag, attributes) {
+function svg(tag: string, attributes: Record<string, string | number>): SVGElement {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   return element;
 }
 
 /** The histogram as a picture. */
-export function picture(found: Found, width, height): Element[] {
-  if (found.error || !found.x || !numbers(found.x).length) return [];
+export function picture(found: Found, width: number, height: number): Element[] {
+  if (!isWhole(found) || !numbers(found.x).length) return [];
+  const { low, high } = found;
   const [xs, ys] = [numbers(found.x), numbers(found.y)];
-  const top = ys.reduce((most, value) => Math.max(most, value), 0) || 1;
-  const reach = found.high - found.low || 1;
-  const place = (i) =>
-    `${(((xs[i] - found.low) / reach) * (width - 2) + 1).toFixed(2)},${
-      (height - 14 - (ys[i] / top) * (height - 20)).toFixed(2)
-    }`;
+  const top = Array.from(ys).reduce((most, value) => Math.max(most, value), 0) || 1;
+  const reach = high - low || 1;
+  const x = (i: number) => (((xs[i] - low) / reach) * (width - 2) + 1).toFixed(2);
+  const y = (i: number) => (height - 14 - (ys[i] / top) * (height - 20)).toFixed(2);
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "outline", role: "img" });
-  root.append(svg("polygon", { points: Array.from(xs, (_, i) => place(i)).join(" ") }));
+  root.append(svg("polygon", { points: Array.from(xs, (_, i) => `${x(i)},${y(i)}`).join(" ") }));
   root.append(svg("line", { x1: 0, x2: width, y1: height - 13.5, y2: height - 13.5 }));
-  for (
-    const [value, x, anchor] of [[found.low, 1, "start"], [(found.low + found.high) / 2, width / 2, "middle"], [
-      found.high,
-      width - 1,
-      "end",
-    ]]
-  ) {
-    const text = svg("text", { x, y: height - 2, "text-anchor": anchor });
+  const labels: [number, number, string][] = [
+    [low, 1, "start"],
+    [(low + high) / 2, width / 2, "middle"],
+    [high, width - 1, "end"],
+  ];
+  for (const [value, left, anchor] of labels) {
+    const text = svg("text", { x: left, y: height - 2, "text-anchor": anchor });
     text.textContent = Number(value.toPrecision(4)).toString().replace("-", "−");
     root.append(text);
   }
@@ -88,93 +96,80 @@ export function picture(found: Found, width, height): Element[] {
 }
 
 /** Its statistics as a table, or why there are none. */
-export function facts(found: Found, show) {
-  if (found.error) return make("p", { className: "wrong" }, found.error);
+export function facts(found: Found): HTMLElement {
+  if (!isWhole(found)) return make("p", { className: "wrong" }, found.error);
   const { count, smallest, largest, mean } = found.statistics;
   const rows = [
     ["Values in bins", show(count)],
     ["Min", show(smallest)],
     ["Max", show(largest)],
     ["Mean, estimated", show(mean)],
-    ["Bins", elements.step(found.bins)],
-    ...Object.entries(found.left_out).map(([name, number]) => [name, elements.step(number)]),
+    ["Bins", stepText(found.bins)],
+    ...Object.entries(found.left_out).map(([name, number]) => [name, stepText(number)]),
   ];
-  if (found.dropped) rows.push(["Bins not finite", elements.step(found.dropped)]);
-  return make(
-    "table",
-    { className: "facts" },
-    make(
-      "tbody",
-      {},
-      ...rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value))),
-    ),
-  );
+  if (found.dropped) rows.push(["Bins not finite", stepText(found.dropped)]);
+  const lines = rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value)));
+  return make("table", { className: "facts" }, make("tbody", {}, ...lines));
 }
 
 // --- large -------------------------------------------------------------------------------------------------
 
-let dialog = null;
+class Large {
+  readonly #what = make("div", { className: "what" });
+  readonly #view = make("div", { className: "view" });
+  readonly #where = make("span", { className: "where" });
+  readonly #before = iconButton("left", "Step before", () => this.#turn(-1), 16);
+  readonly #after = iconButton("right", "Step after", () => this.#turn(1), 16);
+  readonly #dialog: HTMLDialogElement;
+  /** What was asked for last, which need not be there yet. */
+  #from: Source = { tag: "", run: "", index: 0 };
+  /** The last place in its series, as far as it is known. */
+  #last = 0;
 
-async function fill(from, show) {
-  const key = address(from);
-  dialog.dataset.at = key;
-  turnFrom(from, show);
-  const found = await fetchPoint(from);
-  if (!dialog || dialog.dataset.at !== key) return;
-  const last = (found.points ?? from.index + 1) - 1;
-  dialog.stepscopeLast = last;
-  const head = [make("strong", {}, from.tag), make("bdi", { className: "dim" }, from.run)];
-  if (!found.error || found.step !== undefined) {
-    head.push(
-      make("span", {}, "step " + elements.step(found.step)),
-      make("span", { className: "dim" }, elements.when(found.wall)),
-    );
-  }
-  dialog.querySelector(".what").replaceChildren(...head);
-  dialog.querySelector(".where").textContent = `${from.index + 1} of ${last + 1}`;
-  dialog.querySelector(".before").disabled = from.index <= 0;
-  dialog.querySelector(".after").disabled = from.index >= last;
-  dialog.querySelector(".view").replaceChildren(...picture(found, 900, 380), facts(found, show));
-}
-
-/** Keys and buttons go on from the histogram that was asked for last, which need not be there yet. */
-function turnFrom(from, show) {
-  dialog.stepscopeTurn = (by) => {
-    const index = from.index + by;
-    if (index >= 0 && index <= Math.max(from.index, dialog.stepscopeLast)) fill({ ...from, index }, show);
-  };
-}
-
-/** Opens the window. */
-export function open(from: Source, show: (value: unknown) => string) {
-  if (!dialog) {
-    const button = (name, title, className) =>
-      make("button", { className: "icon-button " + className, title, type: "button" }, icon(name, 16));
-    const [before, after, close] = [
-      button("left", "Step before", "before"),
-      button("right", "Step after", "after"),
-      button("close", "Close", "close"),
-    ];
-    dialog = make(
+  constructor() {
+    const close = iconButton("close", "Close", () => this.#dialog.close(), 16);
+    this.#dialog = make(
       "dialog",
       { id: "histogram-large", "aria-label": "One histogram" },
-      make("header", {}, make("div", { className: "what" }), close),
-      make("div", { className: "view" }),
-      make("footer", {}, before, make("span", { className: "where" }), after),
+      make("header", {}, this.#what, close),
+      this.#view,
+      make("footer", {}, this.#before, this.#where, this.#after),
     );
-    before.addEventListener("click", () => dialog.stepscopeTurn(-1));
-    after.addEventListener("click", () => dialog.stepscopeTurn(1));
-    close.addEventListener("click", () => dialog.close());
-    dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-    dialog.addEventListener("keydown", (event) => {
-      if (event.key === "ArrowLeft") dialog.stepscopeTurn(-1);
-      if (event.key === "ArrowRight") dialog.stepscopeTurn(1);
-    });
-    document.body.append(dialog);
+    this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
+    bind(this.#dialog, { ArrowLeft: () => this.#turn(-1), ArrowRight: () => this.#turn(1) });
+    document.body.append(this.#dialog);
   }
-  dialog.stepscopeLast = 0;
-  fill(from, show);
-  if (!dialog.open) dialog.showModal();
+
+  open(from: Source): void {
+    this.#last = 0;
+    void this.#fill(from);
+    if (!this.#dialog.open) this.#dialog.showModal();
+  }
+
+  #turn(by: number): void {
+    const index = this.#from.index + by;
+    if (index >= 0 && index <= Math.max(this.#from.index, this.#last)) void this.#fill({ ...this.#from, index });
+  }
+
+  async #fill(from: Source): Promise<void> {
+    this.#from = from;
+    const found = await find(from);
+    if (this.#from !== from) return;
+    const last = this.#last = (found.points ?? from.index + 1) - 1;
+    const head = [make("strong", {}, from.tag), make("bdi", { className: "dim" }, from.run)];
+    if (found.step !== undefined) {
+      const moment = found.wall === undefined ? "" : when(found.wall);
+      head.push(make("span", {}, "step " + stepText(found.step)), make("span", { className: "dim" }, moment));
+    }
+    this.#what.replaceChildren(...head);
+    this.#where.textContent = `${from.index + 1} of ${last + 1}`;
+    this.#before.disabled = from.index <= 0;
+    this.#after.disabled = from.index >= last;
+    this.#view.replaceChildren(...picture(found, 900, 380), facts(found));
+  }
 }
 
-export { fetchPoint as fetch };
+let large: Large | null = null;
+
+/** Opens the window. */
+export const open = (from: Source): void => (large ??= new Large()).open(from);

@@ -1,64 +1,49 @@
-// @ts-nocheck
-// The column of controls of the hparams panel: target, rows, and for every column whether it is shown and a filter.
-import { coded, data as hparamsData, decoded, pairs, setPairs, setSetting, setting, settings } from "./index.ts";
-import { elements } from "../../../web/core/dom.ts";
+/** The column of controls: target, rows, and for every column whether it is shown and a filter. */
+import { iconButton, make } from "../../../web/core/dom.ts";
+import { allowedEntries, allowedIn } from "./entries.ts";
+import type { Column } from "./payload.ts";
 import { short } from "./scales.ts";
-import { view } from "../../../web/page/view.ts";
+import { type Assign, data, pairs, setPairs, setSetting, setting, settings, update } from "./state.ts";
 
-const { make, icon } = elements;
+type Kind = Column["kind"];
+type Options = [value: string, text: string][];
 const SEARCHABLE = 8;
 const LISTED = 40;
 
 /** Filters that are open, and what is searched for; while the page is open. */
-const opened = new Set();
+const opened = new Set<string>();
 const searched = { hparam: "", metric: "" };
 let shown = "";
-let place = null;
+let place: HTMLElement | null = null;
 
-const update = (change) => view.update((_params, set) => change(set));
-
-function selectBox(label, name, options, title) {
+function selectBox(label: string, name: string, options: Options, title: string): HTMLSelectElement {
   const value = setting(name);
-  const select = make("select", {
-    ariaLabel: label,
-    title: title || label,
-    onchange: () => setSetting(name, select.value),
-  });
+  const select = make("select", { ariaLabel: label, title, onchange: () => setSetting(name, select.value) });
   for (const [key, text] of options) select.append(make("option", { value: key }, text));
   select.value = options.some(([key]) => key === value) ? value : options[0][0];
   select.dataset.focus = name;
   return select;
 }
 
-const field = (label, ...controls) =>
-  make("div", { className: "field" }, make("span", { className: "dim" }, label), ...controls);
+const field = (label: string, control: HTMLElement) =>
+  make("div", { className: "field" }, make("span", { className: "dim" }, label), control);
+
+const quiet = (text: string, title: string, onclick: () => void) =>
+  make("button", { className: "quiet", title, onclick }, text);
+
+/** A section with a head. */
+const section = (head: HTMLElement[], ...parts: HTMLElement[]) =>
+  make("section", {}, make("div", { className: "section-head" }, ...head), ...parts);
 
 // --- filters -----------------------------------------------------------------------------------------------
 
-/** Values that pass, by column; columns without an entry are not filtered. */
-function allowed() {
-  const found = new Map();
-  for (const entry of settings("values")) {
-    const [key, value] = entry.split(":").map(decoded);
-    if (value !== undefined) found.set(key, (found.get(key) || new Set()).add(value));
-  }
-  return found;
-}
+const allowed = () => allowedIn(settings("values"));
+const setAllowed = (set: Assign, map: Map<string, Set<string>>) => set("hparams.values", allowedEntries(map));
+const isFiltered = (key: string) => allowed().has(key) || pairs("range").has(key);
 
-function setAllowed(set, map) {
-  const entries = [...map].flatMap(([key, values]) => [...values].map((value) => `${coded(key)}:${coded(value)}`));
-  set("hparams.values", entries);
-}
-
-const isFiltered = (key) => allowed().has(key) || pairs("range").has(key);
-
-export function removeFilters() {
-  update((set) => ["values", "range", "status"].forEach((name) => set("hparams." + name, [])));
-}
-
-function toggleValue(column, value, on) {
+function toggleValue(column: Column, value: string, on: boolean): void {
   const map = allowed();
-  const values = map.get(column.key) || new Set(column.values);
+  const values = map.get(column.key) ?? new Set(column.values);
   if (on) values.add(value);
   else values.delete(value);
   if (values.size === column.values.length || !values.size) map.delete(column.key);
@@ -66,79 +51,69 @@ function toggleValue(column, value, on) {
   update((set) => setAllowed(set, map));
 }
 
-function onlyValue(column, value) {
-  update((set) => setAllowed(set, allowed().set(column.key, new Set([value]))));
+function valueLine(column: Column, value: string, passing: Set<string> | undefined): HTMLElement {
+  const box = make("input", { type: "checkbox", checked: !passing || passing.has(value) });
+  box.onchange = () => toggleValue(column, value, box.checked);
+  box.dataset.focus = `value ${column.key} ${value}`;
+  const text = value === "" ? "not set" : value;
+  const only = () => update((set) => setAllowed(set, allowed().set(column.key, new Set([value]))));
+  const label = make("label", { title: text }, box, make("span", {}, text));
+  return make("div", { className: "value" }, label, quiet("only", `Only ${text}`, only));
 }
 
-function valueList(column) {
+function valueList(column: Column): HTMLElement {
   const passing = allowed().get(column.key);
-  const list = make("div", { className: "values" });
-  for (const value of column.values.slice(0, LISTED)) {
-    const box = make("input", { type: "checkbox", checked: !passing || passing.has(value) });
-    box.onchange = () => toggleValue(column, value, box.checked);
-    box.dataset.focus = `value ${column.key} ${value}`;
-    const text = value === "" ? "not set" : value;
-    const only = make(
-      "button",
-      { className: "quiet", title: `Only ${text}`, onclick: () => onlyValue(column, value) },
-      "only",
-    );
-    list.append(make("div", { className: "value" }, make("label", { title: text }, box, make("span", {}, text)), only));
-  }
+  const lines = column.values.slice(0, LISTED).map((value) => valueLine(column, value, passing));
+  const list = make("div", { className: "values" }, ...lines);
   if (column.count > LISTED) {
     list.append(make("span", { className: "dim" }, `and ${column.count - LISTED} more; search the table for them`));
   }
   return list;
 }
 
-function rangeInputs(column) {
-  const [low, high] = (pairs("range").get(column.key) || ":").split(":");
-  const bounds = make("div", { className: "range" });
+function rangeInputs(column: Column): HTMLElement {
+  const [low, high] = (pairs("range").get(column.key) ?? ":").split(":");
   const known = column.values.map(Number).filter(Number.isFinite);
-  const inputs = [["least", low, Math.min(...known)], ["most", high, Math.max(...known)]].map(
-    ([name, value, bound]) => {
-      const input = make("input", {
-        type: "text",
-        inputMode: "decimal",
-        value,
-        placeholder: known.length && column.count === known.length ? short(bound) : name,
-        ariaLabel: `${name} ${column.label}`,
-      });
-      input.dataset.focus = `${name} ${column.key}`;
-      input.onchange = () => {
-        const texts = inputs.map((one) => one.value.trim());
-        inputs.forEach((one, at) => one.classList.toggle("wrong", Number.isNaN(Number(texts[at]))));
-        if (texts.some((text) => Number.isNaN(Number(text)))) return;
-        const map = pairs("range");
-        map.set(column.key, texts.some((text) => text !== "") ? texts.join(":") : "");
-        update((set) => setPairs(set, "range", map));
-      };
-      return input;
-    },
-  );
-  bounds.append(inputs[0], make("span", { className: "dim" }, "to"), inputs[1]);
-  return bounds;
+  const input = (name: string, value: string, bound: number) => {
+    const made = make("input", {
+      type: "text",
+      inputMode: "decimal",
+      value,
+      placeholder: known.length && column.count === known.length ? short(bound) : name,
+      ariaLabel: `${name} ${column.label}`,
+      onchange: apply,
+    });
+    made.dataset.focus = `${name} ${column.key}`;
+    return made;
+  };
+  const inputs = [input("least", low, Math.min(...known)), input("most", high, Math.max(...known))];
+  function apply() {
+    const texts = inputs.map((one) => one.value.trim());
+    const wrong = texts.map((text) => Number.isNaN(Number(text)));
+    inputs.forEach((one, at) => one.classList.toggle("wrong", wrong[at]));
+    if (wrong.some(Boolean)) return;
+    const map = pairs("range").set(column.key, texts.some((text) => text !== "") ? texts.join(":") : "");
+    update((set) => setPairs(set, "range", map));
+  }
+  return make("div", { className: "range" }, inputs[0], make("span", { className: "dim" }, "to"), inputs[1]);
 }
 
-function filterOf(column) {
+function removeFilter(column: Column): void {
+  update((set) => {
+    const [values, ranges] = [allowed(), pairs("range")];
+    values.delete(column.key);
+    ranges.delete(column.key);
+    setAllowed(set, values);
+    setPairs(set, "range", ranges);
+  });
+}
+
+function filterOf(column: Column): HTMLElement {
   const box = make("div", { className: "filter" });
   if (column.type === "number") box.append(rangeInputs(column));
   if (column.type === "text" || (column.count > 1 && column.count <= SEARCHABLE)) box.append(valueList(column));
   if (isFiltered(column.key)) {
-    const reset = make(
-      "button",
-      { className: "quiet", title: `Remove the filter of ${column.label}` },
-      "Remove filter",
-    );
-    reset.onclick = () =>
-      update((set) => {
-        const [values, ranges] = [allowed(), pairs("range")];
-        values.delete(column.key);
-        ranges.delete(column.key);
-        setAllowed(set, values);
-        setPairs(set, "range", ranges);
-      });
-    box.append(reset);
+    box.append(quiet("Remove filter", `Remove the filter of ${column.label}`, () => removeFilter(column)));
   }
   return box;
 }
@@ -147,18 +122,17 @@ function filterOf(column) {
 
 const SETTING = { hparam: "hparams", metric: "metrics" };
 
-function show(kind, keys) {
-  setSetting(SETTING[kind], ...(keys.length ? keys : [""]));
-}
+const show = (kind: Kind, columns: Column[]) =>
+  setSetting(SETTING[kind], ...(columns.length ? columns.map((column) => column.key) : [""]));
 
 /** Whether a column is wanted: as chosen, which the data may not follow yet, or else as the data has it. */
-function isWanted(column) {
+function isWanted(column: Column): boolean {
   const chosen = settings(SETTING[column.kind]);
   return chosen.length ? chosen.includes(column.key) : column.shown;
 }
 
 /** Of a name that finds no room the beginning is cut: tags of a group share it. */
-function nameOf(label) {
+function nameOf(label: string): HTMLElement {
   const cut = label.lastIndexOf("/") + 1;
   return make(
     "span",
@@ -168,107 +142,79 @@ function nameOf(label) {
   );
 }
 
-function columnLine(column, all) {
+const isFound = (column: Column) => column.label.toLowerCase().includes(searched[column.kind]);
+
+function columnLine(column: Column, all: Column[]): HTMLElement {
   const box = make("input", { type: "checkbox", checked: isWanted(column), ariaLabel: column.label });
   box.dataset.focus = `show ${column.kind} ${column.key}`;
-  box.onchange = () => {
-    const keys = all.filter((one) => (one === column ? box.checked : isWanted(one))).map((one) => one.key);
-    show(column.kind, keys);
-  };
+  box.onchange = () => show(column.kind, all.filter((one) => (one === column ? box.checked : isWanted(one))));
   const open = opened.has(column.key);
-  const toggle = make("button", {
-    className: "icon-button" + (isFiltered(column.key) ? " filtered" : ""),
-    title: `Filter by ${column.label}`,
-    ariaLabel: `Filter by ${column.label}`,
-    ariaExpanded: String(open),
-  }, icon("filter", 13));
-  toggle.dataset.focus = `filter ${column.key}`;
-  toggle.onclick = () => {
+  const toggle = iconButton("filter", `Filter by ${column.label}`, () => {
     if (!opened.delete(column.key)) opened.add(column.key);
     shown = "";
     drawControls();
-  };
-  const title = [column.label, column.about, column.constant ? "the same in all sessions" : ""].filter(Boolean).join(
-    "\n",
-  );
-  const line = make(
+  }, 13);
+  toggle.classList.toggle("filtered", isFiltered(column.key));
+  toggle.ariaExpanded = String(open);
+  toggle.dataset.focus = `filter ${column.key}`;
+  const title = [column.label, column.about, column.constant ? "the same in all sessions" : ""].filter(Boolean);
+  return make(
     "div",
     { className: "column" + (column.constant ? " constant" : "") },
-    make("label", { title }, box, nameOf(column.label)),
+    make("label", { title: title.join("\n") }, box, nameOf(column.label)),
     toggle,
+    ...(open ? [filterOf(column)] : []),
   );
-  line.dataset.name = column.label.toLowerCase();
-  if (open) line.append(filterOf(column));
-  return line;
 }
 
-function columnList(kind, title) {
-  const all = hparamsData().all.filter((column) => column.kind === kind);
-  if (!all.length) return "";
-  const list = make("div", { className: "columns" }, ...all.map((column) => columnLine(column, all)));
-  const narrow = () => {
-    for (const line of list.children) line.hidden = !line.dataset.name.includes(searched[kind]);
+function columnList(kind: Kind, title: string): HTMLElement[] {
+  const all = data().all.filter((column) => column.kind === kind);
+  if (!all.length) return [];
+  const lines = all.map((column) => ({ column, element: columnLine(column, all) }));
+  const narrow = () => lines.forEach(({ column, element }) => element.hidden = !isFound(column));
+  narrow();
+  const search = make("input", {
+    type: "search",
+    className: "search",
+    placeholder: "Search",
+    ariaLabel: `Search ${title.toLowerCase()}`,
+    value: searched[kind],
+  });
+  search.dataset.focus = "search " + kind;
+  search.oninput = () => {
+    searched[kind] = search.value.toLowerCase();
+    narrow();
   };
-  const visible = () => all.filter((column) => column.label.toLowerCase().includes(searched[kind]));
-  const button = (text, hint, action) => make("button", { className: "quiet", title: hint, onclick: action }, text);
-  const head = make(
-    "div",
-    { className: "section-head" },
-    make("h3", {}, title),
-    make("span", { className: "count" }, `${all.filter(isWanted).length} of ${all.length}`),
-    make(
-      "span",
-      { className: "section-buttons" },
-      button(
-        "All",
-        "Show all that the search finds",
-        () =>
-          show(
-            kind,
-            all.filter((column) => isWanted(column) || visible().includes(column)).map((column) => column.key),
-          ),
-      ),
-      button("None", "Hide all that the search finds", () =>
-        show(
-          kind,
-          all.filter((column) => isWanted(column) && !visible().includes(column)).map((column) => column.key),
-        )),
-      button(
-        "Reset",
-        kind === "hparam" ? "Show those that differ" : "Show the declared ones, or the first few",
-        () => setSetting(SETTING[kind]),
-      ),
+  const buttons = make(
+    "span",
+    { className: "section-buttons" },
+    quiet(
+      "All",
+      "Show all that the search finds",
+      () => show(kind, all.filter((one) => isWanted(one) || isFound(one))),
+    ),
+    quiet(
+      "None",
+      "Hide all that the search finds",
+      () => show(kind, all.filter((one) => isWanted(one) && !isFound(one))),
+    ),
+    quiet(
+      "Reset",
+      kind === "hparam" ? "Show those that differ" : "Show the declared ones, or the first few",
+      () => setSetting(SETTING[kind]),
     ),
   );
-  const section = make("section", {}, head);
-  if (all.length > SEARCHABLE) {
-    const search = make("input", {
-      type: "search",
-      className: "search",
-      placeholder: "Search",
-      ariaLabel: `Search ${title.toLowerCase()}`,
-      value: searched[kind],
-    });
-    search.dataset.focus = "search " + kind;
-    search.oninput = () => {
-      searched[kind] = search.value.toLowerCase();
-      narrow();
-    };
-    section.append(search);
-  }
-  section.append(list);
-  narrow();
-  return section;
+  const count = make("span", { className: "count" }, `${all.filter(isWanted).length} of ${all.length}`);
+  const list = make("div", { className: "columns" }, ...lines.map(({ element }) => element));
+  return [section([make("h3", {}, title), count, buttons], ...(all.length > SEARCHABLE ? [search] : []), list)];
 }
 
-function statusList() {
-  const { statuses } = hparamsData();
+function statusList(): HTMLElement[] {
+  const { statuses } = data();
   const names = Object.keys(statuses);
-  if (names.length < 2) return "";
-  const passes = (name) => {
-    const chosen = settings("status");
-    return !chosen.length || chosen.includes(name);
-  };
+  if (names.length < 2) return [];
+  const chosen = settings("status");
+  const passes = (name: string) => !chosen.length || chosen.includes(name);
   const boxes = names.map((name) => {
     const box = make("input", { type: "checkbox", checked: passes(name) });
     box.dataset.focus = "status " + name;
@@ -276,105 +222,72 @@ function statusList() {
       const kept = names.filter((one) => (one === name ? box.checked : passes(one)));
       setSetting("status", ...(kept.length === names.length ? [] : kept));
     };
-    return make(
-      "label",
-      {},
-      box,
-      make("span", {}, name),
-      make("span", { className: "count" }, statuses[name].toLocaleString("en-US")),
-    );
+    const count = make("span", { className: "count" }, statuses[name].toLocaleString("en-US"));
+    return make("label", {}, box, make("span", {}, name), count);
   });
-  return make(
-    "section",
-    {},
-    make("div", { className: "section-head" }, make("h3", {}, "Status")),
-    make("div", { className: "statuses" }, ...boxes),
-  );
+  return [section([make("h3", {}, "Status")], make("div", { className: "statuses" }, ...boxes))];
 }
 
-function general() {
-  const data = hparamsData();
-  const metrics = data.all.filter((column) => column.kind === "metric").map((column) => [column.key, column.label]);
-  const section = make("section", {});
-  if (data.folders.length) {
-    section.append(
-      field(
-        "Folder",
-        selectBox(
-          "Folder",
-          "folder",
-          [["", "all"], ...data.folders.map((name) => [name, name])],
-          "Experiment or log directory: the first folder of the runs",
-        ),
-      ),
-    );
+const VALUES: Options = [["last", "last"], ["min", "least"], ["max", "greatest"]];
+const ROWS: Options = [
+  ["sessions", "every session"],
+  ["avg", "groups: mean"],
+  ["median", "groups: median session"],
+  ["min", "groups: least session"],
+  ["max", "groups: greatest session"],
+];
+
+function general(): HTMLElement {
+  const { all, folders, groups, lower, sessions, target: chosen } = data();
+  const parts: HTMLElement[] = [];
+  if (folders.length) {
+    const options: Options = [["", "all"], ...folders.map((name): [string, string] => [name, name])];
+    const title = "Experiment or log directory: the first folder of the runs";
+    parts.push(field("Folder", selectBox("Folder", "folder", options, title)));
   }
+  const metrics = all.filter(({ kind }) => kind === "metric").map(({ key, label }): [string, string] => [key, label]);
   if (metrics.length) {
     const target = selectBox("Target metric", "target", metrics, "What colours, sorting and importance are about");
-    target.value = data.target;
-    const better = selectBox("Which is better", "better", [["auto", `auto: ${data.lower ? "lower" : "higher"}`], [
-      "lower",
-      "lower",
-    ], ["higher", "higher"]], "Whether lower or higher values of the target are better");
-    section.append(field("Target", target), field("Better", better));
-    section.append(
-      field(
-        "Value",
-        selectBox(
-          "Value of a metric",
-          "value",
-          [["last", "last"], ["min", "least"], ["max", "greatest"]],
-          "Which of a metric's values is taken",
-        ),
-      ),
+    target.value = chosen;
+    const better: Options = [["auto", `auto: ${lower ? "lower" : "higher"}`], ["lower", "lower"], ["higher", "higher"]];
+    const title = "Whether lower or higher values of the target are better";
+    parts.push(
+      field("Target", target),
+      field("Better", selectBox("Which is better", "better", better, title)),
+      field("Value", selectBox("Value of a metric", "value", VALUES, "Which of a metric's values is taken")),
     );
   }
-  if (data.groups < data.sessions) {
-    section.append(
-      field(
-        "Rows",
-        selectBox(
-          "Rows",
-          "rows",
-          [["sessions", "every session"], ["avg", "groups: mean"], ["median", "groups: median session"], [
-            "min",
-            "groups: least session",
-          ], ["max", "groups: greatest session"]],
-          "Sessions of one group as one row: the mean of each metric, or the session whose target is the median, least or greatest",
-        ),
-      ),
-    );
+  if (groups < sessions) {
+    const title =
+      "Sessions of one group as one row: the mean of each metric, or the session whose target is the median, least or greatest";
+    parts.push(field("Rows", selectBox("Rows", "rows", ROWS, title)));
   }
-  return section;
+  return make("section", {}, ...parts);
 }
 
-export function drawControls() {
+/** Settings that the controls show. */
+const SHOWN = ["folder", "target", "better", "value", "rows", "status", "values", "range", "hparams", "metrics"];
+
+export function drawControls(): void {
   const aside = document.getElementById("hparams-controls");
-  const data = hparamsData();
   if (!aside) return;
+  const { all, groups, sessions, statuses, folders, target, lower } = data();
   const state = JSON.stringify([
-    data.all,
-    data.groups,
-    data.sessions,
-    data.statuses,
-    data.folders,
-    data.target,
-    data.lower,
-    ["folder", "target", "better", "value", "rows", "status", "values", "range", "hparams", "metrics"].map((name) =>
-      settings(name)
-    ),
+    [all, groups, sessions, statuses, folders, target, lower],
+    SHOWN.map(settings),
     [...opened],
   ]);
   if (state === shown && place === aside) return;
   [shown, place] = [state, aside];
-  const focused = aside.contains(document.activeElement) ? document.activeElement.dataset.focus : "";
+  const { activeElement } = document;
+  const focused = activeElement instanceof HTMLElement && aside.contains(activeElement) && activeElement.dataset.focus;
   const top = aside.scrollTop;
   aside.replaceChildren(
     general(),
-    statusList(),
-    columnList("metric", "Metrics"),
-    columnList("hparam", "Hyperparameters"),
+    ...statusList(),
+    ...columnList("metric", "Metrics"),
+    ...columnList("hparam", "Hyperparameters"),
   );
   aside.scrollTop = top;
-  if (focused) aside.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
+  if (focused) aside.querySelector<HTMLElement>(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
 }

@@ -1,39 +1,32 @@
-// @ts-nocheck
-// The table of the hparams panel: its columns, selection, sorting, shading, and what leaves the page.
-import {
-  clear,
-  coded,
-  columns as hparamsColumns,
-  data as hparamsData,
-  decoded,
-  pairs,
-  redraw,
-  select as hparamsSelect,
-  selectedRows,
-  setSetting,
-  setting,
-  settings,
-} from "./index.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { gridComponents as renderers, gridFunctions as functions } from "../../../web/core/dash.ts";
-import { short } from "./scales.ts";
+/** The table: its columns, selection, sorting, shading, and what leaves the page. */
+import { type ColumnState, type Grid, gridOf, type GridRow, reactElement as h } from "../../../web/core/ag_grid.ts";
+import { pageTextWidth } from "../../../web/core/canvas_text.ts";
+import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
+import { toClipboard, within } from "../../../web/core/dom.ts";
+import { saveBlob } from "../../../web/core/download.ts";
+import { Api, messageOf } from "../../../web/core/request.ts";
+import { duration } from "../../../web/core/step_slider.ts";
+import { lowerBound } from "../../../web/core/steps.ts";
+import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";
+import { compare } from "../../../runs/web/values.ts";
+import { coded, decoded } from "./entries.ts";
+import type { Cell, Data, Row, ShownColumn } from "./payload.ts";
+import { finiteOf, short } from "./scales.ts";
+import * as state from "./state.ts";
 
-const { make, toClipboard } = elements;
-const h = (...args) => window.React.createElement(...args);
 const SELECTION_COLUMN = "ag-Grid-SelectionColumn";
-/** What texts are measured with. */
-let pen: CanvasRenderingContext2D | null = null;
-
-const api = () => {
-  const found = document.getElementById("hparams-grid") && window.dash_ag_grid &&
-    window.dash_ag_grid.getApi("hparams-grid");
-  return found && !found.isDestroyed() ? found : null;
-};
+const api = new Api("api/hparams");
+const gridNow = () => gridOf<Row>("hparams-grid");
 
 // --- cells -------------------------------------------------------------------------------------------------
 
-renderers.HParamsRun = ({ data }) => {
+interface Params {
+  data: Row;
+  value: Cell | undefined;
+}
+
+gridComponents.HParamsRun = ({ data }: Params) => {
   const cut = data.id.lastIndexOf("/") + 1;
   return h(
     "span",
@@ -48,141 +41,126 @@ renderers.HParamsRun = ({ data }) => {
   );
 };
 
-functions.stepscopeHparamsValue = (params, key) => {
-  const several = params.data && params.data.several[key];
-  return several === undefined ? short(params.value) : several;
-};
-functions.stepscopeHparamsTip = (params, key, place) => {
-  const several = params.data.several[key];
-  if (several !== undefined) return "Its sessions differ: " + several;
-  if (params.value === null || params.value === undefined) return "none";
-  const step = params.data.s[place];
-  return step === null ? String(params.value) : `${params.value} at step ${step.toLocaleString("en-US")}`;
-};
-/** Numbers by size, texts by the alphabet; none and NaN are last in either direction. */
-functions.stepscopeHparamsOrder = (one, other, _node, _otherNode, descending) => {
-  const gone = (value) => value === null || value === undefined || Number.isNaN(value);
-  if (gone(one) || gone(other)) return (gone(one) - gone(other)) * (descending ? -1 : 1);
-  if (typeof one === "number" && typeof other === "number") return one - other;
-  return String(one).localeCompare(String(other), undefined, { numeric: true });
-};
-functions.stepscopeHparamsDuration = (seconds) => {
-  if (seconds === null || !Number.isFinite(seconds)) return "";
-  if (seconds < 60) return `${short(Number(seconds.toPrecision(3)))} s`;
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60)];
-  return hours ? `${hours} h ${minutes} min` : `${minutes} min ${Math.floor(seconds % 60)} s`;
-};
-functions.stepscopeHparamsWhen = (
-  seconds,
-) => (Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleString() : "");
+Object.assign(gridFunctions, {
+  stepscopeHparamsValue: ({ data, value }: Partial<Params>, key: string) => data?.several[key] ?? short(value),
+  stepscopeHparamsTip({ data, value }: Params, key: string, place: number) {
+    const several = data.several[key];
+    if (several !== undefined) return "Its sessions differ: " + several;
+    if (value === null || value === undefined) return "none";
+    const step = data.s[place];
+    return step === null ? String(value) : `${value} at step ${step.toLocaleString("en-US")}`;
+  },
+  stepscopeHparamsOrder: compare,
+  stepscopeHparamsDuration: (seconds: number | null) =>
+    seconds === null || !Number.isFinite(seconds) ? "" : duration(seconds),
+  stepscopeHparamsWhen: (seconds: number) => Number.isFinite(seconds) ? new Date(seconds * 1000).toLocaleString() : "",
+  stepscopeHparamsHeat: heat,
+});
 
-const sorted = new WeakMap();
+const sorted = new WeakMap<Data, Map<number, Float64Array>>();
 /** The finite values of a column in order, kept as long as the data. */
-function valuesOf(place) {
-  const data = hparamsData();
-  const known = sorted.get(data) || new Map();
-  sorted.set(data, known);
-  if (!known.has(place)) {
-    known.set(
-      place,
-      Float64Array.from(data.rows.map((row) => row.v[place]).filter(Number.isFinite)).sort(),
-    );
-  }
-  return known.get(place);
+function sortedValues(place: number): Float64Array {
+  const known = sorted.get(state.data()) ?? new Map<number, Float64Array>();
+  sorted.set(state.data(), known);
+  const values = known.get(place) ?? finiteOf(state.valuesOf(place));
+  known.set(place, values);
+  return values;
 }
 
 /** The better a value of the target, and the higher one of any other metric, the stronger; by rank. */
-functions.stepscopeHparamsHeat = (params, key, place) => {
+function heat({ value }: Params, key: string, place: number): { backgroundColor: string } {
   const plain = { backgroundColor: "" };
-  if (setting("heat") !== "on" || !Number.isFinite(params.value)) return plain;
-  const values = valuesOf(place);
+  if (state.setting("heat") !== "on" || typeof value !== "number" || !Number.isFinite(value)) return plain;
+  const values = sortedValues(place);
   if (values.length < 2 || values[0] === values[values.length - 1]) return plain;
-  const { target, lower } = hparamsData();
-  const share = values.findIndex((value) => value >= params.value) / (values.length - 1);
+  const { target, lower } = state.data();
+  const share = lowerBound(values, value) / (values.length - 1);
   const strength = Math.round(4 + 44 * (key === target && lower ? 1 - share : share));
-  return {
-    backgroundColor: `color-mix(in srgb, var(--${key === target ? "good" : "accent"}) ${strength}%, transparent)`,
-  };
-};
+  const color = key === target ? "good" : "accent";
+  return { backgroundColor: `color-mix(in srgb, var(--${color}) ${strength}%, transparent)` };
+}
 
 // --- columns -----------------------------------------------------------------------------------------------
 
-const call = (name, ...args) => ({ function: `${name}(${args.join(", ")})` });
-
-/** How wide a text is; `font` is its weight and size. */
-function size(text, font) {
-  pen = pen || document.createElement("canvas").getContext("2d");
-  pen.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
-  return pen.measureText(text).width;
+/** A column as dash-ag-grid takes it: functions by their names. */
+export interface Column {
+  colId: string;
+  headerName: string;
+  [property: string]: unknown;
 }
 
+const call = (name: string, ...args: (string | number)[]) => ({ function: `${name}(${args.join(", ")})` });
+const ORDER = { function: "stepscopeHparamsOrder" };
+const VALUE_FONT = "12.5px";
+
 /** What a column needs for its values and for its name in two lines, and the sign of the order beside it. */
-function widthOf(column) {
-  const target = column.key === hparamsData().target;
-  const head = target ? "650 11px" : "500 11px";
-  const words = column.label.split(/(?<=[\s/_-])/).map((word) => size(word.trim(), head));
-  const name = Math.max(...words, size(column.label, head) * 0.55);
+function widthOf(column: ShownColumn, isTarget: boolean): number {
+  const font = isTarget ? "650 11px" : "500 11px";
+  const words = column.label.split(/(?<=[\s/_-])/).map((word) => pageTextWidth(word.trim(), font));
+  const name = Math.max(...words, pageTextWidth(column.label, font) * 0.55);
   // A single word finds no second line, and breaks within where the sign leaves it too little.
-  const sign = target ? (words.length > 1 ? 18 : 28) : 0;
-  const values = hparamsData().rows.slice(0, 200).map((row) =>
-    size(String(short(row.v[column.place]) ?? ""), "12.5px")
-  );
+  const sign = isTarget ? (words.length > 1 ? 18 : 28) : 0;
+  const values = state.valuesOf(column.place).slice(0, 200).map((value) => pageTextWidth(short(value), VALUE_FONT));
   return Math.ceil(Math.min(170, Math.max(60, 18 + name + sign, 18 + Math.max(0, ...values))));
 }
 
-function valueColumn(column) {
-  const data = hparamsData();
+function valueColumn(column: ShownColumn): Column {
+  const { target, lower } = state.data();
   const key = JSON.stringify(column.key);
-  const number = column.type === "number";
-  const target = column.key === data.target;
+  const isNumeric = column.type === "number";
+  const isTarget = column.key === target;
+  const isMetric = column.kind === "metric";
   return {
     colId: column.key,
     // Where a line may break.
     headerName: column.label.replace(/[/_]/g, "$&\u200b"),
     headerTooltip: (column.about ? `${column.label}: ${column.about}` : column.label) +
-      (target ? ` (target, ${data.lower ? "lower" : "higher"} is better)` : ""),
+      (isTarget ? ` (target, ${lower ? "lower" : "higher"} is better)` : ""),
     valueGetter: { function: `params.data.v[${column.place}]` },
     valueFormatter: call("stepscopeHparamsValue", "params", key),
     tooltipValueGetter: call("stepscopeHparamsTip", "params", key, column.place),
-    comparator: { function: "stepscopeHparamsOrder" },
-    filter: number ? "agNumberColumnFilter" : "agTextColumnFilter",
-    headerClass: (number ? "ag-right-aligned-header " : "") + column.kind + (target ? " target" : ""),
-    cellClass: (number ? "ag-right-aligned-cell " : "") + column.kind,
-    type: number ? "rightAligned" : undefined,
-    width: widthOf(column),
-    sortingOrder: column.kind === "metric" && !(column.key === data.target && data.lower)
-      ? ["desc", "asc", null]
-      : ["asc", "desc", null],
-    ...(column.kind === "metric" ? { cellStyle: call("stepscopeHparamsHeat", "params", key, column.place) } : {}),
+    comparator: ORDER,
+    filter: isNumeric ? "agNumberColumnFilter" : "agTextColumnFilter",
+    headerClass: (isNumeric ? "ag-right-aligned-header " : "") + column.kind + (isTarget ? " target" : ""),
+    cellClass: (isNumeric ? "ag-right-aligned-cell " : "") + column.kind,
+    type: isNumeric ? "rightAligned" : undefined,
+    width: widthOf(column, isTarget),
+    sortingOrder: isMetric && !(isTarget && lower) ? ["desc", "asc", null] : ["asc", "desc", null],
+    ...(isMetric ? { cellStyle: call("stepscopeHparamsHeat", "params", key, column.place) } : {}),
   };
 }
 
-function factColumns() {
-  const data = hparamsData();
-  const fact = (name, headerName, width, rest) => ({ colId: "@" + name, field: name, headerName, width, ...rest });
-  const wide = { suppressSizeToFit: true };
-  const groups = data.rows.some((row) => row.n > 1);
-  const names = Math.max(0, ...data.rows.slice(0, 200).map((row) => size(row.id, "12.5px")));
-  const run = [
-    fact("run", groups ? "Group" : "Session", Math.min(260, Math.max(130, Math.ceil(names) + 34)), {
+function factColumns(): [first: Column[], last: Column[]] {
+  const { rows, groups, sessions } = state.data();
+  const fact = (name: string, headerName: string, width: number, rest: Record<string, unknown>): Column => ({
+    colId: "@" + name,
+    field: name,
+    headerName,
+    width,
+    ...rest,
+  });
+  const areGroups = rows.some((row) => row.n > 1);
+  const names = Math.max(0, ...rows.slice(0, 200).map((row) => pageTextWidth(row.id, VALUE_FONT)));
+  const first = [
+    fact("run", areGroups ? "Group" : "Session", Math.min(260, Math.max(130, Math.ceil(names) + 34)), {
       field: "id",
       pinned: "left",
       cellRenderer: "HParamsRun",
       filter: "agTextColumnFilter",
-      comparator: { function: "stepscopeHparamsOrder" },
-      ...wide,
+      comparator: ORDER,
+      suppressSizeToFit: true,
     }),
     fact("sessions", "Sessions", 84, {
       field: "n",
       type: "rightAligned",
       cellClass: "ag-right-aligned-cell",
-      hide: !groups,
+      hide: !areGroups,
     }),
   ];
-  const rest = [
+  const last = [
     fact("group", "Group", 130, {
       filter: "agTextColumnFilter",
-      hide: groups || data.groups === data.sessions,
+      hide: areGroups || groups === sessions,
       tooltipField: "group",
     }),
     fact("status", "Status", 92, {
@@ -203,154 +181,148 @@ function factColumns() {
       valueFormatter: call("stepscopeHparamsDuration", "params.value"),
       cellClass: "ag-right-aligned-cell soft",
       headerTooltip: "From the start to the end of the session, or to its last point",
-      comparator: { function: "stepscopeHparamsOrder" },
+      comparator: ORDER,
     }),
   ];
-  return [run, rest];
+  return [first, last];
 }
 
-/** The columns of the grid, as dash-ag-grid takes them. */
-export function tableColumns() {
-  const [run, rest] = factColumns();
-  // What was varied, then what came of it; what is the same everywhere tells least.
-  const values = hparamsColumns();
-  const of = (kind, constant) =>
+/** The columns of the grid. */
+export function tableColumns(): Column[] {
+  const [first, last] = factColumns();
+  const values = state.columns();
+  const of = (kind: ShownColumn["kind"], constant: boolean) =>
     values.filter((column) => column.kind === kind && column.constant === constant).map(valueColumn);
+  // What was varied, then what came of it; what is the same everywhere tells least.
   return [
-    ...run,
+    ...first,
     ...of("hparam", false),
     ...of("metric", false),
     ...of("metric", true),
     ...of("hparam", true),
-    ...rest,
+    ...last,
   ];
 }
 
 // --- what the view says, into the grid -----------------------------------------------------------------------
 
-/**
- * What of the view the grid was last told, by its name. The grid is told of changes of the view alone: it reports
- * what the user does in it a moment later, and must not be taken back to what the view said before.
- */
-let told: Record<string, string> = {};
-let heard = null;
+type Told = "places" | "sort" | "search" | "heat" | "selection";
 
-function tell(name, wanted, apply) {
+/**
+ * What of the view the grid was last told. The grid is told of changes of the view alone: it reports what the user does
+ * in it a moment later, and must not be taken back to what the view said before.
+ */
+const told = new Map<Told, string>();
+let heard: Grid<Row> | null = null;
+
+function tell<T>(name: Told, wanted: T, apply: (wanted: T) => void): void {
   const text = JSON.stringify(wanted);
-  if (told[name] === text) return;
-  told[name] = text;
+  if (told.get(name) === text) return;
+  told.set(name, text);
   apply(wanted);
 }
 
-function wantedSort() {
-  const { target, lower } = hparamsData();
-  const said = [...pairs("sort")];
+function wantedSort(): ColumnState[] {
+  const { target, lower } = state.data();
+  const said = [...state.pairs("sort")];
   const wanted = said.length ? said : target ? [[target, lower ? "asc" : "desc"]] : [];
-  return wanted.map(([colId, sort], sortIndex) => ({ colId, sort, sortIndex }));
+  return wanted.map(([colId, sort], sortIndex) => ({ colId, sort: sort === "desc" ? "desc" : "asc", sortIndex }));
 }
 
-function wantedPlaces() {
-  return settings("table").map((entry) => {
+function wantedPlaces(): ColumnState[] {
+  return state.settings("table").map((entry) => {
     const [key, pinned] = entry.split(":");
     return { colId: decoded(key), pinned: pinned === "left" || pinned === "right" ? pinned : null };
   });
 }
 
-function wantedSelection() {
-  const rows = hparamsData().rows;
-  return [...(selectedRows() || [])].map((place) => rows[place].id);
-}
-
-export function applyTable() {
-  const grid = api();
-  if (!grid || !grid.getColumns()?.length) return;
+export function applyTable(): void {
+  const grid = gridNow();
+  if (!grid?.getColumns()?.length) return;
   listen(grid);
-  tell("places", wantedPlaces(), (state) => state.length && grid.applyColumnState({ state, applyOrder: true }));
-  tell("sort", wantedSort(), (state) => grid.applyColumnState({ state, defaultState: { sort: null } }));
-  tell("search", setting("search"), (text) => grid.setGridOption("quickFilterText", text));
-  tell("heat", setting("heat"), () => grid.refreshCells({ force: true }));
-  const ids = hparamsData().rows.map((row) => row.id);
-  tell("selection", [wantedSelection(), ids], ([selected]) => select(grid, new Set(selected)));
+  tell("places", wantedPlaces(), (places) => {
+    if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
+  });
+  tell("sort", wantedSort(), (sorts) => grid.applyColumnState({ state: sorts, defaultState: { sort: null } }));
+  tell("search", state.setting("search"), (text) => grid.setGridOption("quickFilterText", text));
+  tell("heat", state.setting("heat"), () => grid.refreshCells({ force: true }));
+  const ids = state.data().rows.map((row) => row.id);
+  const selected = [...state.selectedRows() ?? []].map((place) => ids[place]);
+  tell("selection", [selected, ids], () => select(grid, new Set(selected)));
 }
 
-function select(grid, wanted) {
-  const [on, off] = [[], []];
+function select(grid: Grid<Row>, wanted: ReadonlySet<string>): void {
+  const [on, off]: GridRow<Row>[][] = [[], []];
   grid.forEachNode((node) => {
-    if (wanted.has(node.id) !== !!node.isSelected()) (wanted.has(node.id) ? on : off).push(node);
+    if (wanted.has(node.id) !== Boolean(node.isSelected())) (wanted.has(node.id) ? on : off).push(node);
   });
   if (on.length) grid.setNodesSelected({ nodes: on, newValue: true, source: "api" });
   if (off.length) grid.setNodesSelected({ nodes: off, newValue: false, source: "api" });
 }
 
 /** Tells the grid again, where it was changed or its answer is not what the view says now. */
-function tellAgain(...names) {
-  names.forEach((name) => delete told[name]);
+function tellAgain(...names: Told[]): void {
+  names.forEach((name) => told.delete(name));
   applyTable();
 }
 
-function listen(grid) {
+const ownColumns = (grid: Grid<Row>) => grid.getColumnState().filter(({ colId }) => colId !== SELECTION_COLUMN);
+
+function listen(grid: Grid<Row>): void {
   if (heard === grid) return;
   heard = grid;
-  told = {};
+  told.clear();
   grid.addEventListener("selectionChanged", ({ source }) => {
     if (source.startsWith("api") || source.startsWith("rowData")) return;
     const ids = new Set(grid.getSelectedRows().map((row) => row.id));
-    const rows = hparamsData().rows.filter((row) => ids.has(row.id));
-    if (rows.length) hparamsSelect(rows);
-    else clear();
+    const rows = state.data().rows.filter((row) => ids.has(row.id));
+    if (rows.length) state.select(rows);
+    else state.clear();
     tellAgain("selection");
   });
   grid.addEventListener("sortChanged", ({ source }) => {
     if (source === "api" || source === "gridOptionsChanged") return;
-    const sorts = grid.getColumnState().filter((column) => column.sort).sort((one, other) =>
-      one.sortIndex - other.sortIndex
-    );
-    setSetting("sort", ...sorts.map(({ colId, sort }) => coded(colId) + ":" + sort));
+    const sorts = grid.getColumnState().filter(({ sort }) => sort);
+    sorts.sort((one, other) => (one.sortIndex ?? 0) - (other.sortIndex ?? 0));
+    state.setSetting("sort", ...sorts.map(({ colId, sort }) => `${coded(colId)}:${sort}`));
     tellAgain("sort");
   });
-  const moved = ({ source, finished }) => {
-    if (source !== "uiColumnMoved" || finished === false) return;
-    const state = grid.getColumnState().filter(({ colId }) => colId !== SELECTION_COLUMN);
-    setSetting("table", ...state.map(({ colId, pinned }) => coded(colId) + (pinned ? ":" + pinned : "")));
+  const moved = (source: string) => {
+    if (source !== "uiColumnMoved") return;
+    const places = ownColumns(grid).map(({ colId, pinned }) => coded(colId) + (pinned ? ":" + pinned : ""));
+    state.setSetting("table", ...places);
     tellAgain("places");
   };
-  grid.addEventListener("columnMoved", moved);
-  grid.addEventListener("columnPinned", (event) => moved({ ...event, finished: true }));
+  grid.addEventListener("columnMoved", ({ source, finished }) => {
+    if (finished !== false) moved(source);
+  });
+  grid.addEventListener("columnPinned", ({ source }) => moved(source));
   // A value is shaded by its rank among all.
   grid.addEventListener("rowDataUpdated", () => {
     tellAgain("selection", "heat");
-    redraw();
+    state.redraw();
   });
   grid.addEventListener("newColumnsLoaded", () => {
     tellAgain("places", "sort");
-    redraw();
+    state.redraw();
   });
-  grid.addEventListener("columnEverythingChanged", () => redraw());
+  grid.addEventListener("columnEverythingChanged", () => state.redraw());
 }
 
 // --- files -------------------------------------------------------------------------------------------------
 
 /** What the table shows, as a file of the server's making. */
-async function file(extension) {
-  const grid = api();
-  const rows = [];
-  grid.forEachNodeAfterFilterAndSort((node) => rows.push(node.data.id));
-  const columns = grid.getAllDisplayedColumns().map((column) => column.getColId()).filter((id) =>
-    id !== SELECTION_COLUMN
-  );
-  const body = JSON.stringify({ view: view.params().toString(), columns, rows });
-  const answer = await fetch(`/api/hparams/table.${extension}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body,
-  });
-  if (!answer.ok) throw new Error(`The server refused the table: ${answer.status}`);
-  return answer;
+function file(grid: Grid<Row>, extension: string): Promise<Response> {
+  const rows: string[] = [];
+  grid.forEachNodeAfterFilterAndSort(({ data }) => rows.push(data.id));
+  const columns = grid.getAllDisplayedColumns().map((column) => column.getColId());
+  const body = { view: view.query(), columns: columns.filter((id) => id !== SELECTION_COLUMN), rows };
+  return api.response(`table.${extension}`, {}, { body });
 }
 
-async function copy(button) {
-  await toClipboard(await (await file(button.dataset.extension)).text());
+function sayCopied(button: HTMLElement): void {
   const label = button.querySelector("span:last-child");
+  if (!label) return;
   button.classList.add("done");
   label.textContent = "Copied";
   setTimeout(() => {
@@ -359,18 +331,15 @@ async function copy(button) {
   }, 1200);
 }
 
-async function save(button) {
-  const url = URL.createObjectURL(await (await file(button.dataset.extension)).blob());
-  const link = make("a", { href: url, download: "hparams." + button.dataset.extension });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+async function leave(grid: Grid<Row>, button: HTMLElement, extension: string): Promise<void> {
+  const answer = await file(grid, extension);
+  if (button.matches(".hparams-save")) return saveBlob(await answer.blob(), `hparams.${extension}`);
+  await toClipboard(await answer.text());
+  sayCopied(button);
 }
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest && event.target.closest("button");
-  if (!button) return;
-  if (button.classList.contains("hparams-copy")) copy(button);
-  if (button.classList.contains("hparams-save")) save(button);
+  const button = within(event, ".hparams-copy, .hparams-save");
+  const grid = gridNow();
+  if (button && grid) leave(grid, button, button.dataset.extension ?? "").catch((error) => say(messageOf(error)));
 });

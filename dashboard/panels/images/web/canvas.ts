@@ -1,113 +1,63 @@
-// @ts-nocheck
-// The images panel: a canvas that shows pixels at any size, moved by wheel and drag, alone or together with others.
+/** A canvas that shows pixels at any size, moved by wheel and drag, alone or together with others. */
+import { make } from "../../../web/core/dom.ts";
 import * as imagesPixels from "./pixels.ts";
-import { elements } from "../../../web/core/dom.ts";
+import type { Pixels } from "./png.ts";
+import type { Place, Shown, Viewport } from "./viewport.ts";
 
 const GRID_FROM = 8;
 const VALUES_FROM = 32;
-const LARGEST = 256;
 
 export interface Layer {
-  /** as images_png.js has it */
-  pixels: object;
-  /** as images_pixels.js has it */
-  look: object;
+  pixels: Pixels;
+  look: imagesPixels.Look;
   /** only right of this share of the picture's width */
   from?: number;
 }
 
-/**
- * Which part of a picture is seen, for one stage or several: scale in screen pixels per pixel, and the point of the
- * picture in the middle; or fitted.
- */
-function makeViewport(changed) {
-  const stages = new Set();
-  const view = { fit: true, scale: 1, x: 0, y: 0 };
-
-  /** Size of the largest picture of a stage, and how it fits. */
-  const fitScale = (stage) => {
-    const { width, height } = stage.extent();
-    return Math.min(stage.canvas.width / width, stage.canvas.height / height) || 1;
-  };
-
-  /** Where a stage looks. */
-  function of(stage) {
-    if (!view.fit) return view;
-    const { width, height } = stage.extent();
-    const fitting = fitScale(stage);
-    return { scale: fitting >= 1 ? Math.max(Math.floor(fitting * 2) / 2, 1) : fitting, x: width / 2, y: height / 2 };
-  }
-
-  function set(news) {
-    Object.assign(view, news);
-    stages.forEach((stage) => stage.draw());
-    changed(view);
-  }
-
-  /** Zooms so that the point of the picture under (px, py), in screen pixels of a stage, stays there. */
-  function zoom(stage, factor, px, py) {
-    if (stage.empty()) return;
-    const now = of(stage);
-    const least = Math.min(fitScale(stage) / 4, 0.5);
-    const scale = Math.min(Math.max(now.scale * factor, least), LARGEST);
-    const x = now.x + (px - stage.canvas.width / 2) * (1 / now.scale - 1 / scale);
-    const y = now.y + (py - stage.canvas.height / 2) * (1 / now.scale - 1 / scale);
-    set({ fit: false, scale, x, y });
-  }
-
-  function pan(stage, dx, dy) {
-    if (stage.empty()) return;
-    const now = of(stage);
-    set({ fit: false, scale: now.scale, x: now.x - dx / now.scale, y: now.y - dy / now.scale });
-  }
-
-  return { stages, view, of, set, zoom, pan };
+export interface Stage extends Shown {
+  canvas: HTMLCanvasElement;
+  show: (layers: Layer[]) => void;
+  /** Marks a pixel, as the pointer does in another stage. */
+  mark: (at: Place | null) => void;
+  close: () => void;
 }
 
-function makeStage(
-  viewport: ReturnType<typeof makeViewport>,
-  on: { hover: (at: { x: number; y: number } | null) => void; grid: () => boolean },
-) {
-  const canvas = elements.make("canvas", { className: "stage" });
-  const context = canvas.getContext("2d");
-  const scratch = document.createElement("canvas").getContext("2d");
+type Corner = ReturnType<Viewport["corner"]>;
+
+export function makeStage(viewport: Viewport, hover: (at: Place | null) => void): Stage {
+  const canvas = make("canvas", { className: "stage" });
+  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+  const scratch = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
   let layers: Layer[] = [];
-  let marked = null;
+  let marked: Place | null = null;
   let waiting = 0;
-  let drag = null;
+  let drag: { px: number; py: number } | null = null;
 
   const extent = () => ({
     width: Math.max(1, ...layers.map((layer) => layer.pixels.width)),
     height: Math.max(1, ...layers.map((layer) => layer.pixels.height)),
   });
 
-  const stage = {
+  const stage: Stage = {
     canvas,
     extent,
     empty: () => layers.length === 0,
-    draw: () => (waiting = waiting || requestAnimationFrame(paint)),
+    draw: () => void (waiting ||= requestAnimationFrame(paint)),
     show,
     mark,
-    corner,
     close,
   };
+  const corner = () => viewport.corner(stage);
 
-  function show(news) {
+  function show(news: Layer[]) {
     layers = news;
     stage.draw();
   }
 
-  /** Marks a pixel, as the pointer does in another stage. */
-  function mark(at) {
-    if (at === marked || (at && marked && at.x === marked.x && at.y === marked.y)) return;
+  function mark(at: Place | null) {
+    if (at?.x === marked?.x && at?.y === marked?.y) return;
     marked = at;
     stage.draw();
-  }
-
-  /** The picture's top left corner and its scale, in screen pixels of the canvas. */
-  function corner() {
-    const { scale, x, y } = viewport.of(stage);
-    return { scale, left: Math.round(canvas.width / 2 - x * scale), top: Math.round(canvas.height / 2 - y * scale) };
   }
 
   function paint() {
@@ -116,20 +66,19 @@ function makeStage(
     const width = Math.round(canvas.clientWidth * ratio);
     const height = Math.round(canvas.clientHeight * ratio);
     if (!width || !height) return;
-    if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
+    if (canvas.width !== width) canvas.width = width;
+    if (canvas.height !== height) canvas.height = height;
     context.clearRect(0, 0, width, height);
     if (!layers.length) return;
     const at = corner();
     layers.forEach((layer) => drawLayer(layer, at));
-    if (on.grid() && at.scale >= GRID_FROM * ratio) drawGrid(at);
-    const front = layers[0];
-    if (at.scale >= VALUES_FROM * ratio && layers.length === 1) drawValues(front, at);
-    if (marked && at.scale >= 4) outline(at);
-    canvas.dataset.drawn = String(Number(canvas.dataset.drawn || 0) + 1);
+    if (at.scale >= GRID_FROM * ratio) drawGrid(at);
+    if (at.scale >= VALUES_FROM * ratio && layers.length === 1) drawValues(layers[0], at);
+    if (marked && at.scale >= 4) outline(at, marked);
   }
 
-  function drawLayer({ pixels, look, from }, at) {
-    const wanted = [pixels, ...(pixels.smaller || [])];
+  function drawLayer({ pixels, look, from }: Layer, at: Corner) {
+    const wanted = [pixels, ...(pixels.smaller ?? [])];
     // Of the smaller copies the smallest that still has a pixel for each of the screen.
     let level = 0;
     while (level + 1 < wanted.length && (wanted[level + 1].width / pixels.width) >= at.scale) level += 1;
@@ -160,7 +109,7 @@ function makeStage(
   }
 
   /** What transparent pixels are drawn over. */
-  function checkers(left, top, wide, high) {
+  function checkers(left: number, top: number, wide: number, high: number) {
     const side = 8 * devicePixelRatio;
     context.fillStyle = "#ffffff";
     context.fillRect(left, top, wide, high);
@@ -179,7 +128,7 @@ function makeStage(
   }
 
   /** Columns and rows that are seen. */
-  function seen(at) {
+  function seen(at: Corner) {
     const { width, height } = extent();
     return {
       x0: Math.max(Math.floor(-at.left / at.scale), 0),
@@ -189,7 +138,7 @@ function makeStage(
     };
   }
 
-  function drawGrid(at) {
+  function drawGrid(at: Corner) {
     const { x0, x1, y0, y1 } = seen(at);
     context.beginPath();
     for (let x = x0; x <= x1; x += 1) {
@@ -207,7 +156,7 @@ function makeStage(
     context.stroke();
   }
 
-  function drawValues({ pixels, look }, at) {
+  function drawValues({ pixels, look }: Layer, at: Corner) {
     if (pixels.signed) return;
     const { x0, x1, y0, y1 } = seen(at);
     const size = Math.min(at.scale / 3.6, 15 * devicePixelRatio);
@@ -235,23 +184,22 @@ function makeStage(
     }
   }
 
-  function outline(at) {
-    context.lineWidth = 2;
-    context.strokeStyle = "#ffffff";
-    context.strokeRect(at.left + marked.x * at.scale, at.top + marked.y * at.scale, at.scale, at.scale);
-    context.lineWidth = 1;
-    context.strokeStyle = "#000000";
-    context.strokeRect(at.left + marked.x * at.scale, at.top + marked.y * at.scale, at.scale, at.scale);
+  function outline(at: Corner, { x, y }: Place) {
+    for (const [width, color] of [[2, "#ffffff"], [1, "#000000"]] as const) {
+      context.lineWidth = width;
+      context.strokeStyle = color;
+      context.strokeRect(at.left + x * at.scale, at.top + y * at.scale, at.scale, at.scale);
+    }
   }
 
   // --- by hand ---------------------------------------------------------------------------------------------
 
-  const placeOf = (event) => {
+  const placeOf = (event: MouseEvent) => {
     const box = canvas.getBoundingClientRect();
     return { px: (event.clientX - box.left) * devicePixelRatio, py: (event.clientY - box.top) * devicePixelRatio };
   };
 
-  function hovered(event) {
+  function hovered(event: MouseEvent): Place | null {
     const { px, py } = placeOf(event);
     const at = corner();
     const place = { x: Math.floor((px - at.left) / at.scale), y: Math.floor((py - at.top) / at.scale) };
@@ -276,10 +224,10 @@ function makeStage(
       viewport.pan(stage, now.px - drag.px, now.py - drag.py);
       drag = now;
     }
-    on.hover(hovered(event));
+    hover(hovered(event));
   });
   for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => (drag = null));
-  canvas.addEventListener("pointerleave", () => on.hover(null));
+  canvas.addEventListener("pointerleave", () => hover(null));
   canvas.addEventListener("dblclick", () => viewport.set({ fit: true }));
   const sizes = new ResizeObserver(() => stage.draw());
   sizes.observe(canvas);
@@ -293,5 +241,3 @@ function makeStage(
 
   return stage;
 }
-
-export { makeStage as make, makeViewport as viewport };

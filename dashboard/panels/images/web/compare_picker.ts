@@ -1,60 +1,49 @@
-// @ts-nocheck
-// The images panel: two pictures are picked one after the other, and then compared.
+/** Two pictures are picked one after the other, and then compared. */
+import { tip } from "../../../web/core/commands.ts";
+import { icon, iconButton, make, stepText } from "../../../web/core/dom.ts";
 import * as large from "./large.ts";
-import { elements } from "../../../web/core/dom.ts";
-
-const { make, icon, step } = elements;
+import type { Wanted } from "./pictures.ts";
 
 /** The first of the two. */
-let first = null;
-let bar = null;
+let first: Wanted | null = null;
+let bar: HTMLElement | null = null;
+const listeners: (() => void)[] = [];
 
-const same = (one, other) =>
+export const CANCEL = { title: "Do not compare", keys: ["Escape"] };
+
+const same = (one: Wanted, other: Wanted) =>
   one.run === other.run && one.tag === other.tag && one.point.index === other.point.index &&
   one.sample === other.sample;
-export const is = (wanted) => Boolean(first && wanted && same(first, wanted));
+export const is = (wanted: Wanted | null): boolean => first !== null && wanted !== null && same(first, wanted);
+export const isPicking = (): boolean => first !== null;
 
-function mark() {
-  for (const element of document.querySelectorAll(".tile")) {
-    if (element.stepscopeTile) element.classList.toggle("picked", is(element.stepscopeTile.wanted));
-  }
-  if (bar) bar.remove();
+/** Calls back whenever another picture, or none, is picked. */
+export const onChange = (listener: () => void): void => void listeners.push(listener);
+
+function become(wanted: Wanted | null): void {
+  first = wanted;
+  for (const listener of listeners) listener();
+  bar?.remove();
   bar = null;
   if (!first) return;
-  const cancel = make(
-    "button",
-    { type: "button", className: "icon-button", title: "Do not compare (Esc)" },
-    icon("close", 14),
-  );
-  cancel.addEventListener("click", clear);
-  const name = `${first.run} · ${first.tag} · step ${step(first.point.step)}`;
+  const name = `${first.run} · ${first.tag} · step ${stepText(first.point.step)}`;
   bar = make(
     "div",
     { id: "images-picked", role: "status" },
     icon("compare", 16),
     make("span", {}, "Pick another picture to compare with ", make("strong", {}, name)),
-    cancel,
+    iconButton("close", tip(CANCEL), clear),
   );
   document.body.append(bar);
 }
 
-export function clear() {
-  first = null;
-  mark();
-}
+export const clear = (): void => become(null);
 
 /** Picks a picture; the second one opens both, the first one again lets it go. */
-export function pick(wanted) {
+export function pick(wanted: Wanted | null): void {
   if (!wanted) return;
-  if (!first || same(first, wanted)) {
-    first = first ? null : wanted;
-    return mark();
-  }
+  if (!first || same(first, wanted)) return become(first ? null : wanted);
   const picked = first;
   clear();
   large.open(picked, wanted);
 }
-
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && first) clear();
-});

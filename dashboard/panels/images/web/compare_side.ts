@@ -1,194 +1,219 @@
-// @ts-nocheck
-// The images panel: one of the two pictures of the large view: which it is, its pixels, its frames.
-import * as imagesDecode from "./decode.ts";
-import * as imagesPixels from "./pixels.ts";
-import * as imagesSteps from "./steps.ts";
+/** One of the two pictures of the large view: which it is, its pixels, its frames. */
+import { numbers, type NumbersSpec } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
+import { type Film, frames, still } from "./decode.ts";
 import * as pictures from "./pictures.ts";
+import type { Facts, Picture, Wanted } from "./pictures.ts";
+import { shrink } from "./pixels.ts";
+import type { Pixels } from "./png.ts";
 import * as settings from "./settings.ts";
 
-/** The steps of a series, as they are now. */
-async function seriesOf(run, tag) {
-  const answer = await fetch("/api/images/steps?" + new URLSearchParams([["run", run], ["tag", tag]]));
-  if (!answer.ok) return null;
-  const { steps, epoch } = await answer.json();
-  return { run, tag, epoch, points: imagesSteps.points(steps) };
+/** Which picture. */
+export interface Choice {
+  run: string;
+  tag: string;
+  /** null is the newest, whatever comes */
+  step: number | null;
+  nth: number;
+  sample: number;
+}
+interface Series {
+  epoch: string;
+  points: Point[];
 }
 
-/**
- * @param start no step is the newest, whatever comes
- * @param changed called whenever there is something new to show
- */
-function makeSlot(start: { run: string; tag: string; step: number | null; sample: number }, changed: () => void) {
-  const slot = {
-    ...start,
-    series: null,
-    pixels: null,
-    facts: null,
-    error: "",
-    url: "",
-    busy: false,
-    resized: null,
-    /** Of an animation. */
-    frames: null as { count: number; at: number; playing: boolean } | null,
-    at,
-    point,
-    wanted,
-    set,
-    renew,
-    move,
-    turnFrame,
-    playFrames,
-    close,
-    blob: null,
-    said: "",
-  };
-  let ticket = 0;
-  let ending = null;
-  let film = null;
-  let filmTimer = 0;
+/** The steps of a series, as they are now. */
+async function seriesOf(run: string, tag: string): Promise<Series | null> {
+  try {
+    const { steps, epoch } = await pictures.api.ask<{ steps: NumbersSpec; epoch: string }>("steps", { run, tag });
+    return { epoch, points: pointsOf(numbers(steps)) };
+  } catch {
+    return null;
+  }
+}
+
+export class Slot {
+  choice: Choice;
+  /** of its run */
+  light = "#868e96";
+  dark = "#868e96";
+  series: Series | null = null;
+  pixels: Pixels | null = null;
+  facts: Facts | null = null;
+  error = "";
+  url = "";
+  busy = false;
+  /** its pixels at another size, under a name of both */
+  resized: { name: string; pixels: Pixels | null } | null = null;
+  /** of an animation */
+  frames: { count: number; at: number; playing: boolean } | null = null;
+  #changed: () => void;
+  #shown = "";
+  #ticket = 0;
+  #ending = new AbortController();
+  #film: Film | null = null;
+  #filmTimer = 0;
+
+  /** @param changed called whenever there is something new to show */
+  constructor(choice: Choice, changed: () => void) {
+    this.choice = choice;
+    this.#changed = changed;
+  }
+
+  points(): Point[] {
+    return this.series?.points ?? [];
+  }
 
   /** Index of the point that is shown. */
-  function at() {
-    const { points } = slot.series;
-    return slot.step === null ? points.length - 1 : imagesSteps.nearest(points, slot.step, slot.nth || 0);
+  at(): number {
+    const { step, nth } = this.choice;
+    return step === null ? this.points().length - 1 : nearest(this.points(), step, nth);
   }
-  function point() {
-    return slot.series && slot.series.points.length ? slot.series.points[at()] : null;
+
+  point(): Point | null {
+    return this.points()[this.at()] ?? null;
   }
-  function wanted() {
-    return { run: slot.run, tag: slot.tag, epoch: slot.series.epoch, point: point(), sample: slot.sample };
+
+  wanted(): Wanted | null {
+    const { run, tag, sample } = this.choice;
+    const point = this.point();
+    return this.series && point && { run, tag, epoch: this.series.epoch, point, sample };
   }
 
   /** Goes to another picture; of another series unless it names neither run nor tag. */
-  async function set(news) {
-    const other = (news.run !== undefined && news.run !== slot.run) ||
-      (news.tag !== undefined && news.tag !== slot.tag);
-    Object.assign(slot, news);
-    if (other || !slot.series) await renew();
-    else await load();
+  async set(news: Partial<Choice>): Promise<void> {
+    const { run, tag } = this.choice;
+    this.choice = { ...this.choice, ...news };
+    if (this.choice.run !== run || this.choice.tag !== tag || !this.series) await this.renew();
+    else await this.#load();
   }
 
   /** Asks again which steps there are. */
-  async function renew() {
-    const { run, tag } = slot;
-    slot.busy = true;
-    const series = await seriesOf(run, tag).catch(() => null);
-    if (slot.run !== run || slot.tag !== tag) return;
-    slot.series = series;
-    if (!series || !series.points.length) {
-      return fail(series ? "There is no picture yet." : "This run has no pictures of this tag.");
-    }
-    const { points } = series;
+  async renew(): Promise<void> {
+    const { run, tag } = this.choice;
+    this.busy = true;
+    const series = await seriesOf(run, tag);
+    if (this.choice.run !== run || this.choice.tag !== tag) return;
+    this.series = series;
+    const last = series?.points.at(-1);
+    if (!last) return this.#fail(series ? "There is no picture yet." : "This run has no pictures of this tag.");
     // At the end it stays at the end.
-    if (slot.step === points[points.length - 1].step && !slot.nth) slot.step = null;
-    await load();
+    if (this.choice.step === last.step && !this.choice.nth) this.choice.step = null;
+    await this.#load();
   }
 
-  async function move(index) {
-    if (!slot.series || !slot.series.points.length) return;
-    const { points } = slot.series;
+  async move(index: number): Promise<void> {
+    const points = this.points();
+    if (!points.length) return;
     const bound = Math.min(Math.max(index, 0), points.length - 1);
-    const last = bound === points.length - 1;
-    await set({ step: last ? null : points[bound].step, nth: last ? 0 : points[bound].nth });
+    const { step, nth } = points[bound];
+    await this.set(bound === points.length - 1 ? { step: null, nth: 0 } : { step, nth });
   }
 
-  function fail(error) {
-    Object.assign(slot, { pixels: null, facts: null, frames: null, error, busy: false, shown: "", blob: null });
-    changed();
+  #fail(error: string): void {
+    Object.assign(this, { pixels: null, facts: null, frames: null, error, busy: false });
+    this.#shown = "";
+    this.#changed();
   }
 
-  async function load() {
-    const name = pictures.address(wanted(), 0);
-    if (slot.shown === name) {
-      slot.busy = false;
-      return changed();
+  async #load(): Promise<void> {
+    const wanted = this.wanted();
+    if (!wanted) return;
+    const name = pictures.address(wanted, 0);
+    if (this.#shown === name) {
+      this.busy = false;
+      return this.#changed();
     }
-    const mine = (ticket += 1);
-    if (ending) ending.abort();
-    ending = new AbortController();
-    slot.busy = true;
-    changed();
+    const mine = this.#ticket += 1;
+    this.#ending.abort();
+    const ending = this.#ending = new AbortController();
+    this.busy = true;
+    this.#changed();
     try {
-      const found = await pictures.look(wanted(), 0, ending.signal);
-      if (mine !== ticket) return;
-      if (found.error) return fail(found.error);
-      await decode(found, () => mine === ticket);
-      if (mine === ticket) slot.shown = name;
+      const found = await pictures.look(wanted, 0, ending.signal);
+      if (mine !== this.#ticket) return;
+      if (!pictures.isPicture(found)) return this.#fail(found.error);
+      await this.#decode(found, () => mine === this.#ticket);
+      if (mine === this.#ticket) this.#shown = name;
     } catch (error) {
-      if (mine === ticket && !ending.signal.aborted) fail(`The picture cannot be decoded: ${error.message}.`);
+      if (mine === this.#ticket && !ending.signal.aborted) {
+        this.#fail(`The picture cannot be decoded: ${messageOf(error)}.`);
+      }
     }
   }
 
-  async function decode(found, current) {
-    endFilm();
-    const { facts, blob, url } = found;
-    const opened = facts.frames > 1 ? await imagesDecode.frames(blob, facts) : null;
-    if (!current()) return opened && opened.close();
-    film = opened;
-    const first = opened
-      ? (await opened.frame(0)).pixels
-      : facts.frames > 1
-      ? null
-      : await imagesDecode.still(blob, facts);
-    if (first) await imagesPixels.shrink(first);
+  async #decode({ facts, blob, url }: Picture, current: () => boolean): Promise<void> {
+    this.#endFilm();
+    const moving = facts.frames > 1;
+    const film = moving ? await frames(blob, facts.mime_type) : null;
+    if (!current()) return film?.close();
+    this.#film = film;
+    const pixels = film ? (await film.frame(0)).pixels : moving ? null : await still(blob, facts.mime_type);
+    if (pixels) await shrink(pixels);
     if (!current()) return;
-    const frames = opened ? { count: opened.count, at: 0, playing: true } : null;
-    Object.assign(slot, { facts, url, blob, error: "", busy: false, frames, pixels: first });
-    if (opened) playFrames(true);
-    changed();
+    this.frames = film && { count: film.count, at: 0, playing: true };
+    Object.assign(this, { facts, url, error: "", busy: false, pixels });
+    if (film) this.playFrames(true);
+    this.#changed();
   }
 
   // --- animations ------------------------------------------------------------------------------------------
 
-  function endFilm() {
-    clearTimeout(filmTimer);
-    if (film) film.close();
-    film = null;
+  #endFilm(): void {
+    clearTimeout(this.#filmTimer);
+    this.#film?.close();
+    this.#film = null;
   }
 
-  async function showFrame(index) {
-    const from = film;
+  /** Shows a frame, and tells how long; 0 where the animation is not that any more. */
+  async #showFrame(index: number): Promise<number> {
+    const film = this.#film;
+    if (!film) return 0;
     const { pixels, ms } = await film.frame(index);
-    if (film !== from) return 0;
-    if (!pixels.smaller) await imagesPixels.shrink(pixels);
-    slot.pixels = pixels;
-    slot.frames.at = index;
-    changed();
+    if (!pixels.smaller) await shrink(pixels);
+    if (this.#film !== film || !this.frames) return 0;
+    this.pixels = pixels;
+    this.frames.at = index;
+    this.#changed();
     return ms;
   }
 
-  /** By hand: stops, and goes some frames on. */
-  async function turnFrame(by, absolute) {
-    if (!film) return;
-    slot.frames.playing = false;
-    clearTimeout(filmTimer);
-    const { count } = slot.frames;
-    await showFrame(absolute ? by : (slot.frames.at + by + count) % count);
+  /** By hand: stops, and goes to a frame, or from the last to the first. */
+  async showFrame(index: number): Promise<void> {
+    if (!this.frames) return;
+    this.frames.playing = false;
+    clearTimeout(this.#filmTimer);
+    const { count } = this.frames;
+    await this.#showFrame((index + count) % count);
   }
 
-  function playFrames(on) {
-    clearTimeout(filmTimer);
-    if (!film) return;
-    slot.frames.playing = on;
-    const from = film;
+  async turnFrame(by: number): Promise<void> {
+    if (this.frames) await this.showFrame(this.frames.at + by);
+  }
+
+  playFrames(on: boolean): void {
+    clearTimeout(this.#filmTimer);
+    const film = this.#film;
+    if (!film || !this.frames) return;
+    this.frames.playing = on;
     const tick = async () => {
-      const next = (slot.frames.at + 1) % slot.frames.count;
-      const ms = await showFrame(next).catch(() => 0);
-      if (film === from && slot.frames && slot.frames.playing && ms) {
-        filmTimer = setTimeout(tick, ms / settings.number("speed", 1));
-      }
+      if (!this.frames) return;
+      const ms = await this.#showFrame((this.frames.at + 1) % this.frames.count).catch(() => 0);
+      if (this.#film === film && this.frames.playing && ms) wait(ms);
     };
-    if (on) filmTimer = setTimeout(tick, 100 / settings.number("speed", 1));
-    changed();
+    const wait = (ms: number) => void (this.#filmTimer = window.setTimeout(tick, ms / settings.number("speed", 1)));
+    if (on) wait(100);
+    this.#changed();
   }
 
-  function close() {
-    ticket += 1;
-    if (ending) ending.abort();
-    endFilm();
+  toggleFrames(): void {
+    if (this.frames) this.playFrames(!this.frames.playing);
   }
 
-  return slot;
+  close(): void {
+    this.#ticket += 1;
+    this.#ending.abort();
+    this.#endFilm();
+  }
 }
-
-export { makeSlot as slot };

@@ -1,55 +1,79 @@
-// @ts-nocheck
-// The images panel: the column of controls beside the large view: adjustments, histogram, comparison.
+/** The column of controls beside the large view: adjustments, histogram, comparison. */
+import { tip } from "../../../web/core/commands.ts";
+import { type Child, icon, make } from "../../../web/core/dom.ts";
+import { KEYS } from "./large_keys.ts";
 import * as imagesPixels from "./pixels.ts";
+import type { DifferenceFacts, Histogram, Look } from "./pixels.ts";
+import type { Pixels } from "./png.ts";
 import * as settings from "./settings.ts";
-import { elements } from "../../../web/core/dom.ts";
 
-const { make, icon } = elements;
-const SLIDERS = [
-  { name: "brightness", label: "Brightness", least: 0, most: 2, from: (x) => x, to: (x) => x },
-  { name: "contrast", label: "Contrast", least: 0, most: 5, from: (x) => x, to: (x) => x },
+interface Adjustment {
+  name: "brightness" | "contrast" | "gamma";
+  label: string;
+  least: number;
+  most: number;
+  from: (value: number) => number;
+  to: (place: number) => number;
+}
+const same = (x: number) => x;
+const SLIDERS: Adjustment[] = [
+  { name: "brightness", label: "Brightness", least: 0, most: 2, from: same, to: same },
+  { name: "contrast", label: "Contrast", least: 0, most: 5, from: same, to: same },
   {
     name: "gamma",
     label: "Gamma",
     least: Math.log2(0.1),
     most: Math.log2(5),
-    from: (x) => Math.log2(x),
+    from: Math.log2,
     to: (x) => Number((2 ** x).toPrecision(2)),
   },
 ];
-const CHANNELS = { all: "All channels", r: "Red", g: "Green", b: "Blue", a: "Alpha", luminance: "Luminance" };
-const MAPS = { grey: "Grey", viridis: "Viridis", magma: "Magma", turbo: "Turbo" };
+const CHANNELS: Record<Look["channel"], string> = {
+  all: "All channels",
+  r: "Red",
+  g: "Green",
+  b: "Blue",
+  a: "Alpha",
+  luminance: "Luminance",
+};
+const MAPS: Record<Look["map"], string> = { grey: "Grey", viridis: "Viridis", magma: "Magma", turbo: "Turbo" };
 const COLORS = ["#e03131", "#2f9e44", "#1c7ed6"];
+const ALPHA = "#868e96";
 
-const number = (
-  value,
-) => (Number.isInteger(value)
-  ? value.toLocaleString("en-US")
-  : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 }));
+const number = (value: number) =>
+  Number.isInteger(value)
+    ? value.toLocaleString("en-US")
+    : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
 /**
  * A native choice.
  * @param options value -> label
  */
-export function select(title, options: Record<string, string>, value, act) {
-  const made = make("select", { title, "aria-label": title });
-  for (const [key, label] of Object.entries(options)) made.append(make("option", { value: key }, label));
-  made.value = value;
+export function select(
+  title: string,
+  options: Record<string, string>,
+  act: (value: string) => void,
+): HTMLSelectElement {
+  const entries = Object.entries(options).map(([value, label]) => make("option", { value }, label));
+  const made = make("select", { title, "aria-label": title }, ...entries);
   made.addEventListener("change", () => act(made.value));
   return made;
 }
 
-const row = (label, ...parts) => make("label", { className: "row" }, make("span", {}, label), ...parts);
-const section = (title, ...parts) => make("section", {}, make("h4", {}, title), ...parts);
+const row = (label: string, ...parts: Child[]) =>
+  make("label", { className: "row" }, make("span", {}, label), ...parts);
+const section = (title: string, ...parts: Child[]) => make("section", {}, make("h4", {}, title), ...parts);
 
-function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
-  const set = (name) => (value) => {
+export type Controls = ReturnType<typeof makeControls>;
+
+export function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
+  const set = (name: string) => (value: string | number) => {
     settings.set({ [name]: value });
     refresh();
     on.changed();
   };
 
-  function slider({ name, label, least, most, from, to }) {
+  function slider({ name, label, least, most, from, to }: Adjustment) {
     const input = make("input", {
       type: "range",
       min: String(least),
@@ -71,11 +95,11 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   const sliders = SLIDERS.map(slider);
   const invert = make("input", { type: "checkbox" });
   invert.addEventListener("change", () => set("invert")(invert.checked ? "on" : "off"));
-  const channel = select("Channel", CHANNELS, "all", set("channel"));
-  const map = select("Colours of pictures of one channel", MAPS, "grey", set("map"));
+  const channel = select("Channel", CHANNELS, set("channel"));
+  const map = select("Colours of pictures of one channel", MAPS, set("map"));
   const reset = make(
     "button",
-    { type: "button", className: "quiet", title: "As stored (R)" },
+    { type: "button", className: "quiet", title: tip(KEYS.restore) },
     icon("reset", 13),
     " As stored",
   );
@@ -90,13 +114,11 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   const kind = select(
     "How the difference is shown",
     { absolute: "Absolute", signed: "Signed, A − B" },
-    "absolute",
     set("difference"),
   );
   const amplify = select(
     "Amplification of the difference",
     Object.fromEntries([1, 2, 4, 8, 16, 32].map((x) => [x, "×" + x])),
-    "1",
     set("amplify"),
   );
   const stats = make("dl", { className: "difference-facts" });
@@ -109,7 +131,6 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   const sizes = select(
     "How pictures of different sizes are compared",
     { common: "Common part, top left", scaled: "B scaled to A" },
-    "common",
     set("sizes"),
   );
   const sizesNote = make("p", { className: "sizes-note" });
@@ -139,15 +160,15 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
     on.changed();
   }
 
-  /** What the settings say, as `images.pixels` takes it. */
-  function look() {
+  /** What the settings say, as `paint` of pixels.ts takes it. */
+  function look(): Look {
     return {
       brightness: settings.number("brightness", 1),
       contrast: settings.number("contrast", 1),
       gamma: settings.number("gamma", 1) || 1,
       invert: settings.on("invert"),
-      channel: settings.get("channel") || "all",
-      map: settings.get("map") || "grey",
+      channel: settings.choice("channel", CHANNELS),
+      map: settings.choice("map", MAPS),
       amplify: 1,
     };
   }
@@ -155,8 +176,8 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   function refresh() {
     sliders.forEach((one) => one.update());
     invert.checked = settings.on("invert");
-    channel.value = settings.get("channel") || "all";
-    map.value = settings.get("map") || "grey";
+    channel.value = settings.choice("channel", CHANNELS);
+    map.value = settings.choice("map", MAPS);
     kind.value = settings.get("difference") || "absolute";
     amplify.value = settings.get("amplify") || "1";
     sizes.value = settings.get("sizes") || "common";
@@ -165,19 +186,18 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   }
 
   /** Which parts are of use. */
-  function arrange(mode, a, b) {
+  function arrange(mode: string, a: Pixels | null, b: Pixels | null) {
     blinkPart.hidden = mode !== "blink";
     differencePart.hidden = mode !== "difference";
-    const differ = mode !== "off" && a && b && (a.width !== b.width || a.height !== b.height);
-    sizesPart.hidden = !differ;
+    const differ = a !== null && b !== null && (a.width !== b.width || a.height !== b.height);
+    sizesPart.hidden = mode === "off" || !differ;
     if (differ) sizesNote.textContent = `A is ${a.width} × ${a.height}, B is ${b.width} × ${b.height}.`;
-    const one = a && imagesPixels.isSingle(a, look());
-    map.disabled = a !== null && a !== undefined && !one;
+    map.disabled = a !== null && !imagesPixels.isSingle(a, look());
     map.title = map.disabled ? "Colours need one channel: choose one above" : "Colours of pictures of one channel";
   }
 
   /** The numbers of a difference; null while there are none. */
-  function showStats(found) {
+  function showStats(found: DifferenceFacts | null) {
     if (!found) return stats.replaceChildren();
     const share = (100 * found.differing) / found.count;
     const rows = [
@@ -189,39 +209,41 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
     stats.replaceChildren(...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   }
 
-  let drawnFor = null;
+  const histograms: WeakMap<Pixels, Histogram[]> = new WeakMap();
+  const pen = ramp.getContext("2d") as CanvasRenderingContext2D;
+  let drawnFor: Pixels | null = null;
   /** The histogram of a picture; its counting is left to idle moments. */
-  async function showHistogram(pixels) {
+  async function showHistogram(pixels: Pixels | null) {
     if (drawnFor === pixels) return;
     drawnFor = pixels;
     if (!pixels) {
       facts.replaceChildren();
-      return ramp.getContext("2d").clearRect(0, 0, ramp.width, ramp.height);
+      return pen.clearRect(0, 0, ramp.width, ramp.height);
     }
-    const found = pixels.histogram || (pixels.histogram = await imagesPixels.histogram(pixels));
+    const found = histograms.get(pixels) ?? await imagesPixels.histogram(pixels);
+    histograms.set(pixels, found);
     if (drawnFor === pixels) drawHistogram(found, pixels);
   }
 
-  function drawHistogram(found, pixels) {
-    const context = ramp.getContext("2d");
-    const grey = pixels.channels < 3;
-    const names = grey ? ["Grey", "Alpha"] : ["Red", "Green", "Blue", "Alpha"];
+  function drawHistogram(found: Histogram[], pixels: Pixels) {
+    const gray = pixels.channels < 3;
+    const names = gray ? ["Grey", "Alpha"] : ["Red", "Green", "Blue", "Alpha"];
     const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink-soft");
-    const color = (c) => (grey ? [ink, "#868e96"][c] : [...COLORS, "#868e96"][c]);
-    const colors = found.slice(0, grey ? 1 : 3);
+    const color = (c: number) => [...(gray ? [ink] : COLORS), ALPHA][c];
+    const colors = found.slice(0, gray ? 1 : 3);
     const most = Math.max(...colors.map((one) => Math.max(...one.counts)));
-    context.clearRect(0, 0, ramp.width, ramp.height);
-    context.globalAlpha = grey ? 0.85 : 0.55;
+    pen.clearRect(0, 0, ramp.width, ramp.height);
+    pen.globalAlpha = gray ? 0.85 : 0.55;
     colors.forEach(({ counts }, c) => {
-      context.fillStyle = color(c);
+      pen.fillStyle = color(c);
       const wide = ramp.width / 256;
       counts.forEach((count, bin) => {
         if (!count) return;
         const high = Math.max(Math.sqrt(count / most) * (ramp.height - 4), 2);
-        context.fillRect(bin * wide, ramp.height - high, Math.max(wide, 1), high);
+        pen.fillRect(bin * wide, ramp.height - high, Math.max(wide, 1), high);
       });
     });
-    context.globalAlpha = 1;
+    pen.globalAlpha = 1;
     const head = make("tr", {}, make("th", {}), ...["least", "mean", "most"].map((text) => make("th", {}, text)));
     const rows = found.map((one, c) => {
       const dot = make("i", { className: "channel-dot" });
@@ -239,5 +261,3 @@ function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
   refresh();
   return { element, look, refresh, arrange, showStats, showHistogram, restore };
 }
-
-export { makeControls as make };

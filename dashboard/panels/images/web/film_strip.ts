@@ -1,28 +1,34 @@
-// @ts-nocheck
-// The images panel: film strips, a row for each series and a column for each step; only what is seen is on the page.
-import * as gallery from "./index.ts";
+/** Film strips, a row for each series and a column for each step; only what is seen is on the page. */
+import { make, runLabel, stepText } from "../../../web/core/dom.ts";
+import { nearest, type Point } from "../../../web/core/steps.ts";
+import { type Card, learnRatio, position, sample, type Series } from "./gallery.ts";
 import * as settings from "./settings.ts";
-import * as steps from "./steps.ts";
-import * as tiles from "./tiles.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { drop, makeTile, type Tile, want } from "./tiles.ts";
 
-const { make, runLabel, step } = elements;
 const GAP = 8;
 const HEAD = 20;
 const CAPTION = 18;
 /** Browsers draw nothing beyond some 33 million pixels. */
 const WIDEST = 15e6;
 
-/**
- * The strips of a card.
- * @param card as images.js has it
- */
-function makeStrip(card: object) {
+export interface FilmStrip {
+  element: HTMLElement;
+  /** Brings the strips in line with the card's data and the settings. */
+  refresh: () => void;
+  /** Brings a position into view. */
+  show: (at: number) => void;
+  /** What is to be said of steps that are left out. */
+  note: () => string;
+  tiles: () => Tile[];
+}
+
+/** @param settled called when a picture has come */
+export function makeStrip(card: Card, settled: () => void): FilmStrip {
   const canvas = make("div", { className: "strip-canvas" });
   const element = make("div", { className: "strip", tabIndex: 0, "aria-label": "Steps, film strips" }, canvas);
   /** By "row:column". */
-  const cells: Map<string, object> = new Map();
-  let heads = [];
+  const cells: Map<string, Tile> = new Map();
+  let heads: HTMLElement[] = [];
   let follows = true;
   let drawing = 0;
 
@@ -39,7 +45,6 @@ function makeStrip(card: object) {
   });
   new ResizeObserver(() => draw()).observe(element);
 
-  /** Brings the strips in line with the card's data and the settings. */
   function refresh() {
     const width = columns() * cellWidth();
     const before = { left: element.scrollLeft, width: parseFloat(canvas.style.width) || 0 };
@@ -52,7 +57,7 @@ function makeStrip(card: object) {
       return head;
     });
     canvas.append(...heads);
-    for (const tile of cells.values()) tiles.drop(tile);
+    cells.forEach(drop);
     cells.clear();
     if (follows || !before.width) element.scrollLeft = width;
     draw();
@@ -68,7 +73,7 @@ function makeStrip(card: object) {
     const right = Math.min(Math.ceil((element.scrollLeft + element.clientWidth) / wide) + 1, columns());
     const top = Math.max(Math.floor(element.scrollTop / high), 0);
     const bottom = Math.min(Math.ceil((element.scrollTop + element.clientHeight) / high) + 1, card.series.length);
-    const keep = new Set();
+    const keep = new Set<string>();
     for (let row = top; row < bottom; row += 1) {
       for (let column = left; column < right; column += 1) {
         const point = pointAt(card.series[row], card.positions[first() + column]);
@@ -80,17 +85,17 @@ function makeStrip(card: object) {
     }
     for (const [name, tile] of cells) {
       if (keep.has(name)) continue;
-      tiles.drop(tile);
+      drop(tile);
       cells.delete(name);
     }
   }
 
-  function place(name, row, column, point) {
+  function place(name: string, row: number, column: number, point: Point) {
     let tile = cells.get(name);
-    const series = card.series[row];
+    const { run, tag, epoch } = card.series[row];
     if (!tile) {
-      tile = tiles.make(settled);
-      tile.caption.textContent = step(point.step);
+      tile = makeTile(arrived);
+      tile.caption.textContent = stepText(point.step);
       tile.element.style.left = column * cellWidth() + "px";
       tile.element.style.top = row * rowHeight() + HEAD + "px";
       tile.element.style.width = cellWidth() - GAP + "px";
@@ -98,19 +103,16 @@ function makeStrip(card: object) {
       canvas.append(tile.element);
       cells.set(name, tile);
     }
-    tile.element.classList.toggle("here", first() + column === gallery.position(card));
-    tiles.want(tile, { run: series.run, tag: series.tag, epoch: series.epoch, point, sample: gallery.sample(card) });
+    tile.element.classList.toggle("here", first() + column === position(card));
+    want(tile, { run, tag, epoch, point, sample: sample(card) });
   }
 
-  function settled(tile) {
-    gallery.showSamples(card);
-    if (card.ratio || !tile.ratio) return;
-    card.ratio = Math.min(Math.max(tile.ratio, 0.4), 4);
-    if (Math.abs(card.ratio - 1) > 0.02) refresh();
+  function arrived(tile: Tile) {
+    settled();
+    if (learnRatio(card, tile) && Math.abs(card.ratio - 1) > 0.02) refresh();
   }
 
-  /** Brings a position into view. */
-  function show(at) {
+  function show(at: number) {
     const column = Math.max(at - first(), 0);
     const start = column * cellWidth();
     if (start < element.scrollLeft || start + cellWidth() > element.scrollLeft + element.clientWidth) {
@@ -119,17 +121,15 @@ function makeStrip(card: object) {
     draw();
   }
 
-  const note =
-    () => (columns() < card.positions.length
-      ? `the newest ${step(columns())} of ${step(card.positions.length)} steps`
-      : "");
-  return { element, refresh, draw, show, note, tiles: () => [...cells.values()] };
+  const note = () =>
+    columns() < card.positions.length
+      ? `the newest ${stepText(columns())} of ${stepText(card.positions.length)} steps`
+      : "";
+  return { element, refresh, show, note, tiles: () => [...cells.values()] };
 }
 
 /** The picture that a series has at a position, if it has one. */
-function pointAt(series, position) {
-  const point = series.points[steps.nearest(series.points, position.step, position.nth)];
-  return point && point.step === position.step && point.nth === position.nth ? point : null;
+function pointAt({ points }: Series, { step, nth }: Point): Point | null {
+  const point = points[nearest(points, step, nth)];
+  return point.step === step && point.nth === nth ? point : null;
 }
-
-export { makeStrip as strip };

@@ -1,520 +1,481 @@
-// @ts-nocheck
-// The images panel: a picture large, and two compared. Keys are in KEYS; the help lists them.
-import * as downloads from "./downloads.ts";
-import * as gallery from "./index.ts";
-import * as imagesControls from "./controls.ts";
-import * as imagesPixels from "./pixels.ts";
-import * as pictures from "./pictures.ts";
-import * as settings from "./settings.ts";
-import * as steps from "./steps.ts";
-import { elements, storage } from "../../../web/core/dom.ts";
-import { slot as imagesSlot } from "./compare_side.ts";
-import { source } from "./sources.ts";
+/** A picture large, and two compared. */
+import { bind, type Command, keyText, tip } from "../../../web/core/commands.ts";
+import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
+import { saveBlob } from "../../../web/core/download.ts";
+import { nearest } from "../../../web/core/steps.ts";
 import { view as pageView } from "../../../web/page/view.ts";
-import { viewer as imagesViewer } from "./viewer.ts";
+import { type Choice, Slot } from "./compare_side.ts";
+import { makeControls } from "./controls.ts";
+import { CLOSE, KEYS, type LargeKey } from "./large_keys.ts";
+import * as pictures from "./pictures.ts";
+import type { Wanted } from "./pictures.ts";
+import { valuesAt } from "./pixels.ts";
+import type { Pixels } from "./png.ts";
+import * as settings from "./settings.ts";
+import { type Catalog, makeSource, type Source } from "./sources.ts";
+import { makeViewer, type Mode, MODES } from "./viewer.ts";
+import type { Place, View } from "./viewport.ts";
 
-const { make, icon, runLabel, step, when } = elements;
-const MODES = { off: "One", side: "Side by side", swipe: "Swipe", blink: "Blink", difference: "Difference" };
 const NAMES = ["R", "G", "B", "A"];
-
-/** What is open, if anything. */
-let large = null;
-let tried = false;
-let catalog = { tags: [], runs: [] };
-
-const mode = () => settings.get("compare") || "off";
-const comparing = () => large.b && mode() !== "off";
-const button = (name, title, act, size) => {
-  const made = make("button", { type: "button", className: "icon-button", title }, icon(name, size || 16));
-  made.addEventListener("click", act);
-  return made;
+const CHANNELS = ["", "grey", "grey and alpha", "RGB", "RGBA"];
+const COLUMN = "stepscope.images.column";
+/** Of the picture that a key moves. */
+const PAN_PX = 60;
+const PANS: Record<string, [number, number]> = {
+  ArrowLeft: [1, 0],
+  ArrowRight: [-1, 0],
+  ArrowUp: [0, 1],
+  ArrowDown: [0, -1],
 };
 
-const stateOf = (wanted) => ({
-  run: wanted.run,
-  tag: wanted.tag,
-  step: wanted.point.step,
-  nth: wanted.point.nth || 0,
-  sample: wanted.sample,
+let large: Large | null = null;
+let tried = false;
+let catalog: Catalog = { tags: [], runs: [] };
+const listeners: ((run: string, tag: string, step: number) => void)[] = [];
+
+const mode = (): Mode => settings.choice("compare", MODES);
+
+const choiceOf = ({ run, tag, point, sample }: Wanted): Choice => ({
+  run,
+  tag,
+  step: point.step,
+  nth: point.nth,
+  sample,
 });
 
 /** Opens a picture, or two to be compared. */
-export function open(one, two) {
+export function open(one: Wanted, two?: Wanted): void {
   if (two) settings.set({ compare: mode() === "off" ? "side" : mode() });
   settings.set({ zoom: [] });
-  start(stateOf(one), two ? stateOf(two) : null);
+  start(choiceOf(one), two ? choiceOf(two) : null);
 }
 
 /** Once, when the page begins: opens what the URL names. */
-export function openFromUrl() {
+export function openFromUrl(): void {
   if (tried) return;
   tried = true;
-  const [one, two] = ["large", "other"].map((name) => {
+  const [one, two] = ["large", "other"].map((name): Choice | null => {
     const [run, tag, at, sample] = settings.all(name);
     if (run === undefined || tag === undefined) return null;
-    const stepOf = at === undefined || at === "" || !Number.isFinite(Number(at)) ? null : Number(at);
-    return { run, tag, step: stepOf, nth: 0, sample: Math.max(0, Math.trunc(Number(sample)) || 0) };
+    const step = at === undefined || at === "" || !Number.isFinite(Number(at)) ? null : Number(at);
+    return { run, tag, step, nth: 0, sample: Math.max(0, Math.trunc(Number(sample)) || 0) };
   });
   if (one) start(one, two);
 }
 
-function start(one, two) {
-  if (large) close();
-  const dialog = make("dialog", { id: "large", tabIndex: -1, "aria-label": "Picture" });
-  const what = make("div", { className: "what" });
-  const modes = make("div", { className: "modes", role: "radiogroup", "aria-label": "Compare" });
-  for (const [name, label] of Object.entries(MODES)) {
+/** Tells where the large view was when it is closed, if it was moved. */
+export const whenClosed = (listener: (run: string, tag: string, step: number) => void): void =>
+  void listeners.push(listener);
+
+/** New data came: what is open asks for its steps again. */
+export function renew(): void {
+  large?.a.renew();
+  large?.b?.renew();
+}
+
+function start(one: Choice, two: Choice | null): void {
+  large?.close();
+  large = new Large(one, two);
+}
+
+/** Whether a key is not the focused control's own: sliders take arrows, buttons and boxes the blank. */
+function isFree({ key, target }: KeyboardEvent): boolean {
+  if (target instanceof HTMLInputElement) return target.type === "checkbox" && key !== " ";
+  return !(target instanceof HTMLButtonElement && key === " ");
+}
+
+class Large {
+  a: Slot;
+  b: Slot | null;
+  readonly #dialog = make("dialog", { id: "large", tabIndex: -1, "aria-label": "Picture" });
+  readonly #what = make("div", { className: "what" });
+  readonly #modes = Object.entries(MODES).map(([name, label]) => this.#modeButton(name, label));
+  readonly #original = iconLink();
+  readonly #readout = make("output", { className: "pixel" });
+  readonly #zoomText = make("output", { className: "zoom-at" });
+  readonly #sources = make("div", { className: "sources" });
+  readonly #controls = makeControls({ changed: () => this.#schedule(), blinkChanged: () => this.#viewer.beat() });
+  readonly #viewer = makeViewer({
+    a: () => this.a,
+    b: () => this.b,
+    mode,
+    look: this.#controls.look,
+    hovered: (at) => this.#showReadout(at),
+    computed: (stats) => this.#controls.showStats(stats),
+    zoomed: (view) => this.#zoomed(view),
+  });
+  readonly #ending = new AbortController();
+  #rows: Source[] = [];
+  #scheduled = 0;
+  #isMoved = false;
+
+  constructor(one: Choice, two: Choice | null) {
+    this.a = this.#slot(one);
+    this.b = two && this.#slot(two);
+    this.#build();
+    const [scale, x, y] = settings.all("zoom").map(Number);
+    if (scale > 0 && Number.isFinite(x) && Number.isFinite(y)) {
+      Object.assign(this.#viewer.viewport.view, { fit: false, scale, x, y });
+    }
+    const acts = this.#acts();
+    const commands = (Object.keys(KEYS) as LargeKey[]).map((name): Command => ({
+      id: "images." + name,
+      ...KEYS[name],
+      act: acts[name],
+      when: (event) => event !== undefined && isFree(event),
+    }));
+    // A control that had the focus may be gone or switched off: the focus is nowhere then, and the keys hold still.
+    bind(document, commands, this.#ending.signal);
+    this.#dialog.addEventListener("close", () => this.close());
+    document.body.append(this.#dialog);
+    this.#dialog.showModal();
+    this.#dialog.focus();
+    this.a.renew();
+    this.b?.renew();
+    if (mode() !== "off") this.#addOther();
+    this.#makeRows();
+    this.#askCatalog();
+    this.#writeUrl();
+  }
+
+  #slot(choice: Choice): Slot {
+    return new Slot(choice, () => this.#schedule());
+  }
+
+  async #askCatalog(): Promise<void> {
+    const view = pageView.params().toString().slice(0, 60_000);
+    try {
+      catalog = await pictures.api.ask<Catalog>("catalog", { view }, { signal: this.#ending.signal });
+    } catch {
+      return;
+    }
+    this.#schedule();
+    if (mode() !== "off") this.#addOther();
+  }
+
+  // --- its parts -------------------------------------------------------------------------------------------
+
+  #build(): void {
+    const quiet = (text: string, title: string, act: () => void) => {
+      const made = make("button", { type: "button", className: "quiet", title }, text);
+      made.addEventListener("click", act);
+      return made;
+    };
+    const help = make("button", { type: "button", className: "icon-button", title: tip(KEYS.toggle_help) }, "?");
+    help.addEventListener("click", () => this.#toggleHelp());
+    const zoom = make(
+      "span",
+      { className: "zooming" },
+      iconButton("minus", tip(KEYS.zoom_out), () => this.#zoomBy(1 / 2), 16),
+      this.#zoomText,
+      iconButton("plus", tip(KEYS.zoom_in), () => this.#zoomBy(2), 16),
+      quiet("Fit", tip(KEYS.fit), () => this.#fit()),
+      quiet("1:1", tip(KEYS.actual_size), () => this.#oneToOne()),
+    );
+    this.#dialog.append(
+      make(
+        "header",
+        {},
+        this.#what,
+        make("div", { className: "modes", role: "radiogroup", "aria-label": "Compare" }, ...this.#modes),
+        this.#original,
+        quiet("PNG", "Download what is shown, adjusted, as PNG", () => this.#savePng()),
+        iconButton("sidebar", tip(KEYS.toggle_column), () => this.#toggleColumn(), 16),
+        help,
+        iconButton("close", tip(CLOSE), () => this.close(), 16),
+      ),
+      make(
+        "div",
+        { className: "large-body" },
+        make("div", { className: "canvas-box" }, this.#viewer.element, this.#readout),
+        this.#controls.element,
+      ),
+      make("footer", {}, this.#sources, zoom),
+    );
+    this.#dialog.classList.toggle("no-column", storage.get(COLUMN) === "off");
+  }
+
+  #modeButton(name: string, label: string): HTMLButtonElement {
+    const title = name === "off" ? "One picture" : `Compare: ${label.toLowerCase()}`;
     const made = make("button", {
       type: "button",
       role: "radio",
-      title: name === "off"
-        ? "One picture (C for the next way)"
-        : `Compare: ${label.toLowerCase()} (C for the next way)`,
+      title: `${title} (C for the next way)`,
       "data-mode": name,
     }, label);
-    made.addEventListener("click", () => setMode(name));
-    modes.append(made);
+    made.addEventListener("click", () => this.#setMode(name));
+    return made;
   }
-  const original = make(
-    "a",
-    { className: "icon-button", title: "Download the original", download: "" },
-    icon("download", 16),
-  );
-  const png = make(
-    "button",
-    { type: "button", className: "quiet", title: "Download what is shown, adjusted, as PNG" },
-    "PNG",
-  );
-  png.addEventListener("click", savePng);
-  const columnButton = button("sidebar", "Adjustments and histogram (H)", toggleColumn);
-  const help = make("button", { type: "button", className: "icon-button", title: "Keys (?)" }, "?");
-  help.addEventListener("click", toggleHelp);
-  const head = make(
-    "header",
-    {},
-    what,
-    modes,
-    original,
-    png,
-    columnButton,
-    help,
-    button("close", "Close (Esc)", () => dialog.close()),
-  );
-  const a = imagesSlot(one, () => schedule());
-  const b = two ? imagesSlot(two, () => schedule()) : null;
-  const controls = imagesControls.make({ changed: () => schedule(), blinkChanged: () => large.viewer.beat() });
-  const viewer = imagesViewer({
-    a: () => large.a,
-    b: () => large.b,
-    mode,
-    look: controls.look,
-    grid: () => true,
-    hovered: showReadout,
-    computed: (stats) => (controls.showStats(stats), large && showZoom()),
-    zoomed: (view) => {
-      if (!large) return;
-      settings.set({ zoom: view.fit ? [] : [view.scale, view.x, view.y].map((value) => Number(value.toPrecision(6))) });
-      viewer.place();
-      showZoom();
-    },
-  });
-  const readout = make("output", { className: "pixel" });
-  const zoom = make("span", { className: "zooming" });
-  const zoomText = make("output", { className: "zoom-at" });
-  const fit = make("button", { type: "button", className: "quiet", title: "Fit (0)" }, "Fit");
-  fit.addEventListener("click", () => viewer.viewport.set({ fit: true }));
-  const actual = make(
-    "button",
-    { type: "button", className: "quiet", title: "One pixel of the screen per pixel (1)" },
-    "1:1",
-  );
-  actual.addEventListener("click", oneToOne);
-  zoom.append(
-    button("minus", "Smaller (−)", () => zoomBy(1 / 2)),
-    zoomText,
-    button("plus", "Larger (+)", () => zoomBy(2)),
-    fit,
-    actual,
-  );
-  const sources = make("div", { className: "sources" });
-  const foot = make("footer", {}, sources, zoom);
-  dialog.append(
-    head,
-    make(
-      "div",
-      { className: "large-body" },
-      make("div", { className: "canvas-box" }, viewer.element, readout),
-      controls.element,
-    ),
-    foot,
-  );
-  dialog.addEventListener("close", closed);
-  document.body.append(dialog);
-  large = {
-    dialog,
-    a,
-    b,
-    viewer,
-    controls,
-    what,
-    modes,
-    original,
-    sources,
-    readout,
-    zoomText,
-    rows: [],
-    scheduled: 0,
-    drawnMoves: 0,
-  };
-  dialog.classList.toggle("no-column", storage.get("stepscope.images.column") === "off");
-  const [scale, x, y] = settings.all("zoom").map(Number);
-  if (scale > 0 && Number.isFinite(x) && Number.isFinite(y)) {
-    Object.assign(viewer.viewport.view, { fit: false, scale, x, y });
+
+  #acts(): Record<LargeKey, (event: KeyboardEvent) => unknown> {
+    const sign = (event: KeyboardEvent, back: string) => (event.key === back ? -1 : 1);
+    const stepper = () => this.#rows[0].stepper;
+    return {
+      turn_step: (event) => stepper().move(sign(event, "ArrowLeft")),
+      go_to_end: (event) => stepper().to(event.key === "Home" ? 0 : stepper().last()),
+      play: () => stepper().toggle(),
+      turn_run: (event) => this.#turnRun(sign(event, "ArrowUp")),
+      next_sample: () => this.#rows[0].turnSample(),
+      zoom_out: () => this.#zoomBy(1 / 2),
+      zoom_in: () => this.#zoomBy(2),
+      fit: () => this.#fit(),
+      actual_size: () => this.#oneToOne(),
+      move_picture: ({ key }) => {
+        const { viewport, main } = this.#viewer;
+        const [x, y] = PANS[key];
+        viewport.pan(main(), x * PAN_PX, y * PAN_PX);
+      },
+      next_comparison: () => {
+        const names = Object.keys(MODES);
+        this.#setMode(names[(names.indexOf(this.#mode()) + 1) % names.length]);
+      },
+      blink: () => this.#blink(),
+      difference: () => this.#setMode(mode() === "difference" ? "off" : "difference"),
+      swap: () => this.#swapSlots(),
+      move_divider: (event) => this.#viewer.moveDivider(0.02 * sign(event, "[")),
+      invert: () => {
+        settings.set({ invert: settings.on("invert") ? "off" : "on" });
+        this.#controls.refresh();
+        this.#schedule();
+      },
+      restore: () => this.#controls.restore(),
+      toggle_column: () => this.#toggleColumn(),
+      previous_frame: () => this.a.turnFrame(-1),
+      next_frame: () => this.a.turnFrame(1),
+      play_frames: () => this.a.toggleFrames(),
+      toggle_help: () => this.#toggleHelp(),
+    };
   }
-  dialog.showModal();
-  dialog.focus();
-  a.renew();
-  if (b) b.renew();
-  else if (mode() !== "off") addOther();
-  makeRows();
-  fetch("/api/images/catalog?" + new URLSearchParams([["view", pageView.params().toString().slice(0, 60_000)]]))
-    .then((answer) => (answer.ok ? answer.json() : null))
-    .then((found) => {
-      if (!found || !large) return;
-      catalog = found;
-      schedule();
-      if (mode() !== "off" && !large.b) addOther();
-    })
-    .catch(() => {});
-  writeUrl();
-}
 
-// --- what is compared --------------------------------------------------------------------------------------
+  // --- what is compared --------------------------------------------------------------------------------------
 
-function setMode(name) {
-  settings.set({ compare: name });
-  if (name !== "off" && !large.b) addOther();
-  makeRows();
-  writeUrl();
-  schedule();
-}
-
-/** The other picture where the user named none: the same step of another run, or the step before. */
-function addOther() {
-  // Called once more when the catalog is there.
-  if (!catalog.runs.length) return;
-  const { a } = large;
-  const place = catalog.tags.indexOf(a.tag);
-  const others = catalog.runs.filter((entry) => entry.run !== a.run && entry.tags.includes(place));
-  const here = a.series && a.point();
-  const before = a.series ? a.series.points[Math.max(a.at() - 1, 0)] : null;
-  const state = others.length
-    ? { run: others[0].run, tag: a.tag, step: here ? here.step : a.step, nth: 0, sample: a.sample }
-    : { run: a.run, tag: a.tag, step: before ? before.step : a.step, nth: 0, sample: a.sample };
-  large.b = imagesSlot(state, () => schedule());
-  large.b.renew();
-  makeRows();
-  writeUrl();
-}
-
-function swapSlots() {
-  if (!large.b) return;
-  [large.a, large.b] = [large.b, large.a];
-  makeRows();
-  writeUrl();
-  schedule();
-}
-
-function makeRows() {
-  large.rows.forEach((row) => row.stepper.stop());
-  const on = {
-    catalog: () => catalog,
-    go: (slot, news) => slot.set(news).then(() => moved(slot)),
-    moved,
-  };
-  large.rows = [source("A", large.a, on), ...(comparing() ? [source("B", large.b, on)] : [])];
-  const extras = [];
-  if (comparing()) {
-    const together = make("input", { type: "checkbox", checked: settings.on("together") });
-    together.addEventListener("change", () => {
-      settings.set({ together: together.checked ? "on" : "off" });
-      moved(large.a);
-    });
-    extras.push(
-      make(
-        "label",
-        { className: "together", title: "B goes to the step nearest to A's" },
-        together,
-        "B follows A’s step",
-      ),
-      button("swap", "Swap A and B (X)", swapSlots, 14),
-    );
+  /** How the two pictures are compared; "off" while there is one. */
+  #mode(): Mode {
+    return this.b ? mode() : "off";
   }
-  large.rows[large.rows.length - 1].element.append(...extras);
-  large.sources.replaceChildren(...large.rows.map((row) => row.element));
-}
 
-/** After a picture was changed by hand. */
-function moved(slot) {
-  if (!large) return;
-  if (comparing() && settings.on("together") && slot === large.a && large.a.series && large.b.series) {
-    const here = large.a.point();
-    if (here) large.b.move(steps.nearest(large.b.series.points, here.step, here.nth));
+  #comparing(): boolean {
+    return this.#mode() !== "off";
   }
-  large.moves = (large.moves || 0) + 1;
-  writeUrl();
-}
 
-function writeUrl() {
-  const values = (slot) => (slot ? [slot.run, slot.tag, slot.step ?? "", slot.sample] : []);
-  settings.set({ large: values(large.a), other: comparing() ? values(large.b) : [] });
-}
+  #setMode(name: string): void {
+    settings.set({ compare: name });
+    if (name !== "off") this.#addOther();
+    this.#makeRows();
+    this.#writeUrl();
+    this.#schedule();
+  }
 
-// --- what is shown -----------------------------------------------------------------------------------------
+  /** The other picture where the user named none: the same step of another run, or the step before. */
+  #addOther(): void {
+    // Called once more when the catalog is there.
+    if (this.b || !catalog.runs.length) return;
+    const { run, tag, step, sample } = this.a.choice;
+    const place = catalog.tags.indexOf(tag);
+    const another = catalog.runs.find((entry) => entry.run !== run && entry.tags.includes(place));
+    const shown = another ? this.a.point() : this.a.points()[Math.max(this.a.at() - 1, 0)];
+    this.b = this.#slot({ run: another?.run ?? run, tag, step: shown?.step ?? step, nth: 0, sample });
+    this.b.renew();
+    this.#makeRows();
+    this.#writeUrl();
+  }
 
-function schedule() {
-  if (large && !large.scheduled) large.scheduled = requestAnimationFrame(draw);
-}
+  #swapSlots(): void {
+    if (!this.b) return;
+    [this.a, this.b] = [this.b, this.a];
+    this.#makeRows();
+    this.#writeUrl();
+    this.#schedule();
+  }
 
-function draw() {
-  if (!large) return;
-  large.scheduled = 0;
-  const { a, b, viewer, controls, what, modes, original } = large;
-  large.dialog.classList.toggle("busy", a.busy || Boolean(b && b.busy));
-  const here = a.series && a.point();
-  const run = catalog.runs.find((entry) => entry.run === a.run) || { run: a.run, light: "#868e96", dark: "#868e96" };
-  for (const slot of [a, b]) {
-    if (slot) {
-      Object.assign(
-        slot,
-        catalog.runs.find((entry) => entry.run === slot.run) && colorsOf(slot.run),
+  #makeRows(): void {
+    this.#rows.forEach((row) => row.stepper.stop());
+    const row = (letter: "A" | "B", slot: Slot) => makeSource(letter, slot, () => catalog, (one) => this.#moved(one));
+    this.#rows = [row("A", this.a), ...(this.b && this.#comparing() ? [row("B", this.b)] : [])];
+    if (this.#comparing()) {
+      const together = make("input", { type: "checkbox", checked: settings.on("together") });
+      together.addEventListener("change", () => {
+        settings.set({ together: together.checked ? "on" : "off" });
+        this.#moved(this.a);
+      });
+      this.#rows[1].element.append(
+        make(
+          "label",
+          { className: "together", title: "B goes to the step nearest to A's" },
+          together,
+          "B follows A’s step",
+        ),
+        iconButton("swap", tip(KEYS.swap), () => this.#swapSlots()),
       );
     }
+    this.#sources.replaceChildren(...this.#rows.map(({ element }) => element));
   }
-  const facts = a.facts ? pictures.describe(a.facts) + noteOf(a) : "";
-  const wall = a.facts && typeof a.facts.wall_time === "number" ? " · " + when(a.facts.wall_time) : "";
-  what.replaceChildren(
-    make("strong", { title: a.tag }, a.tag),
-    runLabel(run),
-    make(
-      "span",
-      { className: "dim facts" },
-      here ? `step ${step(here.step)} · ${a.at() + 1} of ${step(a.series.points.length)}${wall}` : "",
-    ),
-    make("span", { className: "dim facts" }, facts),
-  );
-  for (const made of modes.children) {
-    made.setAttribute("aria-checked", String(made.dataset.mode === (b ? mode() : "off")));
+
+  /** After a picture was changed by hand. */
+  #moved(slot: Slot): void {
+    if (large !== this) return;
+    const here = this.a.point();
+    if (this.b?.series && here && this.#comparing() && settings.on("together") && slot === this.a) {
+      this.b.move(nearest(this.b.points(), here.step, here.nth));
+    }
+    this.#isMoved = true;
+    this.#writeUrl();
   }
-  original.hidden = !here || !a.facts;
-  if (here) original.href = pictures.downloadAddress(a.wanted());
-  large.rows.forEach((row) => row.refresh());
-  viewer.draw();
-  controls.arrange(comparing() ? mode() : "off", a.pixels, b && b.pixels);
-  const shown = comparing() && mode() === "blink" && viewer.isSecond() ? b.pixels : a.pixels;
-  if (!(a.frames && a.frames.playing)) controls.showHistogram(shown);
-  showZoom();
+
+  #writeUrl(): void {
+    const values = (slot: Slot | null) => {
+      if (!slot) return [];
+      const { run, tag, step, sample } = slot.choice;
+      return [run, tag, step ?? "", sample];
+    };
+    settings.set({ large: values(this.a), other: this.#comparing() ? values(this.b) : [] });
+  }
+
+  // --- what is shown -----------------------------------------------------------------------------------------
+
+  #schedule(): void {
+    if (large === this) this.#scheduled ||= requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw(): void {
+    if (large !== this) return;
+    this.#scheduled = 0;
+    const { a, b } = this;
+    this.#dialog.classList.toggle("busy", a.busy || Boolean(b?.busy));
+    for (const slot of [a, b]) {
+      const run = catalog.runs.find((entry) => entry.run === slot?.choice.run);
+      if (slot && run) Object.assign(slot, { light: run.light, dark: run.dark });
+    }
+    this.#drawWhat();
+    for (const made of this.#modes) made.setAttribute("aria-checked", String(made.dataset.mode === this.#mode()));
+    const wanted = a.wanted();
+    this.#original.hidden = !wanted || !a.facts;
+    if (wanted) this.#original.href = pictures.downloadAddress(wanted);
+    this.#rows.forEach((row) => row.refresh());
+    this.#viewer.draw();
+    this.#controls.arrange(this.#mode(), a.pixels, b?.pixels ?? null);
+    const shown = b && this.#mode() === "blink" && this.#viewer.isSecond() ? b.pixels : a.pixels;
+    if (!a.frames?.playing) this.#controls.showHistogram(shown);
+    this.#showZoom();
+  }
+
+  #drawWhat(): void {
+    const { choice, facts, pixels, light, dark } = this.a;
+    const here = this.a.point();
+    const wall = typeof facts?.wall_time === "number" ? " · " + when(facts.wall_time) : "";
+    const at = here ? `step ${stepText(here.step)} · ${this.a.at() + 1} of ${stepText(this.a.points().length)}` : "";
+    const values = pixels ? ` · ${CHANNELS[pixels.channels]}${pixels.note && ", " + pixels.note}` : "";
+    this.#what.replaceChildren(
+      make("strong", { title: choice.tag }, choice.tag),
+      runLabel({ run: choice.run, light, dark }),
+      make("span", { className: "dim facts" }, at && at + wall),
+      make("span", { className: "dim facts" }, facts ? pictures.describe(facts) + values : ""),
+    );
+  }
+
+  #zoomed(view: View): void {
+    settings.set({ zoom: view.fit ? [] : [view.scale, view.x, view.y].map((value) => Number(value.toPrecision(6))) });
+    this.#viewer.place();
+    this.#showZoom();
+  }
+
+  #showZoom(): void {
+    const stage = this.#viewer.main();
+    if (stage.empty()) return;
+    const { scale } = this.#viewer.viewport.of(stage);
+    this.#zoomText.textContent = scale >= 1
+      ? `${Number(scale.toPrecision(3))}×`
+      : `${Number((100 * scale).toPrecision(2))}%`;
+  }
+
+  /** The pixel under the pointer. */
+  #showReadout(at: Place | null): void {
+    if (!at) return void (this.#readout.textContent = "");
+    const first = valuesText(this.a.pixels, at);
+    const values = this.#comparing() ? ["A: " + first, "B: " + valuesText(this.#viewer.other(), at)] : [first];
+    this.#readout.textContent = [`x ${at.x}  y ${at.y}`, ...values].join("   ");
+  }
+
+  // --- by hand -----------------------------------------------------------------------------------------------
+
+  #zoomBy(factor: number): void {
+    this.#viewer.viewport.zoom(this.#viewer.main(), factor);
+  }
+
+  #fit(): void {
+    this.#viewer.viewport.set({ fit: true });
+  }
+
+  #oneToOne(): void {
+    const { viewport, main } = this.#viewer;
+    const { x, y } = viewport.of(main());
+    viewport.set({ fit: false, scale: 1, x, y });
+  }
+
+  #savePng(): void {
+    const canvas = this.#viewer.whole();
+    if (!canvas) return;
+    const { run, tag } = this.a.choice;
+    const name = `${run}_${tag}_step${this.a.point()?.step}_${this.#comparing() ? mode() : "shown"}`;
+    canvas.toBlob((blob) => blob && saveBlob(blob, pictures.fileName(name) + ".png"), "image/png");
+  }
+
+  #toggleColumn(): void {
+    storage.set(COLUMN, this.#dialog.classList.toggle("no-column") ? "off" : "on");
+  }
+
+  #toggleHelp(): void {
+    const there = this.#dialog.querySelector(".key-help");
+    if (there) return there.remove();
+    const known: Pick<Command, "title" | "keys" | "gestures">[] = [...Object.values(KEYS), CLOSE];
+    const rows = known.flatMap(({ title, keys = [], gestures = [] }) => [
+      make("dt", {}, ...[...keys.map(keyText), ...gestures].flatMap((key) => [make("kbd", {}, key), " "])),
+      make("dd", {}, title),
+    ]);
+    this.#dialog.append(make("div", { className: "key-help" }, make("h4", {}, "Keys"), make("dl", {}, ...rows)));
+  }
+
+  /** To the next or previous run that has the tag. */
+  #turnRun(by: number): void {
+    const { run, tag, step } = this.a.choice;
+    const place = catalog.tags.indexOf(tag);
+    const runs = catalog.runs.filter((entry) => entry.tags.includes(place)).map((entry) => entry.run);
+    const next = runs[runs.indexOf(run) + by];
+    if (next === undefined) return;
+    const slot = this.a;
+    slot.set({ run: next, step: step === null ? null : slot.point()?.step ?? step }).then(() => this.#moved(slot));
+  }
+
+  #blink(): void {
+    if (this.#mode() !== "blink") return;
+    this.#viewer.swap();
+    this.#controls.refresh();
+    this.#schedule();
+  }
+
+  close(): void {
+    if (large !== this) return;
+    large = null;
+    this.#ending.abort();
+    this.#rows.forEach((row) => row.stepper.stop());
+    this.#viewer.close();
+    this.a.close();
+    this.b?.close();
+    this.#dialog.close();
+    this.#dialog.remove();
+    settings.set({ large: [], other: [], compare: "off", zoom: [] });
+    const here = this.a.point();
+    const { run, tag } = this.a.choice;
+    if (this.#isMoved && here) listeners.forEach((listener) => listener(run, tag, here.step));
+  }
 }
 
-function colorsOf(run) {
-  const { light, dark } = catalog.runs.find((entry) => entry.run === run);
-  return { light, dark };
-}
+const iconLink = (): HTMLAnchorElement =>
+  make("a", { className: "icon-button", title: "Download the original", download: "" }, icon("download", 16));
 
-const noteOf = (
-  slot,
-) => (slot.pixels
-  ? " · " + ["", "grey", "grey and alpha", "RGB", "RGBA"][slot.pixels.channels] +
-    (slot.pixels.note ? ", " + slot.pixels.note : "")
-  : "");
-
-function showZoom() {
-  if (large.viewer.main().empty()) return;
-  const { scale } = large.viewer.viewport.of(large.viewer.main());
-  large.zoomText.textContent = scale >= 1
-    ? `${Number(scale.toPrecision(3))}×`
-    : `${Number((100 * scale).toPrecision(2))}%`;
-}
-
-function valuesText(pixels, at) {
-  const values = pixels ? imagesPixels.valuesAt(pixels, at.x, at.y) : [];
+function valuesText(pixels: Pixels | null, at: Place): string {
+  const values = pixels ? valuesAt(pixels, at.x, at.y) : [];
   if (!values.length) return "outside";
   const named = values.length < 3 ? ["", "A"] : NAMES;
   return values.map((value, i) => (named[i] ? named[i] + " " : "") + value).join("  ");
-}
-
-/** The pixel under the pointer. */
-function showReadout(at) {
-  if (!large) return;
-  large.pointer = at;
-  if (!at) return (large.readout.textContent = "");
-  const parts = [`x ${at.x}  y ${at.y}`];
-  if (!comparing()) parts.push(valuesText(large.a.pixels, at));
-  else parts.push("A: " + valuesText(large.a.pixels, at), "B: " + valuesText(large.viewer.other(), at));
-  large.readout.textContent = parts.join("   ");
-}
-
-// --- by hand -----------------------------------------------------------------------------------------------
-
-function zoomBy(factor) {
-  const stage = large.viewer.main();
-  large.viewer.viewport.zoom(stage, factor, stage.canvas.width / 2, stage.canvas.height / 2);
-}
-
-function oneToOne() {
-  const { viewport } = large.viewer;
-  const now = viewport.of(large.viewer.main());
-  viewport.set({ fit: false, scale: 1, x: now.x, y: now.y });
-}
-
-const panBy = (dx, dy) => large.viewer.viewport.pan(large.viewer.main(), dx * 60, dy * 60);
-
-function savePng() {
-  const canvas = large.viewer.whole();
-  if (!canvas) return;
-  const { a } = large;
-  const name = `${a.run}_${a.tag}_step${a.point().step}_${comparing() ? mode() : "shown"}`;
-  canvas.toBlob((blob) => blob && downloads.save(blob, downloads.fileName(name) + ".png"), "image/png");
-}
-
-function toggleColumn() {
-  const off = large.dialog.classList.toggle("no-column");
-  storage.set("stepscope.images.column", off ? "off" : "on");
-}
-
-function toggleHelp() {
-  const there = large.dialog.querySelector(".key-help");
-  if (there) return there.remove();
-  const rows = HELP.flatMap((
-    [keys, text],
-  ) => [make("dt", {}, ...keys.split(" ").flatMap((key) => [make("kbd", {}, key), " "])), make("dd", {}, text)]);
-  large.dialog.append(make("div", { className: "key-help" }, make("h4", {}, "Keys"), make("dl", {}, ...rows)));
-}
-
-/** To the next or previous run that has the tag. */
-function turnRun(by) {
-  const place = catalog.tags.indexOf(large.a.tag);
-  const runs = catalog.runs.filter((entry) => entry.tags.includes(place)).map((entry) => entry.run);
-  const at = runs.indexOf(large.a.run) + by;
-  if (at >= 0 && at < runs.length) {
-    const here = large.a.point();
-    large.a.set({ run: runs[at], step: here && large.a.step !== null ? here.step : large.a.step }).then(() =>
-      moved(large.a)
-    );
-  }
-}
-
-function toggle(name) {
-  settings.set({ [name]: settings.on(name) ? "off" : "on" });
-  large.controls.refresh();
-  schedule();
-}
-
-const nextMode = () => {
-  const names = Object.keys(MODES);
-  setMode(names[(names.indexOf(large.b ? mode() : "off") + 1) % names.length]);
-};
-const first = () => large.rows[0];
-function blink() {
-  if (!comparing() || mode() !== "blink") return;
-  large.viewer.swap();
-  large.controls.refresh();
-  schedule();
-}
-const divide = (by) => mode() === "swipe" && large.viewer.moveDivider(settings.number("divider", 0.5) + by);
-const KEYS = {
-  ArrowLeft: () => first().stepper.move(-1),
-  ArrowRight: () => first().stepper.move(1),
-  ArrowUp: () => turnRun(-1),
-  ArrowDown: () => turnRun(1),
-  Home: () => first().stepper.to(0),
-  End: () => first().stepper.to(first().stepper.last()),
-  " ": () => first().stepper.toggle(),
-  "+": () => zoomBy(2),
-  "=": () => zoomBy(2),
-  "-": () => zoomBy(1 / 2),
-  0: () => large.viewer.viewport.set({ fit: true }),
-  1: oneToOne,
-  c: nextMode,
-  b: blink,
-  d: () => setMode(mode() === "difference" ? "off" : "difference"),
-  x: swapSlots,
-  "[": () => divide(-0.02),
-  "]": () => divide(0.02),
-  i: () => toggle("invert"),
-  r: () => large.controls.restore(),
-  h: toggleColumn,
-  s: () => first().turnSample(),
-  ",": () => large.a.frames && large.a.turnFrame(-1),
-  ".": () => large.a.frames && large.a.turnFrame(1),
-  p: () => large.a.frames && large.a.playFrames(!large.a.frames.playing),
-  "?": toggleHelp,
-};
-const SHIFTED = {
-  ArrowLeft: () => panBy(1, 0),
-  ArrowRight: () => panBy(-1, 0),
-  ArrowUp: () => panBy(0, 1),
-  ArrowDown: () => panBy(0, -1),
-};
-const HELP = [
-  ["← →", "step"],
-  ["Home End", "first, newest step"],
-  ["Space", "play, pause"],
-  ["↑ ↓", "run"],
-  ["S", "next sample"],
-  ["+ − wheel", "zoom"],
-  ["0 1", "fit, 1:1"],
-  ["Shift+arrows drag", "move the picture"],
-  ["C", "next way to compare"],
-  ["B", "blink by hand"],
-  ["D", "difference"],
-  ["X", "swap A and B"],
-  ["[ ]", "divider of swipe"],
-  ["I", "invert"],
-  ["R", "as stored"],
-  ["H", "adjustments and histogram"],
-  [", .", "frame of an animation"],
-  ["P", "play, pause the animation"],
-  ["Esc", "close"],
-];
-
-document.addEventListener("keydown", (event) => {
-  if (
-    !large || event.ctrlKey || event.metaKey || event.altKey ||
-    event.target.matches('select, input:not([type="checkbox"])')
-  ) return;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (key === " " && event.target.matches("button")) return;
-  const act = (event.shiftKey && SHIFTED[key]) || KEYS[key];
-  if (!act) return;
-  event.preventDefault();
-  act();
-});
-
-// --- the end -----------------------------------------------------------------------------------------------
-
-function close() {
-  large.dialog.close();
-  closed();
-}
-
-function closed() {
-  if (!large) return;
-  const { a, b, viewer, dialog, rows, moves } = large;
-  rows.forEach((row) => row.stepper.stop());
-  viewer.close();
-  a.close();
-  if (b) b.close();
-  dialog.remove();
-  large = null;
-  settings.set({ large: [], other: [], compare: "off", zoom: [] });
-  const here = a.series && a.point();
-  if (moves && here) gallery.moveTo(a.run, a.tag, here.step);
-}
-
-/** New data came: what is open asks for its steps again. */
-export function renew() {
-  if (!large) return;
-  large.a.renew();
-  if (large.b) large.b.renew();
 }

@@ -1,9 +1,9 @@
-// @ts-nocheck
-// The images panel: one picture, fetched and described; what was fetched lately is kept.
-import { elements } from "../../../web/core/dom.ts";
+/** One picture, fetched and described; what was fetched lately is kept. */
+import { icon, make } from "../../../web/core/dom.ts";
+import { Api } from "../../../web/core/request.ts";
 
-const { make, icon } = elements;
-const FORMATS = {
+export const api = new Api("/api/images");
+const FORMATS: Record<string, string> = {
   "image/png": "PNG",
   "image/jpeg": "JPEG",
   "image/gif": "GIF",
@@ -18,9 +18,10 @@ export interface Wanted {
   run: string;
   tag: string;
   epoch: string;
-  point: { index: number; step: number };
+  point: { index: number; step: number; nth: number };
   sample: number;
 }
+/** What the header X-Picture has. */
 export interface Facts {
   samples: number;
   width: number;
@@ -31,37 +32,34 @@ export interface Facts {
   wall_time: number | string;
   reduced: boolean;
 }
-export interface Found {
-  facts: Facts | null;
-  blob: Blob | null;
+export interface Picture {
+  facts: Facts;
+  blob: Blob;
   url: string;
+  samples: number;
+}
+/** Why there is no picture, and how many there are at its step. */
+export interface Nothing {
   error: string;
   samples: number;
 }
 /** By address, the latest last. */
-const kept: Map<string, Found> = new Map();
+const kept: Map<string, Picture> = new Map();
 let bytes = 0;
 
-function where(wanted, more) {
-  return new URLSearchParams([["run", wanted.run], ["tag", wanted.tag], ["index", String(wanted.point.index)], [
-    "sample",
-    String(wanted.sample),
-  ], ...more]);
-}
+const where = ({ run, tag, point, sample }: Wanted) => ({ run, tag, index: point.index, sample });
 
 /** The address of a picture: of the original where `edge` is 0, else of one not much larger than that. */
-export function address(wanted, edge) {
-  return "/api/images/look?" +
-    where(wanted, [["step", String(wanted.point.step)], ["epoch", wanted.epoch], ["edge", String(edge)]]);
-}
+export const address = (wanted: Wanted, edge: number): string =>
+  api.address("look", { ...where(wanted), step: wanted.point.step, epoch: wanted.epoch, edge });
 
-export const downloadAddress = (wanted) => "/api/images/image?" + where(wanted, [["download", "true"]]);
+export const downloadAddress = (wanted: Wanted): string => api.address("image", { ...where(wanted), download: true });
 
 /** The thumbnail that is large enough for so many CSS pixels. */
-export const edgeFor = (width) =>
-  EDGES.find((edge) => edge >= width * Math.min(devicePixelRatio, 2)) || EDGES[EDGES.length - 1];
+export const edgeFor = (width: number): number =>
+  EDGES.find((edge) => edge >= width * Math.min(devicePixelRatio, 2)) ?? EDGES[EDGES.length - 1];
 
-function keep(url, found) {
+function keep(url: string, found: Picture): void {
   kept.set(url, found);
   bytes += found.blob.size;
   for (const [oldest, entry] of kept) {
@@ -73,7 +71,7 @@ function keep(url, found) {
 }
 
 /** A picture that is here already. */
-export function known(url): Found | undefined {
+function known(url: string): Picture | undefined {
   const found = kept.get(url);
   if (found) {
     kept.delete(url);
@@ -82,59 +80,61 @@ export function known(url): Found | undefined {
   return found;
 }
 
-const nothing = (error, samples) => ({ facts: null, blob: null, url: "", error, samples: samples || 0 });
+const nothing = (error: string, samples = 0): Nothing => ({ error, samples });
 
 /** Fetches a picture; what is wrong with it is in its `error`. Throws only where `signal` ended it. */
-export async function look(wanted, edge, signal): Promise<Found> {
+export async function look(wanted: Wanted, edge: number, signal: AbortSignal): Promise<Picture | Nothing> {
   const url = address(wanted, edge);
   const there = known(url);
   if (there) return there;
-  let response;
   try {
-    response = await fetch(url, { signal });
+    const response = await fetch(url, { signal });
     if (!response.ok) return nothing("The server does not have this picture any more.");
-    if ((response.headers.get("content-type") || "").startsWith("application/json")) {
-      const { error, samples } = await response.json();
+    const said = response.headers.get("X-Picture");
+    if (said === null) {
+      const { error, samples }: Nothing = await response.json();
       return nothing(sentence(error), samples);
     }
-    const facts = JSON.parse(response.headers.get("X-Picture"));
+    const facts: Facts = JSON.parse(said);
     const blob = await response.blob();
-    const found = { facts, blob, url: URL.createObjectURL(blob), error: "", samples: facts.samples };
+    const found: Picture = { facts, blob, url: URL.createObjectURL(blob), samples: facts.samples };
     keep(url, found);
     return found;
   } catch (error) {
-    if (signal && signal.aborted) throw error;
+    if (signal.aborted) throw error;
     return nothing("No answer from the server.");
   }
 }
 
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+export const isPicture = (found: Picture | Nothing): found is Picture => "facts" in found;
 
-function fileSize(size) {
-  return size < 1000
-    ? `${size} B`
-    : size < 1e6
-    ? `${(size / 1000).toPrecision(3)} kB`
-    : `${(size / 1e6).toPrecision(3)} MB`;
+const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+
+function fileSize(size: number): string {
+  if (size < 1000) return `${size} B`;
+  return size < 1e6 ? `${(size / 1000).toPrecision(3)} kB` : `${(size / 1e6).toPrecision(3)} MB`;
 }
 
+type Described = Pick<Facts, "width" | "height" | "frames" | "size" | "mime_type">;
+
 /** Size, format, bytes. */
-export function describe(facts: Facts) {
+export function describe(facts: Described): string {
   const frames = facts.frames > 1 ? ` · ${facts.frames} frames` : "";
   return `${facts.width} × ${facts.height} · ${FORMATS[facts.mime_type]}${frames} · ${fileSize(facts.size)}`;
 }
 
 /** What stands in a picture's place. */
-export function placeholder(why) {
-  return make("span", { className: "no-picture", title: why }, icon("alert", 18), make("span", {}, why));
-}
+export const placeholder = (why: string): HTMLElement =>
+  make("span", { className: "no-picture", title: why }, icon("alert", 18), make("span", {}, why));
 
-export const undecodable = (facts) =>
+export const undecodable = (facts: Described): string =>
   `The browser cannot decode this ${FORMATS[facts.mime_type]} (${describe(facts)}); its bytes are damaged.`;
 
 /** Pixels stay squares where a small picture is enlarged. */
-export function crisp(image) {
+export function crisp(image: HTMLImageElement): void {
   image.classList.toggle("crisp", image.clientWidth * devicePixelRatio > image.naturalWidth * 1.2);
 }
-export const crispAll = () => document.querySelectorAll(".picture img").forEach(crisp);
-addEventListener("resize", crispAll);
+export const crispAll = (): void => document.querySelectorAll<HTMLImageElement>(".picture img").forEach(crisp);
+
+/** A name that every file system takes. */
+export const fileName = (text: string): string => text.replace(/[^A-Za-z0-9._-]+/g, "_").slice(0, 120) || "picture";

@@ -1,44 +1,20 @@
-// @ts-nocheck
-// The images panel: arithmetic on pixels: adjustments, colour maps, smaller copies, histograms, differences.
-import * as png from "./png.ts";
+/** Arithmetic on pixels: adjustments, color maps, smaller copies, histograms, differences. */
+import { ofHex, type Rgb, scaleOf, viridis } from "../../../web/core/color.ts";
+import { pause, type Pixels, type Values } from "./png.ts";
 
 const SLICE = 2e6;
 /** Where a signed difference of nothing lies. */
 const MIDDLE = 32768;
-/** A few colours of each map, evenly apart; between them it is linear. */
-const MAPS = {
-  viridis: ["440154", "482878", "3e4989", "31688e", "26828e", "1f9e89", "35b779", "6ece58", "b5de2b", "fde725"],
-  magma: ["000004", "180f3d", "440f76", "721f81", "9e2f7f", "cd4071", "f1605d", "fd9668", "feca8d", "fcfdbf"],
-  turbo: [
-    "30123b",
-    "4145ab",
-    "4675ed",
-    "39a2fc",
-    "1bcfd4",
-    "24eca6",
-    "61fc6c",
-    "a4fc3b",
-    "d1e834",
-    "f3c63a",
-    "fe9b2d",
-    "f36315",
-    "d93806",
-    "b11901",
-    "7a0402",
-  ],
-  diverging: [
-    "053061",
-    "2166ac",
-    "4393c3",
-    "92c5de",
-    "d1e5f0",
-    "f7f7f7",
-    "fddbc7",
-    "f4a582",
-    "d6604d",
-    "b2182b",
-    "67001f",
-  ],
+
+/** A few colors, evenly apart; between them it is linear. */
+const scale = (colors: string) => scaleOf(colors.split(" ").map((hex) => ofHex("#" + hex)));
+const SCALES = {
+  viridis,
+  magma: scale("000004 180f3d 440f76 721f81 9e2f7f cd4071 f1605d fd9668 feca8d fcfdbf"),
+  turbo: scale(
+    "30123b 4145ab 4675ed 39a2fc 1bcfd4 24eca6 61fc6c a4fc3b d1e834 f3c63a fe9b2d f36315 d93806 b11901 7a0402",
+  ),
+  diverging: scale("053061 2166ac 4393c3 92c5de d1e5f0 f7f7f7 fddbc7 f4a582 d6604d b2182b 67001f"),
 };
 
 /** how pixels are drawn */
@@ -57,30 +33,24 @@ export interface Look {
   amplify: number;
 }
 
-const mapTables = new Map();
-/** 256 colours of a map, RGB. */
-function mapTable(name) {
-  if (mapTables.has(name)) return mapTables.get(name);
-  const colors = MAPS[name].map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-  const table = new Uint8ClampedArray(768);
-  for (let i = 0; i < 256; i += 1) {
-    const at = (i / 255) * (colors.length - 1);
-    const low = Math.min(Math.floor(at), colors.length - 2);
-    for (let c = 0; c < 3; c += 1) {
-      table[i * 3 + c] = colors[low][c] + (colors[low + 1][c] - colors[low][c]) * (at - low);
-    }
+const mapTables = new Map<string, Uint8Array>();
+/** 256 colors of a map, RGB. */
+function mapTable(name: keyof typeof SCALES): Uint8Array {
+  let table = mapTables.get(name);
+  if (!table) {
+    table = Uint8Array.from(Array.from({ length: 256 }, (_, i): Rgb => SCALES[name](i / 255)).flat());
+    mapTables.set(name, table);
   }
-  mapTables.set(name, table);
   return table;
 }
 
-let lastTable = { name: "", table: null };
+let lastTable = { name: "", table: new Uint8ClampedArray() };
 /** Stored value -> 0 to 255 on the screen. */
-function table(top, look) {
+function table(top: number, look: Look): Uint8ClampedArray {
   const name = [top, look.brightness, look.contrast, look.gamma, look.invert, look.amplify].join();
   if (lastTable.name === name) return lastTable.table;
   const made = new Uint8ClampedArray(top + 1);
-  const bound = (x) => Math.min(Math.max(x, 0), 1);
+  const bound = (x: number) => Math.min(Math.max(x, 0), 1);
   for (let value = 0; value <= top; value += 1) {
     let x = bound((value / top) * look.amplify * look.brightness);
     x = bound((x - 0.5) * look.contrast + 0.5) ** (1 / look.gamma);
@@ -91,31 +61,38 @@ function table(top, look) {
 }
 
 /** One value of a pixel, as the channel asks for. */
-export function single(pixels, at, channel) {
+export function single(pixels: Pixels, at: number, channel: Look["channel"]): number {
   const { data, channels, top } = pixels;
   if (channel === "a") return channels % 2 ? top : data[at + channels - 1];
   if (channels < 3) return data[at];
   if (channel === "luminance") return Math.round(0.2126 * data[at] + 0.7152 * data[at + 1] + 0.0722 * data[at + 2]);
-  return data[at + { r: 0, g: 1, b: 2 }[channel]];
+  return data[at + { all: 0, r: 0, g: 1, b: 2 }[channel]];
 }
 
-export const isSingle = (pixels, look) => look.channel !== "all" || pixels.channels < 3;
+export const isSingle = (pixels: Pixels, look: Look): boolean => look.channel !== "all" || pixels.channels < 3;
 
-/** A part of a picture in colours of the screen. */
-export function paint(pixels, look, left, top_, width, height): ImageData {
+/** A part of a picture in colors of the screen. */
+export function paint(
+  pixels: Pixels,
+  look: Look,
+  left: number,
+  top: number,
+  width: number,
+  height: number,
+): ImageData {
   const image = new ImageData(width, height);
   const out = image.data;
   const { data, channels } = pixels;
   const perRow = pixels.width * channels;
   const alpha = channels % 2 || look.channel !== "all" ? -1 : channels - 1;
-  if (pixels.signed) return paintSigned(pixels, look, image, left, top_);
+  if (pixels.signed) return paintSigned(pixels, pixels.signed, look, image, left, top);
   const lut = table(pixels.top, look);
-  const map = isSingle(pixels, look) && look.map !== "grey" ? mapTable(look.map) : null;
   const one = isSingle(pixels, look);
+  const map = one && look.map !== "grey" ? mapTable(look.map) : null;
   const plain = channels < 3 && look.channel !== "a";
   const toByte = 255 / pixels.top;
   for (let y = 0, o = 0; y < height; y += 1) {
-    let at = (top_ + y) * perRow + left * channels;
+    let at = (top + y) * perRow + left * channels;
     for (let x = 0; x < width; x += 1, o += 4, at += channels) {
       if (one) {
         const value = lut[plain ? data[at] : single(pixels, at, look.channel)];
@@ -135,12 +112,19 @@ export function paint(pixels, look, left, top_, width, height): ImageData {
   return image;
 }
 
-function paintSigned(pixels, look, image, left, top_) {
+function paintSigned(
+  pixels: Pixels,
+  most: number,
+  look: Look,
+  image: ImageData,
+  left: number,
+  top: number,
+): ImageData {
   const out = image.data;
   const map = mapTable("diverging");
-  const factor = (127.5 * look.amplify) / pixels.signed;
+  const factor = (127.5 * look.amplify) / most;
   for (let y = 0, o = 0; y < image.height; y += 1) {
-    let at = (top_ + y) * pixels.width + left;
+    let at = (top + y) * pixels.width + left;
     for (let x = 0; x < image.width; x += 1, o += 4, at += 1) {
       const value = Math.round(Math.min(Math.max(127.5 + (pixels.data[at] - MIDDLE) * factor, 0), 255));
       out[o] = map[value * 3];
@@ -154,18 +138,22 @@ function paintSigned(pixels, look, image, left, top_) {
 
 // --- smaller copies ----------------------------------------------------------------------------------------
 
-const MERGE = {
+type Merge = (a: number, b: number, c: number, d: number) => number;
+const MERGE: Record<"mean" | "max" | "extreme", Merge> = {
   mean: (a, b, c, d) => (a + b + c + d + 2) >> 2,
   max: (a, b, c, d) => Math.max(a, b, c, d),
   /** The farthest from no difference: a single pixel that differs stays seen. */
   extreme: (a, b, c, d) => [a, b, c, d].reduce((far, x) => (Math.abs(x - MIDDLE) > Math.abs(far - MIDDLE) ? x : far)),
 };
 
-async function half(pixels, merge) {
+const alike = (data: Values, length: number): Values =>
+  data instanceof Uint16Array ? new Uint16Array(length) : new Uint8Array(length);
+
+async function half(pixels: Pixels, merge: Merge): Promise<Pixels> {
   const { channels } = pixels;
   const width = Math.max(pixels.width >> 1, 1);
   const height = Math.max(pixels.height >> 1, 1);
-  const data = new pixels.data.constructor(width * height * channels);
+  const data = alike(pixels.data, width * height * channels);
   const source = pixels.data;
   const right = pixels.width > 1 ? channels : 0;
   const below = pixels.height > 1 ? pixels.width * channels : 0;
@@ -180,27 +168,27 @@ async function half(pixels, merge) {
     since += width * channels;
     if (since > SLICE) {
       since = 0;
-      await png.pause();
+      await pause();
     }
   }
   return { ...pixels, width, height, data, smaller: [] };
 }
 
 /** Gives a picture its smaller copies, so that drawing costs what the screen has, not what the picture has. */
-export async function shrink(pixels, way) {
-  pixels.smaller = [];
+export async function shrink(pixels: Pixels, way: keyof typeof MERGE = "mean"): Promise<Pixels> {
+  const smaller: Pixels[] = pixels.smaller = [];
   let last = pixels;
   while (Math.max(last.width, last.height) > 1024 && Math.min(last.width, last.height) > 1) {
-    last = await half(last, MERGE[way || "mean"]);
-    pixels.smaller.push(last);
+    last = await half(last, MERGE[way]);
+    smaller.push(last);
   }
   return pixels;
 }
 
 /** The picture at another size, bilinear. */
-export async function resize(pixels, width, height) {
+export async function resize(pixels: Pixels, width: number, height: number): Promise<Pixels> {
   const { channels, data } = pixels;
-  const out = new data.constructor(width * height * channels);
+  const out = alike(data, width * height * channels);
   const fx = pixels.width / width;
   const fy = pixels.height / height;
   for (let y = 0, o = 0; y < height; y += 1) {
@@ -212,26 +200,34 @@ export async function resize(pixels, width, height) {
       const x0 = Math.floor(sx);
       const x1 = Math.min(x0 + 1, pixels.width - 1);
       for (let c = 0; c < channels; c += 1, o += 1) {
-        const value = (row, column) => data[(row * pixels.width + column) * channels + c];
+        const value = (row: number, column: number) => data[(row * pixels.width + column) * channels + c];
         const above = value(y0, x0) + (value(y0, x1) - value(y0, x0)) * (sx - x0);
         const below = value(y1, x0) + (value(y1, x1) - value(y1, x0)) * (sx - x0);
         out[o] = Math.round(above + (below - above) * (sy - y0));
       }
     }
-    if (y % 128 === 127) await png.pause();
+    if (y % 128 === 127) await pause();
   }
   return shrink({ ...pixels, width, height, data: out });
 }
 
 // --- numbers -----------------------------------------------------------------------------------------------
 
-/** Counts of 256 bins for each channel, with smallest, largest and mean. */
-export async function histogram(pixels) {
+/** Counts of 256 bins of a channel, with smallest, largest and mean. */
+export interface Histogram {
+  counts: Float64Array;
+  low: number;
+  high: number;
+  mean: number;
+}
+
+/** A histogram of each channel. */
+export async function histogram(pixels: Pixels): Promise<Histogram[]> {
   const { data, channels, top } = pixels;
   const bins = Array.from({ length: channels }, () => new Float64Array(256));
-  const low = new Array(channels).fill(Infinity);
-  const high = new Array(channels).fill(-Infinity);
-  const sums = new Array(channels).fill(0);
+  const low = new Array<number>(channels).fill(Infinity);
+  const high = new Array<number>(channels).fill(-Infinity);
+  const sums = new Array<number>(channels).fill(0);
   const bin = Uint8Array.from({ length: top + 1 }, (_, value) => (value * 256) / (top + 1));
   for (let at = 0; at < data.length; at += channels) {
     for (let c = 0; c < channels; c += 1) {
@@ -241,28 +237,36 @@ export async function histogram(pixels) {
       if (value > high[c]) high[c] = value;
       sums[c] += value;
     }
-    if (at % (channels << 20) === 0) await png.pause();
+    if (at % (channels << 20) === 0) await pause();
   }
   const count = data.length / channels;
   return bins.map((counts, c) => ({ counts, low: low[c], high: high[c], mean: sums[c] / count }));
 }
 
+/** What two pictures differ by, in numbers. */
+export interface DifferenceFacts {
+  mean: number;
+  max: number;
+  psnr: number;
+  /** Pixels that differ, of `count`. */
+  differing: number;
+  count: number;
+  top: number;
+}
+
+export interface Difference {
+  absolute: Pixels;
+  signed: Pixels;
+  stats: DifferenceFacts;
+}
+
 /**
  * The difference of two pictures over their common top left part.
  *
- * Grey against colours counts as equal colours; without alpha means opaque; 8 against 16 bits is compared in 16.
+ * Gray against colors counts as equal colors; without alpha means opaque; 8 against 16 bits is compared in 16.
  * Mean and PSNR = 10 log10(top² / mean square) are over all values of all channels.
  */
-export async function difference(
-  a,
-  b,
-): Promise<
-  {
-    absolute: object;
-    signed: object;
-    stats: { mean: number; max: number; psnr: number; differing: number; count: number; top: number };
-  }
-> {
+export async function difference(a: Pixels, b: Pixels): Promise<Difference> {
   const width = Math.min(a.width, b.width);
   const height = Math.min(a.height, b.height);
   const top = Math.max(a.top, b.top);
@@ -271,7 +275,7 @@ export async function difference(
   const compared = colors + (alpha ? 1 : 0);
   const absolute = new Uint16Array(width * height * colors);
   const signed = new Uint16Array(width * height);
-  const value = (pixels, at, c) => {
+  const value = (pixels: Pixels, at: number, c: number) => {
     if (c >= colors) return pixels.channels % 2 ? top : pixels.data[at + pixels.channels - 1] * (top / pixels.top);
     return pixels.data[at + (pixels.channels < 3 ? 0 : c)] * (top / pixels.top);
   };
@@ -285,7 +289,7 @@ export async function difference(
     for (let x = 0; x < width; x += 1, pixel += 1) {
       const inA = (y * a.width + x) * a.channels;
       const inB = (y * b.width + x) * b.channels;
-      let any = false;
+      let differs = false;
       let mean = 0;
       for (let c = 0; c < compared; c += 1) {
         const d = value(a, inA, c) - value(b, inB, c);
@@ -293,18 +297,20 @@ export async function difference(
         sum += size;
         squares += d * d;
         if (size > max) max = size;
-        if (d !== 0) any = true;
+        if (d !== 0) differs = true;
         if (c < colors) {
           absolute[pixel * colors + c] = size;
           mean += d / colors;
-        } else {for (let k = 0; k < colors; k += 1) {
+        } else {
+          for (let k = 0; k < colors; k += 1) {
             absolute[pixel * colors + k] = Math.max(absolute[pixel * colors + k], size);
-          }}
+          }
+        }
       }
-      if (any) differing += 1;
+      if (differs) differing += 1;
       signed[pixel] = Math.round(MIDDLE + mean * unit);
     }
-    if (y % 128 === 127) await png.pause();
+    if (y % 128 === 127) await pause();
   }
   const count = width * height;
   const values = count * compared;
@@ -325,7 +331,7 @@ export async function difference(
 }
 
 /** The stored values of a pixel; empty outside. */
-export function valuesAt(pixels, x, y): number[] {
+export function valuesAt(pixels: Pixels, x: number, y: number): number[] {
   if (x < 0 || y < 0 || x >= pixels.width || y >= pixels.height) return [];
   const at = (y * pixels.width + x) * pixels.channels;
   return Array.from(pixels.data.subarray(at, at + pixels.channels));

@@ -1,33 +1,45 @@
-// @ts-nocheck
-// The images panel: PNG to the integers that are stored in it (W3C PNG specification, third edition).
-// A canvas would round 16 bits to 8, apply colour profiles and lose colours under alpha.
+/**
+ * PNG to the integers that are stored in it (W3C PNG specification, third edition).
+ * A canvas would round 16 bits to 8, apply color profiles and lose colors under alpha.
+ */
 
-const CHANNELS = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
+const CHANNELS: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 };
 /** Bytes worked on before the page gets its turn. */
 const SLICE = 3e6;
+
+type Bytes = Uint8Array<ArrayBuffer>;
+export type Values = Bytes | Uint16Array<ArrayBuffer>;
 
 export interface Pixels {
   width: number;
   height: number;
-  /** 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA */
+  /** 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA */
   channels: number;
   /** the largest value a channel can have */
   top: number;
   /** rows of pixels, channels next to each other */
-  data: Uint8Array | Uint16Array;
+  data: Values;
   /** what is to be said about the values; may be empty */
   note: string;
   /** the same picture at half the size, a quarter, and so on */
   smaller?: Pixels[];
+  /** of a difference with signs: how far from the middle the largest lies */
+  signed?: number;
 }
 
 /** Lets the page draw and answer before the next stretch of work. */
-export const pause =
-  () => (window.scheduler && window.scheduler.yield ? window.scheduler.yield() : new Promise((go) => setTimeout(go)));
+export const pause = (): Promise<void> => globalThis.scheduler?.yield?.() ?? new Promise<void>((go) => setTimeout(go));
 
-function chunks(buffer) {
+interface Chunks {
+  header: Bytes | null;
+  palette: Bytes | null;
+  transparency: Bytes | null;
+  data: Bytes[];
+}
+
+function chunks(buffer: ArrayBuffer): Chunks {
   const view = new DataView(buffer);
-  const found = { header: null, palette: null, transparency: null, data: [] };
+  const found: Chunks = { header: null, palette: null, transparency: null, data: [] };
   let at = 8;
   while (at + 8 <= buffer.byteLength) {
     const length = view.getUint32(at);
@@ -44,7 +56,7 @@ function chunks(buffer) {
 }
 
 /** Inflates into `into`; returns how many bytes came. */
-async function inflate(parts, into) {
+async function inflate(parts: Bytes[], into: Bytes): Promise<number> {
   const reader = new Blob(parts).stream().pipeThrough(new DecompressionStream("deflate")).getReader();
   let filled = 0;
   try {
@@ -55,21 +67,18 @@ async function inflate(parts, into) {
       into.set(piece, filled);
       filled += piece.length;
     }
-  } catch (error) {
+  } catch {
     // Bytes that follow a whole picture do no harm.
     if (filled < into.length) {
-      throw new Error(
-        `its packed bytes are damaged after ${filled.toLocaleString("en-US")} of ${
-          into.length.toLocaleString("en-US")
-        } unpacked ones`,
-      );
+      const [come, all] = [filled, into.length].map((count) => count.toLocaleString("en-US"));
+      throw new Error(`its packed bytes are damaged after ${come} of ${all} unpacked ones`);
     }
   }
   return filled;
 }
 
 /** Undoes the filters of the rows, in place; each row has its filter's number before it. */
-async function unfilter(raw, height, stride, bpp) {
+async function unfilter(raw: Bytes, height: number, stride: number, bpp: number): Promise<void> {
   let previous = new Uint8Array(stride);
   let since = 0;
   for (let y = 0; y < height; y += 1) {
@@ -91,7 +100,7 @@ async function unfilter(raw, height, stride, bpp) {
   }
 }
 
-function paeth(row, previous, stride, bpp) {
+function paeth(row: Bytes, previous: Bytes, stride: number, bpp: number): void {
   for (let i = 0; i < stride; i += 1) {
     const a = i >= bpp ? row[i - bpp] : 0;
     const b = previous[i];
@@ -105,8 +114,7 @@ function paeth(row, previous, stride, bpp) {
 }
 
 /** Rows of bytes to an array of values. */
-async function values(raw, width, height, stride, channels, depth) {
-  const perRow = width * channels;
+async function values(raw: Bytes, height: number, stride: number, perRow: number, depth: number): Promise<Values> {
   const out = depth === 16 ? new Uint16Array(perRow * height) : new Uint8Array(perRow * height);
   for (let y = 0; y < height; y += 1) {
     const start = y * (stride + 1) + 1;
@@ -126,18 +134,18 @@ async function values(raw, width, height, stride, channels, depth) {
   return out;
 }
 
-function colored(indices, palette, transparency) {
+function colored(indices: Values, palette: Bytes, transparency: Bytes | null): { data: Bytes; channels: number } {
   const channels = transparency ? 4 : 3;
-  const out = new Uint8Array(indices.length * channels);
+  const data = new Uint8Array(indices.length * channels);
   for (let i = 0; i < indices.length; i += 1) {
     const color = indices[i];
-    for (let c = 0; c < 3; c += 1) out[i * channels + c] = palette[color * 3 + c] || 0;
-    if (transparency) out[i * 4 + 3] = color < transparency.length ? transparency[color] : 255;
+    for (let c = 0; c < 3; c += 1) data[i * channels + c] = palette[color * 3 + c] || 0;
+    if (transparency) data[i * 4 + 3] = color < transparency.length ? transparency[color] : 255;
   }
-  return { out, channels };
+  return { data, channels };
 }
 
-/** Decodes a PNG; null where it is of a form that is left to the browser (interlaced, or one colour transparent). */
+/** Decodes a PNG; null where it is of a form that is left to the browser (interlaced, or one color transparent). */
 export async function decode(buffer: ArrayBuffer): Promise<Pixels | null> {
   const { header, palette, transparency, data } = chunks(buffer);
   if (!header || header.length < 13) throw new Error("its header is missing");
@@ -151,11 +159,10 @@ export async function decode(buffer: ArrayBuffer): Promise<Pixels | null> {
   const filled = await inflate(data, raw);
   if (filled < raw.length) throw new Error(`it ends after row ${Math.floor(filled / (stride + 1))} of ${height}`);
   await unfilter(raw, height, stride, Math.max(1, (channels * depth) >> 3));
-  const flat = await values(raw, width, height, stride, channels, depth);
+  const flat = await values(raw, height, stride, width * channels, depth);
   if (type === 3) {
     if (!palette) throw new Error("its palette is missing");
-    const { out, channels: expanded } = colored(flat, palette, transparency);
-    return { width, height, channels: expanded, top: 255, data: out, note: "colours of a palette" };
+    return { width, height, top: 255, note: "colours of a palette", ...colored(flat, palette, transparency) };
   }
   return { width, height, channels, top: (1 << depth) - 1, data: flat, note: depth === 8 ? "" : `${depth} bits` };
 }

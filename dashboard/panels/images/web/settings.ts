@@ -1,5 +1,5 @@
-// @ts-nocheck
-// The images panel: its settings in the URL (dashboard/panels/images/settings.py).
+/** The panel's settings in the URL (dashboard/panels/images/settings.py). */
+import { setProps, settingId } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";
 
 const WRITE_MS = 120;
@@ -9,19 +9,26 @@ const WITH_CONTROL = new Set(["brightness", "contrast"]);
 const pending: Map<string, string[]> = new Map();
 let writing = 0;
 
-/** All values of a setting. */
-export const all = (name): string[] => pending.get(name) || view.values("images." + name);
-export const get = (name) => all(name)[0] ?? "";
-export const on = (name) => get(name) === "on";
+type Value = string | number;
 
-export function number(name, fallback) {
+/** All values of a setting. */
+export const all = (name: string): string[] => pending.get(name) ?? view.values("images." + name);
+export const get = (name: string): string => all(name)[0] ?? "";
+export const on = (name: string): boolean => get(name) === "on";
+
+export function number(name: string, fallback: number): number {
   const value = Number(get(name) || NaN);
   return Number.isFinite(value) ? value : fallback;
 }
 
-export function write() {
+/** One of the names of options, the first where the URL has another. */
+export function choice<Name extends string>(name: string, options: Readonly<Record<Name, unknown>>): Name {
+  const names = Object.keys(options) as Name[];
+  return names.find((one) => one === get(name)) ?? names[0];
+}
+
+function write(): void {
   clearTimeout(writing);
-  writing = 0;
   if (!pending.size) return;
   const news = [...pending];
   pending.clear();
@@ -29,13 +36,11 @@ export function write() {
 }
 
 /** Sets settings, `{name: value or values}`; the URL is written once a hand rests. */
-export function set(changes) {
+export function set(changes: Record<string, Value | readonly Value[]>): void {
   for (const [name, value] of Object.entries(changes)) {
-    pending.set(name, Array.isArray(value) ? value.map(String) : [String(value)]);
-    if (WITH_CONTROL.has(name)) {
-      window.dash_clientside.set_props({ type: "setting", name: "images:" + name }, { value: Number(value) });
-    }
+    pending.set(name, [value].flat().map(String));
+    if (WITH_CONTROL.has(name)) setProps(settingId("images." + name), { value: Number(value) });
   }
   clearTimeout(writing);
-  writing = setTimeout(write, WRITE_MS);
+  writing = window.setTimeout(write, WRITE_MS);
 }

@@ -1,110 +1,98 @@
-// @ts-nocheck
-// The images panel: a row of the large view's foot: run, tag, step, sample and frame of one of its two pictures.
-import * as controls from "./controls.ts";
+/** A row of the large view's foot: run, tag, step, sample and frame of one of its two pictures. */
+import { tip } from "../../../web/core/commands.ts";
+import { becomes, iconButton, make } from "../../../web/core/dom.ts";
+import type { Choice, Slot } from "./compare_side.ts";
+import { select } from "./controls.ts";
+import { KEYS } from "./large_keys.ts";
 import * as settings from "./settings.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { stepper as imagesStepper } from "./stepper.ts";
+import { Stepper } from "./stepper.ts";
 
-const { make, icon } = elements;
+/** All tags of the shown runs, and of each run its colors and the places of its tags (`catalog` of routes.py). */
+export interface Catalog {
+  tags: string[];
+  runs: { run: string; light: string; dark: string; tags: number[] }[];
+}
 
-/**
- * @param letter "A" or "B"
- * @param slot as images_slot.js has it
- */
-function makeSource(
-  letter: string,
-  slot: object,
-  on: {
-    catalog: () => { tags: string[]; runs: { run: string; light: string; dark: string; tags: number[] }[] };
-    go: (slot: object, news: object) => void;
-    moved: (slot: object) => void;
-  },
-) {
+export interface Source {
+  element: HTMLElement;
+  stepper: Stepper;
+  refresh: () => void;
+  turnSample: () => void;
+}
+
+/** Fills a choice with names, the chosen one among them even where it is not offered any more. */
+function fill(choice: HTMLSelectElement, names: string[], value: string): void {
+  const all = names.includes(value) ? names : [value, ...names];
+  if (choice.dataset.names !== JSON.stringify(all)) {
+    choice.dataset.names = JSON.stringify(all);
+    choice.replaceChildren(...all.map((name) => make("option", { value: name }, name)));
+  }
+  choice.value = value;
+}
+
+/** @param moved called when it was changed by hand */
+export function makeSource(letter: "A" | "B", slot: Slot, catalog: () => Catalog, moved: (slot: Slot) => void): Source {
+  const go = (news: Partial<Choice>) => slot.set(news).then(() => moved(slot));
   const run = make("select", { title: "Run (↑ ↓)", "aria-label": `Run of ${letter}`, className: "run-choice" });
   const tag = make("select", { title: "Tag", "aria-label": `Tag of ${letter}`, className: "tag-choice" });
-  const stepper = imagesStepper(
-    {
-      positions: () => (slot.series ? slot.series.points : []),
-      at: () => (slot.series && slot.series.points.length ? slot.at() : 0),
-      move: (at) => slot.move(at).then(() => on.moved(slot)),
-      busy: () => slot.busy,
-    },
-    `Step of ${letter}`,
-  );
-  const which = make("button", { type: "button", className: "quiet which", title: "Next sample (S)" });
-  const frames = make("span", { className: "frames", hidden: true });
-  const frameButton = (name, title, act) => {
-    const made = make("button", { type: "button", className: "icon-button", title }, icon(name, 14));
-    made.addEventListener("click", act);
-    return made;
-  };
+  const stepper = new Stepper({
+    positions: () => slot.points(),
+    at: () => Math.max(slot.at(), 0),
+    move: (at) => slot.move(at).then(() => moved(slot)),
+    busy: () => slot.busy,
+  }, `Step of ${letter}`);
+  const which = make("button", { type: "button", className: "quiet which", title: tip(KEYS.next_sample) });
   const frameSlider = make("input", { type: "range", min: "0", step: "1", "aria-label": "Frame" });
   const frameAt = make("output", {});
-  const playFrames = frameButton("play", "Play frames (P)", () => slot.playFrames(!slot.frames.playing));
-  const speed = controls.select(
+  const playFrames = iconButton("play", tip({ ...KEYS.play_frames, title: "Play frames" }), () => slot.toggleFrames());
+  const speed = select(
     "Speed of animations",
     { 0.25: "×¼", 0.5: "×½", 1: "×1", 2: "×2", 4: "×4" },
-    "1",
     (value) => settings.set({ speed: value }),
   );
-  frames.append(
-    frameButton("left", "Previous frame (,)", () => slot.turnFrame(-1)),
+  const frames = make(
+    "span",
+    { className: "frames", hidden: true },
+    iconButton("left", tip(KEYS.previous_frame), () => slot.turnFrame(-1)),
     playFrames,
-    frameButton("right", "Next frame (.)", () => slot.turnFrame(1)),
+    iconButton("right", tip(KEYS.next_frame), () => slot.turnFrame(1)),
     frameSlider,
     frameAt,
     speed,
   );
-  frameSlider.addEventListener("input", () => slot.turnFrame(Number(frameSlider.value), true));
-  run.addEventListener("change", () => on.go(slot, { run: run.value }));
-  tag.addEventListener("change", () => on.go(slot, { tag: tag.value }));
+  frameSlider.addEventListener("input", () => slot.showFrame(Number(frameSlider.value)));
+  run.addEventListener("change", () => go({ run: run.value }));
+  tag.addEventListener("change", () => go({ tag: tag.value }));
   which.addEventListener("click", turnSample);
-  const element = make(
-    "div",
-    { className: "source" },
-    make("b", { className: "letter" }, letter),
-    run,
-    tag,
-    stepper.element,
-    which,
-    frames,
-  );
+  const name = make("b", { className: "letter" }, letter);
+  const element = make("div", { className: "source" }, name, run, tag, stepper.element, which, frames);
 
   function turnSample() {
-    if (!slot.facts || slot.facts.samples < 2) return;
-    slot.set({ sample: (slot.sample + 1) % slot.facts.samples }).then(() => on.moved(slot));
-  }
-
-  function fill(select, names, value) {
-    const all = names.includes(value) ? names : [value, ...names];
-    if (select.dataset.names !== JSON.stringify(all)) {
-      select.dataset.names = JSON.stringify(all);
-      select.replaceChildren(...all.map((name) => make("option", { value: name }, name)));
-    }
-    select.value = value;
+    const samples = slot.facts?.samples ?? 1;
+    if (samples > 1) go({ sample: (slot.choice.sample + 1) % samples });
   }
 
   function refresh() {
-    const { tags, runs } = on.catalog();
-    const place = tags.indexOf(slot.tag);
-    const here = runs.find((entry) => entry.run === slot.run);
-    fill(run, runs.filter((entry) => entry.tags.includes(place)).map((entry) => entry.run), slot.run);
-    fill(tag, here ? here.tags.map((at) => tags[at]) : [], slot.tag);
+    const { tags, runs } = catalog();
+    const { choice } = slot;
+    const place = tags.indexOf(choice.tag);
+    const here = runs.find((entry) => entry.run === choice.run);
+    fill(run, runs.filter((entry) => entry.tags.includes(place)).map((entry) => entry.run), choice.run);
+    fill(tag, here ? here.tags.map((at) => tags[at]) : [], choice.tag);
     stepper.refresh();
-    const samples = slot.facts ? slot.facts.samples : 1;
+    const samples = slot.facts?.samples ?? 1;
     which.hidden = samples < 2;
-    which.textContent = `sample ${slot.sample + 1} of ${samples}`;
+    which.textContent = `sample ${choice.sample + 1} of ${samples}`;
     frames.hidden = !slot.frames;
     if (!slot.frames) return;
-    frameSlider.max = String(slot.frames.count - 1);
-    frameSlider.value = String(slot.frames.at);
-    frameAt.textContent = `${slot.frames.at + 1}/${slot.frames.count}`;
-    playFrames.title = (slot.frames.playing ? "Pause" : "Play") + " frames (P)";
-    playFrames.replaceChildren(icon(slot.frames.playing ? "stop" : "play", 14));
+    const { count, at, playing } = slot.frames;
+    frameSlider.max = String(count - 1);
+    frameSlider.value = String(at);
+    frameAt.textContent = `${at + 1}/${count}`;
+    const title = tip({ ...KEYS.play_frames, title: playing ? "Pause frames" : "Play frames" });
+    becomes(playFrames, playing ? "stop" : "play", title);
     speed.value = settings.get("speed") || "1";
   }
 
   return { element, refresh, stepper, turnSample };
 }
-
-export { makeSource as source };

@@ -1,143 +1,112 @@
-// @ts-nocheck
-// The images panel: a slider over steps with buttons, a field for a step's number, and play.
+/** The page's stepper with play, and a word where no picture was logged at the step that was typed. */
+import { tip } from "../../../web/core/commands.ts";
+import { becomes, iconButton, make, stepText } from "../../../web/core/dom.ts";
+import * as plain from "../../../web/core/stepper.ts";
+import { nearest, type Point } from "../../../web/core/steps.ts";
 import * as settings from "./settings.ts";
-import * as steps from "./steps.ts";
-import { elements } from "../../../web/core/dom.ts";
 
-const { make, icon } = elements;
 const LONGEST_WAIT_MS = 3000;
 
 /** what a stepper moves along */
 export interface Track {
-  positions: () => { step: number; nth: number }[];
+  positions: () => Point[];
   /** index of the position that is shown */
   at: () => number;
   move: (at: number) => void;
   /** whether pictures of the last move are still on their way */
-  busy?: () => boolean;
+  busy: () => boolean;
 }
 
-/** A stepper; call `refresh` when the track changed. */
-export function stepper(track: Track, label) {
-  const button = (name, title, act) => {
-    const made = make("button", { type: "button", className: "icon-button", title }, icon(name, 14));
-    made.addEventListener("click", act);
-    return made;
-  };
-  const last = () => track.positions().length - 1;
-  const move = (at) => {
-    said.textContent = "";
-    track.move(Math.min(Math.max(at, 0), last()));
-  };
-  const previous = button("left", "Previous step (←)", () => move(track.at() - 1));
-  const play = button("play", "Play", () => (timer ? stop() : start()));
-  const next = button("right", "Next step (→)", () => move(track.at() + 1));
-  previous.classList.add("act-previous");
-  play.classList.add("act-play");
-  next.classList.add("act-next");
-  const slider = make("input", { type: "range", min: "0", step: "1", className: "steps", "aria-label": label });
-  const field = make("input", {
-    type: "text",
-    inputMode: "numeric",
-    className: "at",
-    title: "Step: type one, the nearest that was logged is shown",
-    "aria-label": label + ", typed",
-    autocomplete: "off",
-  });
-  const said = make("output", { className: "said" });
-  const element = make(
-    "div",
-    { className: "stepper" },
-    previous,
-    play,
-    next,
-    slider,
-    make("label", { className: "step-label" }, make("span", {}, "step"), field),
-    said,
-  );
-  let timer = 0;
+/** Call `refresh` when the track changed. */
+export class Stepper {
+  readonly element: HTMLElement;
+  #track: Track;
+  #plain: ReturnType<typeof plain.create>;
+  #play = iconButton("play", "Play", () => this.toggle());
+  #said = make("output", { className: "said" });
+  #timer = 0;
 
-  slider.addEventListener("input", () => move(Number(slider.value)));
-  field.addEventListener("focus", () => field.select());
-  field.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key === "Enter") typed();
-    else if (event.key === "Escape") refresh(true);
-    else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
-      move(track.at() + (event.key === "ArrowUp" ? 1 : -1));
-    }
-  });
-  field.addEventListener("change", typed);
-
-  /** Goes to the step that was typed, or to the nearest, and says so. */
-  function typed() {
-    const wanted = Number(field.value.replace(/[,\s_]/g, ""));
-    if (field.value.trim() === "" || !Number.isFinite(wanted)) {
-      said.textContent = `“${field.value.slice(0, 20)}” is no step`;
-      return refresh(true);
-    }
-    // Enter and leaving the field both come here: the second time there is nothing to do, and nothing to unsay.
-    if (wanted === track.positions()[track.at()].step) return refresh(true);
-    const at = steps.nearest(track.positions(), wanted, 0);
-    const found = track.positions()[at].step;
-    if (at !== track.at()) track.move(at);
-    refresh(true);
-    said.textContent = found === wanted ? "" : `no ${show(wanted)}, nearest is ${show(found)}`;
+  constructor(track: Track, label: string) {
+    this.#track = track;
+    this.#plain = plain.create({
+      count: () => track.positions().length,
+      at: track.at,
+      said: () => stepText(track.positions()[track.at()].step),
+      hint: () => "the end follows new pictures",
+      move: (at) => this.to(at),
+      typed: (step) => this.#typed(step),
+      mistyped: (text) => this.#said.textContent = `“${text.slice(0, 20)}” is no step`,
+      settled: () => {},
+    }, {
+      label,
+      previous: tip({ title: "Previous step", keys: ["ArrowLeft"] }),
+      next: tip({ title: "Next step", keys: ["ArrowRight"] }),
+    });
+    this.element = this.#plain.element;
+    this.#play.classList.add("act-play");
+    this.element.prepend(this.#play);
+    this.element.append(this.#said);
   }
 
-  function start() {
-    if (last() < 1) return;
-    if (track.at() >= last()) track.move(0);
+  /** The nearest to a step that was typed is shown. */
+  #typed(wanted: number): void {
+    const { positions, at, move } = this.#track;
+    // Enter and leaving the field may both come here: the second time there is nothing to do, and nothing to unsay.
+    if (wanted === positions()[at()].step) return;
+    const place = nearest(positions(), wanted, 0);
+    const found = positions()[place].step;
+    if (place !== at()) move(place);
+    this.#said.textContent = found === wanted ? "" : `no ${stepText(wanted)}, nearest is ${stepText(found)}`;
+  }
+
+  last(): number {
+    return this.#track.positions().length - 1;
+  }
+
+  to(at: number): void {
+    this.#said.textContent = "";
+    this.#track.move(Math.min(Math.max(at, 0), this.last()));
+  }
+
+  move(by: number): void {
+    this.to(this.#track.at() + by);
+  }
+
+  toggle(): void {
+    if (this.#timer) this.stop();
+    else this.#start();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    this.refresh();
+  }
+
+  #start(): void {
+    const { at, move, busy } = this.#track;
+    if (this.last() < 1) return;
+    if (at() >= this.last()) move(0);
+    const pause = () => 1000 / settings.number("rate", 5);
     let due = performance.now();
     const tick = () => {
-      if (!element.isConnected) return stop();
+      if (!this.element.isConnected) return this.stop();
       const now = performance.now();
       // Pictures that are on their way are waited for, so that each is seen.
-      if (track.busy && track.busy() && now - due < LONGEST_WAIT_MS) return (timer = setTimeout(tick, 15));
-      if (track.at() >= last()) return stop();
-      track.move(track.at() + 1);
+      if (busy() && now - due < LONGEST_WAIT_MS) return void (this.#timer = window.setTimeout(tick, 15));
+      if (at() >= this.last()) return this.stop();
+      move(at() + 1);
       due = now;
-      timer = setTimeout(tick, 1000 / settings.number("rate", 5));
+      this.#timer = window.setTimeout(tick, pause());
     };
-    timer = setTimeout(tick, 1000 / settings.number("rate", 5));
-    refresh();
+    this.#timer = window.setTimeout(tick, pause());
+    this.refresh();
   }
 
-  function stop() {
-    clearTimeout(timer);
-    timer = 0;
-    refresh();
+  refresh(): void {
+    this.#plain.refresh();
+    this.#play.hidden = this.last() < 1;
+    if (this.#timer) becomes(this.#play, "stop", "Pause");
+    else becomes(this.#play, "play", "Play");
   }
-
-  function refresh(force) {
-    const positions = track.positions();
-    if (!positions.length) return;
-    const at = track.at();
-    const single = positions.length < 2;
-    slider.max = String(positions.length - 1);
-    slider.value = String(at);
-    slider.disabled = field.disabled = single;
-    for (const part of [previous, play, next]) part.hidden = single;
-    previous.disabled = at <= 0;
-    next.disabled = at >= positions.length - 1;
-    play.title = timer ? "Pause" : "Play";
-    play.replaceChildren(icon(timer ? "stop" : "play", 14));
-    const step = show(positions[at].step);
-    if (force || document.activeElement !== field || single) field.value = step;
-    field.style.width = Math.max(3, step.length) + 2 + "ch";
-    slider.title = `${at + 1} of ${positions.length} steps`;
-    slider.setAttribute("aria-valuetext", "step " + step);
-  }
-
-  return {
-    element,
-    refresh,
-    move: (by) => move(track.at() + by),
-    to: move,
-    last,
-    toggle: () => (timer ? stop() : start()),
-    stop,
-  };
 }
-
-const show = (step) => elements.step(step);

@@ -1,21 +1,21 @@
-// @ts-nocheck
-// The images panel: tiles of galleries and film strips; a picture is fetched when it is on the screen.
-import * as large from "./large.ts";
+/** Tiles of galleries and film strips; a picture is fetched when it is on the screen. */
+import { iconButton, make, stepText, when } from "../../../web/core/dom.ts";
 import * as picking from "./compare_picker.ts";
+import * as large from "./large.ts";
 import * as pictures from "./pictures.ts";
+import type { Nothing, Picture, Wanted } from "./pictures.ts";
 import * as settings from "./settings.ts";
-import { elements } from "../../../web/core/dom.ts";
-
-const { make, icon } = elements;
 
 export interface Tile {
   element: HTMLElement;
   caption: HTMLElement;
   picture: HTMLButtonElement;
+  /** called when a picture has come */
+  settled: (tile: Tile) => void;
   /** whether it is on the screen */
   seen: boolean;
   /** what it should show */
-  wanted: object | null;
+  wanted: Wanted | null;
   /** address of what it shows */
   shown: string;
   /** address of what is on its way */
@@ -23,31 +23,39 @@ export interface Tile {
   ending: AbortController | null;
   /** how many pictures there are at its step */
   samples: number;
+  /** width by height of the picture; 0 while it is not known */
+  ratio: number;
 }
+
+const tiles: Map<Element, Tile> = new Map();
 
 const seen = new IntersectionObserver(
   (entries) => {
     for (const entry of entries) {
-      const tile = entry.target.stepscopeTile;
+      const tile = tiles.get(entry.target);
+      if (!tile) continue;
       tile.seen = entry.isIntersecting;
       if (tile.seen) load(tile);
-      else if (tile.ending) tile.ending.abort();
+      else tile.ending?.abort();
     }
   },
   { rootMargin: "150px 150px" },
 );
 
-/** @param settled called when a picture has come */
-function makeTile(settled: (tile: Tile) => void) {
+const mark = (tile: Tile) => tile.element.classList.toggle("picked", picking.is(tile.wanted));
+picking.onChange(() => tiles.forEach(mark));
+
+export function makeTile(settled: (tile: Tile) => void): Tile {
   const picture = make("button", { type: "button", className: "picture", title: "" });
-  const pick = make("button", {
-    type: "button",
-    className: "icon-button act-pick",
-    title: "Compare: pick this picture, then another (or Shift and click)",
-  }, icon("compare", 14));
+  const pick = iconButton(
+    "compare",
+    "Compare: pick this picture, then another (or Shift and click)",
+    () => picking.pick(tile.wanted),
+  );
+  pick.classList.add("act-pick");
   const caption = make("figcaption", {});
   const element = make("figure", { className: "tile" }, caption, make("div", { className: "held" }, picture, pick));
-  const tile = {
+  const tile: Tile = {
     element,
     caption,
     picture,
@@ -58,37 +66,35 @@ function makeTile(settled: (tile: Tile) => void) {
     loading: "",
     ending: null,
     samples: 1,
+    ratio: 0,
   };
-  picture.addEventListener("click", (event) => (event.shiftKey ? picking.pick(tile.wanted) : open(tile)));
-  pick.addEventListener("click", () => picking.pick(tile.wanted));
-  element.stepscopeTile = tile;
+  picture.addEventListener("click", (event) => {
+    if (event.shiftKey) picking.pick(tile.wanted);
+    else if (tile.wanted && !picture.classList.contains("failed")) large.open(tile.wanted);
+  });
+  tiles.set(element, tile);
   seen.observe(element);
   return tile;
 }
 
-function open(tile) {
-  if (!tile.picture.classList.contains("failed") && tile.wanted) large.open(tile.wanted);
-}
-
 /** What the tile shall show; it is fetched once it is on the screen. */
-export function want(tile, wanted) {
+export function want(tile: Tile, wanted: Wanted): void {
   tile.wanted = wanted;
   tile.picture.title ||= `${wanted.tag}\n${wanted.run}`;
-  tile.element.classList.toggle("picked", picking.is(wanted));
+  mark(tile);
   if (tile.seen) load(tile);
 }
 
-const edge = (
-  tile,
-) => (settings.get("size") === "actual" ? 0 : pictures.edgeFor(Math.max(tile.element.clientWidth, 32)));
+const edge = (tile: Tile) =>
+  settings.get("size") === "actual" ? 0 : pictures.edgeFor(Math.max(tile.element.clientWidth, 32));
 
-export async function load(tile) {
+async function load(tile: Tile): Promise<void> {
   const { wanted } = tile;
   if (!wanted) return;
   const side = edge(tile);
   const url = pictures.address(wanted, side);
   if (tile.shown === url || tile.loading === url) return;
-  if (tile.ending) tile.ending.abort();
+  tile.ending?.abort();
   const ending = new AbortController();
   tile.ending = ending;
   tile.loading = url;
@@ -107,42 +113,38 @@ export async function load(tile) {
   }
 }
 
-async function show(tile, wanted, found, ending) {
-  let content = null;
-  let why = found.error;
-  if (!why) {
-    content = make("img", {
-      src: found.url,
-      alt: `${wanted.tag}, ${wanted.run}, step ${wanted.point.step}`,
-      draggable: false,
-    });
-    await content.decode().catch(() => (why = pictures.undecodable(found.facts)));
-    if (tile.ending !== ending) return;
-  }
+function showFailure(tile: Tile, why: string): void {
+  tile.picture.replaceChildren(pictures.placeholder(why));
+  tile.picture.classList.add("failed");
+  tile.picture.title = why;
+}
+
+async function show(tile: Tile, wanted: Wanted, found: Picture | Nothing, ending: AbortController): Promise<void> {
   tile.samples = found.samples || 1;
-  tile.picture.replaceChildren(why ? pictures.placeholder(why) : content);
-  tile.picture.classList.toggle("failed", Boolean(why));
-  if (why) {
-    tile.picture.title = why;
-    return;
-  }
-  const { facts } = found;
+  if (!pictures.isPicture(found)) return showFailure(tile, found.error);
+  const { facts, url } = found;
+  const step = stepText(wanted.point.step);
+  const alt = `${wanted.tag}, ${wanted.run}, step ${wanted.point.step}`;
+  const image = make("img", { src: url, alt, draggable: false });
+  const decoded = await image.decode().then(() => true, () => false);
+  if (tile.ending !== ending) return;
+  if (!decoded) return showFailure(tile, pictures.undecodable(facts));
+  tile.picture.replaceChildren(image);
+  tile.picture.classList.remove("failed");
   if (facts.frames > 1) {
     tile.picture.append(make("span", { className: "badge" }, facts.reduced ? "GIF, first frame" : "GIF"));
   }
-  const wall = typeof facts.wall_time === "number" ? elements.when(facts.wall_time) : "no time";
-  tile.picture.title = `${wanted.tag}\n${wanted.run}\nstep ${elements.step(wanted.point.step)} · ${wall}\n${
-    pictures.describe(facts)
-  }\nClick to open large, Shift and click to compare`;
+  const wall = typeof facts.wall_time === "number" ? when(facts.wall_time) : "no time";
+  tile.picture.title = `${wanted.tag}\n${wanted.run}\nstep ${step} · ${wall}\n${pictures.describe(facts)}\n` +
+    "Click to open large, Shift and click to compare";
   tile.ratio = facts.width / facts.height;
-  pictures.crisp(content);
+  pictures.crisp(image);
 }
 
-export function drop(tile) {
+export function drop(tile: Tile): void {
   seen.unobserve(tile.element);
-  if (tile.ending) tile.ending.abort();
+  tiles.delete(tile.element);
+  tile.ending?.abort();
   tile.ending = null;
   tile.element.remove();
 }
-
-export { makeTile as make };

@@ -1,27 +1,48 @@
-// @ts-nocheck
-// The images panel: the large view's pictures, alone or compared: side by side, swiped, blinking, subtracted.
-import * as imagesPixels from "./pixels.ts";
-import * as imagesStage from "./canvas.ts";
+/** The large view's pictures, alone or compared: side by side, swiped, blinking, subtracted. */
+import { make, runLabel, stepText } from "../../../web/core/dom.ts";
+import { type Layer, makeStage, type Stage } from "./canvas.ts";
+import type { Slot } from "./compare_side.ts";
 import * as pictures from "./pictures.ts";
+import * as imagesPixels from "./pixels.ts";
+import type { Difference, DifferenceFacts, Look } from "./pixels.ts";
+import type { Pixels } from "./png.ts";
 import * as settings from "./settings.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { type Place, type View, Viewport } from "./viewport.ts";
 
-const { make, step, runLabel } = elements;
+/** The ways to compare, and what they are called. */
+export const MODES = { off: "One", side: "Side by side", swipe: "Swipe", blink: "Blink", difference: "Difference" };
+export type Mode = keyof typeof MODES;
 
-function makeViewer(
+const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "grey", amplify: 1 };
+
+interface Pane {
+  element: HTMLElement;
+  stage: Stage;
+  label: HTMLElement;
+  instead: HTMLElement;
+}
+/** What a pane shows. */
+interface Content {
+  slot: Slot;
+  layers: Layer[];
+  error: string;
+}
+
+export type Viewer = ReturnType<typeof makeViewer>;
+
+export function makeViewer(
   on: {
-    a: () => object;
-    b: () => object | null;
-    mode: () => string;
-    look: () => object;
-    grid: () => boolean;
-    hovered: (at: { x: number; y: number } | null) => void;
-    computed: (result: object | null) => void;
-    zoomed: (view: object) => void;
+    a: () => Slot;
+    b: () => Slot | null;
+    mode: () => Mode;
+    look: () => Look;
+    hovered: (at: Place | null) => void;
+    computed: (result: DifferenceFacts | null) => void;
+    zoomed: (view: View) => void;
   },
 ) {
   const element = make("div", { className: "view" });
-  const viewport = imagesStage.viewport(on.zoomed);
+  const viewport = new Viewport(on.zoomed);
   const divider = make("div", {
     className: "divider",
     role: "slider",
@@ -29,31 +50,32 @@ function makeViewer(
     title: "Divider ([ and ])",
     "aria-label": "Divider",
   });
-  let built = "";
-  let panes: { element: HTMLElement; stage: object; label: HTMLElement; instead: HTMLElement }[] = [];
+  let built: Mode | "" = "";
+  let panes: Pane[] = [];
   let blinking = 0;
   let second = false;
-  let result = null; // of the subtraction
+  let result: Difference | null = null; // of the subtraction
   let resultOf = "";
   let work = 0;
-  const numbers = new WeakMap();
+  const numbers: WeakMap<Pixels, number> = new WeakMap();
   let numbered = 0;
 
   /** A number for each picture's pixels, to know them by. */
-  function idOf(pixels) {
-    if (!numbers.has(pixels)) numbers.set(pixels, numbered += 1);
-    return numbers.get(pixels);
+  function idOf(pixels: Pixels): number {
+    let id = numbers.get(pixels);
+    if (!id) numbers.set(pixels, id = numbered += 1);
+    return id;
   }
 
-  function hover(at) {
+  function hover(at: Place | null) {
     panes.forEach((pane) => pane.stage.mark(at));
     on.hovered(at);
   }
 
-  function build(count) {
+  function build(count: number) {
     panes.forEach((pane) => pane.stage.close());
     panes = Array.from({ length: count }, () => {
-      const stage = imagesStage.make(viewport, { hover, grid: on.grid });
+      const stage = makeStage(viewport, hover);
       const label = make("div", { className: "pane-label" });
       const instead = make("div", { className: "instead", hidden: true });
       return { element: make("div", { className: "pane" }, stage.canvas, instead, label), stage, label, instead };
@@ -62,27 +84,24 @@ function makeViewer(
   }
 
   /** The second picture as it is compared: at the first one's size where the user wants that. */
-  function other() {
+  function other(): Pixels | null {
     const b = on.b();
-    const a = on.a();
-    if (!b || !b.pixels || !a.pixels || settings.get("sizes") !== "scaled" || sameSize(a.pixels, b.pixels)) {
-      return b && b.pixels;
-    }
-    const name = `${idOf(b.pixels)}:${a.pixels.width}x${a.pixels.height}`;
-    if (b.resized && b.resized.name === name) return b.resized.pixels;
-    b.resized = { name, pixels: null };
-    const { resized } = b;
-    imagesPixels.resize(b.pixels, a.pixels.width, a.pixels.height).then((pixels) => {
+    const first = on.a().pixels;
+    if (!b?.pixels || !first || settings.get("sizes") !== "scaled") return b?.pixels ?? null;
+    const { width, height } = first;
+    if (b.pixels.width === width && b.pixels.height === height) return b.pixels;
+    const name = `${idOf(b.pixels)}:${width}x${height}`;
+    if (b.resized?.name === name) return b.resized.pixels;
+    const resized: Slot["resized"] = b.resized = { name, pixels: null };
+    imagesPixels.resize(b.pixels, width, height).then((pixels) => {
       resized.pixels = pixels;
       draw();
     });
     return null;
   }
 
-  const sameSize = (one, two) => one.width === two.width && one.height === two.height;
-
   /** The subtraction of what is shown; null while it is worked out. */
-  function subtraction(first, pixels) {
+  function subtraction(first: Pixels, pixels: Pixels): Difference | null {
     const name = `${idOf(first)}-${idOf(pixels)}`;
     if (resultOf === name) return result;
     resultOf = name;
@@ -97,17 +116,15 @@ function makeViewer(
     return null;
   }
 
-  const PLAIN = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", amplify: 1 };
-
   /** What each pane shows. */
-  function shown(): { pane: object; slot: object; layers: object[]; label: Node[]; error: string }[] {
+  function shown(): Content[] {
     const a = on.a();
     const b = on.b();
-    const mode = b ? on.mode() : "off";
     const look = on.look();
-    const layer = (pixels, more) => (pixels ? [{ pixels, look, ...more }] : []);
-    const one = (slot, pixels) => ({ slot, layers: layer(pixels), error: slot.error });
-    switch (mode) {
+    const layer = (pixels: Pixels | null, from?: number): Layer[] => (pixels ? [{ pixels, look, from }] : []);
+    const one = (slot: Slot, pixels: Pixels | null) => ({ slot, layers: layer(pixels), error: slot.error });
+    if (!b) return [one(a, a.pixels)];
+    switch (on.mode()) {
       case "off":
         return [one(a, a.pixels)];
       case "side":
@@ -117,7 +134,7 @@ function makeViewer(
       case "swipe":
         return [{
           slot: a,
-          layers: [...layer(a.pixels), ...layer(other(), { from: settings.number("divider", 0.5) })],
+          layers: [...layer(a.pixels), ...layer(other(), settings.number("divider", 0.5))],
           error: a.error || b.error,
         }];
       case "difference": {
@@ -130,17 +147,16 @@ function makeViewer(
           : [];
         return [{ slot: a, layers, error: a.error || b.error }];
       }
-      default:
-        throw new Error(`unknown comparison ${mode}`);
     }
   }
 
-  function labelOf(slot, letter) {
-    const at = slot.series && slot.point();
+  function labelOf(slot: Slot, letter: string) {
+    const at = slot.point();
+    const { run, tag } = slot.choice;
     return [
       make("b", {}, letter),
-      runLabel(slot),
-      make("span", { className: "dim" }, `${slot.tag} · step ${at ? step(at.step) : "?"}`),
+      runLabel({ run, light: slot.light, dark: slot.dark }),
+      make("span", { className: "dim" }, `${tag} · step ${at ? stepText(at.step) : "?"}`),
     ];
   }
 
@@ -171,15 +187,15 @@ function makeViewer(
     });
     divider.hidden = mode !== "swipe";
     if (mode === "swipe") placeDivider();
-    if (mode !== "difference" || !on.a().pixels || !b.pixels) on.computed(null);
+    if (mode !== "difference" || !on.a().pixels || !b?.pixels) on.computed(null);
     else if (result && resultOf) on.computed(result.stats);
   }
 
   /** An animation that this browser cannot take apart. */
-  function playAsIs(box, slot) {
-    if (box.querySelector("img") && box.querySelector("img").src === slot.url) return;
+  function playAsIs(box: HTMLElement, { url, choice }: Slot) {
+    if (box.querySelector("img")?.src === url) return;
     box.replaceChildren(
-      make("img", { src: slot.url, alt: `${slot.tag}, ${slot.run}` }),
+      make("img", { src: url, alt: `${choice.tag}, ${choice.run}` }),
       make(
         "span",
         { className: "dim" },
@@ -193,17 +209,23 @@ function makeViewer(
   function placeDivider() {
     const { stage } = panes[0];
     requestAnimationFrame(() => {
-      if (!stage.canvas.isConnected || !on.a().pixels) return;
-      const at = stage.corner();
+      const { pixels } = on.a();
+      if (!stage.canvas.isConnected || !pixels) return;
+      const { left, scale } = viewport.corner(stage);
       const share = settings.number("divider", 0.5);
-      divider.style.left = (at.left + share * on.a().pixels.width * at.scale) / devicePixelRatio + "px";
+      divider.style.left = (left + share * pixels.width * scale) / devicePixelRatio + "px";
       divider.setAttribute("aria-valuenow", String(Math.round(share * 100)));
     });
   }
 
-  function moveDivider(share) {
+  function setDivider(share: number) {
     settings.set({ divider: Math.round(Math.min(Math.max(share, 0), 1) * 1000) / 1000 });
     draw();
+  }
+
+  /** By keys. */
+  function moveDivider(by: number) {
+    if (built === "swipe") setDivider(settings.number("divider", 0.5) + by);
   }
 
   divider.addEventListener("pointerdown", (event) => {
@@ -211,9 +233,12 @@ function makeViewer(
     divider.focus();
     divider.setPointerCapture(event.pointerId);
     divider.onpointermove = (moved) => {
-      const at = panes[0].stage.corner();
-      const x = (moved.clientX - panes[0].stage.canvas.getBoundingClientRect().left) * devicePixelRatio;
-      moveDivider((x - at.left) / at.scale / on.a().pixels.width);
+      const { stage } = panes[0];
+      const { pixels } = on.a();
+      if (!pixels) return;
+      const { left, scale } = viewport.corner(stage);
+      const x = (moved.clientX - stage.canvas.getBoundingClientRect().left) * devicePixelRatio;
+      setDivider((x - left) / scale / pixels.width);
     };
     divider.onpointerup = divider.onpointercancel = () => (divider.onpointermove = null);
   });
@@ -224,7 +249,7 @@ function makeViewer(
   function beat() {
     clearInterval(blinking);
     const rate = settings.number("blink", 2);
-    blinking = built === "blink" && rate > 0 ? setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
+    blinking = built === "blink" && rate > 0 ? window.setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
   }
 
   /** By hand: the other one; it blinks no more by itself. */
@@ -236,7 +261,7 @@ function makeViewer(
   }
 
   /** What is shown as one canvas in the picture's own pixels, for saving. */
-  function whole() {
+  function whole(): HTMLCanvasElement | null {
     const all = shown().map((pane) => pane.layers).filter((layers) => layers.length);
     if (!all.length) return null;
     const sizes = all.map((layers) => layers[0].pixels);
@@ -244,7 +269,7 @@ function makeViewer(
       width: sizes.reduce((sum, one) => sum + one.width, 0),
       height: Math.max(...sizes.map((one) => one.height)),
     });
-    const context = canvas.getContext("2d");
+    const context = canvas.getContext("2d") as CanvasRenderingContext2D;
     let left = 0;
     for (const layers of all) {
       for (const { pixels, look, from } of layers) {
@@ -280,9 +305,6 @@ function makeViewer(
     close,
     main: () => panes[0].stage,
     isSecond: () => second,
-    result: () => result,
     place: () => built === "swipe" && placeDivider(),
   };
 }
-
-export { makeViewer as viewer };

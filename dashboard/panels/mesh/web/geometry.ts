@@ -1,82 +1,117 @@
-// @ts-nocheck
-// The mesh panel: the columns of a mesh at one step, fetched and kept, and what is computed of them when asked for.
-import { binary } from "../../../web/core/binary.ts";
+/** The columns of a mesh at one step, fetched and kept, and what is computed of them when asked for. */
+import { Api, type Parameters } from "../../../web/core/request.ts";
+import type { Column } from "../../../web/core/binary.ts";
+import type { Vector } from "./math.ts";
 
 const MOST_KEPT = 256e6; // bytes of meshes looked at before
 
-/** as dashboard/panels/mesh/files.py packs it */
+/** What the server tells of a mesh beside its columns (`geometry_bytes` of dashboard/panels/mesh/routes.py). */
+export interface Header {
+  samples: number;
+  /** Why there is nothing to draw. */
+  error: string;
+  notes: string[];
+  vertices?: number;
+  faces?: number;
+  origin?: Vector;
+  low?: Vector;
+  high?: Vector;
+  moved?: { mean: number | string; most: number | string } | null;
+}
+/** The same with its columns, as `pack` of dashboard/panels/mesh/files.py sends it: their places by name. */
+interface Packed extends Header {
+  columns: Partial<Record<"positions" | "faces" | "colors" | "moved", number>>;
+  arrays: Column[];
+}
+
+/** Where a mesh lies: its positions are relative to `origin`. */
+export interface Extent {
+  origin: Vector;
+  low: Vector;
+  high: Vector;
+}
 export interface Geometry {
-  header: any;
+  header: Header;
+  /** Null where there is nothing to draw. */
+  extent: Extent | null;
   positions: Float32Array;
   faces: Uint32Array | null;
   colors: Uint8Array | null;
+  /** How far each vertex is from where it is in another mesh; -1 where it is not known. */
   moved: Float32Array | null;
-  bytes: number;
   normals?: Float32Array;
   edges?: Uint32Array;
 }
+
+const api = new Api("/api/mesh");
 /** By URL, in order of use. */
 const kept: Map<string, Geometry> = new Map();
 const underWay: Map<string, Promise<Geometry>> = new Map();
 
-function unpack(buffer): Geometry {
-  const header = binary.unpack(buffer);
-  const column = (name) => header.arrays[header.columns[name]] || null;
+export function unpack({ columns, arrays, ...header }: Packed): Geometry {
+  const column = (name: keyof Packed["columns"]): Column | undefined => arrays[columns[name] ?? -1];
+  const positions = column("positions");
+  const faces = column("faces");
+  const colors = column("colors");
+  const moved = column("moved");
+  const { origin, low, high } = header;
   return {
     header,
-    positions: column("positions") || new Float32Array(0),
-    faces: column("faces"),
-    colors: column("colors"),
-    moved: column("moved"),
-    bytes: buffer.byteLength,
+    extent: origin && low && high ? { origin, low, high } : null,
+    positions: positions instanceof Float32Array ? positions : new Float32Array(0),
+    faces: faces instanceof Uint32Array ? faces : null,
+    colors: colors instanceof Uint8Array ? colors : null,
+    moved: moved instanceof Float32Array ? moved : null,
   };
 }
 
-async function load(url) {
-  const answer = await fetch(url);
-  if (!answer.ok) {
-    const why = await answer.json().catch(() => ({}));
-    throw new Error(typeof why.detail === "string" ? why.detail : "The server does not have this mesh any more.");
-  }
-  return unpack(await answer.arrayBuffer());
-}
-
 /** Forgets what was looked at longest ago. */
-function trim() {
+function trim(): void {
+  const bytes = ({ positions, faces, colors, moved }: Geometry) =>
+    [positions, faces, colors, moved].reduce((sum, column) => sum + (column?.byteLength ?? 0), 0);
   let total = 0;
-  for (const geometry of kept.values()) total += geometry.bytes;
+  for (const geometry of kept.values()) total += bytes(geometry);
   for (const [url, geometry] of kept) {
     if (total <= MOST_KEPT) return;
     kept.delete(url);
-    total -= geometry.bytes;
+    total -= bytes(geometry);
   }
 }
 
-export function get(url): Promise<Geometry> {
+/** Where the page and its users get a mesh: what is drawn, or a file. */
+export const address = (route: "geometry" | "ply", asked: Parameters): string => api.address(route, asked);
+
+/**
+ * A mesh, at once where it was looked at before.
+ * @throws Error with a sentence for the user
+ */
+export async function get(asked: Parameters): Promise<Geometry> {
+  const url = address("geometry", asked);
   const found = kept.get(url);
   if (found) {
     kept.delete(url);
     kept.set(url, found);
-    return Promise.resolve(found);
+    return found;
   }
-  if (!underWay.has(url)) {
-    const loading = load(url).then((geometry) => {
-      kept.set(url, geometry);
-      trim();
-      return geometry;
-    });
+  let loading = underWay.get(url);
+  if (!loading) {
+    loading = api.ask<Packed>("geometry", asked).then(unpack);
     underWay.set(url, loading);
-    loading.finally(() => underWay.delete(url)).catch(() => {});
   }
-  return underWay.get(url);
+  try {
+    const geometry = await loading;
+    kept.set(url, geometry);
+    trim();
+    return geometry;
+  } finally {
+    underWay.delete(url);
+  }
 }
 
 /** Of each vertex the mean of its faces' normals, weighted by their areas. */
-export function normals(geometry) {
-  if (geometry.normals) return geometry.normals;
-  const { positions: p, faces: f } = geometry;
+export function normals({ positions: p, faces: f }: Pick<Geometry, "positions" | "faces">): Float32Array {
   const found = new Float32Array(p.length);
-  for (let i = 0; i < f.length; i += 3) {
+  for (let i = 0; f && i < f.length; i += 3) {
     const [a, b, c] = [f[i] * 3, f[i + 1] * 3, f[i + 2] * 3];
     const [ux, uy, uz] = [p[b] - p[a], p[b + 1] - p[a + 1], p[b + 2] - p[a + 2]];
     const [vx, vy, vz] = [p[c] - p[a], p[c + 1] - p[a + 1], p[c + 2] - p[a + 2]];
@@ -91,14 +126,13 @@ export function normals(geometry) {
     const length = Math.hypot(found[i], found[i + 1], found[i + 2]) || 1;
     for (let k = 0; k < 3; k += 1) found[i + k] /= length;
   }
-  return (geometry.normals = found);
+  return found;
 }
 
 /** Every edge of the faces once, as pairs of vertices. */
-export function edges(geometry) {
-  if (geometry.edges) return geometry.edges;
-  const f = geometry.faces;
-  const n = geometry.positions.length / 3;
+export function edges({ positions, faces: f }: Pick<Geometry, "positions" | "faces">): Uint32Array {
+  if (!f) return new Uint32Array(0);
+  const n = positions.length / 3;
   const keys = new Float64Array(f.length);
   for (let i = 0; i < f.length; i += 1) {
     const [a, b] = [f[i], f[i % 3 === 2 ? i - 2 : i + 1]];
@@ -114,5 +148,5 @@ export function edges(geometry) {
     found[count + 1] = keys[i] - low * n;
     count += 2;
   }
-  return (geometry.edges = found.slice(0, count));
+  return found.slice(0, count);
 }

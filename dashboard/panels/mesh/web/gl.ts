@@ -1,16 +1,15 @@
-// @ts-nocheck
-// The mesh panel: one WebGL context for all cards. A scene is drawn into the shared canvas, and copied from there.
-import * as meshGeometry from "./geometry.ts";
+/** One WebGL context for all cards. A scene is drawn into the shared canvas, and copied from there. */
+import { VIRIDIS } from "../../../web/core/color.ts";
+import { edges, type Geometry, normals } from "./geometry.ts";
+import type { Vector } from "./math.ts";
+import type { Projection } from "./orbit.ts";
 
 const MOST_BYTES = 512e6; // of buffers in the graphics memory
 const LARGEST_STRIDE = 255; // bytes, by the standard: how points are left out while the camera moves
 const WORTH_TIMING = 20e3; // vertices from which on the time of drawing is waited for and measured
 const MOST_LIGHTS = 3;
 const EDGE_ALPHA = 0.38; // lets the surface be seen between edges that are close together
-
-// Viridis, by Stéfan van der Walt and Nathaniel Smith (CC0), at eighths.
-const SCALE = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"];
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255);
+const LAST = VIRIDIS.length - 1;
 
 const VERTEX = `#version 300 es
   layout(location = 0) in vec3 place;
@@ -38,11 +37,11 @@ const FRAGMENT = `#version 300 es
   in vec3 seen, facing;
   in vec3 color;
   in float value;
-  uniform vec3 stops[9];
+  uniform vec3 stops[${VIRIDIS.length}];
   uniform vec3 one, ambient;
   uniform vec3 lights[${MOST_LIGHTS}], lightColors[${MOST_LIGHTS}];
   uniform vec2 range;
-  uniform int paint; // 0 vertices' colours, 1 one colour, 2 scale
+  uniform int paint; // 0 vertices' colors, 1 one color, 2 scale
   uniform int lit;   // 0 not, 1 smooth, 2 flat
   uniform int lightCount;
   uniform bool dots, orthographic;
@@ -52,8 +51,8 @@ const FRAGMENT = `#version 300 es
     if (dots && length(gl_PointCoord - 0.5) > 0.5) discard;
     vec3 base = paint == 0 ? color : one;
     if (paint == 2) {
-      float at = range.y > range.x ? clamp((value - range.x) / (range.y - range.x), 0.0, 1.0) * 8.0 : 0.0;
-      int low = min(int(at), 7);
+      float at = range.y > range.x ? clamp((value - range.x) / (range.y - range.x), 0.0, 1.0) * ${LAST}.0 : 0.0;
+      int low = min(int(at), ${LAST - 1});
       base = mix(stops[low], stops[low + 1], at - float(low));
       if (value < range.x && range.x == 0.0 && value <= -0.5) base = vec3(0.55);
     }
@@ -68,236 +67,267 @@ const FRAGMENT = `#version 300 es
     }
     result = vec4(min(base, vec3(1.0)) * alpha, alpha);
   }`;
-const UNIFORMS = [
-  "view",
-  "projection",
-  "offset",
-  "pixels",
-  "worldPixels",
-  "axis",
-  "stops",
-  "one",
-  "ambient",
-  "lights",
-  "lightColors",
-  "range",
-  "paint",
-  "lit",
-  "lightCount",
-  "dots",
-  "orthographic",
-  "alpha",
-];
 
-/** directions of lights are in the space of the eye */
+/** What is drawn of a mesh. */
+export type Show = "surface" | "edges" | "wireframe" | "points";
+/** How surfaces are lit. */
+export const LIT = { none: 0, smooth: 1, flat: 2 } as const;
+/** How vertices are colored: as logged, in one color, or by a scale. */
+export const PAINT = { vertices: 0, one: 1, scale: 2 } as const;
+/** The direction is in the space of the eye. */
+export interface Directional {
+  direction: Vector;
+  color: Vector;
+}
 export interface Scene {
-  geometry: any;
-  show: "surface" | "edges" | "wireframe" | "points";
-  lit: 0 | 1 | 2;
-  paint: 0 | 1 | 2;
+  geometry: Geometry;
+  show: Show;
+  lit: typeof LIT[keyof typeof LIT];
+  paint: typeof PAINT[keyof typeof PAINT];
+  /** What the scale is of: an axis, or -1 for how far vertices moved. */
   axis: number;
   range: [number, number];
-  one: number[];
-  line: number[];
-  offset: number[];
+  /** The one color, and that of lines over a surface; shares of 1. */
+  one: Vector;
+  line: Vector;
+  offset: Vector;
   pixels: number;
   worldSize: number;
-  projection: any;
-  ambient: number[];
-  lights: { direction: number[]; color: number[] }[];
+  projection: Projection;
+  ambient: Vector;
+  lights: Directional[];
 }
-let canvas: HTMLCanvasElement | null = null;
-let gl: WebGL2RenderingContext | null = null;
-let program = null;
-let places = {};
-let lost = false;
-let onRestored = () => {};
-/** By geometry, in order of use. */
-const uploaded: Map<any, { bytes: number; buffers: Map<string, WebGLBuffer> }> = new Map();
 
-function compile(kind, source) {
+type Gl = WebGL2RenderingContext;
+/** The buffers of one geometry by their names. */
+interface Uploaded {
+  bytes: number;
+  buffers: Map<string, WebGLBuffer>;
+}
+type Column = Float32Array | Uint8Array | Uint32Array;
+
+function compiled(gl: Gl, kind: GLenum, source: string): WebGLShader {
   const shader = gl.createShader(kind);
+  if (!shader) throw new Error("The graphics driver makes no shader.");
   gl.shaderSource(shader, source);
   gl.compileShader(shader);
   return shader;
 }
 
-function build() {
-  program = gl.createProgram();
-  gl.attachShader(program, compile(gl.VERTEX_SHADER, VERTEX));
-  gl.attachShader(program, compile(gl.FRAGMENT_SHADER, FRAGMENT));
-  gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
-    throw new Error(gl.getProgramInfoLog(program) || "shaders do not link");
+class Painter {
+  lost = false;
+  readonly gl: Gl;
+  readonly #canvas: HTMLCanvasElement;
+  #places: (name: string) => WebGLUniformLocation | null = () => null;
+  /** By geometry, in order of use. */
+  readonly #uploaded: Map<Geometry, Uploaded> = new Map();
+
+  constructor(gl: Gl, canvas: HTMLCanvasElement, restored: () => void) {
+    this.gl = gl;
+    this.#canvas = canvas;
+    canvas.addEventListener("webglcontextlost", (event) => {
+      event.preventDefault();
+      this.lost = true;
+      this.#uploaded.clear();
+    });
+    canvas.addEventListener("webglcontextrestored", () => {
+      this.lost = false;
+      this.#build();
+      restored();
+    });
+    this.#build();
   }
-  places = Object.fromEntries(UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]));
-  gl.useProgram(program);
-  gl.uniform3fv(places.stops, SCALE.flatMap(rgb));
-  gl.enable(gl.DEPTH_TEST);
-  gl.depthFunc(gl.LEQUAL);
-  gl.enable(gl.SCISSOR_TEST);
-  gl.polygonOffset(1, 1);
-  gl.enable(gl.BLEND);
-  gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-}
 
-/** Makes the context when a mesh is drawn for the first time. Whether there is one. */
-function ready() {
-  if (canvas) return Boolean(gl) && !lost;
-  canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 1;
-  gl = canvas.getContext("webgl2", { alpha: true, antialias: true, powerPreference: "high-performance" });
-  if (!gl) return false;
-  canvas.addEventListener("webglcontextlost", (event) => {
-    event.preventDefault();
-    lost = true;
-    uploaded.clear();
-  });
-  canvas.addEventListener("webglcontextrestored", () => {
-    lost = false;
-    build();
-    onRestored();
-  });
-  build();
-  return true;
-}
+  #build(): void {
+    const { gl } = this;
+    const program = gl.createProgram();
+    gl.attachShader(program, compiled(gl, gl.VERTEX_SHADER, VERTEX));
+    gl.attachShader(program, compiled(gl, gl.FRAGMENT_SHADER, FRAGMENT));
+    gl.linkProgram(program);
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS) && !gl.isContextLost()) {
+      throw new Error(gl.getProgramInfoLog(program) || "shaders do not link");
+    }
+    const places = new Map<string, WebGLUniformLocation | null>();
+    this.#places = (name) => {
+      const known = places.get(name);
+      if (known !== undefined) return known;
+      const place = gl.getUniformLocation(program, name);
+      places.set(name, place);
+      return place;
+    };
+    gl.useProgram(program);
+    gl.uniform3fv(this.#places("stops"), VIRIDIS.flat().map((part) => part / 255));
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LEQUAL);
+    gl.enable(gl.SCISSOR_TEST);
+    gl.polygonOffset(1, 1);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
 
-/** The buffer of one column of a geometry. */
-function buffer(geometry, name, target, make) {
-  let entry = uploaded.get(geometry);
-  if (!entry) entry = { bytes: 0, buffers: new Map() };
-  uploaded.delete(geometry);
-  uploaded.set(geometry, entry);
-  let found = entry.buffers.get(name);
-  if (!found) {
-    const data = make();
-    found = gl.createBuffer();
-    gl.bindBuffer(target, found);
+  /** Binds the buffer of one column of a geometry, which is made when it is asked for first. */
+  #bindBuffer(geometry: Geometry, name: string, target: GLenum, column: () => Column): void {
+    const { gl } = this;
+    const entry = this.#uploaded.get(geometry) ?? { bytes: 0, buffers: new Map() };
+    this.#uploaded.delete(geometry);
+    this.#uploaded.set(geometry, entry);
+    const known = entry.buffers.get(name);
+    if (known) return gl.bindBuffer(target, known);
+    const data = column();
+    const made = gl.createBuffer();
+    gl.bindBuffer(target, made);
     gl.bufferData(target, data, gl.STATIC_DRAW);
-    entry.buffers.set(name, found);
+    entry.buffers.set(name, made);
     entry.bytes += data.byteLength;
-    evict(geometry);
+    this.#evict(geometry);
   }
-  gl.bindBuffer(target, found);
-  return found;
-}
 
-function evict(current) {
-  let total = 0;
-  for (const entry of uploaded.values()) total += entry.bytes;
-  for (const [geometry, entry] of uploaded) {
-    if (total <= MOST_BYTES) return;
-    if (geometry === current) continue;
-    entry.buffers.forEach((one) => gl.deleteBuffer(one));
-    uploaded.delete(geometry);
-    total -= entry.bytes;
+  #evict(current: Geometry): void {
+    let total = 0;
+    for (const entry of this.#uploaded.values()) total += entry.bytes;
+    for (const [geometry, entry] of this.#uploaded) {
+      if (total <= MOST_BYTES) return;
+      if (geometry === current) continue;
+      entry.buffers.forEach((one) => this.gl.deleteBuffer(one));
+      this.#uploaded.delete(geometry);
+      total -= entry.bytes;
+    }
+  }
+
+  /** Gives vertices a column of theirs, each `every`-th; null where they need none. */
+  #attribute(place: number, { geometry }: Scene, name: string, column: (() => Column) | null, every: number): void {
+    const { gl } = this;
+    if (!column) return gl.disableVertexAttribArray(place);
+    this.#bindBuffer(geometry, name, gl.ARRAY_BUFFER, column);
+    gl.enableVertexAttribArray(place);
+    const [size, type, bytes] = name === "colors"
+      ? [4, gl.UNSIGNED_BYTE, 4]
+      : name === "moved"
+      ? [1, gl.FLOAT, 4]
+      : [3, gl.FLOAT, 12];
+    gl.vertexAttribPointer(place, size, type, name === "colors", bytes * every, 0);
+  }
+
+  #bind(scene: Scene, every: number): void {
+    const g = scene.geometry;
+    const { colors, moved } = g;
+    const smooth = scene.lit === LIT.smooth && g.faces;
+    const byMoved = scene.paint === PAINT.scale && scene.axis < 0;
+    this.#attribute(0, scene, "positions", () => g.positions, every);
+    this.#attribute(1, scene, "normals", smooth ? () => (g.normals ??= normals(g)) : null, every);
+    this.#attribute(2, scene, "colors", scene.paint === PAINT.vertices && colors ? () => colors : null, every);
+    this.#attribute(3, scene, "moved", byMoved && moved ? () => moved : null, every);
+  }
+
+  #setUniforms(scene: Scene, height: number): void {
+    const { gl } = this;
+    const at = this.#places;
+    const { projection } = scene;
+    gl.uniformMatrix4fv(at("view"), false, projection.view);
+    gl.uniformMatrix4fv(at("projection"), false, projection.projection);
+    gl.uniform3fv(at("offset"), scene.offset);
+    gl.uniform1f(at("pixels"), scene.pixels);
+    gl.uniform1f(at("worldPixels"), scene.worldSize * projection.projection[5] * height * 0.5);
+    gl.uniform1i(at("axis"), scene.axis);
+    gl.uniform3fv(at("one"), scene.one);
+    gl.uniform3fv(at("ambient"), scene.ambient);
+    gl.uniform2fv(at("range"), scene.range);
+    gl.uniform1i(at("orthographic"), projection.orthographic ? 1 : 0);
+    const lights = scene.lights.slice(0, MOST_LIGHTS);
+    gl.uniform1i(at("lightCount"), lights.length);
+    if (!lights.length) return;
+    gl.uniform3fv(at("lights"), lights.flatMap((light) => light.direction));
+    gl.uniform3fv(at("lightColors"), lights.flatMap((light) => light.color));
+  }
+
+  #style(paint: Scene["paint"], lit: Scene["lit"], dots: boolean, alpha: number): void {
+    const { gl } = this;
+    const at = this.#places;
+    gl.uniform1i(at("paint"), paint);
+    gl.uniform1i(at("lit"), lit);
+    gl.uniform1i(at("dots"), dots ? 1 : 0);
+    gl.uniform1f(at("alpha"), alpha);
+  }
+
+  #drawPoints(scene: Scene, every: number): void {
+    const { gl } = this;
+    this.#bind(scene, every);
+    this.#style(scene.paint, LIT.none, scene.worldSize > 0 || scene.pixels > 3, 1);
+    gl.drawArrays(gl.POINTS, 0, Math.ceil(scene.geometry.positions.length / 3 / every));
+  }
+
+  #drawFaces(scene: Scene, faces: Uint32Array): void {
+    const { gl } = this;
+    const g = scene.geometry;
+    const over = scene.show === "edges";
+    this.#bind(scene, 1);
+    if (scene.show !== "wireframe") {
+      this.#style(scene.paint, scene.lit, false, 1);
+      if (over) gl.enable(gl.POLYGON_OFFSET_FILL);
+      this.#bindBuffer(g, "faces", gl.ELEMENT_ARRAY_BUFFER, () => faces);
+      gl.drawElements(gl.TRIANGLES, faces.length, gl.UNSIGNED_INT, 0);
+      gl.disable(gl.POLYGON_OFFSET_FILL);
+      if (!over) return;
+      gl.uniform3fv(this.#places("one"), scene.line);
+    }
+    this.#style(over ? PAINT.one : scene.paint, LIT.none, false, over ? EDGE_ALPHA : 1);
+    const pairs = (g.edges ??= edges(g));
+    this.#bindBuffer(g, "edges", gl.ELEMENT_ARRAY_BUFFER, () => pairs);
+    gl.drawElements(gl.LINES, pairs.length, gl.UNSIGNED_INT, 0);
+  }
+
+  /** Draws a scene and copies it onto `target` at its own size. */
+  draw(scene: Scene, target: CanvasRenderingContext2D, every: number): void {
+    const { gl } = this;
+    const canvas = this.#canvas;
+    const { width, height } = target.canvas;
+    if (canvas.width < width || canvas.height < height) {
+      canvas.width = Math.max(canvas.width, width);
+      canvas.height = Math.max(canvas.height, height);
+    }
+    gl.viewport(0, 0, width, height);
+    gl.scissor(0, 0, width, height);
+    gl.clearColor(0, 0, 0, 0);
+    gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
+    this.#setUniforms(scene, height);
+    const { faces, positions } = scene.geometry;
+    if (scene.show === "points" || !faces) this.#drawPoints(scene, every);
+    else this.#drawFaces(scene, faces);
+    // Waits until it is drawn, so that who measures frames measures this.
+    if (positions.length > 3 * WORTH_TIMING) {
+      gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
+    }
+    target.drawImage(canvas, 0, canvas.height - height, width, height, 0, 0, width, height);
   }
 }
 
-function attribute(place, on, geometry, name, array, size, type, normalized, bytes, every) {
-  if (!on) {
-    gl.disableVertexAttribArray(place);
-    return;
-  }
-  buffer(geometry, name, gl.ARRAY_BUFFER, array);
-  gl.enableVertexAttribArray(place);
-  gl.vertexAttribPointer(place, size, type, normalized, bytes * every, 0);
+/** Null where the browser has no such context, undefined before a mesh is drawn for the first time. */
+let painter: Painter | null | undefined;
+let onRestored = () => {};
+
+function made(): Painter | null {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const context = canvas.getContext("webgl2", { alpha: true, antialias: true, powerPreference: "high-performance" });
+  return context && new Painter(context, canvas, () => onRestored());
 }
 
-function bind(scene, every) {
-  const g = scene.geometry;
-  attribute(0, true, g, "positions", () => g.positions, 3, gl.FLOAT, false, 12, every);
-  attribute(1, scene.lit === 1 && g.faces, g, "normals", () => meshGeometry.normals(g), 3, gl.FLOAT, false, 12, every);
-  attribute(2, scene.paint === 0 && g.colors, g, "colors", () => g.colors, 4, gl.UNSIGNED_BYTE, true, 4, every);
-  attribute(3, scene.paint === 2 && scene.axis < 0 && g.moved, g, "moved", () => g.moved, 1, gl.FLOAT, false, 4, every);
-}
-
-function setUniforms(scene, height) {
-  const { projection } = scene;
-  gl.uniformMatrix4fv(places.view, false, projection.view);
-  gl.uniformMatrix4fv(places.projection, false, projection.projection);
-  gl.uniform3fv(places.offset, scene.offset);
-  gl.uniform1f(places.pixels, scene.pixels);
-  gl.uniform1f(places.worldPixels, scene.worldSize * projection.projection[5] * height * 0.5);
-  gl.uniform1i(places.axis, scene.axis);
-  gl.uniform3fv(places.one, scene.one);
-  gl.uniform3fv(places.ambient, scene.ambient);
-  gl.uniform2fv(places.range, scene.range);
-  gl.uniform1i(places.orthographic, projection.orthographic ? 1 : 0);
-  const lights = scene.lights.slice(0, MOST_LIGHTS);
-  gl.uniform1i(places.lightCount, lights.length);
-  if (!lights.length) return;
-  gl.uniform3fv(places.lights, lights.flatMap((light) => light.direction));
-  gl.uniform3fv(places.lightColors, lights.flatMap((light) => light.color));
-}
-
-const style = (paint, lit, dots, alpha) => {
-  gl.uniform1i(places.paint, paint);
-  gl.uniform1i(places.lit, lit);
-  gl.uniform1i(places.dots, dots ? 1 : 0);
-  gl.uniform1f(places.alpha, alpha);
-};
-
-function drawPoints(scene, every) {
-  bind(scene, every);
-  style(scene.paint, 0, scene.worldSize > 0 || scene.pixels > 3, 1);
-  gl.drawArrays(gl.POINTS, 0, Math.ceil(scene.geometry.positions.length / 3 / every));
-}
-
-function drawFaces(scene) {
-  const g = scene.geometry;
-  bind(scene, 1);
-  if (scene.show !== "wireframe") {
-    style(scene.paint, scene.lit, false, 1);
-    if (scene.show === "edges") gl.enable(gl.POLYGON_OFFSET_FILL);
-    buffer(g, "faces", gl.ELEMENT_ARRAY_BUFFER, () => g.faces);
-    gl.drawElements(gl.TRIANGLES, g.faces.length, gl.UNSIGNED_INT, 0);
-    gl.disable(gl.POLYGON_OFFSET_FILL);
-    if (scene.show !== "edges") return;
-    gl.uniform3fv(places.one, scene.line);
-  }
-  const over = scene.show === "edges";
-  style(over ? 1 : scene.paint, 0, false, over ? EDGE_ALPHA : 1);
-  buffer(g, "edges", gl.ELEMENT_ARRAY_BUFFER, () => meshGeometry.edges(g));
-  gl.drawElements(gl.LINES, g.edges.length, gl.UNSIGNED_INT, 0);
-}
-
-/**
- * Draws a scene and copies it onto `target` at its own size.
- * @param every of how many points one is drawn
- * @returns whether there is a context to draw with
- */
-function draw(scene: Scene, target: CanvasRenderingContext2D, every: number): boolean {
-  if (!ready()) return false;
-  const { width, height } = target.canvas;
-  if (canvas.width < width || canvas.height < height) {
-    canvas.width = Math.max(canvas.width, width);
-    canvas.height = Math.max(canvas.height, height);
-  }
-  gl.viewport(0, 0, width, height);
-  gl.scissor(0, 0, width, height);
-  gl.clearColor(0, 0, 0, 0);
-  gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
-  setUniforms(scene, height);
-  if (scene.show === "points" || !scene.geometry.faces) drawPoints(scene, every);
-  else drawFaces(scene);
-  // Waits until it is drawn, so that who measures frames measures this.
-  if (scene.geometry.positions.length > 3 * WORTH_TIMING) {
-    gl.readPixels(0, 0, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, new Uint8Array(4));
-  }
-  target.drawImage(canvas, 0, canvas.height - height, width, height, 0, 0, width, height);
-  return true;
-}
-
-const exportedGl = {
-  draw,
+export const gl = {
+  /** As many points as may stand for one while the camera moves. */
   MOST_LEFT_OUT: Math.floor(LARGEST_STRIDE / 12),
-  SCALE,
-  rgb,
+  /**
+   * Draws a scene onto `target`.
+   * @param every of how many points one is drawn
+   * @returns whether there is a context to draw with
+   */
+  draw(scene: Scene, target: CanvasRenderingContext2D, every: number): boolean {
+    if (painter === undefined) painter = made();
+    if (!painter || painter.lost) return false;
+    painter.draw(scene, target, every);
+    return true;
+  },
   /** Calls back when a lost context is there again. */
-  whenRestored: (callback) => (onRestored = callback),
-  /** The shared context, for tests. */
-  context: () => gl,
+  whenRestored: (callback: () => void): void => void (onRestored = callback),
+  /** The shared context, once there is one. */
+  context: (): Gl | null => painter?.gl ?? null,
 };
-
-export { exportedGl as gl };

@@ -1,65 +1,51 @@
-// @ts-nocheck
-// The mesh panel: drag to orbit, right drag or Shift to pan, wheel or pinch to zoom, and the same by keys.
-import * as math from "./math.ts";
+/** Drag to orbit, right drag or Shift to pan, wheel or pinch to zoom. */
+import { within } from "../../../web/core/dom.ts";
 import { cameras } from "./cameras.ts";
+import type { Card, Seen } from "./card.ts";
+import { moveCamera, resetCamera, rest } from "./loop.ts";
+import { type Camera, panned, turned, zoomed } from "./orbit.ts";
 
 const TURN = 0.4; // degrees for a pixel
 const WHEEL_PAUSE_MS = 250;
-const KEY_TURN = 10;
-const KEY_PAN = 30; // pixels
-const KEY_ZOOM = 1.2;
 
 // A page that scrolls under the pointer goes on scrolling: a mesh zooms only if the turning began above it.
-let lastWheel = { time: 0, canvas: null };
+let lastWheel: { time: number; canvas: Element | null } = { time: 0, canvas: null };
 document.addEventListener(
   "wheel",
   (event) => {
-    const canvas = event.target.closest && event.target.closest(".mesh-canvas");
     const goesOn = event.timeStamp - lastWheel.time < WHEEL_PAUSE_MS;
-    lastWheel = { time: event.timeStamp, canvas: goesOn ? lastWheel.canvas : canvas };
+    lastWheel = { time: event.timeStamp, canvas: goesOn ? lastWheel.canvas : within(event, ".mesh-canvas") };
   },
   { capture: true, passive: true },
 );
 
-const turned = (camera, x, y) => ({
-  ...camera,
-  az: camera.az - x * TURN,
-  el: Math.min(90, Math.max(-90, camera.el + y * TURN)),
-});
-const zoomed = (camera, by) => ({ ...camera, zoom: Math.min(1e4, Math.max(1e-3, camera.zoom * by)) });
-
-/** Moves what is seen by pixels. */
-function panned(camera, x, y, seen) {
-  const { right, up } = math.basis(camera, cameras.up());
-  const by = seen.projection.perPixel * seen.ratio / seen.frame.radius;
-  return { ...camera, pan: math.add(math.add(camera.pan, right, -x * by), up, y * by) };
+/** The camera that sees everything moved by pixels of the page. */
+export function shifted(camera: Camera, x: number, y: number, { projection, ratio, frame }: Seen): Camera {
+  const by = projection.perPixel * ratio / frame.radius;
+  return panned(camera, x * by, y * by, cameras.up());
 }
 
-/** @param card `seen` is how the card was drawn last, null before */
-export function attach(
-  canvas: HTMLCanvasElement,
-  card: { camera: () => any; seen: () => any; move: (camera: any) => void; rest: () => void; reset: () => void },
-) {
+export function attach(canvas: HTMLCanvasElement, card: Card): void {
   const down: Map<number, { x: number; y: number }> = new Map();
 
-  function drag(event) {
+  function drag(event: PointerEvent): void {
     const before = down.get(event.pointerId);
-    if (!before || !card.seen()) return;
-    const [x, y] = [event.clientX - before.x, event.clientY - before.y];
-    if (down.size === 2) {
-      const other = [...down].find(([id]) => id !== event.pointerId)[1];
-      const far = (a) => Math.hypot(a.x - other.x, a.y - other.y) || 1;
-      card.move(
-        panned(
-          zoomed(card.camera(), far({ x: event.clientX, y: event.clientY }) / far(before)),
-          x / 2,
-          y / 2,
-          card.seen(),
-        ),
-      );
-    } else if (event.buttons & 6 || event.shiftKey) card.move(panned(card.camera(), x, y, card.seen()));
-    else card.move(turned(card.camera(), x, y));
-    down.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    if (!before || !card.seen) return;
+    const now = { x: event.clientX, y: event.clientY };
+    const [x, y] = [now.x - before.x, now.y - before.y];
+    const camera = cameras.of(card);
+    const other = [...down].find(([id]) => id !== event.pointerId)?.[1];
+    if (down.size === 2 && other) {
+      const far = (finger: typeof now) => Math.hypot(finger.x - other.x, finger.y - other.y) || 1;
+      moveCamera(card, shifted(zoomed(camera, far(now) / far(before)), x / 2, y / 2, card.seen));
+    } else if (event.buttons & 6 || event.shiftKey) moveCamera(card, shifted(camera, x, y, card.seen));
+    else moveCamera(card, turned(camera, x * TURN, y * TURN));
+    down.set(event.pointerId, now);
+  }
+
+  function release(event: PointerEvent): void {
+    down.delete(event.pointerId);
+    rest();
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -67,40 +53,19 @@ export function attach(
     down.set(event.pointerId, { x: event.clientX, y: event.clientY });
   });
   canvas.addEventListener("pointermove", drag);
-  for (const name of ["pointerup", "pointercancel"]) {
-    canvas.addEventListener(name, (event) => {
-      down.delete(event.pointerId);
-      card.rest();
-    });
-  }
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("contextmenu", (event) => event.preventDefault());
   canvas.addEventListener(
     "wheel",
     (event) => {
-      if (lastWheel.canvas !== canvas || !card.seen()) return;
+      if (lastWheel.canvas !== canvas || !card.seen) return;
       event.preventDefault();
       const lines = event.deltaMode === 1 ? 16 : 1;
-      card.move(zoomed(card.camera(), Math.exp(-event.deltaY * lines * 0.0015)));
-      card.rest();
+      moveCamera(card, zoomed(cameras.of(card), Math.exp(-event.deltaY * lines * 0.0015)));
+      rest();
     },
     { passive: false },
   );
-  canvas.addEventListener("dblclick", () => card.reset());
-  canvas.addEventListener("keydown", (event) => key(event, card));
-}
-
-function key(event, card) {
-  if (!card.seen() || event.ctrlKey || event.metaKey || event.altKey) return;
-  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  const camera = card.camera();
-  if (event.key in arrows) {
-    const [x, y] = arrows[event.key];
-    if (event.shiftKey) card.move(panned(camera, x * KEY_PAN, y * KEY_PAN, card.seen()));
-    else card.move(turned(camera, (x * KEY_TURN) / TURN, (y * KEY_TURN) / TURN));
-  } else if (event.key === "+" || event.key === "=") card.move(zoomed(camera, KEY_ZOOM));
-  else if (event.key === "-") card.move(zoomed(camera, 1 / KEY_ZOOM));
-  else if (event.key === "r" || event.key === "R" || event.key === "0") card.reset();
-  else return;
-  event.preventDefault();
-  card.rest();
+  canvas.addEventListener("dblclick", () => resetCamera(card));
 }

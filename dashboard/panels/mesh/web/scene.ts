@@ -1,163 +1,171 @@
-// @ts-nocheck
-// The mesh panel: what a card shows and how, from the toolbar and the logged configuration; and its picture.
-import * as axes from "./axes.ts";
-import * as math from "./math.ts";
-import { cameras } from "./cameras.ts";
-import { gl } from "./gl.ts";
+/** What a card shows and how, from the toolbar and the logged configuration; and its picture. */
+import { css, ofHex, type Rgb } from "../../../web/core/color.ts";
 import { view } from "../../../web/page/view.ts";
+import { type ColorScale, drawBox, drawScale, type Ink } from "./axes.ts";
+import { cameras } from "./cameras.ts";
+import { type Card, looksOf, type Seen } from "./card.ts";
+import type { Extent, Geometry } from "./geometry.ts";
+import { type Directional, gl, LIT, PAINT, type Scene, type Show } from "./gl.ts";
+import { add, AXES, minus, norm, type Vector, vector } from "./math.ts";
+import { project, type Projection } from "./orbit.ts";
 
-const AXES = ["x", "y", "z"];
-const BACKGROUNDS = { white: [255, 255, 255], grey: [128, 128, 128], black: [0, 0, 0] };
-const SHADINGS = { none: 0, smooth: 1, flat: 2 };
+const BACKGROUNDS: Record<string, Rgb> = { white: [255, 255, 255], grey: [128, 128, 128], black: [0, 0, 0] };
+const LINE: Vector = shares("#10141c");
+interface Lighting {
+  ambient: Vector;
+  lights: Directional[];
+}
 // Without lights of its own a mesh has one behind the left shoulder.
-const AMBIENT = [0.45, 0.45, 0.45];
-const SHOULDER = [{ direction: [-0.37, 0.56, 0.74], color: [0.62, 0.62, 0.62] }];
-// Colours of a scale are to be read, so the shade moves them less.
-const READABLE = {
+const SHOULDER: Vector = [-0.37, 0.56, 0.74];
+const UNLIT: Lighting = {
+  ambient: [0.45, 0.45, 0.45],
+  lights: [{ direction: SHOULDER, color: [0.62, 0.62, 0.62] }],
+};
+// Colors of a scale are to be read, so the shade moves them less.
+const READABLE: Lighting = {
   ambient: [0.74, 0.74, 0.74],
-  lights: [{ direction: [-0.37, 0.56, 0.74], color: [0.34, 0.34, 0.34] }],
+  lights: [{ direction: SHOULDER, color: [0.34, 0.34, 0.34] }],
 };
 
-export const setting = (name) => view.values("mesh." + name)[0];
-const scheme = () => document.documentElement.dataset.mantineColorScheme;
-const css = (rgb) => `rgb(${rgb.join(" ")})`;
+export const setting = (name: string): string | undefined => view.values("mesh." + name)[0];
 
-/** Three bytes of the background. */
-function background() {
-  const chosen = BACKGROUNDS[setting("background")];
-  if (chosen) return chosen;
-  const hex = getComputedStyle(document.documentElement).getPropertyValue("--surface").trim();
-  return gl.rgb(hex).map((part) => Math.round(part * 255));
+/** A color as shares of 1. */
+function shares(hex: string): Vector {
+  const bytes = ofHex(hex);
+  return vector((i) => bytes[i] / 255);
 }
 
-/** Colours of lines and numbers that can be seen on a background. */
-function inkOn(rgb) {
+function background(): Rgb {
+  const chosen = BACKGROUNDS[setting("background") ?? ""];
+  return chosen ?? ofHex(getComputedStyle(document.documentElement).getPropertyValue("--surface").trim());
+}
+
+/** Colors of lines and numbers that can be seen on a background. */
+function inkOn(rgb: Rgb): Ink {
   const light = (rgb[0] * 2 + rgb[1] * 5 + rgb[2]) / 8 > 110;
   return light
     ? { line: "rgb(20 28 45 / 17%)", text: "rgb(30 36 48 / 85%)" }
     : { line: "rgb(255 255 255 / 17%)", text: "rgb(235 240 250 / 88%)" };
 }
 
-/** What is drawn of a card: "surface", "edges", "wireframe" or "points". */
-export function shown(card) {
-  if (!card.geometry.faces) return "points";
+const isShow = (name: string | undefined): name is Show =>
+  name === "surface" || name === "edges" || name === "wireframe" || name === "points";
+
+function shown(card: Card, geometry: Geometry): Show {
+  if (!geometry.faces) return "points";
   const chosen = setting("show");
-  if (chosen && chosen !== "logged") return chosen;
-  return card.looks.material.wireframe ? "wireframe" : "surface";
+  if (isShow(chosen)) return chosen;
+  return looksOf(card).material.wireframe ? "wireframe" : "surface";
 }
 
-function shading(card) {
+function shading(card: Card): Scene["lit"] {
   const chosen = setting("shading");
-  if (chosen && chosen !== "logged") return SHADINGS[chosen];
-  if (card.looks.material.unlit) return SHADINGS.none;
-  return card.looks.material.flat ? SHADINGS.flat : SHADINGS.smooth;
+  if (chosen === "smooth" || chosen === "flat") return LIT[chosen];
+  const { unlit, flat } = looksOf(card).material;
+  return unlit ? LIT.none : flat ? LIT.flat : LIT.smooth;
 }
 
-/** How a mesh is coloured, and the scale that says what its colours mean. */
-function paint(card) {
-  const { geometry, looks } = card;
-  const { header } = geometry;
-  const one = gl.rgb(scheme() === "dark" ? card.dark : card.light);
-  const plain = { paint: 1, axis: -1, range: [0, 0], one, scale: null };
-  if (geometry.moved) {
-    return {
-      ...plain,
-      paint: 2,
-      range: [0, header.moved.most],
-      scale: { title: card.comparison, low: 0, high: header.moved.most },
-    };
+/** How a mesh is colored, and the scale that says what its colors mean. */
+type Paint = Pick<Scene, "paint" | "axis" | "range" | "one"> & { scale: ColorScale | null };
+
+function paint(card: Card, { header, moved, colors }: Geometry, { low, high, origin }: Extent): Paint {
+  const { material } = looksOf(card);
+  const dark = document.documentElement.dataset.mantineColorScheme === "dark";
+  const plain: Paint = {
+    paint: PAINT.one,
+    axis: -1,
+    range: [0, 0],
+    one: shares(dark ? card.data.dark : card.data.light),
+    scale: null,
+  };
+  if (moved) {
+    const most = Number(header.moved?.most ?? 0);
+    const scale = { title: card.comparison, low: 0, high: most };
+    return { ...plain, paint: PAINT.scale, range: [0, most], scale };
   }
-  const axis = AXES.indexOf(setting("color"));
-  if (axis >= 0) {
-    const [low, high, origin] = [header.low[axis], header.high[axis], header.origin[axis]];
-    return { ...plain, paint: 2, axis, range: [low - origin, high - origin], scale: { title: AXES[axis], low, high } };
+  const chosen = setting("color") ?? "";
+  const axis = AXES.find((i) => "xyz"[i] === chosen);
+  if (axis !== undefined) {
+    const scale = { title: chosen, low: low[axis], high: high[axis] };
+    return { ...plain, paint: PAINT.scale, axis, range: [low[axis] - origin[axis], high[axis] - origin[axis]], scale };
   }
-  if (setting("color") === "one") return plain;
-  if (geometry.colors && looks.material.vertexColors !== false) return { ...plain, paint: 0 };
-  return looks.material.color ? { ...plain, one: looks.material.color } : plain;
+  if (chosen === "one") return plain;
+  if (colors && material.vertexColors !== false) return { ...plain, paint: PAINT.vertices };
+  return material.color ? { ...plain, one: material.color } : plain;
 }
 
 /** Logged lights as seen from the eye. */
-function lighting(card, projection, colors) {
-  const { lights } = card.looks;
-  if (colors.scale) return READABLE;
-  if (!lights.length) return { ambient: AMBIENT, lights: SHOULDER };
-  const ambient = [0, 0, 0];
-  const directional = [];
-  for (const light of lights) {
-    const color = light.color.map((part) => part * light.intensity);
-    if (!light.position) color.forEach((part, i) => (ambient[i] += part));
+function lighting(card: Card, { view: v }: Projection, scaled: boolean): Lighting {
+  const { lights } = looksOf(card);
+  if (scaled) return READABLE;
+  if (!lights.length) return UNLIT;
+  const found: Lighting = { ambient: [0, 0, 0], lights: [] };
+  for (const { color, intensity, position } of lights) {
+    if (!position) found.ambient = add(found.ambient, color, intensity);
     else {
-      const length = math.norm(light.position) || 1;
-      const v = projection.view;
-      const direction = [0, 1, 2].map((row) =>
-        (v[row] * light.position[0] + v[4 + row] * light.position[1] + v[8 + row] * light.position[2]) / length
+      const length = norm(position) || 1;
+      const direction = vector((row) =>
+        (v[row] * position[0] + v[4 + row] * position[1] + v[8 + row] * position[2]) / length
       );
-      directional.push({ direction, color });
+      found.lights.push({ direction, color: vector((i) => color[i] * intensity) });
     }
   }
-  return { ambient, lights: directional };
+  return found;
 }
 
 /** Pixels of a point where nobody chose: smaller the more there are. */
-const fitting = (count) => (count > 300e3 ? 1 : count > 50e3 ? 2 : count > 5e3 ? 3 : count > 500 ? 4 : 6);
+const fitting = (count: number) => (count > 300e3 ? 1 : count > 50e3 ? 2 : count > 5e3 ? 3 : count > 500 ? 4 : 6);
 
 /**
  * Draws a card onto its canvas. Everything is relative to the middle of the card's frame, so that meshes far from
  * zero keep their digits.
  * @param every of how many points one is drawn
  * @param asPoints whether only the points of a surface are drawn
- * @returns how it was seen; null where there is no context
+ * @returns how it was seen; null where there is no context, or nothing to draw
  */
-export function draw(card, every: number, asPoints: boolean): { projection: any; frame: any; ratio: number } | null {
-  const { geometry, canvas } = card;
+export function draw(card: Card, every: number, asPoints: boolean): Seen | null {
+  const { geometry, parts } = card;
+  if (!geometry?.extent || !parts) return null;
+  const { extent } = geometry;
+  const { canvas, context } = parts;
   const { width, height } = canvas;
   const ratio = width / Math.max(1, canvas.clientWidth);
   const frame = cameras.frameOf(card);
-  const relative = (place) => math.minus(place, frame.center);
-  const { header } = geometry;
-  const [low, high] = [relative(header.low), relative(header.high)];
-  const looks = card.looks.camera;
-  const projection = math.project(cameras.of(card), { center: [0, 0, 0], radius: frame.radius }, {
-    up: cameras.up(),
-    width,
-    height,
-    low,
-    high,
-    fov: looks.fov || undefined,
-    orthographic: looks.kind === "orthographic",
-  });
+  const relative = (place: Vector) => minus(place, frame.center);
+  const box = { low: relative(extent.low), high: relative(extent.high), up: cameras.up() };
+  const looks = looksOf(card);
+  const projection = project(
+    cameras.of(card),
+    { center: [0, 0, 0], radius: frame.radius },
+    { ...box, width, height, wanted: looks.camera },
+  );
   const behind = background();
   const ink = inkOn(behind);
-  const context = card.context;
   context.fillStyle = css(behind);
   context.fillRect(0, 0, width, height);
-  if (setting("box") !== "off") axes.drawBox(context, { low, high, projection, ratio, ink }, frame.center);
-  const colors = paint(card);
+  if (setting("box") !== "off") drawBox(context, { ...box, projection, ratio, ink }, frame.center);
+  const { scale, ...colors } = paint(card, geometry, extent);
   const chosen = Number(setting("size")) || 0;
-  const scene = {
+  const scene: Scene = {
     geometry,
-    show: asPoints ? "points" : shown(card),
+    show: asPoints ? "points" : shown(card, geometry),
     lit: shading(card),
     ...colors,
-    line: gl.rgb("#10141c"),
-    offset: relative(header.origin),
+    line: LINE,
+    offset: relative(extent.origin),
     pixels: (chosen || fitting(geometry.positions.length / 3)) * ratio,
-    worldSize: chosen ? 0 : card.looks.material.size || 0,
+    worldSize: chosen ? 0 : looks.material.size || 0,
     projection,
-    ...lighting(card, projection, colors),
+    ...lighting(card, projection, scale !== null),
   };
   if (!gl.draw(scene, context, every)) return null;
-  if (colors.scale) axes.drawScale(context, colors.scale, ratio, ink);
+  if (scale) drawScale(context, scale, ratio, ink);
   if (every > 1 && scene.show === "points") {
     context.fillStyle = ink.text;
     context.textAlign = "right";
     context.textBaseline = "bottom";
-    context.fillText(
-      `1 of ${every} ${asPoints ? "vertices" : "points"} while it moves`,
-      width - 8 * ratio,
-      height - 6 * ratio,
-    );
+    const what = asPoints ? "vertices" : "points";
+    context.fillText(`1 of ${every} ${what} while it moves`, width - 8 * ratio, height - 6 * ratio);
   }
   return { projection, frame, ratio };
 }

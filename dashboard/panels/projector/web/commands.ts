@@ -26,7 +26,7 @@ export const hint = (title: string, key: keyof typeof KEYS): string => tip({ tit
 function listens({ root }: ProjectorPanel): boolean {
   const { activeElement } = document;
   if (!root.isConnected || document.querySelector(".beside-box")) return false;
-  return !activeElement || activeElement === document.body || Boolean(root.parentElement?.contains(activeElement));
+  return !activeElement || activeElement === document.body || Boolean(root.closest(".panel")?.contains(activeElement));
 }
 
 /** Pauses or plays: a projection that runs, or the steps. */
@@ -43,17 +43,18 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
   const projections = Object.entries(METHODS).map(([name, { key }]): [string, string] => [key, name]);
   const byKey = new Map(projections);
 
-  /** @param always before there are points, too */
+  /** @param how `always`: before there are points, too */
   const command = (
     id: string,
     title: string,
     keys: readonly string[],
     act: (panel: ProjectorPanel, event: KeyboardEvent) => unknown,
-    always = false,
+    { always = false, keysShown }: { always?: boolean; keysShown?: string } = {},
   ): Command => ({
     id: `projector.${id}`,
     title,
     keys,
+    keysShown,
     act(event) {
       const panel = shown();
       return panel && (always || panel.dataset) && listens(panel) ? act(panel, event) : false;
@@ -99,7 +100,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
       "PCA, t-SNE, UMAP, own axes, random",
       [...byKey.keys()],
       (panel, { key }) => panel.setProjection(byKey.get(key) ?? ""),
-      true,
+      { always: true, keysShown: "1 … 5" },
     ),
     command(
       "change_dimensions",

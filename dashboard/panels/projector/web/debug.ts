@@ -1,10 +1,39 @@
 /** The state of the Projector panel as plain values, for tests and benchmarks. */
 import { panel as projectorPanel } from "./panel.ts";
+import type { Job } from "./jobs.ts";
 import type { ProjectorPanel } from "./panel.ts";
+
+const jobOf = ({ key, frame, updates, losses }: Job) =>
+  frame && {
+    key,
+    state: frame.state,
+    phase: frame.phase,
+    iteration: frame.iteration,
+    total: frame.total,
+    loss: frame.loss ?? null,
+    message: frame.message ?? "",
+    updates,
+    losses: losses.length,
+    frames: frame.frames ?? null,
+    settings: frame.settings ?? null,
+    seed: frame.seed ?? null,
+  };
+
+const qualityOf = (quality: NonNullable<ProjectorPanel["quality"]>) => {
+  const measured = quality.state === "done" ? quality : null;
+  return {
+    state: quality.state,
+    trustworthiness: measured?.trustworthiness ?? null,
+    continuity: measured?.continuity ?? null,
+    hit: measured?.hit ?? null,
+    kept: measured?.kept ?? null,
+    sampled: measured?.sampled ?? null,
+    message: quality.state === "failed" ? quality.message : "",
+  };
+};
 
 export const stateOf = (panel: ProjectorPanel) => {
   const { state, dataset, job, picture, quality, nearest, coloring } = panel;
-  const frame = job?.frame ?? null;
   return {
     id: dataset?.id ?? null,
     step: dataset?.step ?? null,
@@ -22,22 +51,9 @@ export const stateOf = (panel: ProjectorPanel) => {
         first: Array.from(picture.values.slice(0, picture.dimensions)),
       }
       : null,
-    waiting: panel.waiting ?? "",
-    job: job && frame && {
-      key: job.key,
-      state: frame.state,
-      phase: frame.phase,
-      iteration: frame.iteration,
-      total: frame.total,
-      loss: frame.loss ?? null,
-      message: frame.message ?? "",
-      updates: job.updates,
-      losses: job.losses.length,
-      frames: frame.frames ?? null,
-      settings: frame.settings ?? null,
-      seed: frame.seed ?? null,
-    },
-    quality: quality && { message: "", ...quality, points: null },
+    waiting: panel.waiting,
+    job: job && jobOf(job),
+    quality: quality && qualityOf(quality),
     colour: {
       by: panel.colorBy,
       sort: coloring.sort,
@@ -57,7 +73,7 @@ export const stateOf = (panel: ProjectorPanel) => {
       : null,
     isolated: panel.isolated ? Array.from(panel.isolated) : null,
     hidden: [...panel.hidden].sort((a, b) => a - b),
-    visible: panel.visibleCount ?? dataset?.count ?? 0,
+    visible: dataset ? panel.visibleCount : 0,
     found: panel.found ? panel.found.length : null,
     tool: panel.tools.tool,
     table: { open: state.table, rows: panel.table.count, sort: state.sort },

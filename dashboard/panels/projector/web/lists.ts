@@ -1,12 +1,11 @@
 /** Lists of points in the Projector panel. */
 import { bind } from "../../../web/core/commands.ts";
 import { make } from "../../../web/core/dom.ts";
-import { popover } from "../../../web/core/popover.ts";
+import { arrows } from "../../../web/core/popover.ts";
 
 /** Up and down among the entries of a list. */
 export function arrowsIn(list: HTMLElement, entries: string): void {
-  const move = (event: KeyboardEvent) => popover.arrows(event, list, entries);
-  bind(list, { ArrowDown: move, ArrowUp: move, Home: move, End: move });
+  bind(list, arrows(list, entries));
 }
 
 /** The entry of a list that stands for a point, with its number behind it. */

@@ -6,7 +6,7 @@ import * as exports from "./exports.ts";
 import { button, type Option, segmented, select, toggle } from "./parts.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
-import { shortcuts } from "../../../web/page/shortcuts.ts";
+import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
 import type { ProjectorPanel } from "./panel.ts";
 import type { Tool } from "./view_base.ts";
 
@@ -79,7 +79,7 @@ export class Tools {
       make("span", { className: "spacer" }),
       button("Open", "Open an embedding from a file; it can also be dropped here", () => panel.drop.ask(), "small"),
       this.save,
-      button("?", "Keys and mouse (?)", () => shortcuts.sheet(), "small"),
+      button("?", "Keys and mouse (?)", () => toggleKeysSheet(), "small"),
     );
     this.choice = segmented("Tool", TOOLS, (value) => this.use(value));
     this.spin = toggle("Spin", "Turn slowly", (on) => panel.setSpin(on), "small");

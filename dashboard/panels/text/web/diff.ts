@@ -1,283 +1,231 @@
-// @ts-nocheck
-// The text panel: two texts of a tag compared, side by side or in one column. The server compares (panels/text/diff.py).
+/** Two texts of a tag compared, side by side or in one column. The server compares (panels/text/diff.py). */
+import { tip } from "../../../web/core/commands.ts";
+import { iconButton, make, stepText } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
 import * as stepper from "../../../web/core/stepper.ts";
-import { cards } from "./index.ts";
-import { elements } from "../../../web/core/dom.ts";
 import { view } from "../../../web/page/view.ts";
+import { isGap, near, ordered, type Row, type Segment } from "./diff_rows.ts";
+import { api, type CardData, type Entry, nearest, type Place, set, setting, tagName } from "./texts.ts";
 
-const { make, icon } = elements;
-const CONTEXT = 3;
 const SIGNS = { same: "", added: "+", removed: "\u2212" };
+type Kind = keyof typeof SIGNS;
 
-export interface Side {
+interface Side extends Place {
   run: string;
-  index: number;
-  step: number;
-  total: number;
 }
-let shown: {
-  dialog: HTMLDialogElement;
-  tag: string;
-  runs: string[];
-  old: Side;
-  new: Side;
-  found: object | null;
-  ask: number;
-} | null = null;
+type Sides = Record<"old" | "new", Side>;
+/** The server's answer. */
+interface Comparison {
+  rows: Row[];
+  added: number;
+  removed: number;
+  notice: string;
+  error: string;
+  old?: Omit<Place, "index">;
+  new?: Omit<Place, "index">;
+}
 
-const setting = (name, otherwise) => view.values("text." + name)[0] ?? otherwise;
+let shown: Dialog | null = null;
 
 /** Compares a text with the one before it, or with that of another run. */
-export function open(data, entry) {
-  const now = { run: data.run, index: entry.index, step: entry.step, total: data.total };
-  const other = data.runs.find((run) => run !== data.run);
-  if (entry.index > 0 || !other) {
-    return begin(data.tag, data.runs, { ...now, index: Math.max(0, entry.index - 1) }, now);
-  }
-  return choose(data.tag, other, entry.step).then((side) => side && begin(data.tag, data.runs, side, now));
+export async function open({ run, tag, total, runs }: CardData, { index, step }: Entry): Promise<void> {
+  const now = { run, index, step, total };
+  const other = runs.find((one) => one !== run);
+  const old = index > 0 || !other ? { ...now, index: Math.max(0, index - 1) } : await choose(tag, other, step);
+  if (old) begin(tag, runs, { old, new: now });
 }
 
-async function choose(tag, run, step) {
-  const found = await cards.nearest({ run, tag }, step);
-  return found && { run, index: found.index, step: found.step, total: found.total };
+async function choose(tag: string, run: string, step: number | string): Promise<Side | null> {
+  const found = await nearest(run, tag, step);
+  return found && { run, ...found };
 }
 
-function begin(tag, runs, old, now) {
-  if (shown) shown.dialog.close();
-  const dialog = make("dialog", { id: "text-diff", "aria-label": "Two texts compared" });
-  const body = make("div", { className: "diff-body", tabIndex: 0 });
-  const close = make("button", { className: "icon-button", title: "Close (Esc)" }, icon("close", 18));
-  close.addEventListener("click", () => dialog.close());
-  const head = make(
-    "header",
-    {},
-    make("strong", {}, tag.replace(/\/text_summary$/, "")),
-    make("output", { className: "counts" }),
-    make("span", { className: "spacer" }),
-    toggle("layout", { side: "Side by side", unified: "Unified" }),
-    toggle("unchanged", { near: "Changes", all: "All lines" }),
-    close,
-  );
-  dialog.append(head, make("div", { className: "diff-sides" }), body);
-  document.body.append(dialog);
-  shown = { dialog, tag, runs, old, new: now, found: null, ask: 0 };
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    if (!shown || shown.dialog !== dialog) return;
-    shown = null;
-    view.update((_params, set) => set("text.diff", []));
-  });
-  dialog.showModal();
-  load();
+function begin(tag: string, runs: string[], sides: Sides): void {
+  shown?.close();
+  shown = new Dialog(tag, runs, sides);
 }
 
-function toggle(name, options) {
-  const group = make("span", { className: "ab", role: "group", "aria-label": name });
-  for (const [value, label] of Object.entries(options)) {
-    const button = make("button", { className: "quiet", "data-value": value, "data-name": name }, label);
-    button.addEventListener("click", () => {
-      view.update((_params, set) => set("text." + name, [value]));
-      render();
+/** Opens what the URL has. */
+export async function fromUrl(): Promise<void> {
+  const [tag, oldRun, oldStep, newRun, newStep] = view.values("text.diff");
+  if (shown || newStep === undefined) return;
+  const [old, now] = await Promise.all([choose(tag, oldRun, oldStep), choose(tag, newRun, newStep)]);
+  if (old && now && !shown) begin(tag, [...new Set([oldRun, newRun])], { old, new: now });
+}
+
+class Dialog {
+  readonly #tag: string;
+  readonly #runs: string[];
+  readonly #sides: Sides;
+  readonly #dialog = make("dialog", { id: "text-diff", "aria-label": "Two texts compared" });
+  readonly #counts = make("output", { className: "counts" });
+  readonly #sidesBox = make("div", { className: "diff-sides" });
+  readonly #body = make("div", { className: "diff-body", tabIndex: 0 });
+  readonly #choices = [
+    this.#choice("layout", { side: "Side by side", unified: "Unified" }),
+    this.#choice("unchanged", { near: "Changes", all: "All lines" }),
+  ];
+  #found: Comparison | null = null;
+  #ask = 0;
+
+  constructor(tag: string, runs: string[], sides: Sides) {
+    this.#tag = tag;
+    this.#runs = runs;
+    this.#sides = sides;
+    const head = make(
+      "header",
+      {},
+      make("strong", {}, tagName(tag)),
+      this.#counts,
+      make("span", { className: "spacer" }),
+      ...this.#choices,
+      iconButton("close", tip({ title: "Close", keys: ["Escape"] }), () => this.close(), 18),
+    );
+    this.#dialog.append(head, this.#sidesBox, this.#body);
+    this.#dialog.addEventListener("close", () => {
+      this.#dialog.remove();
+      if (shown !== this) return;
+      shown = null;
+      set("diff", []);
     });
-    group.append(button);
+    document.body.append(this.#dialog);
+    this.#dialog.showModal();
+    this.#load();
   }
-  return group;
-}
 
-async function load() {
-  const ask = (shown.ask += 1);
-  const query = new URLSearchParams([["tag", shown.tag], ["old_run", shown.old.run], ["old_index", shown.old.index], [
-    "new_run",
-    shown.new.run,
-  ], ["new_index", shown.new.index]]);
-  const answer = await fetch("/api/text/diff?" + query).catch(() => null);
-  const found = answer && (await answer.json().catch(() => null));
-  if (!shown || shown.ask !== ask) return;
-  if (!answer || !answer.ok) {
-    shown.found = { rows: [], added: 0, removed: 0, notice: "", error: "No answer from the server." };
-  } else {
-    shown.found = found;
-    Object.assign(shown.old, found.old);
-    Object.assign(shown.new, found.new);
+  close(): void {
+    this.#dialog.close();
   }
-  view.update((_params, set) =>
-    set("text.diff", [shown.tag, shown.old.run, String(shown.old.step), shown.new.run, String(shown.new.step)])
-  );
-  render();
-}
 
-/** The run and the step of one side, to choose others. */
-function side(name) {
-  const one = shown[name];
-  const runs = make(
-    "select",
-    { "aria-label": name === "old" ? "Old run" : "New run" },
-    ...[...new Set([...shown.runs, one.run])].map((run) =>
-      make("option", { value: run, selected: run === one.run }, run)
-    ),
-  );
-  runs.addEventListener("change", async () => {
-    const found = await choose(shown.tag, runs.value, one.step);
-    if (found) Object.assign(one, found);
-    load();
-  });
-  const track = stepper.create({
-    count: () => one.total,
-    at: () => one.index,
-    said: () => elements.step(one.step),
-    hint: () => one.run,
-    move: (index) => (one.index = index),
-    typed: async (step) => {
-      const found = await choose(shown.tag, one.run, step);
-      if (found) Object.assign(one, found);
-      load();
-    },
-    settled: load,
-  });
-  track.refresh();
-  return make(
-    "div",
-    { className: "diff-side" },
-    make("span", { className: "dim" }, name === "old" ? "old" : "new"),
-    runs,
-    track.element,
-  );
+  #choice(name: string, options: Record<string, string>): HTMLElement {
+    const buttons = Object.entries(options).map(([value, label]) => {
+      const button = make("button", { className: "quiet", "data-value": value, "data-name": name }, label);
+      button.addEventListener("click", () => {
+        set(name, [value]);
+        this.#render();
+      });
+      return button;
+    });
+    return make("span", { className: "ab", role: "group", "aria-label": name }, ...buttons);
+  }
+
+  async #load(): Promise<void> {
+    const ask = this.#ask += 1;
+    const { old, new: now } = this.#sides;
+    const asked = { tag: this.#tag, old_run: old.run, old_index: old.index, new_run: now.run, new_index: now.index };
+    const found = await api.ask<Comparison>("diff", asked).catch((error): Comparison => (
+      { rows: [], added: 0, removed: 0, notice: "", error: messageOf(error) }
+    ));
+    if (shown !== this || this.#ask !== ask) return;
+    this.#found = found;
+    Object.assign(old, found.old);
+    Object.assign(now, found.new);
+    set("diff", [this.#tag, old.run, String(old.step), now.run, String(now.step)]);
+    this.#render();
+  }
+
+  /** The run and the step of one side, to choose others. */
+  #side(name: keyof Sides): HTMLElement {
+    const one = this.#sides[name];
+    const go = async (run: string, step: number) => {
+      Object.assign(one, await choose(this.#tag, run, step));
+      this.#load();
+    };
+    const runs = make(
+      "select",
+      { "aria-label": name === "old" ? "Old run" : "New run" },
+      ...[...new Set([...this.#runs, one.run])].map((run) =>
+        make("option", { value: run, selected: run === one.run }, run)
+      ),
+    );
+    runs.addEventListener("change", () => go(runs.value, one.step));
+    const track = stepper.create({
+      count: () => one.total,
+      at: () => one.index,
+      said: () => stepText(one.step),
+      hint: () => one.run,
+      move: (index) => one.index = index,
+      typed: (step) => go(one.run, step),
+      settled: () => this.#load(),
+    });
+    track.refresh();
+    return make("div", { className: "diff-side" }, make("span", { className: "dim" }, name), runs, track.element);
+  }
+
+  #render(): void {
+    const found = this.#found;
+    if (!found) return;
+    const unified = setting("layout", "side") === "unified";
+    for (const button of this.#choices.flatMap((group) => [...group.querySelectorAll("button")])) {
+      const { name = "", value } = button.dataset;
+      button.setAttribute("aria-pressed", String(setting(name) === value));
+    }
+    this.#counts.replaceChildren(
+      make("span", { className: "plus" }, "+" + stepText(found.added)),
+      " ",
+      make("span", { className: "minus" }, "\u2212" + stepText(found.removed)),
+      " lines",
+    );
+    if (!this.#sidesBox.contains(document.activeElement) || !this.#sidesBox.firstChild) {
+      this.#sidesBox.replaceChildren(this.#side("old"), this.#side("new"));
+    }
+    const notices = [
+      found.error && "Not compared: " + found.error,
+      found.notice,
+      !found.error && !found.added && !found.removed ? "The two texts are the same." : "",
+    ].filter(Boolean);
+    const pieces = setting("unchanged", "near") === "all" ? found.rows : near(found.rows);
+    const rows = (unified ? ordered(pieces) : pieces).flatMap((piece) =>
+      isGap(piece) ? [gap(piece.hidden, unified)] : lines(piece, unified)
+    );
+    this.#body.replaceChildren(
+      ...notices.map((notice) => make("p", { className: found.error ? "bad" : "diff-notice" }, notice)),
+      make("table", { className: unified ? "diff unified" : "diff" }, ...rows),
+    );
+  }
 }
 
 // --- rows --------------------------------------------------------------------------------------------------
 
-/** Rows near a change, and stretches of unchanged ones between. */
-function near(rows) {
-  const kept = new Uint8Array(rows.length);
-  rows.forEach(([change], at) => {
-    if (change !== "same") kept.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
-  });
-  const pieces = [];
-  for (let at = 0; at < rows.length;) {
-    const state = kept[at];
-    let end = at;
-    while (end < rows.length && kept[end] === state) end += 1;
-    if (state || end - at < 3) pieces.push(...rows.slice(at, end));
-    else pieces.push({ hidden: rows.slice(at, end) });
-    at = end;
-  }
-  return pieces;
-}
+const lineNumber = (number: number | null) =>
+  make("td", { className: "line-number" }, number === null ? "" : String(number));
 
-const text = (segments, mark) =>
-  segments.map(([piece, changed]) => (changed ? make(mark, {}, piece) : document.createTextNode(piece)));
-
-function cells(number, sign, segments, kind) {
+function line(isThere: boolean, kind: Kind, segments: readonly Segment[]): HTMLElement {
   const mark = kind === "added" ? "ins" : "del";
-  return [
-    make("td", { className: "line-number" }, number === null ? "" : String(number)),
-    make(
-      "td",
-      { className: "line " + (number === null ? "absent" : kind) },
-      make("span", { className: "sign" }, number === null ? "" : sign),
-      ...text(segments, mark),
-    ),
-  ];
+  return make(
+    "td",
+    { className: "line " + (isThere ? kind : "absent") },
+    make("span", { className: "sign" }, isThere ? SIGNS[kind] : ""),
+    ...segments.map(([piece, changed]) => (changed ? make(mark, {}, piece) : piece)),
+  );
 }
 
-function lines(row, unified) {
-  const [change, oldNumber, newNumber, old, now] = row;
-  const [oldKind, newKind] = change === "same" ? ["same", "same"] : ["removed", "added"];
+function lines([change, oldNumber, newNumber, old, now]: Row, unified: boolean): HTMLElement[] {
+  const [oldKind, newKind]: Kind[] = change === "same" ? ["same", "same"] : ["removed", "added"];
   if (!unified) {
     return [
       make(
         "tr",
         {},
-        ...cells(oldNumber, SIGNS[oldKind], old, oldKind),
-        ...cells(newNumber, SIGNS[newKind], now, newKind),
+        lineNumber(oldNumber),
+        line(oldNumber !== null, oldKind, old),
+        lineNumber(newNumber),
+        line(newNumber !== null, newKind, now),
       ),
     ];
   }
-  const one = (first, second, segments, kind) => {
-    const [numberCell, line] = cells(first ?? second, SIGNS[kind], segments, kind);
-    numberCell.textContent = first ?? "";
-    return make(
-      "tr",
-      {},
-      numberCell,
-      make("td", { className: "line-number" }, second === null ? "" : String(second)),
-      line,
-    );
-  };
+  const one = (first: number | null, second: number | null, segments: readonly Segment[], kind: Kind) =>
+    make("tr", {}, lineNumber(first), lineNumber(second), line(true, kind, segments));
   if (change === "same") return [one(oldNumber, newNumber, old, "same")];
-  const found = [];
-  if (oldNumber !== null) found.push(one(oldNumber, null, old, "removed"));
-  if (newNumber !== null) found.push(one(null, newNumber, now, "added"));
-  return found;
+  return [
+    ...(oldNumber === null ? [] : [one(oldNumber, null, old, "removed")]),
+    ...(newNumber === null ? [] : [one(null, newNumber, now, "added")]),
+  ];
 }
 
-/** In one column all removed lines of a change come before the added ones. */
-function ordered(rows) {
-  const found = [];
-  let removed = [];
-  let added = [];
-  const flush = () => {
-    found.push(...removed, ...added);
-    removed = [];
-    added = [];
-  };
-  for (const row of rows) {
-    if (row.hidden || row[0] === "same") {
-      flush();
-      found.push(row);
-    } else {
-      if (row[1] !== null) removed.push(["removed", row[1], null, row[3], []]);
-      if (row[2] !== null) added.push(["added", null, row[2], [], row[4]]);
-    }
-  }
-  flush();
-  return found;
-}
-
-function gap(hidden, unified) {
-  const button = make("button", { className: "quiet" }, `${elements.step(hidden.length)} unchanged lines`);
+function gap(hidden: Row[], unified: boolean): HTMLElement {
+  const button = make("button", { className: "quiet" }, `${stepText(hidden.length)} unchanged lines`);
   const row = make("tr", { className: "gap" }, make("td", { colSpan: unified ? 3 : 4 }, button));
   button.addEventListener("click", () => row.replaceWith(...hidden.flatMap((one) => lines(one, unified))));
   return row;
-}
-
-function render() {
-  if (!shown || !shown.found) return;
-  const { dialog, found } = shown;
-  const unified = setting("layout", "side") === "unified";
-  const all = setting("unchanged", "near") === "all";
-  for (const button of dialog.querySelectorAll(".ab button")) {
-    button.setAttribute("aria-pressed", String(setting(button.dataset.name, "") === button.dataset.value));
-  }
-  dialog.querySelector(".counts").replaceChildren(
-    make("span", { className: "plus" }, "+" + elements.step(found.added)),
-    " ",
-    make("span", { className: "minus" }, "\u2212" + elements.step(found.removed)),
-    " lines",
-  );
-  const sides = dialog.querySelector(".diff-sides");
-  if (!sides.contains(document.activeElement) || !sides.firstChild) sides.replaceChildren(side("old"), side("new"));
-  const body = dialog.querySelector(".diff-body");
-  const notices = [
-    found.error && "Not compared: " + found.error,
-    found.notice,
-    !found.error && !found.added && !found.removed ? "The two texts are the same." : "",
-  ].filter(Boolean);
-  const table = make("table", { className: unified ? "diff unified" : "diff" });
-  const pieces = all ? found.rows : near(found.rows);
-  for (const piece of unified ? ordered(pieces) : pieces) {
-    table.append(...(piece.hidden ? [gap(piece.hidden, unified)] : lines(piece, unified)));
-  }
-  body.replaceChildren(
-    ...notices.map((notice) => make("p", { className: found.error ? "bad" : "diff-notice" }, notice)),
-    table,
-  );
-}
-
-/** Opens what the URL has. */
-export async function fromUrl() {
-  const [tag, oldRun, oldStep, newRun, newStep] = view.values("text.diff");
-  if (shown || newStep === undefined) return;
-  const [old, now] = await Promise.all([choose(tag, oldRun, oldStep), choose(tag, newRun, newStep)]);
-  if (old && now && !shown) begin(tag, [...new Set([oldRun, newRun])], old, now);
 }

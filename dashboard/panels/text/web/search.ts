@@ -1,221 +1,174 @@
-// @ts-nocheck
-// The text panel: a search in all texts of the shown runs, which the server does some hundred texts at a time.
-import * as textsEntry from "./entry.ts";
-import { highlight } from "./entry.ts";
-import { cards as textsCards } from "./index.ts";
+/** A search in all texts of the shown runs, which the server does some hundred texts at a time. */
 import { cards } from "../../../web/cards/grid.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { tip } from "../../../web/core/commands.ts";
+import { iconButton, make, stepText } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import { reveal } from "./cards.ts";
+import { unfold } from "./entry.ts";
+import { highlight, ranges } from "./marks.ts";
+import { type Hit, hitBeside, progress, type Search } from "./progress.ts";
+import { api, isOn, setting, tagName } from "./texts.ts";
 
-const { make, icon } = elements;
 /** Requests in a row; then the user is asked. */
 const AT_ONCE = 5;
 const MOST_LISTED = 500;
 
-const state: {
-  ask: number;
-  hits: object[];
-  searched: number;
-  total: number;
-  unreadable: number;
-  place: string | null;
-  at: number;
-  error: string;
-  busy: boolean;
-  jump: object | null;
-} = { ask: 0, hits: [], searched: 0, total: 0, unreadable: 0, place: null, at: -1, error: "", busy: false, jump: null };
-const number = (value) => elements.step(value);
-const find = () => view.values("text.find")[0] || "";
+type Answer = Pick<Search, "hits" | "searched" | "total" | "unreadable" | "place" | "error">;
+
+const fresh = (): Search => ({
+  hits: [],
+  searched: 0,
+  total: 0,
+  unreadable: 0,
+  place: null,
+  at: -1,
+  error: "",
+  busy: false,
+});
+let state = fresh();
+/** The hit whose card is on its way. */
+let awaited: Hit | null = null;
+const find = () => setting("find");
 
 /** Searches anew. */
-function start() {
-  Object.assign(state, {
-    ask: state.ask + 1,
-    hits: [],
-    searched: 0,
-    total: 0,
-    unreadable: 0,
-    place: null,
-    at: -1,
-    error: "",
-    busy: false,
-    jump: null,
-  });
-  highlight(null);
+export function start(): void {
+  state = fresh();
+  awaited = null;
   if (find()) goOn();
   show();
   highlight(null);
 }
 
-async function goOn() {
-  const ask = state.ask;
-  state.busy = true;
+async function goOn(): Promise<void> {
+  const mine = state;
+  mine.busy = true;
   show();
-  for (let request = 0; request < AT_ONCE && state.hits.length < MOST_LISTED; request += 1) {
-    const query = new URLSearchParams([["pattern", find()], ["regex", String(view.values("text.regex")[0] === "on")], [
-      "query",
-      view.params().toString(),
-    ], ["place", state.place || ""]]);
-    const answer = await fetch("/api/text/search?" + query).catch(() => null);
-    const found = answer && (await answer.json().catch(() => null));
-    if (state.ask !== ask) return;
-    state.error = !answer || !answer.ok || !found ? "No answer from the server." : found.error;
-    if (state.error) break;
-    state.hits.push(...found.hits);
-    Object.assign(state, {
-      searched: found.searched,
-      total: found.total,
-      unreadable: state.unreadable + found.unreadable,
-      place: found.place,
-    });
+  for (let request = 0; request < AT_ONCE && mine.hits.length < MOST_LISTED; request += 1) {
+    const asked = { pattern: find(), regex: isOn("regex"), query: view.params().toString(), place: mine.place };
+    const found = await api.ask<Answer>("search", asked).catch((error) => ({ error: messageOf(error) }));
+    if (state !== mine) return;
+    mine.error = found.error;
+    if (found.error || !("hits" in found)) break;
+    mine.hits.push(...found.hits);
+    mine.unreadable += found.unreadable;
+    mine.searched = found.searched;
+    mine.total = found.total;
+    mine.place = found.place;
     if (!found.place) break;
     show();
   }
-  state.busy = false;
+  mine.busy = false;
   show();
 }
 
-function progress() {
-  const places = state.hits.reduce((sum, hit) => sum + hit.count, 0);
-  const parts = [
-    `${number(places)} ${places === 1 ? "place" : "places"} in ${number(state.hits.length)} ${
-      state.hits.length === 1 ? "text" : "texts"
-    }`,
-  ];
-  if (state.total) {
-    parts.push(
-      state.place || state.busy
-        ? `searched ${number(state.searched)} of ${number(state.total)} texts`
-        : `all ${number(state.total)} texts searched`,
-    );
-  }
-  if (state.unreadable) parts.push(`${number(state.unreadable)} could not be read`);
-  return parts.join(" · ");
+function resultOf(hit: Hit, at: number): HTMLElement {
+  const button = make(
+    "button",
+    { className: "result", "aria-current": String(at === state.at) },
+    make("span", { className: "where" }, `${tagName(hit.tag)} · ${hit.run} · step ${stepText(hit.step)}`),
+    make("span", { className: "snippet" }, hit.before, make("mark", {}, hit.found), hit.after),
+    make("span", { className: "dim" }, hit.count > 1 ? "× " + stepText(hit.count) : ""),
+  );
+  button.addEventListener("click", () => go(at));
+  return make("li", {}, button);
 }
 
-function show() {
-  const box = document.getElementById("text-results");
-  if (!box) return;
-  box.hidden = !find();
-  if (box.hidden) return;
-  const tool = (name, title, act, disabled) => {
-    const button = make("button", { className: "icon-button", title, disabled }, icon(name, 14));
-    button.addEventListener("click", act);
-    return button;
-  };
-  const none = !state.hits.length;
-  const head = make(
-    "div",
-    { className: "results-head" },
-    tool("left", "Previous text with a hit (Shift Enter)", () => step(-1), none),
-    tool("right", "Next text with a hit (Enter)", () => step(1), none),
-    make(
-      "output",
-      {},
-      state.error || (state.at >= 0 ? `${number(state.at + 1)} of ${number(state.hits.length)} · ` : "") + progress(),
-    ),
+function headOf(): HTMLElement {
+  const { hits, at, error, busy, place } = state;
+  const previous = iconButton(
+    "left",
+    tip({ title: "Previous text with a hit", keys: ["Shift Enter"] }),
+    () => step(-1),
   );
-  if (state.error) head.lastChild.classList.add("bad");
-  else if (state.busy) head.append(make("span", { className: "dim" }, "searching"));
-  else if (state.place) {
+  const next = iconButton("right", tip({ title: "Next text with a hit", keys: ["Enter"] }), () => step(1));
+  previous.disabled = next.disabled = !hits.length;
+  const where = at >= 0 ? `${stepText(at + 1)} of ${stepText(hits.length)} · ` : "";
+  const said = make("output", { className: error ? "bad" : "" }, error || where + progress(state));
+  const head = make("div", { className: "results-head" }, previous, next, said);
+  if (error) return head;
+  if (busy) head.append(make("span", { className: "dim" }, "searching"));
+  else if (place) {
     const on = make("button", { className: "quiet act-on" }, "Go on");
     on.addEventListener("click", goOn);
     head.append(on);
   }
-  const list = make("ol", { className: "results" });
-  state.hits.slice(0, MOST_LISTED).forEach((hit, at) => {
-    const button = make(
-      "button",
-      { className: "result", "aria-current": String(at === state.at) },
-      make(
-        "span",
-        { className: "where" },
-        `${hit.tag.replace(/\/text_summary$/, "")} · ${hit.run} · step ${number(hit.step)}`,
-      ),
-      make("span", { className: "snippet" }, hit.before, make("mark", {}, hit.found), hit.after),
-      make("span", { className: "dim" }, hit.count > 1 ? "× " + number(hit.count) : ""),
-    );
-    button.addEventListener("click", () => go(at));
-    list.append(make("li", {}, button));
-  });
-  const scrolled = box.querySelector(".results");
-  const top = scrolled ? scrolled.scrollTop : 0;
-  box.replaceChildren(head, list);
-  list.scrollTop = top;
-  const current = list.querySelector('[aria-current="true"]');
-  if (current) {
-    const [least, most] = [
-      current.offsetTop - list.offsetTop,
-      current.offsetTop - list.offsetTop + current.offsetHeight,
-    ];
-    if (least < list.scrollTop || most > list.scrollTop + list.clientHeight) list.scrollTop = least - 30;
-  }
+  return head;
 }
 
-function step(by) {
-  if (!state.hits.length) return;
-  go(state.at < 0 ? (by > 0 ? 0 : state.hits.length - 1) : (state.at + by + state.hits.length) % state.hits.length);
+function show(): void {
+  const box = document.getElementById("text-results");
+  if (!box) return;
+  box.hidden = !find();
+  if (box.hidden) return;
+  const list = make("ol", { className: "results" }, ...state.hits.slice(0, MOST_LISTED).map(resultOf));
+  const top = box.querySelector(".results")?.scrollTop ?? 0;
+  box.replaceChildren(headOf(), list);
+  list.scrollTop = top;
+  const current = list.querySelector<HTMLElement>('[aria-current="true"]');
+  if (!current) return;
+  const least = current.offsetTop - list.offsetTop;
+  const most = least + current.offsetHeight;
+  if (least < list.scrollTop || most > list.scrollTop + list.clientHeight) list.scrollTop = least - 30;
+}
+
+/** To the next hit, or the one before. */
+export function step(by: 1 | -1): void {
+  if (state.hits.length) go(hitBeside(state, by));
 }
 
 /** Goes to a text with a hit; a card that is on another page or in a closed group is brought here first. */
-async function go(at) {
+async function go(at: number): Promise<void> {
   state.at = at;
   const hit = state.hits[at];
-  state.jump = { key: hit.key, index: hit.index };
+  awaited = hit;
   show();
   if ((await jump()) || state.at !== at) return;
   view.update((params, set) => {
-    const others = (name) => params.getAll(name).filter((entry) => entry !== hit.group);
+    const others = (name: string) => params.getAll(name).filter((entry) => entry !== hit.group);
     set("text.closed", others("text.closed"));
     set("text.open", [...others("text.open"), hit.group]);
     const rest = params.getAll("text.page").filter((entry) => !entry.startsWith(hit.group + ":"));
     set("text.page", hit.page > 1 ? [...rest, `${hit.group}:${hit.page}`] : rest);
   });
-  const section = [...document.querySelectorAll(".groups[data-panel='text'] .group")].find((one) =>
-    one.dataset.group === hit.group
-  );
-  if (section) {
-    section.classList.add("open");
-    section.querySelector(".group-toggle").setAttribute("aria-expanded", "true");
-    // Cards are drawn when they are seen.
-    section.scrollIntoView({ block: "start" });
-  }
+  const sections = document.querySelectorAll<HTMLElement>(".groups[data-panel='text'] .group");
+  const section = [...sections].find(({ dataset }) => dataset.group === hit.group);
+  if (!section) return;
+  section.classList.add("open");
+  section.querySelector(".group-toggle")?.setAttribute("aria-expanded", "true");
+  // Cards are drawn when they are seen.
+  section.scrollIntoView({ block: "start" });
 }
 
-async function jump() {
-  const wanted = state.jump;
+async function jump(): Promise<boolean> {
+  const wanted = awaited;
   if (!wanted) return false;
-  const card = cards.find("text", wanted.key);
-  if (card) card.scrollIntoView({ block: "nearest" });
-  const article = await textsCards.reveal(wanted.key, wanted.index);
-  if (!article || state.jump !== wanted) return false;
-  state.jump = null;
-  textsEntry.unfold(article, true);
+  cards.find("text", wanted.key)?.scrollIntoView({ block: "nearest" });
+  const article = await reveal(wanted.key, wanted.index);
+  if (!article || awaited !== wanted) return false;
+  awaited = null;
+  unfold(article, true);
   highlight(article);
-  const [first] = textsEntry.ranges(article);
-  scrollTo(article, first);
+  scrollTo(article, ranges(article).at(0));
   return true;
 }
 
 /** Scrolls the card, then the page, to what was found. */
-function scrollTo(article, range) {
+function scrollTo(article: HTMLElement, range: Range = rangeAround(article)): void {
   const body = article.closest(".fill");
-  const place = (range || article).getBoundingClientRect();
-  body.scrollTop += place.top - body.getBoundingClientRect().top - body.clientHeight / 3;
-  article.closest(".card").scrollIntoView({ block: "center" });
+  if (body) {
+    body.scrollTop += range.getBoundingClientRect().top - body.getBoundingClientRect().top - body.clientHeight / 3;
+  }
+  article.closest(".card")?.scrollIntoView({ block: "center" });
 }
 
-document.addEventListener("keydown", (event) => {
-  if (
-    event.key !== "Enter" || !event.target.closest ||
-    !event.target.closest(".panel.text .find input[type=text], .panel.text .find input:not([type])")
-  ) return;
-  event.preventDefault();
-  step(event.shiftKey ? -1 : 1);
-});
+function rangeAround(article: HTMLElement): Range {
+  const range = document.createRange();
+  range.selectNode(article);
+  return range;
+}
 
-export const search = {
-  start,
-  /** A card has its texts: if a jump waits for it, it goes on. */
-  arrived: (key) => state.jump && state.jump.key === key && jump(),
-};
+/** A card has its texts: if a jump waits for it, it goes on. */
+export function arrived(key: string): void {
+  if (awaited?.key === key) jump();
+}

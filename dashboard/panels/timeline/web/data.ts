@@ -1,9 +1,27 @@
 /** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
+import type {
+  CounterWindow,
+  IdleAnswer,
+  LaneRow,
+  LanesAnswer,
+  PathAnswer,
+  TraceSummary,
+  WindowHeader,
+} from "./messages.generated.ts";
 
 const MAX_WINDOWS = 48;
 /** While the hand moves, what was asked for is soon superseded; asking more often only loads the server. */
 const REQUEST_GAP_MS = 60;
 const LANE_BLOCK = 8;
+
+/** A trace's steps on the curves of its run (dashboard/traces/step_ranges.py). */
+export interface JoinedTrace {
+  id: string;
+  run: string;
+  runs: string[];
+  /** Step on the curve; start and duration in the trace, null for all of it; number in the trace; wall times. */
+  steps: [number, number | null, number | null, number, number | null, number | null][];
+}
 
 export interface Row {
   lane: number;
@@ -41,15 +59,17 @@ export function decode(buffer: ArrayBuffer): SliceWindow {
   const view = new DataView(buffer);
   if (view.getUint32(0) !== 0x53535731) throw new Error("The server's answer is not a timeline window.");
   const length = view.getUint32(4, true);
-  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  const header: WindowHeader = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   const n = header.n;
   let offset = 8 + length;
-  const column = (type: any) => {
+  const column = <A extends { byteLength: number }>(
+    type: new (buffer: ArrayBuffer, offset: number, n: number) => A,
+  ): A => {
     const array = new type(buffer, offset, n);
     offset += array.byteLength;
     return array;
   };
-  const rows = new Map();
+  const rows = new Map<string, Row>();
   for (let i = 0; i < header.rows.length; i += 3) {
     const [lane, depth, from] = header.rows.slice(i, i + 3);
     rows.set(`${lane}/${depth}`, { lane, depth, from, to: i + 5 < header.rows.length ? header.rows[i + 5] : n });
@@ -82,10 +102,13 @@ async function sentence(response: Response) {
   }
 }
 
-export async function request(base: string, route: string, query: Record<string, any>, signal?: AbortSignal) {
+/** What a route is asked: lists are repeated, and nothing is left out. */
+export type Query = Record<string, string | number | boolean | readonly (string | number)[] | null | undefined>;
+
+export async function request(base: string, route: string, query: Query, signal?: AbortSignal) {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
-    if (Array.isArray(value)) { for (const each of value) parameters.append(key, each); }
+    if (Array.isArray(value)) { for (const each of value) parameters.append(key, String(each)); }
     else if (value !== undefined && value !== null) parameters.set(key, String(value));
   }
   const response = await fetch(`${base}/${route}?${parameters}`, { signal });
@@ -98,55 +121,52 @@ export async function request(base: string, route: string, query: Record<string,
  * those plus `offset`, so that several traces can be aligned.
  */
 export class Source {
-  base;
-  summary;
-  onLoad;
-  onError;
+  base: string;
+  summary: TraceSummary;
+  onLoad: () => void;
+  onError: (message: string) => void;
   offset = 0;
   /** Its steps on the curves of its run, see curve_profiled.js. */
-  joined: Promise<any> = Promise.resolve(null);
+  joined: Promise<JoinedTrace | null> = Promise.resolve(null);
   /** Place among the traces of the view. */
   place = 0;
   /** What windows carry for colours beside names: "" or "occupancy". */
   value = "";
   windows: Map<string, SliceWindow> = new Map();
   pending: { key: string; abort: AbortController } | null = null;
-  counters: Map<number, any> = new Map();
+  counters: Map<number, CounterWindow> = new Map();
   stretches;
   clock = 0;
   requests = 0;
   lastRequest = -Infinity;
   waiting = 0;
   bytes = 0;
-  lanesKnown: any;
-  lanesAsked: any;
+  lanesKnown = 0;
+  lanesAsked = {};
 
   /**
    * @param base URL of the routes
    * @param summary answer of the route `trace`
    * @param onLoad called when something new can be drawn
    */
-  constructor(base: string, summary: any, onLoad: () => void, onError: (message: string) => void) {
+  constructor(base: string, summary: TraceSummary, onLoad: () => void, onError: (message: string) => void) {
     this.base = base;
     this.summary = summary;
     this.onLoad = onLoad;
     this.onError = onError;
     this.takeLanes(summary);
     this.stretches = {
-      counters: new Stretch(this, "counters"),
-      critical: new Stretch(this, "critical_path"),
-      idle: new Stretch(this, "idle"),
+      counters: new Stretch<CounterWindow[]>(this, "counters"),
+      critical: new Stretch<PathAnswer>(this, "critical_path"),
+      idle: new Stretch<IdleAnswer>(this, "idle"),
     };
   }
 
-  /**
-   * Lanes by their number, of which a part is known where a trace has very many.
-   * @param answer of the routes `trace` and `lanes`
-   */
-  takeLanes(answer: any) {
-    const lanes: any[] = [];
+  /** Lanes by their number, of which a part is known where a trace has very many. */
+  takeLanes(answer: LanesAnswer) {
+    const lanes: LaneRow[] = [];
     const labels: string[] = [];
-    answer.lanes.forEach((lane: any, place: number) => {
+    answer.lanes.forEach((lane, place) => {
       lanes[lane.lane] = lane;
       labels[lane.lane] = answer.lane_labels[place];
     });
@@ -161,7 +181,7 @@ export class Source {
   async findLanes(text: string, lane?: number): Promise<boolean> {
     if (this.lanesKnown === this.summary.lanes_total) return false;
     const asked = (this.lanesAsked = {});
-    const answer = await this.json("lanes", { q: text, lane });
+    const answer = await this.json<LanesAnswer>("lanes", { q: text, lane });
     if (asked !== this.lanesAsked) return false;
     this.takeLanes(answer);
     return true;
@@ -178,7 +198,7 @@ export class Source {
 
   /** Where what the program did lies on the screen's time, without the profiler's own notes. */
   get work() {
-    return this.summary.work.map((time: number) => time + this.offset);
+    return this.summary.work.map((time) => time + this.offset);
   }
 
   /** A range of the screen's time in the trace's own. */
@@ -205,12 +225,12 @@ export class Source {
     for (const stretch of Object.values(this.stretches)) stretch.close();
   }
 
-  async json(route: string, query: Record<string, any>, signal?: AbortSignal) {
+  async json<T>(route: string, query: Query, signal?: AbortSignal): Promise<T> {
     return (await request(this.base, route, { id: this.summary.id, ...query }, signal)).json();
   }
 
   /** An answer about several traces. */
-  async many(route: string, ids: string[], query: Record<string, any>) {
+  async many<T>(route: string, ids: string[], query: Query): Promise<T> {
     return (await request(this.base, route, { ...query, id: ids })).json();
   }
 
@@ -323,19 +343,19 @@ export class Source {
   /** @param range in the trace's time */
   wantCounters(range: { start: number; end: number }, pixels: number, counters: number[]) {
     if (counters.length === 0) return;
-    this.stretches.counters.want(range, pixels, { counters: counters.join(",") }, (loaded: any[]) => {
+    this.stretches.counters.want(range, pixels, { counters: counters.join(",") }, (loaded) => {
       for (const counter of loaded) this.counters.set(counter.counter, counter);
     });
   }
 }
 
 /** The latest answer of a route about what is visible, asked for with room around it so that small moves need no other. */
-export class Stretch {
+export class Stretch<Answer> {
   source;
   route;
   key = "";
   /** The latest answer. */
-  answer: any = null;
+  answer: Answer | null = null;
   abort: AbortController | null = null;
 
   constructor(source: Source, route: string) {
@@ -363,7 +383,7 @@ export class Stretch {
    * @param range in the trace's time
    * @param more of the query
    */
-  want(range: { start: number; end: number }, pixels: number, more: Record<string, any>, use?: (answer: any) => void) {
+  want(range: { start: number; end: number }, pixels: number, more: Query, use?: (answer: Answer) => void) {
     const span = range.end - range.start;
     const grain = 2 ** Math.floor(Math.log2(Math.max(span / 2, 1)));
     const length = this.source.summary.end;
@@ -377,11 +397,11 @@ export class Stretch {
     const query = { start: Math.floor(start), end: Math.ceil(end), width: Math.min(Math.ceil(pixels), 1500), ...more };
     this.source
       .json(this.route, query, abort.signal)
-      .then((answer: any) => {
+      .then((answer) => {
         this.answer = answer;
         use?.(answer);
       })
-      .catch((error: any) => {
+      .catch((error) => {
         if (error.name !== "AbortError") this.source.onError(error.message);
       })
       .finally(() => {

@@ -1,5 +1,7 @@
 /** The hand on the canvas: mouse, touch, wheel and keys, turned into calls of the panel. */
 import * as rulers from "./rulers.ts";
+import { register } from "../../../web/core/commands.ts";
+import { groupsOf } from "./commands.ts";
 import type { TimelinePanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;
@@ -13,14 +15,8 @@ const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
 
-const typing = () => {
-  const active = document.activeElement;
-  return active instanceof HTMLElement &&
-    (active.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(active.tagName));
-};
 const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-/** @param panel the panel of timeline_panel.js */
 export function attach(
   panel: TimelinePanel,
   canvas: HTMLCanvasElement,
@@ -238,61 +234,22 @@ export function attach(
     panel.timeAt(
       panel.cursor && panel.cursor.x >= panel.scene.left ? panel.cursor.x : (panel.scene.left + panel.scene.width) / 2,
     );
-  const moves: Record<string, (now: number) => void> = {
-    w: (now) => panel.viewport.zoom(ZOOM_STEP, anchor(), now),
-    s: (now) => panel.viewport.zoom(1 / ZOOM_STEP, anchor(), now),
-    a: (now) => panel.viewport.pan(-PAN_STEP, now),
-    d: (now) => panel.viewport.pan(PAN_STEP, now),
+  const hold = (move: (now: number) => void) => (event: KeyboardEvent) => {
+    speed = 0;
+    if (!event.repeat) {
+      const now = performance.now();
+      panel.viewport.remember(now);
+      move(now);
+      held.set(event.key.toLowerCase(), now);
+    }
   };
-  moves.arrowleft = moves.a;
-  moves.arrowright = moves.d;
-  moves["+"] = moves["="] = moves.w;
-  moves["-"] = moves.s;
-  const acts: Record<string, (held: boolean) => void | boolean> = {
-    arrowup: () => void panel.scrollBy(-60),
-    arrowdown: () => void panel.scrollBy(60),
-    pageup: () => void panel.scrollBy(-(panel.scene.height - panel.scene.top) * 0.9),
-    pagedown: () => void panel.scrollBy((panel.scene.height - panel.scene.top) * 0.9),
-    f: () => panel.fit(),
-    0: () => panel.showAll(),
-    home: () => panel.showAll(),
-    escape: () => panel.clear(),
-    ".": (held) => panel.selection.step(1, held),
-    ",": (held) => panel.selection.step(-1, held),
-    // What no arrow of a slice can take is left to the page.
-    "]": () => panel.selection.follow("outgoing"),
-    "[": () => panel.selection.follow("incoming"),
-    m: () => panel.mark(),
-    r: () => panel.setChoosing(!panel.choosing),
-    p: () => panel.pinAt(panel.cursor),
-    c: () => panel.turn("critical"),
-    i: () => panel.turn("idle"),
-    z: () => panel.undo(),
-    backspace: () => panel.undo(),
-    "?": () => panel.toggleHelp(),
-    "/": () => panel.search.focus(),
+  const moves = {
+    zoomIn: hold((now) => panel.viewport.zoom(ZOOM_STEP, anchor(), now)),
+    zoomOut: hold((now) => panel.viewport.zoom(1 / ZOOM_STEP, anchor(), now)),
+    panLeft: hold((now) => panel.viewport.pan(-PAN_STEP, now)),
+    panRight: hold((now) => panel.viewport.pan(PAN_STEP, now)),
   };
-
-  const onKey = (event: KeyboardEvent) => {
-    if (!canvas.isConnected || !panel.ready || event.metaKey || event.altKey) return;
-    const key = event.key.toLowerCase();
-    if (event.ctrlKey && key !== "z") return;
-    const active = document.activeElement;
-    if (typing() || (active && active !== document.body && active !== canvas && !panel.root.contains(active))) return;
-    // Space and Enter belong to a focused button; letters never do.
-    if (moves[key]) {
-      speed = 0;
-      if (!event.repeat) {
-        const now = performance.now();
-        panel.viewport.remember(now);
-        moves[key](now);
-        held.set(key, now);
-      }
-    } else if (!acts[key] || acts[key](event.repeat) === false) return;
-    event.preventDefault();
-    panel.changed();
-  };
-  document.addEventListener("keydown", onKey, options);
+  for (const group of groupsOf(panel, canvas, moves)) register(group, abort.signal);
   document.addEventListener("keyup", (event) => held.delete(event.key.toLowerCase()), options);
   window.addEventListener("blur", () => held.clear(), options);
 

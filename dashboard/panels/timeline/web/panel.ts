@@ -1,14 +1,11 @@
 /** What the hand does on the Timeline panel: points, scrolls, clicks, zooms, marks.  */
 import * as geometry from "./geometry.ts";
 import * as rulers from "./rulers.ts";
-import { help } from "./help.ts";
 import { laneMenu } from "./lanes.ts";
 import { sliceMenu, stepMenu } from "./tools.ts";
 import { PanelWithLanes } from "./panel_lanes.ts";
 
 export class TimelinePanel extends PanelWithLanes {
-  helpSheet: HTMLElement | null = null;
-
   /** The mouse is here, or nowhere. */
   point(at: { x: number; y: number } | null) {
     this.cursor = at;
@@ -116,8 +113,7 @@ export class TimelinePanel extends PanelWithLanes {
   }
 
   clear() {
-    if (this.helpSheet) this.toggleHelp();
-    else if (this.box) this.box = null;
+    if (this.box) this.box = null;
     else if (this.selection.slice || this.selection.awaiting || this.marked || this.area.chosen) {
       this.marked = null;
       this.area.clear();
@@ -137,17 +133,6 @@ export class TimelinePanel extends PanelWithLanes {
   setMatches(matches: any) {
     this.matches = matches;
     this.changed();
-  }
-
-  toggleHelp() {
-    if (this.helpSheet) {
-      this.helpSheet.remove();
-      this.helpSheet = null;
-      this.canvas.focus();
-    } else {
-      this.helpSheet = help(() => this.toggleHelp());
-      this.root.append(this.helpSheet);
-    }
   }
 }
 

@@ -1,4 +1,5 @@
 /** The search box: over the whole trace, with a count, and next and previous match. */
+import { bind } from "../../../web/core/commands.ts";
 import * as details from "./details.ts";
 import * as format from "./format.ts";
 import { messageOf } from "../../../web/core/request.ts";
@@ -67,15 +68,13 @@ export class Search {
       clearTimeout(this.timer);
       this.timer = window.setTimeout(() => this.run(), PAUSE_MS);
     });
-    this.input.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      if (event.key === "Escape") {
+    bind(this.input, {
+      Enter: () => this.enter(1),
+      "Shift Enter": () => this.enter(-1),
+      Escape: () => {
         this.clear();
         panel.canvas.focus();
-      } else if (event.key === "Enter") {
-        event.preventDefault();
-        this.enter(event.shiftKey ? -1 : 1);
-      }
+      },
     });
   }
 

@@ -1,4 +1,6 @@
 /** The Timeline's buttons, the field that filters lanes, and the menus of slices and steps. */
+import { bind } from "../../../web/core/commands.ts";
+import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
 import * as colours from "./colours.ts";
 import * as details from "./details.ts";
 import * as exports from "./exports.ts";
@@ -68,7 +70,7 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
       several,
       save,
       button("Fit", "Fit the selection, or everything (F)", () => panel.fit()),
-      button("?", "Keys and mouse (?)", () => panel.toggleHelp()),
+      button("?", "Keys and mouse (?)", toggleKeysSheet),
     ),
   );
   const show = () => {
@@ -103,13 +105,13 @@ export function laneFilter(panel: TimelinePanel) {
     clearTimeout(timer);
     timer = window.setTimeout(() => panel.setFilter(input.value), FILTER_MS);
   });
-  input.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    if (event.key !== "Escape") return;
-    clearTimeout(timer);
-    input.value = "";
-    panel.setFilter("");
-    panel.canvas.focus();
+  bind(input, {
+    Escape() {
+      clearTimeout(timer);
+      input.value = "";
+      panel.setFilter("");
+      panel.canvas.focus();
+    },
   });
   return {
     element: box,

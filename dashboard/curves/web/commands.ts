@@ -1,0 +1,42 @@
+// The keys and gestures of cards of curves. Charts take keys themselves, where they have the focus.
+import { type Command, register } from "../../web/core/commands.ts";
+import { endFull } from "./actions.ts";
+import { clear } from "./marks_table.ts";
+
+const commandsOf = (panel: string): Command[] => [
+  {
+    id: `${panel}.zoom_box`,
+    title: "Zoom into a box; a flat one is time alone, a narrow one values alone",
+    gestures: ["drag"],
+  },
+  { id: `${panel}.move_axes`, title: "Move", gestures: ["Shift drag"] },
+  { id: `${panel}.zoom_pointer`, title: "Zoom at the pointer", gestures: ["Ctrl wheel"] },
+  { id: `${panel}.reset_zoom`, title: "Reset the zoom", gestures: ["double click"], keys: ["0"] },
+  { id: `${panel}.set_marks`, title: "Mark A, then B: values, changes and slopes below", gestures: ["click"] },
+  {
+    id: `${panel}.move_cursor`,
+    title: "Cursor by one point, on a chart that has the focus",
+    keys: ["ArrowLeft", "ArrowRight"],
+  },
+  {
+    id: `${panel}.show_step`,
+    title: "Show the cursor's step on the Timeline, where it was profiled",
+    keys: ["Enter"],
+  },
+  {
+    id: `${panel}.list_steps`,
+    title: "The steps profiled there; a click on the strip below opens one",
+    gestures: ["right click"],
+  },
+  { id: `${panel}.zoom_cursor`, title: "Zoom, on a chart that has the focus", keys: ["+", "-"] },
+  {
+    id: `${panel}.end`,
+    title: "End what is under way; remove the marks",
+    keys: ["Escape"],
+    act: () => endFull() || clear(),
+  },
+];
+
+for (const [panel, title] of [["scalars", "Scalars"], ["custom_scalars", "Custom scalars"]]) {
+  register({ panel, title, commands: commandsOf(panel) });
+}

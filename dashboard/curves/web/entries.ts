@@ -1,0 +1,89 @@
+// What the view says of cards of curves, as entries of the URL's lists: pure functions.
+import type { Range } from "../../web/lines/scale.ts";
+import type { Zoom } from "../../web/lines/scene.ts";
+
+/** Two places on the horizontal axis of a card, that all cards show. */
+export interface Marks {
+  card: string;
+  a: number | null;
+  b: number | null;
+}
+export const NO_MARKS: Marks = { card: "", a: null, b: null };
+
+const LEAST_HEIGHT = 100;
+const MOST_HEIGHT = 2000;
+
+/** A key as the part of an entry before its colon. */
+export const entryKey = (key: string) => key.replace(/[%:]/g, encodeURIComponent);
+
+function partsOf(entry: string): { key: string; value: string } {
+  const at = entry.lastIndexOf(":");
+  const [written, value] = [entry.slice(0, Math.max(at, 0)), entry.slice(at + 1)];
+  try {
+    return { key: decodeURIComponent(written), value };
+  } catch {
+    // By a hand that does not know what percent signs are for.
+    return { key: written, value };
+  }
+}
+
+/** The visible parts of cards, by their keys. */
+export function rangesOf(entries: readonly string[]): Map<string, Zoom> {
+  const found: Map<string, Zoom> = new Map();
+  for (const { key, value } of entries.map(partsOf)) {
+    const edges = value.split(",").map((text) => (text === "" ? NaN : Number(text)));
+    const pair = (i: number): Range | undefined =>
+      Number.isFinite(edges[i]) && Number.isFinite(edges[i + 1]) ? [edges[i], edges[i + 1]] : undefined;
+    if (key) found.set(key, { x: pair(0), y: pair(2), y2: pair(4) });
+  }
+  return found;
+}
+
+export function rangeEntries(ranges: Map<string, Zoom>): string[] {
+  const text = (pair: Range | undefined) => (pair ? pair.map((edge) => Number(edge.toPrecision(12))).join(",") : ",");
+  return [...ranges].map(([key, { x, y, y2 }]) => `${entryKey(key)}:${[x, y, y2].map(text).join(",")}`);
+}
+
+/** Zooms of cards, without those that leave a step out. */
+export function withStep(entries: readonly string[], step: number): string[] {
+  return entries.filter((entry) => {
+    const [low, high] = partsOf(entry).value.split(",");
+    return !low || !high || (Number(low) <= step && step <= Number(high));
+  });
+}
+
+/** The heights of charts that a hand has chosen, by their keys. */
+export function heightsOf(entries: readonly string[]): Map<string, number> {
+  const all = entries.map(partsOf).map(({ key, value }): [string, number] => [key, Number(value)]);
+  return new Map(all.filter(([, height]) => height >= LEAST_HEIGHT && height <= MOST_HEIGHT));
+}
+
+/** The entries with a card's height in place of what they had for it. */
+export const withHeight = (entries: readonly string[], key: string, height: number): string[] => [
+  ...entries.filter((entry) => partsOf(entry).key !== key),
+  `${entryKey(key)}:${height}`,
+];
+
+export function marksOf(entries: readonly string[]): Marks {
+  const found = { ...NO_MARKS };
+  for (const entry of entries) {
+    const at = entry.indexOf(":");
+    const [name, text] = [entry.slice(0, at), entry.slice(at + 1)];
+    if (name === "card") found.card = text;
+    else if ((name === "a" || name === "b") && Number.isFinite(Number(text))) found[name] = Number(text);
+  }
+  return found.a === null ? NO_MARKS : found;
+}
+
+export const markEntries = ({ card, a, b }: Marks): string[] =>
+  a === null ? [] : [`card:${card}`, `a:${a}`, ...(b === null ? [] : [`b:${b}`])];
+
+/** A click marks A, the next one B, the one after that begins anew. */
+export const marked = (marks: Marks, card: string, x: number): Marks =>
+  marks.a === null || marks.b !== null ? { card, a: x, b: null } : { card, a: marks.a, b: x };
+
+/** Whether a key is that of several tags in one chart, put there by hand. */
+export const isCombined = (key: string) => key.startsWith("[[");
+
+/** The tags of a key, on the left and on the right axis. */
+export const sidesOf = (key: string): [string[], string[]] => (isCombined(key) ? JSON.parse(key) : [[key], []]);

@@ -1,0 +1,151 @@
+// What a card has at one place of its axis, and how its numbers are written: pure functions.
+import { isSorted } from "../../web/lines/points.ts";
+import type { NearestPoint } from "../../web/lines/chart.ts";
+import type { Values } from "../../web/lines/scene.ts";
+import type { CurveChart, CurveLine } from "./model.ts";
+
+/** A line's point nearest to a place; what is not known of it is NaN. */
+export interface Row {
+  line: CurveLine;
+  x: number;
+  /** As it is drawn. */
+  y: number;
+  /** As it was logged. */
+  value: number;
+  low: number;
+  high: number;
+  members: number;
+  step: number;
+  /** Since the line began. */
+  seconds: number;
+  wall: number;
+  /** The place lies before the line's beginning, or behind its end. */
+  beyond: boolean;
+}
+/** A line's values at two places, and what lies between. */
+export interface Change {
+  line: CurveLine;
+  a: number;
+  stepA: number;
+  b: number;
+  stepB: number;
+  change: number;
+  /** As a share of the first value. */
+  relative: number;
+  slope: number;
+  seconds: number;
+}
+/** A point as `values_at` of dashboard/curves/chart.py tells it: numbers that JSON has no name for are texts. */
+export type ToldPoint = Partial<Record<"x" | "y" | "value" | "low" | "high" | "members" | "step" | "seconds", unknown>>;
+/** What `rowsAt` has to know of a plot. */
+export interface Plotted {
+  model: { lines: { id: string; x: Values }[] };
+  nearest(x: number): NearestPoint[];
+  toClient(x: number, y: number): { clientX: number };
+}
+
+/** How far a line's end may be from the pointer for its point to count as there, in pixels. */
+const REACH = 2;
+
+/** Six significant digits, without noise. */
+export function show(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(4).replaceAll("-", "−").replace("e+", "e");
+  return String(Number(value.toPrecision(6))).replace("-", "−");
+}
+
+/** Time of day; with the date where that is not today. */
+export function clock(seconds: number): string {
+  const when = new Date(seconds * 1000);
+  if (Number.isNaN(when.getTime())) return "";
+  const time = when.toLocaleTimeString("en-GB");
+  if (when.toDateString() === new Date().toDateString()) return time;
+  return when.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " " + time;
+}
+
+/** Whether a place on one chart is the same on the other. */
+export const sameAxis = (one: CurveChart | null, other: CurveChart | null): boolean =>
+  one !== null && other !== null && one.x.kind === other.x.kind && one.x.suffix === other.x.suffix &&
+  one.x.label === other.x.label;
+
+/** Whether the line has ended before x, or begins behind it. */
+function isBeyond(plot: Plotted, near: NearestPoint, x: number): boolean {
+  const places = plot.model.lines.find((line) => line.id === near.id)?.x;
+  if (!places || !isSorted(places) || (x >= places[0] && x <= places[places.length - 1])) return false;
+  return Math.abs(plot.toClient(near.x, 0).clientX - plot.toClient(x, 0).clientX) > REACH;
+}
+
+const wallOf = (line: CurveLine, seconds: number) => (line.first ?? NaN) + seconds;
+
+/**
+ * One row for each line of a card: its point nearest to x.
+ * @param told by the line's id, what the server has told of the points there among all points of the lines
+ * @param weight the smoothing that is drawn
+ */
+export function rowsAt(
+  chart: CurveChart,
+  plot: Plotted,
+  x: number,
+  told: Record<string, ToldPoint> | null,
+  weight: number,
+): Row[] {
+  const byId = new Map(chart.lines.map((line, index) => [line.id, { line, index }]));
+  const notFinite = new Map(chart.marks.map(([index, place, what]) => [`${index} ${place}`, what]));
+  const rows: Row[] = [];
+  for (const near of plot.nearest(x)) {
+    const { line, index } = byId.get(near.id) ?? {};
+    if (!line || line.kind === "member") continue;
+    const what = notFinite.get(`${index} ${near.x}`);
+    const seconds = line.seconds?.[near.index] ?? NaN;
+    const row = {
+      line,
+      x: near.x,
+      y: near.y,
+      value: what === "+Inf" ? Infinity : what === "-Inf" ? -Infinity : line.y[near.index],
+      low: line.low?.[near.index] ?? NaN,
+      high: line.high?.[near.index] ?? NaN,
+      members: line.members?.[near.index] ?? 0,
+      step: line.step?.[near.index] ?? (chart.x.kind === "step" ? near.x : NaN),
+      seconds,
+      wall: wallOf(line, seconds),
+      beyond: isBeyond(plot, near, x),
+    };
+    rows.push(told?.[near.id] ? exactly(row, told[near.id], weight === chart.smoothing) : row);
+  }
+  return rows;
+}
+
+/** What the server told of a point, in place of what is drawn; while the slider moves, the page alone knows the smoothing. */
+function exactly(row: Row, point: ToldPoint, isSmoothed: boolean): Row {
+  const told: Partial<Row> = Object.fromEntries(Object.entries(point).map(([name, value]) => [name, Number(value)]));
+  const exact = { ...row, ...told, y: isSmoothed ? told.y ?? row.y : row.y };
+  return { ...exact, wall: wallOf(row.line, exact.seconds) };
+}
+
+/** From the rows at one place to those at another; only A is known without the second. */
+export function changes(first: readonly Row[], second: readonly Row[]): Change[] {
+  const byId = new Map(second.map((row) => [row.line.id, row]));
+  return first.map((one) => {
+    const other = byId.get(one.line.id);
+    const change = other ? other.value - one.value : NaN;
+    return {
+      line: one.line,
+      a: one.value,
+      stepA: one.step,
+      b: other ? other.value : NaN,
+      stepB: other ? other.step : NaN,
+      change,
+      relative: one.value !== 0 ? change / Math.abs(one.value) : NaN,
+      slope: other && other.x !== one.x ? change / (other.x - one.x) : NaN,
+      seconds: other ? other.wall - one.wall : NaN,
+    };
+  });
+}
+
+/** Cells as CSV. */
+export function csvOf(table: readonly (readonly (string | number)[])[]): string {
+  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return table.map((cells) => cells.map((cell) => quoted(String(cell))).join(",") + "\n").join("");
+}

@@ -1,0 +1,241 @@
+"""Long computations: begun, found again, followed and acted on, while others work them out (`WorkerPool`)."""
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any, Final, Literal, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan, kept, planned
+from dashboard.embeddings.processes import WorkerProcess
+from dashboard.embeddings.wire import Arrays
+from dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
+
+Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
+
+MOST_UNFINISHED: Final = 60
+PERTURBED_ITERATIONS: Final = 200
+"""Added where a finished projection is perturbed."""
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a job, as it is now."""
+
+    job: str
+    facts: dict[str, Any]
+    coordinates: NDArray[np.float32]
+    rows: NDArray[np.uint32] | None
+    """Which points of the dataset; None for all."""
+    step: int | None
+    version: int
+
+
+class Jobs(WorkerPool):
+    """All jobs over one log directory; safe to use from many threads."""
+
+    def submit(self, plan: Plan) -> tuple[Job, bool]:
+        """The job of a plan, begun now if need be; and whether its result was there already.
+
+        Raises:
+            JobError: too many jobs are waiting.
+        """
+        with self._lock:
+            known = self._known(plan)
+        if known is not None:
+            return known, known.state == "done"
+        found = self._from_files(plan.key, plan)
+        with self._lock:
+            # Somebody else may have asked for the same meanwhile.
+            known = self._known(plan)
+            if known is not None:
+                return known, known.state == "done"
+            if found is None and sum(job.state in UNFINISHED for job in self._jobs.values()) >= MOST_UNFINISHED:
+                raise JobError("Too many computations are waiting. Cancel some, or wait until they are done.")
+            job = self._jobs[plan.key] = found or planned(plan)
+            if found is None:
+                self._prepare(job)
+            self._forget()
+        if found is not None and plan.finish is not None and found.state == "done":
+            found.answer |= plan.finish(found.arrays)
+        return job, found is not None and found.state == "done"
+
+    def is_known(self, plan: Plan) -> bool:
+        """Whether a plan is done, or being worked out, so that its job need not be begun."""
+        with self._lock:
+            job = self._jobs.get(plan.key)
+        job = job or self._from_files(plan.key, plan)
+        return job is not None and (job.state == "done" or job.state in UNFINISHED)
+
+    def find(self, key: str) -> Job:
+        """A job by its key; raises JobError where there is none any more."""
+        with self._lock:
+            job = self._jobs.get(key)
+        if job is None:
+            job = self._from_files(key, None)
+            if job is None:
+                raise JobError("There is no such computation any more. Start it again.")
+            with self._lock:
+                job = self._jobs.setdefault(key, job)
+        with self._lock:
+            job.asked = time.monotonic()
+            self._jobs.move_to_end(key)
+        return job
+
+    def told(
+        self, key: str, index: int | None = None
+    ) -> tuple[dict[str, Any], NDArray[np.float32] | None, int, NDArray[np.uint32] | None]:
+        """What a page is told of a job; one of its pictures (the last if None), its version, and whose it is.
+
+        Raises:
+            JobError: there is no such job or picture.
+        """
+        job = self.find(key)
+        with self._lock:
+            if index is not None and not 0 <= index < len(job.pictures):
+                raise JobError(f"The computation has {len(job.pictures)} pictures; there is no number {index}.")
+            place = len(job.pictures) - 1 if index is None else index
+            header = job.told(place)
+            if job.state == "queued" and job in self._queue:
+                header["phase"] = "waiting"
+                header["message"] = _waits_behind(self._queue.index(job) + self._running())
+            if not job.pictures:
+                return header, None, 0, None
+            shown = job.pictures[place]
+            return header, shown.coordinates, shown.version, shown.rows
+
+    def result(self, key: str) -> tuple[dict[str, Any], Arrays]:
+        """What a page is told of a job that makes no picture, and its arrays where it is done; raises JobError."""
+        job = self.find(key)
+        with self._lock:
+            return job.told(0), dict(job.arrays) if job.state == "done" else {}
+
+    def picture(self, key: str, index: int | None = None) -> Picture:
+        """The picture of a job as it is now; raises JobError where there is none yet."""
+        header, coordinates, version, rows = self.told(key, index)
+        if coordinates is None:
+            raise JobError("The projection has no picture yet. Ask again when it has.")
+        return Picture(key, header, coordinates, rows, header["step"], version)
+
+    async def wait_beyond(self, key: str, version: int, timeout: float) -> None:
+        """Waits until a job is at another version than ``version``, at most ``timeout`` seconds; holds no thread."""
+        event = asyncio.Event()
+        entry = (key, asyncio.get_running_loop(), event)
+        with self._lock:
+            job = self._jobs.get(key)
+            if job is None or job.version > version or self._closed:
+                return
+            self._waiting.add(entry)
+        try:
+            await asyncio.wait_for(event.wait(), timeout)
+        except TimeoutError:
+            pass
+        finally:
+            with self._lock:
+                self._waiting.discard(entry)
+
+    def act(self, key: str, action: Action, iterations: int = 0) -> str:
+        """Does something to a job and returns its state then; what makes no difference is left.
+
+        Raises:
+            JobError: there is no such job, or nothing of the kind can be done to it.
+        """
+        job = self.find(key)
+        with self._lock:
+            match action:
+                case "pause":
+                    self._pause(job, unwatched=False)
+                case "resume":
+                    self._resume(job)
+                case "cancel":
+                    self._cancel(job)
+                case "perturb":
+                    self._change(job, perturb=True)
+                case "extend":
+                    self._change(job, iterations=iterations)
+                case _:
+                    assert_never(action)
+            return job.state
+
+    # Under the lock.
+
+    def _known(self, plan: Plan) -> Job | None:
+        job = self._jobs.get(plan.key)
+        if job is None or job.state in ("failed", "cancelled"):
+            return None
+        job.plan = plan
+        job.asked = time.monotonic()
+        self._jobs.move_to_end(plan.key)
+        if job.state == "paused" and job.unwatched:
+            self._resume(job)
+        return job
+
+    def _from_files(self, key: str, plan: Plan | None) -> Job | None:
+        result = self._files.load(key)
+        try:
+            return None if result is None else kept(key, result, plan)
+        except (KeyError, ValueError, TypeError) as error:
+            _log.warning("the kept result %s is not used: %s", key, error)
+            return None
+
+    def _resume(self, job: Job) -> None:
+        if job.state != "paused":
+            return
+        job.asked = time.monotonic()
+        job.unwatched = False
+        if job.worker is None:
+            self._again(job)
+        elif self._running() < MOST_RUNNING:
+            self._say(job, "resume")
+            job.times.clear()
+            self._set(job, "running")
+        else:
+            # It waits like any other, once its worker has put it aside.
+            self._say(job, "suspend")
+            self._set(job, "queued")
+
+    def _cancel(self, job: Job) -> None:
+        if job.state not in UNFINISHED:
+            return
+        with contextlib.suppress(ValueError):
+            self._queue.remove(job)
+        self._say(job, "cancel")
+        self._set(job, "cancelled", "Cancelled.")
+        worker, task = job.worker, job.task
+        if worker is not None:
+            timer = threading.Timer(self._timeouts.cancelled, self._end_stubborn, (worker, task))
+            timer.daemon = True
+            timer.start()
+        else:
+            self._points.release(job.holder)
+
+    def _end_stubborn(self, worker: WorkerProcess, task: int) -> None:
+        with self._lock:
+            entry = self._workers.get(worker)
+            if entry is not None and entry.job is not None and entry.job.task == task:
+                worker.kill()
+
+    def _change(self, job: Job, *, perturb: bool = False, iterations: int = 0) -> None:
+        """Perturbs or extends a projection, whatever it is at."""
+        if not job.pictures or "seed" not in job.facts or job.facts.get("projection") not in ("tsne", "umap"):
+            raise JobError("This has no iterations that could be changed.")
+        if job.state in ("failed", "cancelled"):
+            raise JobError(f"The computation has {job.state}. Start it again.")
+        if job.worker is not None:
+            self._say(job, "perturb") if perturb else self._say(job, "extend", iterations=iterations)
+            return
+        job.perturb |= perturb
+        job.more_iterations += iterations
+        if job.state == "done":
+            job.more_iterations = job.more_iterations or PERTURBED_ITERATIONS
+            self._again(job)
+
+
+def _waits_behind(count: int) -> str:
+    return f"Waits for {count} other computation{'' if count == 1 else 's'}."

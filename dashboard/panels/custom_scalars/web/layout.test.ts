@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { type Category, newCategory, newChart, programOf, read, type SentLayout, written } from "./layout.ts";
+
+const SENT: SentLayout = {
+  category: [{
+    title: "Losses",
+    closed: true,
+    chart: [
+      { title: "both", multiline: { tag: ["x/.*"] } },
+      { title: "band", margin: { series: [{ value: "mean", lower: "low", upper: "high" }] } },
+    ],
+  }],
+};
+
+Deno.test("a layout that was read is written as it was", () => assert.deepEqual(written(read(SENT)), SENT));
+
+Deno.test("what protobuf leaves out is empty", () => {
+  assert.deepEqual(read({ category: [{ chart: [{}, { margin: { series: [{ value: "v" }] } }] }] }), [{
+    title: "",
+    closed: false,
+    charts: [
+      { title: "", kind: "multiline", tags: [] },
+      { title: "", kind: "margin", series: [{ value: "v", lower: "", upper: "" }] },
+    ],
+  }]);
+  assert.deepEqual(read({}), []);
+});
+
+Deno.test("what was left empty is not written: expressions, lines, charts and categories", () => {
+  const categories: Category[] = [
+    newCategory("nothing in it"),
+    {
+      title: "",
+      closed: false,
+      charts: [newChart("no lines", "margin"), { title: "one", kind: "multiline", tags: ["", "a"] }],
+    },
+  ];
+  assert.deepEqual(written(categories), {
+    category: [{ title: "", closed: false, chart: [{ title: "one", multiline: { tag: ["a"] } }] }],
+  });
+});
+
+Deno.test("a program writes the layout, and joins categories of one title", () => {
+  const again: Category = { title: "Losses", closed: false, charts: [{ title: "c", kind: "multiline", tags: ["c"] }] };
+  assert.equal(
+    programOf([...read(SENT), again]),
+    `from summary import SummaryWriter
+
+with SummaryWriter("logs") as writer:
+    writer.add_custom_scalars({
+        "Losses": {
+            "both": [
+                "Multiline",
+                [
+                    "x/.*"
+                ]
+            ],
+            "band": [
+                "Margin",
+                [
+                    "mean",
+                    "low",
+                    "high"
+                ]
+            ],
+            "c": [
+                "Multiline",
+                [
+                    "c"
+                ]
+            ]
+        }
+    })
+`,
+  );
+});

@@ -1,0 +1,77 @@
+// Layouts of custom scalars as the editor changes them: pure functions.
+
+export interface Margin {
+  value: string;
+  lower: string;
+  upper: string;
+}
+/** Either lines of all tags that expressions match, or lines with margins. */
+export type Chart =
+  | { title: string; kind: "multiline"; tags: string[] }
+  | { title: string; kind: "margin"; series: Margin[] };
+export interface Category {
+  title: string;
+  closed: boolean;
+  charts: Chart[];
+}
+
+/** A layout as protobuf writes it as JSON: without what is empty. */
+export interface SentLayout {
+  category?: { title?: string; closed?: boolean; chart?: SentChart[] }[];
+}
+interface SentChart {
+  title?: string;
+  multiline?: { tag?: string[] };
+  margin?: { series?: Partial<Margin>[] };
+}
+
+export const newMargin = (): Margin => ({ value: "", lower: "", upper: "" });
+export const newChart = (title = "", kind: Chart["kind"] = "multiline"): Chart =>
+  kind === "margin" ? { title, kind, series: [newMargin()] } : { title, kind, tags: [""] };
+export const newCategory = (title = ""): Category => ({ title, closed: false, charts: [newChart()] });
+
+export const read = ({ category = [] }: SentLayout): Category[] =>
+  category.map(({ title = "", closed = false, chart = [] }) => ({ title, closed, charts: chart.map(chartOf) }));
+
+const chartOf = ({ title = "", multiline, margin }: SentChart): Chart =>
+  margin
+    ? { title, kind: "margin", series: (margin.series ?? []).map((one) => ({ ...newMargin(), ...one })) }
+    : { title, kind: "multiline", tags: multiline?.tag ?? [] };
+
+/** The categories without what was left empty. */
+function filled(categories: readonly Category[]): Category[] {
+  const full = (chart: Chart): Chart =>
+    chart.kind === "margin"
+      ? { ...chart, series: chart.series.filter(({ value }) => value) }
+      : { ...chart, tags: chart.tags.filter(Boolean) };
+  return categories
+    .map((category) => ({ ...category, charts: category.charts.map(full).filter((chart) => lines(chart).length) }))
+    .filter(({ charts }) => charts.length);
+}
+
+const lines = (chart: Chart): string[] =>
+  chart.kind === "margin" ? chart.series.flatMap(({ value, lower, upper }) => [value, lower, upper]) : chart.tags;
+
+/** The layout as the server takes it. */
+export const written = (categories: readonly Category[]): SentLayout => ({
+  category: filled(categories).map(({ title, closed, charts }) => ({
+    title,
+    closed,
+    chart: charts.map((chart) =>
+      chart.kind === "margin"
+        ? { title: chart.title, margin: { series: chart.series } }
+        : { title: chart.title, multiline: { tag: chart.tags } }
+    ),
+  })),
+});
+
+/** A program that writes the layout. */
+export function programOf(categories: readonly Category[]): string {
+  const layout: Record<string, Record<string, [string, string[]]>> = {};
+  for (const { title, charts } of filled(categories)) {
+    const known = (layout[title] ??= {});
+    for (const chart of charts) known[chart.title] = [chart.kind === "margin" ? "Margin" : "Multiline", lines(chart)];
+  }
+  const text = JSON.stringify(layout, null, 4).replaceAll("\n", "\n    ");
+  return `from summary import SummaryWriter\n\nwith SummaryWriter("logs") as writer:\n    writer.add_custom_scalars(${text})\n`;
+}

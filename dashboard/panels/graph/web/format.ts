@@ -1,0 +1,27 @@
+/** How numbers and names are written in the Graph panel. */
+
+const scaled = (value: number, base: number, units: readonly string[]) => {
+  let at = 0;
+  let rest = Math.abs(value);
+  while (rest >= base * 0.9995 && at < units.length - 1) {
+    rest /= base;
+    at += 1;
+  }
+  const digits = at === 0 || rest >= 99.95 ? 0 : rest >= 9.995 ? 1 : 2;
+  return `${value < 0 ? "−" : ""}${rest.toFixed(digits)}${units[at] ? ` ${units[at]}` : ""}`;
+};
+
+export const format = {
+  integer: (value: number) => Math.round(value).toLocaleString("en-US"),
+  /** 1 234 567 as "1.23 M". */
+  amount: (value: number) => scaled(value, 1000, ["", "k", "M", "G", "T", "P"]),
+  bytes: (value: number) => scaled(value, 1000, ["B", "kB", "MB", "GB", "TB"]),
+  flops: (value: number) =>
+    `${scaled(value, 1000, ["", "k", "M", "G", "T", "P"])}FLOP`.replace(/^(\S+)FLOP$/, "$1 FLOP"),
+  duration: (ns: number) => (ns < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1000, 1000, ["µs", "ms", "s"])),
+  /** "1 node", "2 nodes". */
+  counted: (count: number, noun: string) =>
+    `${Math.round(count).toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`,
+  /** A name without the scopes before it. */
+  last: (id: string) => id.slice(id.lastIndexOf("/") + 1) || id,
+};

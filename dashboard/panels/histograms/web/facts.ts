@@ -1,0 +1,130 @@
+/** What the charts of histograms say of themselves, and what lies under a place in them, in numbers and words. */
+import { type Numbers, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import type { StepData } from "../../../web/core/step_slider.ts";
+
+/** A run of a card with all runs, as `draw_runs` of dashboard/panels/histograms/panel.py describes it. */
+export interface LegendRun {
+  run: string;
+  light: string;
+  dark: string;
+  said: string;
+  drawn: boolean;
+}
+/** What the layout of a chart has as `meta`: all runs of a tag at one step, or one run over steps. */
+export type ChartMeta =
+  | { mode: "runs"; tag: string; runs: LegendRun[]; slider: StepData }
+  | { mode: "offset" | "overlay" | "heatmap" | "bands"; tag: string; run: string };
+/** What each line has as `meta` (`_meta` of figures.py); `run` where there are several. */
+export interface LineMeta {
+  step: number;
+  wall: number;
+  index: number;
+  total: number;
+  /** Where the line stands. */
+  at: number;
+  counts: NumbersSpec;
+  run?: string;
+}
+/** What a chart over steps has as `meta` (`_column_meta` of columns.py): one number for each column. */
+export type ColumnMeta = Record<"steps" | "walls" | "indices" | "places" | "totals", NumbersSpec>;
+/** The counts of a heat map, column by column, and the edges of its rows. */
+export type HeatMeta = ColumnMeta & { edges: NumbersSpec; counts: NumbersSpec };
+/** The values at percentiles, which are in hundredths of a percent, column by column. */
+export type BandMeta = ColumnMeta & { values: NumbersSpec; points: number[] };
+
+export type Rows = [name: string, value: string][];
+/** A histogram under the pointer: its place in its series, its run where the chart has several, and what is said. */
+export interface Facts {
+  index: number;
+  run?: string;
+  rows: Rows;
+}
+
+/** Five significant digits, without noise. */
+export function show(value: unknown): string {
+  if (typeof value !== "number") return value === null ? "–" : String(value);
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace("-", "−").replace("e+", "e");
+  return Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 9 }).replace("-", "−");
+}
+
+/** Height of a ridge at x, by the line that is drawn; null where it is not. */
+export function heightAt(xs: ArrayLike<number>, ys: ArrayLike<number>, x: number): number | null {
+  if (!xs.length || x < xs[0] || x > xs[xs.length - 1]) return null;
+  let i = 0;
+  while (i + 1 < xs.length && xs[i + 1] < x) i += 1;
+  const j = Math.min(i + 1, xs.length - 1);
+  const share = xs[j] > xs[i] ? (x - xs[i]) / (xs[j] - xs[i]) : 0;
+  return ys[i] + (ys[j] - ys[i]) * share;
+}
+
+interface Bucket {
+  left: number;
+  right: number;
+  count: number;
+}
+
+const bucketRows = (step: number, { left, right, count }: Bucket, total: number, wall: number): Rows => {
+  const share = total > 0 ? ` (${Number(((100 * count) / total).toPrecision(3))} %)` : "";
+  return [
+    ["Step", stepText(step)],
+    ["From", show(left)],
+    ["To", show(right)],
+    ["Count", show(count) + share],
+    ["Of", show(total)],
+    ["Time", when(wall)],
+  ];
+};
+
+/** The bucket of x in a line whose stair i lies between points 2i + 1 and 2i + 2; null where it has none. */
+export function lineFacts(xs: ArrayLike<number>, meta: LineMeta, x: number): Facts | null {
+  const counts = numbers(meta.counts);
+  let i = 0;
+  while (i + 1 < counts.length && xs[2 * i + 2] <= x) i += 1;
+  if (2 * i + 2 >= xs.length) return null;
+  const bucket = { left: xs[2 * i + 1], right: xs[2 * i + 2], count: counts[i] };
+  return { index: meta.index, run: meta.run, rows: bucketRows(meta.step, bucket, meta.total, meta.wall) };
+}
+
+/** The column whose place is nearest to the pointer. */
+function nearestColumn(places: Numbers, toPx: (place: number) => number, px: number): number {
+  let best = 0;
+  for (let i = 1; i < places.length; i += 1) {
+    if (Math.abs(toPx(places[i]) - px) < Math.abs(toPx(places[best]) - px)) best = i;
+  }
+  return best;
+}
+
+/** The cell of a heat map at a pixel of its columns and a value of its rows; null above and below them. */
+export function heatFacts(meta: HeatMeta, toPx: (place: number) => number, px: number, y: number): Facts | null {
+  const column = nearestColumn(numbers(meta.places), toPx, px);
+  const at = (name: keyof ColumnMeta) => numbers(meta[name])[column];
+  const edges = numbers(meta.edges);
+  const bins = edges.length - 1;
+  const row = Math.floor(((y - edges[0]) / (edges[bins] - edges[0])) * bins);
+  if (!(row >= 0 && row < bins)) return null;
+  const bucket = { left: edges[row], right: edges[row + 1], count: numbers(meta.counts)[column * bins + row] };
+  return { index: at("indices"), rows: bucketRows(at("steps"), bucket, at("totals"), at("walls")) };
+}
+
+const percentile = (point: number) =>
+  point === 0 ? "Min" : point === 5000 ? "Median" : point === 10000 ? "Max" : `${(point / 100).toFixed(2)} %`;
+
+/** The percentiles of the column nearest to a pixel. */
+export function bandFacts(meta: BandMeta, toPx: (place: number) => number, px: number): Facts {
+  const column = nearestColumn(numbers(meta.places), toPx, px);
+  const at = (name: keyof ColumnMeta) => numbers(meta[name])[column];
+  const { points } = meta;
+  const values = numbers(meta.values);
+  const rows: Rows = points.map((point, i) => [percentile(point), show(values[column * points.length + i])]);
+  return {
+    index: at("indices"),
+    rows: [
+      ["Step", stepText(at("steps"))],
+      ...rows.reverse(),
+      ["Of", show(at("totals"))],
+      ["Time", when(at("walls"))],
+    ],
+  };
+}

@@ -1,0 +1,111 @@
+/** What is under the pointer: the histogram is told and drawn beside it, and a click opens it large. */
+import { runs } from "../../../runs/web/state.ts";
+import { onPointer, placeBeside, type Plot, type PlotlyLayout, type Pointed } from "../../../web/cards/plotly.ts";
+import { make, within } from "../../../web/core/dom.ts";
+import { bandFacts, type BandMeta, type ChartMeta, heatFacts, heightAt, lineFacts } from "./facts.ts";
+import type { Facts, HeatMeta, LineMeta } from "./facts.ts";
+import * as large from "./large.ts";
+
+/** A press that moves farther is a drag. */
+const STILL_PX = 4;
+
+const what = make("div", { className: "what" });
+const picture = make("div", { className: "bucket-picture" });
+const box = make("div", { id: "bucket", hidden: true }, what, picture);
+/** The line under the pointer. */
+let hot: Element | null = null;
+/** What the box shows now, so that an answer that comes late is not put into another's. */
+let under: { card: HTMLElement; source: large.Source; address: string } | null = null;
+
+function heat(line: Element | null): void {
+  if (hot !== line) hot?.classList.remove("hot");
+  line?.classList.add("hot");
+  hot = line;
+}
+
+function leave(): void {
+  under = null;
+  box.hidden = true;
+  heat(null);
+}
+
+/** Trace under the pointer: in ridges the foremost whose shape is hit, else the nearest line. */
+function traceAt(plot: Plot, layout: PlotlyLayout, ridges: boolean, x: number, py: number): number {
+  const axis = layout.yaxis;
+  const toPx = (value: number) => axis.c2p(axis.type === "date" ? axis.d2c(value) : value);
+  const traces = plot._fullData ?? [];
+  let best = -1;
+  let distance = 24;
+  for (let i = traces.length - 1; i >= 0; i -= 1) {
+    const { x: xs = [], y: ys = [], meta } = traces[i];
+    const y = heightAt(xs, ys, x);
+    if (y === null) continue;
+    const top = toPx(y);
+    const bottom = ridges ? toPx((meta as LineMeta).at) : top;
+    if (ridges && py >= top && py <= bottom) return i;
+    const off = Math.min(Math.abs(py - top), Math.abs(py - bottom));
+    if (off < distance) [distance, best] = [off, i];
+  }
+  return best;
+}
+
+/** What is under a place, and the number of its line where the chart has lines. */
+function factsAt({ plot, layout, px, py }: Pointed, mode: ChartMeta["mode"]): [Facts | null, number] {
+  const traces = plot._fullData ?? [];
+  const { xaxis, yaxis } = layout;
+  const toPx = (place: number) => xaxis.c2p(place);
+  if (mode === "bands") {
+    const meta = traces[traces.length - 1].meta as BandMeta | undefined;
+    return [meta?.points ? bandFacts(meta, toPx, px) : null, -1];
+  }
+  if (mode === "heatmap") return [heatFacts(traces[0].meta as HeatMeta, toPx, px, yaxis.p2c(py)), -1];
+  const x = xaxis.p2c(px);
+  const line = traceAt(plot, layout, mode === "offset", x, py);
+  if (line < 0) return [null, line];
+  return [lineFacts(traces[line].x ?? [], traces[line].meta as LineMeta, x), line];
+}
+
+async function draw(event: MouseEvent, source: large.Source, address: string): Promise<void> {
+  const found = await large.find(source);
+  if (under?.address !== address) return;
+  picture.replaceChildren(...large.picture(found, 300, 110), large.facts(found));
+  placeBeside(box, event, 16);
+}
+
+function enter(at: Pointed, event: PointerEvent): void {
+  const meta: ChartMeta | undefined = at.layout.meta;
+  if (!at.plot._fullData?.length || !meta?.mode) return leave();
+  const [facts, line] = factsAt(at, meta.mode);
+  if (!facts) return leave();
+  heat(line < 0 ? null : at.plot.querySelectorAll(".scatterlayer .trace")[line] ?? null);
+  const rows = facts.rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]);
+  const head = facts.run === undefined ? [] : [make("div", { className: "run" }, runs.label(facts.run))];
+  what.replaceChildren(...head, make("dl", {}, ...rows));
+  if (!box.isConnected) document.body.append(box);
+  box.hidden = false;
+  const source = {
+    tag: meta.tag,
+    run: facts.run ?? (meta.mode === "runs" ? "" : meta.run),
+    index: facts.index,
+  };
+  const address = large.address(source);
+  const another = under?.address !== address;
+  under = { card: at.card, source, address };
+  if (another) void draw(event, source, address);
+  placeBeside(box, event, 16);
+}
+
+onPointer(".histograms-card", enter, leave);
+
+// A click that is no drag opens the histogram under the pointer.
+let down: PointerEvent | null = null;
+document.addEventListener("pointerdown", (event) => (down = event), true);
+document.addEventListener(
+  "click",
+  (event) => {
+    const chart = within(event, ".histograms-card .chart");
+    if (!chart || !down || Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) > STILL_PX) return;
+    if (under && under.card === chart.closest(".card")) large.open(under.source);
+  },
+  true,
+);

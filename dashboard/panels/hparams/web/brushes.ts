@@ -1,0 +1,49 @@
+/** Brushes on axes: the bounds of values that rows have to lie in; of a category, its numbers. */
+import type { Row, ShownColumn } from "./payload.ts";
+import { numberOn, type Scale } from "./scales.ts";
+
+export type Bounds = [low: number, high: number];
+export type Brushes = Map<string, Bounds>;
+
+/** Of "low:high", by column. */
+export function brushesIn(pairs: ReadonlyMap<string, string>): Brushes {
+  const found: Brushes = new Map();
+  for (const [key, rest] of pairs) {
+    const [low, high] = rest.split(":").map(Number);
+    if (low <= high) found.set(key, [low, high]);
+  }
+  return found;
+}
+
+const digits = (value: number) => String(Number(value.toPrecision(6)));
+export const written = (brushes: Brushes): Map<string, string> =>
+  new Map([...brushes].map(([key, [low, high]]) => [key, `${digits(low)}:${digits(high)}`]));
+
+/** Bounds that hold after they are written with few digits. */
+export function widened([low, high]: Bounds): Bounds {
+  const size = 10 ** (Math.floor(Math.log10(Math.max(Math.abs(low), Math.abs(high)) || 1)) - 5);
+  return [Math.floor(low / size) * size, Math.ceil(high / size) * size];
+}
+
+/** Places of the rows that lie inside every brush. */
+export function inside(
+  rows: readonly Pick<Row, "v">[],
+  axes: readonly { column: Pick<ShownColumn, "key" | "place">; scale: Scale }[],
+  brushes: Brushes,
+): Set<number> {
+  const tests = axes.flatMap(({ column, scale }) => {
+    const bounds = brushes.get(column.key);
+    if (!bounds) return [];
+    return [(row: Pick<Row, "v">) => {
+      const value = numberOn(scale, row.v[column.place]);
+      return Number.isFinite(value) && value >= bounds[0] && value <= bounds[1];
+    }];
+  });
+  return new Set(rows.flatMap((row, at) => (tests.every((passes) => passes(row)) ? [at] : [])));
+}
+
+/** A list with one of its entries at another place. */
+export function moved<T>(list: readonly T[], from: number, to: number): T[] {
+  const rest = list.toSpliced(from, 1);
+  return rest.toSpliced(Math.min(Math.max(to, 0), list.length - 1), 0, list[from]);
+}

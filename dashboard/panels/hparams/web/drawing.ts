@@ -1,0 +1,116 @@
+/** What both charts draw with: canvases, colours of the page and of rows, the scales of columns, and the tooltip. */
+import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
+import { make, runLabel } from "../../../web/core/dom.ts";
+import type { Cell, Row, ShownColumn } from "./payload.ts";
+import { kindAfter, type Scale, scaleFor, short } from "./scales.ts";
+import { columns, data, pairs, scheme, setPairs, setting, update, valuesOf } from "./state.ts";
+
+const MOST_TIP = 24;
+
+/** A canvas of a size in CSS pixels, sharp on every screen; returns its context. */
+export function canvas(width: number, height: number, className: string): CanvasRenderingContext2D {
+  const element = make("canvas", { className });
+  const density = window.devicePixelRatio || 1;
+  element.width = Math.round(width * density);
+  element.height = Math.round(height * density);
+  element.style.width = width + "px";
+  element.style.height = height + "px";
+  const context = element.getContext("2d");
+  if (!context) throw new Error("The browser draws on no canvas.");
+  context.scale(density, density);
+  context.font = "11px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif";
+  return context;
+}
+
+export const ink = (name: string): string =>
+  getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+/** Where an event is in a box. */
+export function within(box: HTMLElement, event: MouseEvent): [number, number] {
+  const corner = box.getBoundingClientRect();
+  return [event.clientX - corner.left, event.clientY - corner.top];
+}
+
+/** The scale of a column over the rows that are there: as the user chose it, else as suits it. */
+export const scaleOf = (column: ShownColumn): Scale =>
+  scaleFor(column, valuesOf(column.place), pairs("scale").get(column.key));
+
+/** Takes the next of the three scales for a column. */
+export function nextScale(column: ShownColumn): void {
+  const scales = pairs("scale").set(column.key, kindAfter(scaleOf(column).kind));
+  update((set) => setPairs(set, "scale", scales));
+}
+
+// --- colours -----------------------------------------------------------------------------------------------
+
+// Viridis without the end that the background swallows.
+const SHADES = {
+  light: colorScale([[59, 33, 122], [47, 93, 159], [31, 142, 141], [65, 178, 98], [176, 194, 12]]),
+  dark: colorScale([[108, 92, 190], [64, 130, 200], [45, 175, 165], [115, 208, 86], [253, 231, 37]]),
+};
+const MISSING = { light: "#a2a9b4", dark: "#666e7a" };
+
+/** A colour between the two ends of the shades; `place` from 0 to 1. */
+export const shade = (place: number): string => css(SHADES[scheme()](place));
+
+/** What colours tell: a column on its scale, or the runs themselves. */
+export interface Coloring {
+  key: string;
+  scale: Scale | null;
+  /** One for each row. */
+  colors: string[];
+  /** That of a category. */
+  hue: (value: Cell) => string;
+}
+
+export function coloring(): Coloring {
+  const { rows, target, palette } = data();
+  const now = scheme();
+  const key = setting("color") || target;
+  const find = (wanted: string) => columns().find((one) => one.key === wanted);
+  const column = key === "@run" ? undefined : find(key) ?? find(target);
+  if (!column) return { key: "@run", scale: null, colors: rows.map((row) => row[now]), hue: () => MISSING[now] };
+  const scale = scaleOf(column);
+  const hue = (value: Cell) => {
+    const at = Math.max(0, scale.labels.indexOf(String(value)));
+    return palette[at % palette.length][now === "dark" ? 1 : 0];
+  };
+  const colors = rows.map(({ v }) => {
+    const place = scale.place(v[column.place]);
+    if (Number.isNaN(place)) return MISSING[now];
+    return scale.kind === "category" ? hue(v[column.place]) : shade(place);
+  });
+  return { key: column.key, scale, colors, hue };
+}
+
+// --- tooltip -----------------------------------------------------------------------------------------------
+
+const tip = make("div", { className: "hparams-tip", role: "tooltip" });
+
+export function hideTip(): void {
+  tip.hidden = true;
+}
+
+/** Says all of a row beside the pointer; `keys` are the columns that the pointer is on. */
+export function showTip(row: Row, keys: string[], event: MouseEvent): void {
+  if (!tip.isConnected) document.body.append(tip);
+  const told = columns().filter((column) => row.v[column.place] !== null || column.key in row.several);
+  const lines = told.slice(0, MOST_TIP).map((column) => {
+    const step = row.s[column.place];
+    return make(
+      "tr",
+      { className: keys.includes(column.key) ? "on" : "" },
+      make("th", {}, column.label),
+      make("td", {}, row.several[column.key] || short(row.v[column.place])),
+      make("td", { className: "dim" }, step === null ? "" : `step ${step.toLocaleString("en-US")}`),
+    );
+  });
+  const run = row.n > 1 ? `${row.id} (${row.n} sessions)` : row.id;
+  tip.replaceChildren(runLabel({ ...row, run }), make("table", {}, ...lines));
+  if (told.length > MOST_TIP) tip.append(make("div", { className: "dim" }, `and ${told.length - MOST_TIP} more`));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const { clientX: x, clientY: y } = event;
+  tip.style.left = Math.max(4, x + 16 + width > innerWidth ? x - 16 - width : x + 16) + "px";
+  tip.style.top = Math.max(4, Math.min(y + 12, innerHeight - height - 4)) + "px";
+}

@@ -1,0 +1,118 @@
+/** What the parts of the panel share: the data, its settings in the URL, which rows are selected, and that they are drawn. */
+import { view } from "../../../web/page/view.ts";
+import { pairEntries, pairsIn } from "./entries.ts";
+import { type Cell, type Data, type Row, type ShownColumn, shownColumns } from "./payload.ts";
+
+/** Sets one setting of the page. */
+export type Assign = (name: string, values: string[]) => void;
+
+/** Before any has come. */
+const NOTHING: Data = {
+  all: [],
+  columns: [],
+  constant: [],
+  target: "",
+  lower: false,
+  rows: [],
+  sessions: 0,
+  passing: 0,
+  groups: 0,
+  statuses: {},
+  folders: [],
+  folder: "",
+  palette: [],
+};
+let current = NOTHING;
+
+export const data = (): Data => current;
+export const hasData = (): boolean => current !== NOTHING;
+export const setData = (sent: Data): void => void (current = sent);
+
+/** The shown columns, each with its place in a row's values. */
+export const columns = (): ShownColumn[] => shownColumns(current);
+export const valuesOf = (place: number): Cell[] => current.rows.map((row) => row.v[place]);
+
+// --- settings ----------------------------------------------------------------------------------------------
+
+/** The value of one setting of the panel. */
+export const setting = (name: string): string => settings(name)[0] || "";
+export const settings = (name: string): string[] => view.values(`hparams.${name}`);
+export const setSetting = (name: string, ...values: string[]): void => update((set) => set(`hparams.${name}`, values));
+export const update = (change: (set: Assign) => void): void => view.update((_params, set) => change(set));
+
+/** Entries of the form "column:rest" of a list setting, by column; "rest" as it stands there. */
+export const pairs = (name: string): Map<string, string> => pairsIn(settings(name));
+
+/** Writes such a list; entries whose rest is empty are left out. */
+export const setPairs = (set: Assign, name: string, map: ReadonlyMap<string, string>): void =>
+  set(`hparams.${name}`, pairEntries(map));
+
+export const scheme = (): "light" | "dark" =>
+  document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light";
+
+// --- selection ---------------------------------------------------------------------------------------------
+
+/** Characters of selected runs that the address bar can hold beside the rest; the server reads 65,536 in all. */
+const LONGEST_SELECTION = 40000;
+let refused = "";
+
+/** Why a selection was not made, or "". */
+export const refusal = (): string => refused;
+export const selectedRuns = (): ReadonlySet<string> => new Set(view.values("runs.select"));
+
+/** Places of the selected rows; null where no row is selected, and so all count. */
+export function selectedRows(): Set<number> | null {
+  const runs = selectedRuns();
+  if (!runs.size) return null;
+  const found = new Set(current.rows.flatMap((row, place) => (row.runs.some((run) => runs.has(run)) ? [place] : [])));
+  return found.size ? found : null;
+}
+
+/**
+ * Selects the runs of some rows.
+ * @param brushes the brushes that these rows come from; without any, there are none left
+ */
+export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
+  const runs = [...new Set(rows.flatMap((row) => row.runs))];
+  const fits = runs.reduce((length, run) => length + encodeURIComponent(run).length + 13, 0) < LONGEST_SELECTION;
+  refused = fits ? "" : `${runs.length.toLocaleString("en-US")} runs are too many to select; choose fewer`;
+  update((set) => {
+    if (fits) set("runs.select", runs);
+    setPairs(set, "brush", brushes);
+  });
+  redraw();
+}
+
+/** Selects rows by pointer: alone, or with those that are selected already while Ctrl or Shift is held. */
+export function pick(rows: readonly Row[], event: MouseEvent): void {
+  const before = selectedRows();
+  if (!(event.ctrlKey || event.metaKey || event.shiftKey) || !before) return select(rows);
+  const adding = rows.some((row) => !before.has(current.rows.indexOf(row)));
+  const others = [...before].map((place) => current.rows[place]).filter((row) => !rows.includes(row));
+  select(adding ? [...others, ...rows] : others);
+}
+
+export function clear(): void {
+  refused = "";
+  update((set) => {
+    set("runs.select", []);
+    set("hparams.brush", []);
+  });
+  redraw();
+}
+
+// --- drawing -----------------------------------------------------------------------------------------------
+
+let draw = () => {};
+let drawing = 0;
+
+export const isDrawnBy = (act: () => void): void => void (draw = act);
+
+/** Draws what depends on the view; what is asked for several times before the next frame is done once. */
+export function redraw(): void {
+  if (drawing) return;
+  drawing = requestAnimationFrame(() => {
+    drawing = 0;
+    draw();
+  });
+}

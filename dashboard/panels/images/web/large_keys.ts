@@ -1,0 +1,35 @@
+/** Keys and gestures of the large view: its buttons name them, its help lists them. */
+import type { Command } from "../../../web/core/commands.ts";
+
+export const KEYS = {
+  turn_step: { title: "Step", keys: ["ArrowLeft", "ArrowRight"] },
+  go_to_end: { title: "First, newest step", keys: ["Home", "End"] },
+  play: { title: "Play, pause", keys: [" "] },
+  turn_run: { title: "Run", keys: ["ArrowUp", "ArrowDown"] },
+  next_sample: { title: "Next sample", keys: ["s"] },
+  zoom_out: { title: "Smaller", keys: ["-"], gestures: ["wheel"] },
+  zoom_in: { title: "Larger", keys: ["+", "="], gestures: ["wheel"] },
+  fit: { title: "Fit", keys: ["0"], gestures: ["double click"] },
+  actual_size: { title: "One pixel of the screen per pixel", keys: ["1"] },
+  move_picture: {
+    title: "Move the picture",
+    keys: ["Shift ArrowLeft", "Shift ArrowRight", "Shift ArrowUp", "Shift ArrowDown"],
+    gestures: ["drag"],
+  },
+  next_comparison: { title: "Next way to compare", keys: ["c"] },
+  blink: { title: "Blink by hand", keys: ["b"] },
+  difference: { title: "Difference", keys: ["d"] },
+  swap: { title: "Swap A and B", keys: ["x"] },
+  move_divider: { title: "Divider of swipe", keys: ["[", "]"] },
+  invert: { title: "Invert", keys: ["i"] },
+  restore: { title: "As stored", keys: ["r"] },
+  toggle_column: { title: "Adjustments and histogram", keys: ["h"] },
+  previous_frame: { title: "Previous frame", keys: [","] },
+  next_frame: { title: "Next frame", keys: ["."] },
+  play_frames: { title: "Play, pause the animation", keys: ["p"] },
+  toggle_help: { title: "Keys", keys: ["?"] },
+} satisfies Record<string, Pick<Command, "title" | "keys" | "gestures">>;
+
+export type LargeKey = keyof typeof KEYS;
+/** The dialog's own. */
+export const CLOSE = { title: "Close", keys: ["Escape"] };

@@ -1,0 +1,81 @@
+/** Which part of a picture is seen, for one stage or several, and how a hand moves it. */
+
+const LARGEST = 256;
+
+export interface Size {
+  width: number;
+  height: number;
+}
+export interface Place {
+  x: number;
+  y: number;
+}
+/** Screen pixels per pixel, and the point of the picture in the middle. */
+export interface Look extends Place {
+  scale: number;
+}
+export interface View extends Look {
+  /** The whole picture, whatever the rest says. */
+  fit: boolean;
+}
+/** Where pictures are drawn. */
+export interface Shown {
+  canvas: Size;
+  /** Size of the largest picture. */
+  extent: () => Size;
+  empty: () => boolean;
+  draw: () => void;
+}
+
+export class Viewport {
+  readonly stages: Set<Shown> = new Set();
+  readonly view: View = { fit: true, scale: 1, x: 0, y: 0 };
+  #changed: (view: View) => void;
+
+  constructor(changed: (view: View) => void) {
+    this.#changed = changed;
+  }
+
+  #fitScale({ canvas, extent }: Shown): number {
+    const { width, height } = extent();
+    return Math.min(canvas.width / width, canvas.height / height) || 1;
+  }
+
+  /** Where a stage looks. */
+  of(stage: Shown): Look {
+    if (!this.view.fit) return this.view;
+    const { width, height } = stage.extent();
+    const fitting = this.#fitScale(stage);
+    return { scale: fitting >= 1 ? Math.max(Math.floor(fitting * 2) / 2, 1) : fitting, x: width / 2, y: height / 2 };
+  }
+
+  /** The picture's top left corner and its scale, in screen pixels of the canvas. */
+  corner(stage: Shown): { scale: number; left: number; top: number } {
+    const { scale, x, y } = this.of(stage);
+    const { width, height } = stage.canvas;
+    return { scale, left: Math.round(width / 2 - x * scale), top: Math.round(height / 2 - y * scale) };
+  }
+
+  set(news: Partial<View>): void {
+    Object.assign(this.view, news);
+    this.stages.forEach((stage) => stage.draw());
+    this.#changed(this.view);
+  }
+
+  /** Zooms so that the point of the picture under (px, py), in screen pixels of a stage, stays there. */
+  zoom(stage: Shown, factor: number, px: number = stage.canvas.width / 2, py: number = stage.canvas.height / 2): void {
+    if (stage.empty()) return;
+    const now = this.of(stage);
+    const least = Math.min(this.#fitScale(stage) / 4, 0.5);
+    const scale = Math.min(Math.max(now.scale * factor, least), LARGEST);
+    const x = now.x + (px - stage.canvas.width / 2) * (1 / now.scale - 1 / scale);
+    const y = now.y + (py - stage.canvas.height / 2) * (1 / now.scale - 1 / scale);
+    this.set({ fit: false, scale, x, y });
+  }
+
+  pan(stage: Shown, dx: number, dy: number): void {
+    if (stage.empty()) return;
+    const { scale, x, y } = this.of(stage);
+    this.set({ fit: false, scale, x: x - dx / scale, y: y - dy / scale });
+  }
+}

@@ -1,0 +1,173 @@
+/** Cameras that orbit what they look at: how they are moved, what they see, and how they stand in the URL. */
+import { add, type Box, cross, dot, middle, minus, multiply, norm, unit, type Vector } from "./math.ts";
+
+const FOV = 45;
+const LIFT = 0.07; // of half the height, because the numbers of two axes stand below
+const DEGREE = Math.PI / 180;
+const START = { az: 35, el: 22 };
+
+export type Up = "y" | "z";
+/** angles in degrees; `pan` in radii of the frame */
+export interface Camera {
+  az: number;
+  el: number;
+  zoom: number;
+  pan: Vector;
+}
+/** what a camera at zoom 1 fits */
+export interface Frame {
+  center: Vector;
+  radius: number;
+}
+export interface Projection {
+  view: Float32Array;
+  projection: Float32Array;
+  all: Float32Array;
+  eye: Vector;
+  /** World units that one pixel shows at the target, by which a drag moves things with the pointer. */
+  perPixel: number;
+  orthographic: boolean;
+}
+
+// --- moved by the hand -------------------------------------------------------------------------------------
+
+const upright = (degrees: number) => Math.min(90, Math.max(-90, degrees));
+
+/** @param x degrees to the right */
+export const turned = (camera: Camera, x: number, y: number): Camera => ({
+  ...camera,
+  az: camera.az - x,
+  el: upright(camera.el + y),
+});
+
+export const zoomed = (camera: Camera, by: number): Camera => ({
+  ...camera,
+  zoom: Math.min(1e4, Math.max(1e-3, camera.zoom * by)),
+});
+
+/** Moves what is seen, by radii of the frame. */
+export function panned(camera: Camera, x: number, y: number, upward: Up): Camera {
+  const { right, up } = basis(camera, upward);
+  return { ...camera, pan: add(add(camera.pan, right, -x), up, y) };
+}
+
+// --- where it is -------------------------------------------------------------------------------------------
+
+/** The direction from what is looked at to the eye. */
+function toEye(camera: Camera, up: Up): Vector {
+  const [az, el] = [camera.az * DEGREE, camera.el * DEGREE];
+  const flat: Vector = [Math.cos(el) * Math.sin(az), Math.sin(el), Math.cos(el) * Math.cos(az)];
+  return up === "z" ? [flat[0], -flat[2], flat[1]] : flat;
+}
+
+/** The angles of a camera that looks from a direction. */
+function fromEye(direction: Vector, up: Up): { az: number; el: number } {
+  const [x, y, z] = unit(up === "z" ? [direction[0], direction[2], -direction[1]] : direction);
+  return { az: Math.atan2(x, z) / DEGREE, el: Math.asin(Math.min(1, Math.max(-1, y))) / DEGREE };
+}
+
+/** Right, up and back of the eye. */
+function basis(camera: Camera, up: Up) {
+  const back = toEye(camera, up);
+  const right = unit(cross(up === "z" ? [0, 0, 1] : [0, 1, 0], back));
+  return { right, up: cross(back, right), back };
+}
+
+/** How far the eye is at a zoom, in radii of the frame. */
+const distance = (zoom: number, fov: number) => 1 / Math.sin((fov * DEGREE) / 2) / zoom;
+
+/** What holds a mesh: the middle and half the diagonal of its box. */
+export function frameAround(box: Box): Frame {
+  const center = middle(box);
+  return { center, radius: norm(minus(box.high, box.low)) / 2 || Math.max(1e-3, Math.abs(center[0]) * 1e-3) };
+}
+
+/** What a logged configuration asks of the camera. */
+export interface Wanted {
+  kind?: "perspective" | "orthographic";
+  fov?: number | null;
+  position?: Vector | null;
+  target?: Vector | null;
+}
+
+/** Where the logged configuration puts the camera, or somewhat above. */
+export function firstCamera(wanted: Wanted, frame: Frame, up: Up): Camera {
+  const target = wanted.target ?? [0, 0, 0];
+  const direction = minus(wanted.position ?? target, target);
+  const away = norm(direction) / frame.radius;
+  if (!away) return { ...START, zoom: 1, pan: [0, 0, 0] };
+  const pan = add([0, 0, 0], minus(target, frame.center), 1 / frame.radius);
+  return { ...fromEye(direction, up), zoom: distance(1, wanted.fov || FOV) / away, pan };
+}
+
+/**
+ * What a camera sees.
+ * @param on `low` and `high` bound what must not be cut off
+ */
+export function project(
+  camera: Camera,
+  frame: Frame,
+  on: Box & { up: Up; width: number; height: number; wanted: Wanted },
+): Projection {
+  const fov = on.wanted.fov || FOV;
+  const orthographic = on.wanted.kind === "orthographic";
+  const { right, up, back } = basis(camera, on.up);
+  const target = add(frame.center, camera.pan, frame.radius);
+  const away = distance(camera.zoom, fov) * frame.radius;
+  const eye = add(target, back, away);
+  const rows = [right, up, back];
+  const view = new Float32Array(
+    [...[0, 1, 2].flatMap((i) => [...rows.map((row) => row[i]), 0]), ...rows.map((row) => -dot(row, eye)), 1],
+  );
+  const reach = (norm(minus(on.high, on.low)) / 2) * 1.05 + frame.radius * 1e-3;
+  const depth = dot(minus(eye, middle(on)), back);
+  const far = Math.max(depth + reach, away * 0.01);
+  const near = Math.max(depth - reach, far * 1e-4);
+  const aspect = on.width / on.height;
+  const projection = new Float32Array(16);
+  const half = orthographic ? (frame.radius * 1.03) / camera.zoom : Math.tan((fov * DEGREE) / 2);
+  const tall = half / Math.min(aspect, 1);
+  projection[0] = 1 / (tall * aspect);
+  projection[5] = 1 / tall;
+  if (orthographic) {
+    const start = depth - reach;
+    projection[10] = -2 / (far - start);
+    projection[14] = -(far + start) / (far - start);
+    projection[15] = 1;
+  } else {
+    projection[10] = -(far + near) / (far - near);
+    projection[11] = -1;
+    projection[9] = -LIFT;
+    projection[14] = (-2 * far * near) / (far - near);
+  }
+  const perPixel = (2 * tall * (orthographic ? 1 : away)) / on.height;
+  return { view, projection, all: multiply(projection, view), eye, perPixel, orthographic };
+}
+
+// --- in the URL --------------------------------------------------------------------------------------------
+
+/** A camera that was moved, of a group of cards, and the frame that they share, if they share one. */
+export interface Moved {
+  group: string;
+  camera: Camera;
+  frame?: Frame;
+}
+
+/** Of an entry "GROUP:az,el,zoom,pan x 3", with the frame's center and radius behind it; null for nonsense. */
+export function readCamera(entry: string): Moved | null {
+  const at = entry.lastIndexOf(":");
+  const numbers = entry.slice(at + 1).split(",").map(Number);
+  if (at < 1 || ![6, 10].includes(numbers.length) || !numbers.every(Number.isFinite) || !(numbers[2] > 0)) return null;
+  const [az, el, zoom, x, y, z, centerX, centerY, centerZ, radius] = numbers;
+  return {
+    group: entry.slice(0, at),
+    camera: { az, el: upright(el), zoom, pan: [x, y, z] },
+    ...(radius > 0 ? { frame: { center: [centerX, centerY, centerZ], radius } } : {}),
+  };
+}
+
+export function cameraEntry({ group, camera, frame }: Moved): string {
+  const { az, el, zoom, pan } = camera;
+  const numbers = [az, el, zoom, ...pan, ...(frame ? [...frame.center, frame.radius] : [])];
+  return `${group}:${numbers.map((value) => Number(value.toPrecision(6)) + 0).join(",")}`;
+}

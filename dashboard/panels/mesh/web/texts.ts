@@ -1,0 +1,35 @@
+/** Meshes in words and numbers, and what the URL has of their cards. */
+import type { Header } from "./geometry.ts";
+
+const counted = (count: number, one: string, many: string) =>
+  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+
+/** A measured number: three digits. */
+export const short = (value: number): string =>
+  value === 0
+    ? "0"
+    : Math.abs(value) >= 1e6 || Math.abs(value) < 1e-3
+    ? value.toExponential(2).replace("e+", "e")
+    : Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+
+/** What a mesh consists of, its extent, and how far it moved. */
+export function facts({ vertices, faces, low, high, moved }: Header): string {
+  if (vertices === undefined) return "";
+  const parts = faces
+    ? [counted(vertices, "vertex", "vertices"), counted(faces, "face", "faces")]
+    : [counted(vertices, "point", "points")];
+  if (low && high) parts.push(low.map((least, i) => short(high[i] - least)).join(" × "));
+  if (moved) parts.push(`moved ${short(Number(moved.mean))} on average, ${short(Number(moved.most))} at most`);
+  return parts.join(" · ");
+}
+
+/** Whole numbers by what stands before them in entries "KEY:NUMBER"; nonsense is left out. */
+export function numbersByKey(entries: readonly string[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const entry of entries) {
+    const at = entry.lastIndexOf(":");
+    const value = Number(entry.slice(at + 1));
+    if (at > 0 && Number.isSafeInteger(value)) found.set(entry.slice(0, at), value);
+  }
+  return found;
+}

@@ -1,0 +1,109 @@
+/** Curves of binary classifiers as the server tells them, what they say at a threshold, and that in words. */
+import { numbers, type NumbersSpec } from "../../../web/core/dom.ts";
+import type { StepData } from "../../../web/core/step_slider.ts";
+import { lowerBound } from "../../../web/core/steps.ts";
+
+export const COUNTS = ["tp", "fp", "tn", "fn"] as const;
+export const RATES = ["precision", "recall", "f1", "accuracy", "mcc"] as const;
+export type Rate = typeof RATES[number];
+type Measured = typeof COUNTS[number] | Rate;
+
+/** A run as `run_meta` of dashboard/panels/pr_curves/panel.py describes it where it has no curve. */
+export interface BareRun {
+  run: string;
+  light: string;
+  dark: string;
+  color: string;
+  /** What is unusual about it. */
+  said: string;
+  index: number | null;
+  step: number | null;
+  /** Where each run has a slider of its own: what it offers, and its key in the URL. */
+  slider?: StepData;
+  key?: string;
+}
+/** The same with its curve: numbers by threshold. */
+export interface Curve extends BareRun, Record<Measured | "thresholds", NumbersSpec> {
+  index: number;
+  step: number;
+  /** Of the ROC view. */
+  fpr?: NumbersSpec;
+  tpr?: NumbersSpec;
+  /** From this place on nothing is predicted positive. */
+  shown: number;
+  /** Where F1 is highest. */
+  best: number | null;
+  baseline: number | null;
+  ap: number | null;
+  auc: number | null;
+}
+export type Run = BareRun | Curve;
+export type View = "pr" | "roc" | "steps";
+
+export const isCurve = (run: Run): run is Curve => "thresholds" in run;
+
+/** What a run says at one of its thresholds, which is its i-th. */
+export type Row = Record<Measured, number> & { i: number; threshold: number; predicted: boolean };
+
+export function rowAt(curve: Curve, i: number): Row {
+  const value = (name: Measured | "thresholds") => numbers(curve[name])[i];
+  const predicted = i < curve.shown;
+  return {
+    i,
+    predicted,
+    threshold: value("thresholds"),
+    tp: value("tp"),
+    fp: value("fp"),
+    tn: value("tn"),
+    fn: value("fn"),
+    // Nothing is predicted positive: precision is not defined, whatever was written.
+    precision: predicted ? value("precision") : NaN,
+    recall: value("recall"),
+    f1: value("f1"),
+    accuracy: value("accuracy"),
+    mcc: value("mcc"),
+  };
+}
+
+/** Place of the threshold nearest to t, the lower of two that are as near. */
+export function nearestThreshold(thresholds: ArrayLike<number>, t: number): number {
+  const at = Math.min(lowerBound(thresholds, t), thresholds.length - 1);
+  return at > 0 && t - thresholds[at - 1] <= thresholds[at] - t ? at - 1 : at;
+}
+
+/** The number that a chart ranks runs by. */
+export const rankOf = (view: View): "auc" | "ap" => (view === "roc" ? "auc" : "ap");
+
+/** Runs by the number of the chart, highest first; those without one last. */
+export function ranked<R extends Run>(runs: readonly R[], view: View): R[] {
+  const rank = (run: Run) => (isCurve(run) ? run[rankOf(view)] : null) ?? -1;
+  return [...runs].sort((one, other) => rank(other) - rank(one));
+}
+
+/** The threshold that entries "KEY:THRESHOLD" have for a key, or else 0.5. */
+export function thresholdOf(entries: readonly string[], key: string): number {
+  for (const entry of entries) {
+    const colon = entry.lastIndexOf(":");
+    const value = Number(entry.slice(colon + 1));
+    if (colon >= 0 && entry.slice(0, colon) === key && value >= 0 && value <= 1) return value;
+  }
+  return 0.5;
+}
+
+/** A ratio; a dash where there is none. */
+export const ratio = (value: number | null, digits = 4): string =>
+  value === null || Number.isNaN(value) ? "–" : value.toFixed(digits).replace("-", "−");
+
+/** Counts are whole unless samples are weighted. */
+export function amount(value: number): string {
+  if (Number.isInteger(value) && value < 1e15) return value.toLocaleString("en-US");
+  return value >= 1e7 || (value && value < 1e-3)
+    ? value.toExponential(3)
+    : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 });
+}
+
+/** A part of all, in percent; a dash where there is nothing. */
+export const share = (value: number, all: number): string => (all > 0 ? ((value / all) * 100).toFixed(1) + " %" : "–");
+
+/** A threshold with as many digits as it needs. */
+export const thresholdText = (value: number): string => String(Number(value.toFixed(3)));

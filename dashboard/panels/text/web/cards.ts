@@ -1,0 +1,259 @@
+/** Texts of a card, newest first, from any step on. */
+import { cards as pageCards } from "../../../web/cards/grid.ts";
+import { make, stepText } from "../../../web/core/dom.ts";
+import { save } from "../../../web/core/download.ts";
+import * as pageStepper from "../../../web/core/stepper.ts";
+import { choose, chosen } from "../../../web/core/step_slider.ts";
+import { element, fold } from "./entry.ts";
+import { highlight } from "./marks.ts";
+import { api, type CardData, type Entry, fetchTexts, isOn, nearest, set, setting } from "./texts.ts";
+
+const FIRST = 3;
+const MORE = 20;
+const MOST_AT_ONCE = 50;
+const STEP = "text.step";
+
+/**
+ * `newest` and `oldest` bound the points that are on the page: oldest <= index < newest. A card follows new texts
+ * while the newest is on the page and the user has not gone to another step.
+ */
+interface Card {
+  data: CardData;
+  body: HTMLElement;
+  stepper: ReturnType<typeof pageStepper.create>;
+  newest: number;
+  oldest: number;
+  /** Counts fillings, so that late answers are known. */
+  ask: number;
+  /** The same of texts that are added on top. */
+  added: number;
+  /** The point that the user has gone to; null at the newest. */
+  at: number | null;
+  step: number | null;
+  filling: Promise<void>;
+  /** The user is ahead of the URL. */
+  unwritten: boolean;
+}
+const cards: Map<string, Card> = new Map();
+
+const shownCards = () => [...cards.values()].filter((card) => card.body.isConnected && card.newest);
+const linked = () => isOn("link");
+const one = () => setting("shown", "list") === "one";
+
+// --- steps -------------------------------------------------------------------------------------------------
+
+/** The step that the URL has for a card, or null for the newest. */
+const wantedStep = (card: Card) => chosen(STEP, linked() ? "" : card.data.key);
+
+function writeStep(card: Card): void {
+  card.unwritten = false;
+  const step = card.at === null ? null : card.step;
+  if (linked()) set("step", step === null ? [] : [`:${step}`]);
+  else choose(STEP, card.data.key, step);
+}
+
+const shownIndex = (card: Card) => (card.at === null ? card.data.total - 1 : Math.min(card.at, card.data.total - 1));
+
+const stepperOf = (card: () => Card) =>
+  pageStepper.create({
+    count: () => card().data.total,
+    at: () => shownIndex(card()),
+    said: () => {
+      const { step } = card();
+      return step === null ? "" : stepText(step);
+    },
+    hint: () => "the end follows new texts",
+    move: (index) => moveTo(card(), index),
+    typed: async (step) => {
+      const { run, tag } = card().data;
+      const found = await nearest(run, tag, step);
+      if (!found) return;
+      await moveTo(card(), found.index);
+      card().step = found.step;
+      writeStep(card());
+    },
+    settled: async () => {
+      // Its text has to be here, and its number known.
+      await card().filling;
+      writeStep(card());
+    },
+  });
+
+/** Shows the texts from a point on; null for the newest. */
+function goTo(card: Card, index: number | null): Promise<void> {
+  card.at = index;
+  return card.filling = fill(card);
+}
+
+/** The user goes to a point; until that is written, the URL has the step before and is not followed. */
+function moveTo(card: Card, index: number): Promise<void> {
+  card.unwritten = true;
+  return goTo(card, index >= card.data.total - 1 ? null : index);
+}
+
+/** Brings a card to the step that the URL has. */
+async function followUrl(card: Card): Promise<void> {
+  if (card.unwritten) return;
+  const wanted = wantedStep(card);
+  if (wanted === null) return card.at === null ? undefined : await goTo(card, null);
+  const found = await nearest(card.data.run, card.data.tag, wanted);
+  if (!found || wantedStep(card) !== wanted || card.unwritten) return;
+  const index = found.index >= card.data.total - 1 && found.step <= wanted ? null : found.index;
+  if (index !== card.at || card.newest === 0) await goTo(card, index);
+}
+
+export function followUrls(): void {
+  shownCards().forEach(followUrl);
+}
+
+export function fillAll(): void {
+  for (const card of shownCards()) card.filling = fill(card);
+}
+
+// --- texts -------------------------------------------------------------------------------------------------
+
+function button(place: "newer" | "more", label: string, act: () => void): HTMLElement {
+  const made = make("button", { className: `quiet act-${place}` }, label);
+  made.addEventListener("click", () => {
+    made.disabled = true;
+    act();
+  });
+  return made;
+}
+
+const said = (number: number, word: string) =>
+  number > MORE ? `Show ${MORE} of ${stepText(number)} ${word}` : `Show ${number} ${word}`;
+
+function removeEdges(card: Card): void {
+  for (const old of card.body.querySelectorAll(":scope > button")) old.remove();
+}
+
+/** The buttons above and below the texts that lead to the others. */
+function edges(card: Card): void {
+  removeEdges(card);
+  if (one()) return;
+  const { body, newest, oldest, data: { total } } = card;
+  if (newest < total) {
+    const more = () => extend(card, newest, Math.min(total, newest + MORE));
+    body.prepend(button("newer", said(total - newest, "newer"), more));
+  }
+  if (oldest > 0) {
+    body.append(button("more", said(oldest, "older"), () => extend(card, Math.max(0, oldest - MORE), oldest)));
+  }
+}
+
+function place(card: Card, found: Entry[], atTop: boolean): void {
+  const made = found.map((entry) => element(card.data, entry));
+  if (atTop) card.body.prepend(...made);
+  else card.body.append(...made);
+  made.forEach(fold);
+  highlight();
+}
+
+/** Puts texts on top; what the user reads stays where it is. */
+function placeAbove(card: Card, found: Entry[]): void {
+  const before = card.body.scrollHeight;
+  place(card, found, true);
+  card.body.scrollTop += Math.max(0, card.body.scrollHeight - before);
+}
+
+/** Adds texts at one end. */
+async function extend(card: Card, start: number, stop: number): Promise<void> {
+  const { ask } = card;
+  const newer = start >= card.newest;
+  const found = await fetchTexts(card.data, start, stop);
+  if (card.ask !== ask || (newer ? start !== card.newest : stop !== card.oldest)) return;
+  if (newer) card.newest = stop;
+  else card.oldest = start;
+  removeEdges(card);
+  if (newer) placeAbove(card, found);
+  else place(card, found, false);
+  edges(card);
+}
+
+/** Everything anew. */
+async function fill(card: Card): Promise<void> {
+  const ask = card.ask += 1;
+  const newest = shownIndex(card) + 1;
+  const oldest = Math.max(0, newest - (one() ? 1 : FIRST));
+  const found = await fetchTexts(card.data, oldest, newest);
+  if (card.ask !== ask) return;
+  Object.assign(card, { newest, oldest, step: found[0]?.step ?? null });
+  card.body.replaceChildren();
+  card.body.scrollTop = 0;
+  place(card, found, false);
+  edges(card);
+  card.stepper.refresh();
+}
+
+/** Texts that came since; the reader's place stays. */
+async function prepend(card: Card): Promise<void> {
+  const { data, ask } = card;
+  if (card.at !== null) {
+    // The user is at another step: only the number of newer texts changes.
+    edges(card);
+    card.stepper.refresh();
+    return;
+  }
+  if (one() || data.total - card.newest > MOST_AT_ONCE) return await fill(card);
+  const turn = card.added += 1;
+  const found = await fetchTexts(data, card.newest, data.total);
+  if (card.ask !== ask || card.added !== turn) return;
+  card.newest = data.total;
+  if (found.length) card.step = found[0].step;
+  if (card.body.scrollTop > 0) placeAbove(card, found);
+  else place(card, found, true);
+  card.stepper.refresh();
+}
+
+function add(data: CardData, article: HTMLElement, body: HTMLElement): Card {
+  const card: Card = {
+    data,
+    body,
+    stepper: stepperOf(() => card),
+    newest: 0,
+    oldest: 0,
+    ask: 0,
+    added: 0,
+    at: null,
+    step: null,
+    filling: Promise.resolve(),
+    unwritten: false,
+  };
+  cards.set(data.key, card);
+  article.querySelector(".text-steps")?.replaceChildren(card.stepper.element);
+  const button = article.querySelector<HTMLElement>(".act-save");
+  if (button) button.onclick = () => save(api.address("file", { run: data.run, tag: data.tag }), "");
+  card.filling = wantedStep(card) === null ? fill(card) : followUrl(card);
+  return card;
+}
+
+/** Puts what the server sent of a card on the page; the promise of its texts where the card is new on it. */
+export function draw(data: CardData): Promise<void> | null {
+  const article = pageCards.find("text", data.key);
+  const body = article?.querySelector<HTMLElement>(".fill");
+  if (!article || !body) return null;
+  const steps = article.querySelector<HTMLElement>(".text-steps");
+  if (steps) steps.hidden = data.total < 2;
+  const card = cards.get(data.key);
+  if (card?.body !== body) return add(data, article, body).filling;
+  const old = card.data;
+  if (old === data) return null;
+  card.data = data;
+  const grew = data.total >= old.total && data.epoch === old.epoch && data.markdown === old.markdown;
+  if (grew && card.newest > 0) prepend(card);
+  else card.filling = fill(card);
+  return null;
+}
+
+/** Brings a text of a card onto the page; null where the card is not there. */
+export async function reveal(key: string, index: number): Promise<HTMLElement | null> {
+  const card = cards.get(key);
+  if (!card?.body.isConnected) return null;
+  await card.filling;
+  if (index < card.oldest || index >= card.newest) {
+    await moveTo(card, index);
+    writeStep(card);
+  }
+  return card.body.querySelector(`.entry[data-index="${index}"]`);
+}

@@ -1,0 +1,61 @@
+/** The rows of two texts that are compared: which are shown, and in which order (panels/text/diff.py). */
+
+/** A piece of a line, and whether it is what changed in it. */
+export type Segment = [string, boolean];
+/** The change, the line's numbers in the old and the new text, and its pieces there. */
+export type Row = [
+  "same" | "added" | "removed" | "changed",
+  number | null,
+  number | null,
+  readonly Segment[],
+  readonly Segment[],
+];
+/** A row, or a stretch of unchanged ones that is not shown. */
+export type Piece = Row | { hidden: Row[] };
+
+const CONTEXT = 3;
+const LEAST_HIDDEN = 3;
+
+export const isGap = (piece: Piece): piece is { hidden: Row[] } => "hidden" in piece;
+
+/** Rows near a change, and stretches of unchanged ones between. */
+export function near(rows: Row[]): Piece[] {
+  const kept = new Uint8Array(rows.length);
+  rows.forEach(([change], at) => {
+    if (change !== "same") kept.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1);
+  });
+  const pieces: Piece[] = [];
+  for (let at = 0; at < rows.length;) {
+    let end = at;
+    while (end < rows.length && kept[end] === kept[at]) end += 1;
+    const stretch = rows.slice(at, end);
+    if (kept[at] || stretch.length < LEAST_HIDDEN) pieces.push(...stretch);
+    else pieces.push({ hidden: stretch });
+    at = end;
+  }
+  return pieces;
+}
+
+/** In one column all removed lines of a change come before the added ones. */
+export function ordered(pieces: Piece[]): Piece[] {
+  const found: Piece[] = [];
+  let removed: Row[] = [];
+  let added: Row[] = [];
+  const flush = () => {
+    found.push(...removed, ...added);
+    removed = [];
+    added = [];
+  };
+  for (const piece of pieces) {
+    if (isGap(piece) || piece[0] === "same") {
+      flush();
+      found.push(piece);
+      continue;
+    }
+    const [, oldNumber, newNumber, old, now] = piece;
+    if (oldNumber !== null) removed.push(["removed", oldNumber, null, old, []]);
+    if (newNumber !== null) added.push(["added", null, newNumber, [], now]);
+  }
+  flush();
+  return found;
+}

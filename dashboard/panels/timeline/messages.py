@@ -1,0 +1,455 @@
+"""What the routes of the Timeline panel answer, as JSON; the page's types of it are made from these.
+
+Times are nanoseconds since the beginning of the trace that they belong to.
+"""
+
+from typing import Any, Final, Literal, NotRequired, TypedDict
+
+from profiler.trace import LaneKind
+
+GroupKind = Literal["host", "device", "counters", "tensors", "profiler"]
+
+
+class TraceRow(TypedDict):
+    """A trace to choose."""
+
+    id: str
+    run: str
+    label: str
+    kind: str
+    step: int | None
+    size: int | None
+    modified: float | None
+
+
+class LaneRow(TypedDict):
+    """A lane; ``lane`` is its number in the trace, and ``depths`` are the rows that are drawn."""
+
+    lane: int
+    process: str
+    name: str
+    pid: int | str
+    tid: int | str
+    kind: LaneKind
+    depths: int
+
+
+class LaneGroup(TypedDict):
+    """Lanes and counters that belong together, in the order in which they are shown."""
+
+    title: str
+    short: str
+    kind: GroupKind
+    lanes: list[int]
+    counters: list[int]
+
+
+class LanesAnswer(TypedDict):
+    """Some lanes of a trace, with labels of them and of all counters."""
+
+    lanes: list[LaneRow]
+    lanes_total: int
+    groups: list[LaneGroup]
+    lane_labels: list[str]
+    counter_labels: list[str]
+
+
+class CounterRow(TypedDict):
+    """A counter of a trace."""
+
+    process: str
+    name: str
+    series: str
+    points: int
+    min: float | None
+    max: float | None
+
+
+class Strip(TypedDict):
+    """How busy a lane, or a process, is along the trace, 0 to 100."""
+
+    kind: LaneKind
+    busy: list[int]
+
+
+class Coverage(TypedDict):
+    """Strips of the minimap."""
+
+    start: int
+    end: int
+    strips: list[Strip]
+
+
+class TraceSummary(LanesAnswer):
+    """What the panel must know of a trace before it draws."""
+
+    id: str
+    label: str
+    run: str
+    start_ns: str
+    end: int
+    work: tuple[int, int]
+    slices: int
+    steps: list[tuple[int, str, int, int]]
+    """Number, name, start and duration."""
+    steps_total: int
+    counters: list[CounterRow]
+    categories: list[str]
+    longest: int
+    losses: dict[str, int]
+    examples: dict[str, str]
+    meanings: dict[str, str]
+    notes: list[str]
+    coverage: Coverage
+
+
+class WindowHeader(TypedDict):
+    """The header of a window of slices, whose columns follow."""
+
+    n: int
+    start: int
+    end: int
+    bucket: float
+    names: list[str]
+    categories: list[str]
+    value: bool
+    rows: list[int]
+    """Triples of lane, depth and offset of the row's first slice."""
+    rows_left_out: int
+
+
+class Matches(TypedDict):
+    """The slices that a search has found, ordered by start: how many, a page of them, and where they are."""
+
+    count: int
+    rank: int
+    offset: int
+    index: list[int]
+    start: list[int]
+    duration: list[int]
+    lane: list[int]
+    depth: list[int]
+    names: list[str]
+    minimap: list[int]
+
+
+class CounterWindow(TypedDict):
+    """A counter between two moments: all points, or the extremes per bucket."""
+
+    counter: int
+    time: list[int]
+    value: list[float | None]
+    points: int
+    reduced: bool
+
+
+class SliceRow(TypedDict):
+    """One slice as lists and tables show it."""
+
+    index: int
+    name: str
+    lane: int
+    depth: int
+    start: int
+    duration: int
+
+
+class FlowEnd(SliceRow):
+    """A slice at the other end of an arrow."""
+
+    category: str
+    kind: str | None
+
+
+class FlowEnds(TypedDict):
+    """Arrows to or from a slice; of many the first."""
+
+    total: int
+    slices: list[FlowEnd]
+
+
+class Occurrences(TypedDict):
+    """How long the slices of one name take."""
+
+    count: int
+    total: int
+    mean: float
+    min: int
+    max: int
+
+
+class Children(TypedDict):
+    """What lies directly in a slice on its lane, the longest first."""
+
+    count: int
+    own_ns: int
+    slices: list[SliceRow]
+
+
+class SliceDetails(SliceRow):
+    """One slice: its arguments, what lies around and in it, its name's occurrences, flows and neighbors."""
+
+    category: str
+    process: str
+    lane_name: str
+    arguments: dict[str, Any]
+    occurrences: Occurrences
+    incoming: FlowEnds
+    outgoing: FlowEnds
+    previous: int | None
+    next: int | None
+    step: int | None
+    stack: list[SliceRow]
+    children: Children
+
+
+class Launched(TypedDict):
+    """What a slice launched on devices, in order of start."""
+
+    count: int
+    total_ns: int
+    slices: list[SliceRow]
+
+
+class TableRow(TypedDict):
+    """Where a slice is in the Profile panel."""
+
+    page: str
+    row: str
+
+
+class Relations(TypedDict):
+    """What a slice has to do with others."""
+
+    index: int
+    kind: str
+    launch: SliceRow | None
+    launched: Launched
+    operator: SliceRow | None
+    call_stack: list[str]
+    queue_ns: int | None
+    table: TableRow
+
+
+class DurationHistogram(TypedDict):
+    """How many durations lie between edges."""
+
+    edges: list[int]
+    counts: list[int]
+
+
+class OccurrencesByStep(TypedDict):
+    """The slices of one name per step, as parallel lists."""
+
+    number: list[int]
+    count: list[int]
+    total: list[int]
+    mean: list[float | None]
+
+
+class InTime(TypedDict):
+    """Where a slice is among those of its name in order of time, from 0, and those before and after it."""
+
+    place: int
+    previous: int | None
+    next: int | None
+
+
+class OccurrencesAnswer(InTime):
+    """Figures of the slices that have a slice's name."""
+
+    index: int
+    name: str
+    scope: Literal["all", "lane", "step"]
+    count: int
+    total: int
+    mean: float
+    median: float
+    p95: float
+    min: int
+    max: int
+    std: float
+    histogram: DurationHistogram
+    rank: int
+    percentile: float
+    longest: list[SliceRow]
+    steps: OccurrencesByStep | None
+
+
+class AlignedTrace(TypedDict):
+    """By how much a trace is moved."""
+
+    id: str
+    offset: int
+
+
+class AlignmentAnswer(TypedDict):
+    """How traces are put side by side."""
+
+    by: str
+    traces: list[AlignedTrace]
+    notes: list[str]
+
+
+class CollectiveRow(TypedDict):
+    """A collective: per trace its slice, its duration, and how long it waited for others there."""
+
+    name: str
+    step: int | None
+    number: int
+    slices: list[SliceRow | None]
+    duration: list[int | None]
+    wait: list[int | None]
+
+
+class CollectivesAnswer(TypedDict):
+    """Collectives that at least two traces have."""
+
+    traces: list[str]
+    count: int
+    rows: list[CollectiveRow]
+
+
+class DifferencesAnswer(TypedDict):
+    """What two traces have of each name, as parallel lists, the largest change first."""
+
+    window: int
+    rows: int
+    verdicts: dict[str, int]
+    totals: dict[str, tuple[int, int]]
+    name: list[str]
+    category: list[str]
+    side: list[str]
+    count: tuple[list[int], list[int]]
+    total: tuple[list[int], list[int]]
+    mean: tuple[list[float | None], list[float | None]]
+    change: list[float]
+    verdict: list[str]
+
+
+class SumOf(TypedDict):
+    """Nanoseconds, and how many parts they are."""
+
+    ns: int
+    count: int
+
+
+class CriticalPathWindow(TypedDict):
+    """The parts of the critical path in a window, as parallel lists in order of time."""
+
+    bounds: list[str]
+    explained: list[str]
+    names: list[str]
+    slice: list[int]
+    lane: list[int]
+    depth: list[int]
+    start: list[int]
+    end: list[int]
+    bound: list[int]
+    name: list[int]
+    count: list[int]
+    origin: list[int]
+    origin_lane: list[int]
+    origin_depth: list[int]
+    totals: dict[str, SumOf]
+    parts: int
+    total: int
+    begin: int
+    finish: int
+
+
+class IdleWindow(TypedDict):
+    """The idle gaps in a window, as parallel lists, by lane and time."""
+
+    causes: list[str]
+    lane: list[int]
+    start: list[int]
+    end: list[int]
+    cause: list[int]
+    share: list[float]
+    count: list[int]
+    slice: list[int]
+    left_out: int
+    totals: dict[str, SumOf]
+    lanes: dict[str, list[int]]
+
+
+class PathAnswer(CriticalPathWindow):
+    """The critical path of a step, or of all."""
+
+    step: int | None
+
+
+class IdleAnswer(IdleWindow):
+    """Idle gaps of devices or lanes."""
+
+    of: str
+    scope: str
+
+
+class AreaRow(TypedDict):
+    """What the slices of one name, or of one category, add up to in an area."""
+
+    name: NotRequired[str]
+    """Of a row of a category there is none."""
+    category: str
+    count: int
+    total_ns: int
+    own_ns: int
+    mean_ns: float
+    min_ns: int
+    max_ns: int
+    longest: int
+
+
+class AreaLane(TypedDict):
+    """What the slices of a lane add up to in an area."""
+
+    lane: int
+    count: int
+    busy_ns: int
+    share: float
+
+
+class AreaCounter(TypedDict):
+    """The values of a counter in an area; the mean is over time."""
+
+    counter: int
+    min: float
+    mean: float
+    max: float
+
+
+class AreaAnswer(TypedDict):
+    """What the slices of some lanes add up to between two moments."""
+
+    start: int
+    end: int
+    slices: int
+    names_total: int
+    categories_total: int
+    by_name: list[AreaRow]
+    by_category: list[AreaRow]
+    lanes_total: int
+    by_lane: list[AreaLane]
+    counters: list[AreaCounter]
+
+
+class TracesAnswer(TypedDict):
+    """The traces of the log directory."""
+
+    revision: int
+    traces: list[TraceRow]
+
+
+class ClosedTrace(TypedDict):
+    """A trace that cannot be shown."""
+
+    id: str
+    problem: str
+
+
+MESSAGES: Final = (
+    TracesAnswer, ClosedTrace, TraceSummary, LanesAnswer, WindowHeader, Matches, CounterWindow, SliceDetails, Relations,
+    OccurrencesAnswer, AlignmentAnswer, CollectivesAnswer, DifferencesAnswer, PathAnswer, IdleAnswer, AreaAnswer,
+)  # fmt: skip

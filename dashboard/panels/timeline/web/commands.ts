@@ -1,0 +1,129 @@
+/** What the keys of the Timeline panel do. */
+import type { Act, Command, Group } from "../../../web/core/commands.ts";
+import type { TimelinePanel } from "./panel.ts";
+
+/** What goes on while its key is held. */
+export interface Moves {
+  zoomIn: Act;
+  zoomOut: Act;
+  panLeft: Act;
+  panRight: Act;
+}
+
+/** The commands, each under a key that works while the timeline or nothing has the focus. */
+export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves): Group[] {
+  const page = () => (panel.scene.height - panel.scene.top) * 0.9;
+  const scroll = (by: () => number) => () => void panel.scrollBy(by());
+  const moving: Command[] = [
+    {
+      id: "timeline.zoom_in",
+      title: "Zoom in at the mouse",
+      keys: ["w", "+", "="],
+      keysShown: "W",
+      gestures: ["Ctrl wheel", "wheel over the time axis", "pinch"],
+      act: moves.zoomIn,
+    },
+    { id: "timeline.zoom_out", title: "Zoom out", keys: ["s", "-"], keysShown: "S", act: moves.zoomOut },
+    { id: "timeline.pan_left", title: "Pan left", keys: ["a", "ArrowLeft"], act: moves.panLeft },
+    { id: "timeline.pan_right", title: "Pan right", keys: ["d", "ArrowRight"], act: moves.panRight },
+    { id: "timeline.pan", title: "Pan and scroll; let go to throw", gestures: ["drag", "Shift wheel"] },
+    { id: "timeline.scroll_up", title: "Scroll the lanes up", keys: ["ArrowUp"], act: scroll(() => -60) },
+    { id: "timeline.scroll_down", title: "Scroll the lanes down", keys: ["ArrowDown"], act: scroll(() => 60) },
+    { id: "timeline.page_up", title: "A page of lanes up", keys: ["PageUp"], act: scroll(() => -page()) },
+    { id: "timeline.page_down", title: "A page of lanes down", keys: ["PageDown"], act: scroll(page) },
+    { id: "timeline.zoom_to_range", title: "Zoom to a range", gestures: ["Alt drag", "drag on the time axis"] },
+    {
+      id: "timeline.fit",
+      title: "Fit the selection, the area, or everything",
+      keys: ["f"],
+      act: () => panel.fit(),
+    },
+    { id: "timeline.show_all", title: "Show everything", keys: ["0", "Home"], act: () => panel.showAll() },
+    {
+      id: "timeline.undo",
+      title: "Undo the last zoom or pan",
+      keys: ["z", "Ctrl z", "Backspace"],
+      keysShown: "Z, Backspace",
+      act: () => panel.undo(),
+    },
+  ];
+  const slices: Command[] = [
+    { id: "timeline.select", title: "Select a slice; its details open below", gestures: ["click"] },
+    { id: "timeline.zoom_to_slice", title: "Zoom to a slice", gestures: ["double click"] },
+    {
+      id: "timeline.previous_slice",
+      title: "Previous slice of the row",
+      keys: [","],
+      act: ({ repeat }) => panel.selection.step(-1, repeat),
+    },
+    {
+      id: "timeline.next_slice",
+      title: "Next slice of the row",
+      keys: ["."],
+      act: ({ repeat }) => panel.selection.step(1, repeat),
+    },
+    // What no arrow of a slice can take is left to the page.
+    {
+      id: "timeline.to_launch",
+      title: "Along an arrow, to what launched it",
+      keys: ["["],
+      act: () => panel.selection.follow("incoming"),
+    },
+    {
+      id: "timeline.to_launched",
+      title: "Along an arrow, to what it launched",
+      keys: ["]"],
+      act: () => panel.selection.follow("outgoing"),
+    },
+    { id: "timeline.area", title: "An area: totals of what ran there", gestures: ["Shift drag"] },
+    {
+      id: "timeline.choose_area",
+      title: "Choose areas without Shift",
+      keys: ["r"],
+      act: () => panel.setChoosing(!panel.choosing),
+    },
+    { id: "timeline.mark", title: "Mark the selection and measure it", keys: ["m"], act: () => panel.mark() },
+    {
+      id: "timeline.search",
+      title: "Search; there, Enter and Shift Enter step through matches",
+      keys: ["/"],
+      act: () => panel.search.focus(),
+    },
+    {
+      id: "timeline.clear",
+      title: "Clear selection, area, marks and search",
+      keys: ["Escape"],
+      act: () => panel.clear(),
+    },
+  ];
+  const lanes: Command[] = [
+    { id: "timeline.fold", title: "Fold or unfold", gestures: ["click a name"] },
+    { id: "timeline.order", title: "Another order", gestures: ["drag a name"] },
+    { id: "timeline.lane_menu", title: "All else: hide, only this one, copy", gestures: ["right click"] },
+    {
+      id: "timeline.pin",
+      title: "Pin the lane under the mouse to the top",
+      keys: ["p"],
+      act: () => panel.pinAt(panel.cursor),
+    },
+    { id: "timeline.critical_path", title: "Critical path", keys: ["c"], act: () => panel.turn("critical") },
+    { id: "timeline.idle_time", title: "Idle time by cause", keys: ["i"], act: () => panel.turn("idle") },
+  ];
+  /** Keys of a part of the page that has the focus are its own. */
+  const isMeant = () => {
+    const active = document.activeElement;
+    return canvas.isConnected && panel.ready &&
+      (!active || active === document.body || active === canvas || panel.root.contains(active));
+  };
+  const meant = ({ act, ...command }: Command): Command => ({
+    ...command,
+    when: isMeant,
+    act: act && ((event) => {
+      const taken = act(event);
+      panel.changed();
+      return taken;
+    }),
+  });
+  const named = { "Timeline": moving, "Slices": slices, "Lanes and overlays": lanes };
+  return Object.entries(named).map(([title, rows]) => ({ panel: "timeline", title, commands: rows.map(meant) }));
+}

@@ -1,0 +1,96 @@
+/** What stands in the first two columns of the table of runs, and how cells of all columns look. */
+import type { CellParams, CellRenderer } from "../../web/core/ag_grid.ts";
+import { icon, make } from "../../web/core/dom.ts";
+import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
+import { type RunRow, runs } from "./state.ts";
+
+export const membersOf = (item: GroupItem): RunRow[] =>
+  item.members.map((run) => runs.rows.get(run)).filter((row) => row !== undefined);
+
+function headState(item: GroupItem): "true" | "false" | "mixed" {
+  const on = membersOf(item).filter(runs.isOn).length;
+  return on === 0 ? "false" : on === item.members.length ? "true" : "mixed";
+}
+/** Whether it is switched on. */
+export const stateOf = (item: Item) => (isHead(item) ? headState(item) : runs.isOn(item) ? "true" : "false");
+
+type Rule = (params: CellParams<Item>) => boolean;
+export const cellRules: Record<string, Rule> = {
+  "selected-cell": ({ data }) => !isHead(data) && runs.isSelected(data.run),
+  "off-cell": ({ data }) => stateOf(data) === "false",
+  "group-cell": ({ data }) => isHead(data),
+  "member-cell": ({ data }) => !isHead(data) && data.group !== null,
+};
+
+export class Swatch implements CellRenderer<Item> {
+  #button = make("button", { className: "swatch", role: "checkbox", tabIndex: -1 });
+  #cell = make("span", { className: "swatch-box" }, this.#button);
+
+  init(params: CellParams<Item>) {
+    this.refresh(params);
+  }
+  refresh({ data }: CellParams<Item>) {
+    this.#button.style.setProperty("--light", data.light);
+    this.#button.style.setProperty("--dark", data.dark);
+    this.#button.setAttribute("aria-checked", stateOf(data));
+    this.#button.setAttribute("aria-label", (isHead(data) ? "Show all runs of " : "Show ") + data.label);
+    return true;
+  }
+  getGui() {
+    return this.#cell;
+  }
+}
+
+function nameParts(item: RunItem) {
+  const label = item.label === item.run ? runs.label(item.label) : item.label;
+  const cut = item.label === item.run ? label.lastIndexOf("/") + 1 : 0;
+  const leaf = make("span", { className: "leaf" }, make("bdi", {}, label.slice(cut)));
+  return cut ? [make("span", { className: "dim" }, make("bdi", { dir: "ltr" }, label.slice(0, cut))), leaf] : [leaf];
+}
+
+function headParts(item: GroupItem) {
+  const folded = runs.isFolded(item);
+  return [
+    make("button", {
+      className: "fold",
+      tabIndex: -1,
+      title: folded ? "List the runs" : "Fold the runs",
+      "aria-expanded": String(!folded),
+    }, icon("chevron", 12)),
+    make("span", { className: "leaf" }, make("bdi", { dir: "ltr" }, item.label)),
+    make("span", { className: "count" }, String(item.members.length)),
+  ];
+}
+
+function runParts(item: RunItem) {
+  const menu = make("button", {
+    className: "row-menu",
+    tabIndex: -1,
+    title: "More (right click, or the menu key)",
+    "aria-label": `More for ${item.label}`,
+  }, icon("dots", 14));
+  return [...(runs.isPinned(item.run) ? [icon("run_pin", 11)] : []), ...nameParts(item), menu];
+}
+
+export class Name implements CellRenderer<Item> {
+  #cell = make("div", { className: "run-name" });
+  #shown = "";
+
+  init(params: CellParams<Item>) {
+    this.refresh(params);
+  }
+  refresh({ data }: CellParams<Item>) {
+    const now = JSON.stringify(
+      isHead(data)
+        ? [data.id, data.members.length, runs.isFolded(data)]
+        : [data.id, data.label, runs.isPinned(data.run)],
+    );
+    // What is under the hand stays the same element while nothing of it changes.
+    if (now !== this.#shown) this.#cell.replaceChildren(...(isHead(data) ? headParts(data) : runParts(data)));
+    this.#shown = now;
+    return true;
+  }
+  getGui() {
+    return this.#cell;
+  }
+}

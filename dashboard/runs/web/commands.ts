@@ -1,0 +1,115 @@
+/** What the mouse and the keyboard do in the table of runs. */
+import { bind, bindingsOf, type Command, register } from "../../web/core/commands.ts";
+import { within } from "../../web/core/dom.ts";
+import { membersOf, stateOf } from "./cells.ts";
+import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
+import * as menu from "./menu.ts";
+import { runs } from "./state.ts";
+import { focusRun, itemAt, listed, passing } from "./table.ts";
+
+/** The run that a range of selected ones begins at. */
+let anchor = "";
+/** What was selected before a click, should the click turn out to be a double click. */
+let before: string[] = [];
+
+type Modifiers = Pick<MouseEvent | KeyboardEvent, "ctrlKey" | "metaKey" | "shiftKey">;
+
+function chosen(item: Item, event: Modifiers): void {
+  const more = event.ctrlKey || event.metaKey;
+  if (isHead(item)) return selectRuns(item.members, more);
+  before = [...runs.view().selected];
+  if (event.shiftKey && anchor) return selectRange(item.run);
+  anchor = item.run;
+  selectRuns([item.run], more);
+}
+
+/** Selects runs, or clears them where they are what is selected; `more` keeps the others. */
+function selectRuns(chosen: string[], more: boolean): void {
+  const { selected } = runs.view();
+  const all = chosen.every((run) => selected.has(run));
+  const rest = [...selected].filter((run) => !chosen.includes(run));
+  if (more) runs.select(all ? rest : [...rest, ...chosen]);
+  else runs.select(all && !rest.length ? [] : chosen);
+}
+
+function selectRange(to: string): void {
+  const names = listed().map(({ run }) => run);
+  const [start, end] = [names.indexOf(anchor), names.indexOf(to)].sort((a, b) => a - b);
+  if (start >= 0) runs.select(names.slice(start, end + 1));
+}
+
+const only = (item: Item): void => runs.only(isHead(item) ? item.members : [item.run]);
+const toggle = (item: Item): void => runs.switchRuns(isHead(item) ? membersOf(item) : [item], stateOf(item) !== "true");
+const fold = (item: GroupItem): void => runs.fold(item, !runs.isFolded(item));
+
+function pin({ run }: RunItem): void {
+  runs.pin(run, !runs.isPinned(run));
+  // When the grid has drawn the row at its new place.
+  setTimeout(() => focusRun(run), 50);
+}
+
+/** What a key does with the row that has the focus; the key goes on where there is none. */
+const withRow = (act: (item: Item, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => {
+  const item = within(event, ".run-grid .ag-cell") && itemAt(event);
+  return item ? act(item, event) : false;
+};
+const choose = withRow((item, event) => (isHead(item) ? fold(item) : chosen(item, event)));
+const rename = withRow((item, event) => {
+  const cell = within(event, ".ag-cell");
+  return !isHead(item) && cell ? menu.rename(item, cell, cell.getBoundingClientRect()) : false;
+});
+
+const commands: Command[] = [
+  { id: "runs.select", title: "Select a run; Ctrl adds, Shift takes a range", gestures: ["click"] },
+  {
+    id: "runs.show_only",
+    title: "Only this run, or this group",
+    gestures: ["double click"],
+    keys: ["o"],
+    act: withRow(only),
+  },
+  { id: "runs.switch", title: "Switch a run or a group on or off", keys: [" "], act: withRow(toggle) },
+  { id: "runs.choose", title: "Select a run; fold a group", keys: ["Enter"], act: choose },
+  { id: "runs.pin", title: "Pin to the top", keys: ["p"], act: withRow((item) => !isHead(item) && pin(item)) },
+  { id: "runs.rename", title: "Rename for display", keys: ["F2"], act: rename },
+  { id: "runs.open_menu", title: "All of it, and the colour", gestures: ["menu key", "right click"] },
+];
+register({ title: "Runs", commands });
+// A row that has the focus has its turn before the open panel.
+bind(document, {
+  ...bindingsOf(commands),
+  "Ctrl Enter": choose,
+  "Shift Enter": choose,
+  Escape: (event) => runs.view().selected.size > 0 && within(event, ".run-grid .ag-cell") !== null && runs.select([]),
+});
+
+/** What the buttons in a row do, by their class. */
+const BUTTONS: Record<string, (item: Item, button: HTMLElement) => void> = {
+  swatch: toggle,
+  fold: (item) => isHead(item) && fold(item),
+  "row-menu": (item, button) => !isHead(item) && menu.open(item, button),
+};
+
+document.addEventListener("click", (event) => {
+  const item = itemAt(event);
+  const button = within(event, "button");
+  if (item && button) BUTTONS[button.className]?.(item, button);
+  else if (item && event.detail < 2 && within(event, ".run-name")) chosen(item, event);
+  else if (button?.id === "runs-all") runs.switchAll(true, passing());
+  else if (button?.id === "runs-none") runs.switchAll(false, passing());
+  else if (button?.id === "runs-selected") runs.only([...runs.view().selected]);
+});
+document.addEventListener("dblclick", (event) => {
+  const item = itemAt(event);
+  if (!item || within(event, "button") || !within(event, ".run-name")) return;
+  runs.select(before);
+  only(item);
+});
+document.addEventListener("contextmenu", (event) => {
+  const item = itemAt(event);
+  const cell = within(event, ".ag-cell") ?? within(event, ".ag-row");
+  if (!item || isHead(item) || !cell) return;
+  event.preventDefault();
+  const byKey = event.clientX === 0 && event.clientY === 0;
+  menu.open(item, cell, byKey ? undefined : { left: event.clientX, top: event.clientY, bottom: event.clientY });
+});

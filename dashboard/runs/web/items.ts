@@ -1,0 +1,82 @@
+/** The rows of the table: runs, and groups above their members. */
+import type { RunGroup, RunRow, Surroundings, Value } from "./listing.ts";
+import { asNumber } from "./values.ts";
+
+export interface RunItem extends RunRow {
+  id: string;
+  kind: "run";
+  source: RunRow;
+}
+
+export interface GroupItem extends RunGroup {
+  id: string;
+  kind: "group";
+  /** Its place among the groups. */
+  group: number;
+  order: number;
+  started: number;
+  members: string[];
+  values: Value[];
+  /** Where its runs differ. */
+  means: boolean[];
+}
+
+export type Item = RunItem | GroupItem;
+
+export const isHead = (item: Item): item is GroupItem => item.kind === "group";
+export const idOf = (run: string): string => `r:${run}`;
+
+/** What stands in the row of a group: what its runs have in common, or the mean of a metric. */
+function summary(rows: readonly RunRow[], place: number, isMetric: boolean): Value {
+  const values = rows.map((row) => row.values[place]);
+  if (values.every((value) => value === values[0])) return values[0];
+  if (!isMetric) return null;
+  const present = values.filter((value) => value !== null);
+  const numbers = present.map(asNumber).filter((value) => value !== null);
+  if (!numbers.length || numbers.length < present.length) return null;
+  const mean = numbers.reduce((sum, value) => sum + value / numbers.length, 0);
+  return Number.isFinite(mean) ? mean : null;
+}
+
+/** All of them by id. Runs that are as they were keep their object: the grid redraws only what differs. */
+export function itemsOf(
+  rows: Iterable<RunRow>,
+  { groups, columns }: Pick<Surroundings, "groups" | "columns">,
+  known: ReadonlyMap<string, Item>,
+): Map<string, Item> {
+  const items = new Map<string, Item>();
+  const members: RunRow[][] = groups.map(() => []);
+  for (const row of rows) {
+    if (row.group !== null) members[row.group].push(row);
+    const id = idOf(row.run);
+    const before = known.get(id);
+    items.set(id, before?.kind === "run" && before.source === row ? before : { ...row, id, kind: "run", source: row });
+  }
+  groups.forEach((group, place) => {
+    const own = members[place];
+    if (!own.length) return;
+    const id = `g:${group.label}`;
+    items.set(id, {
+      ...group,
+      id,
+      kind: "group",
+      group: place,
+      order: own[0].order,
+      started: own[0].started,
+      members: own.map((row) => row.run),
+      values: columns.map((column, at) => summary(own, at, column.kind === "metric")),
+      means: columns.map((_column, at) => own.some((row) => row.values[at] !== own[0].values[at])),
+    });
+  });
+  return items;
+}
+
+/** Members below their group, whatever the order; where nothing is sorted, the order is that of the first events. */
+export function arranged<N extends { data: Item }>(nodes: readonly N[], isSorted: boolean): N[] {
+  const ordered = isSorted ? [...nodes] : nodes.toSorted((a, b) => a.data.order - b.data.order);
+  const heads = ordered.filter(({ data }) => isHead(data));
+  const families = new Map<number | null, N[]>(heads.map((head) => [head.data.group, [head]]));
+  const rest: N[] = [];
+  for (const node of ordered) if (!isHead(node.data)) (families.get(node.data.group) ?? rest).push(node);
+  return [...[...families.values()].flat(), ...rest];
+}

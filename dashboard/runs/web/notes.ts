@@ -1,0 +1,102 @@
+/** What is said around the table of runs: notes above it, the legend below, and in its buttons what is set. */
+import { iconButton, make, storage } from "../../web/core/dom.ts";
+import { view } from "../../web/page/view.ts";
+import { grouping } from "./grouping.ts";
+import { button, set, value } from "./parts.ts";
+import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
+import { clearFilters, filtered, onFilter, passing } from "./table.ts";
+import { full, short } from "./values.ts";
+
+const HINT = "stepscope-seeds-hint";
+const logdir = () => document.title + location.pathname;
+
+const note = (...parts: Node[]) => make("div", { className: "note" }, ...parts);
+
+function seedsHint(): HTMLElement[] {
+  const { seeds } = runs.around();
+  if (!seeds.settings || view.values("runs.group").length || storage.get(HINT) === logdir()) return [];
+  const dismiss = iconButton("close", "Do not say this again", () => {
+    storage.set(HINT, logdir());
+    notes();
+  }, 11);
+  const text = `${seeds.runs} runs are ${seeds.settings} ${
+    seeds.settings === 1 ? "setting" : "settings"
+  } with several seeds.`;
+  return [note(make("span", {}, text), button("Group", "link", () => set("runs.group", ["seeds"])), dismiss)];
+}
+
+function filterNote(): HTMLElement[] {
+  const left = filtered();
+  if (left === null) return [];
+  return [note(
+    make("span", {}, `The columns' filters leave ${left} of ${runs.rows.size} runs.`),
+    button("Show only these", "link", () => runs.only(passing().map(({ run }) => run))),
+    button("Clear", "link", clearFilters),
+  )];
+}
+
+function notes(): void {
+  const error = runs.around().groupError;
+  const wrong = error ? [make("div", { className: "note bad", role: "alert" }, error)] : [];
+  document.getElementById("runs-notes")?.replaceChildren(...wrong, ...seedsHint(), ...filterNote());
+}
+
+function legendOfValues({ entries, more }: ValuesLegend): HTMLElement {
+  const dots = entries.map((entry) => {
+    const dot = make("i", { className: "run-dot" });
+    dot.style.setProperty("--light", entry.light);
+    dot.style.setProperty("--dark", entry.dark);
+    return make("span", { className: "legend-entry", title: entry.value }, dot, make("bdi", {}, entry.value));
+  });
+  const rest = more ? [make("span", { className: "dim" }, `${more} more`)] : [];
+  return make("div", { className: "legend-entries" }, ...dots, ...rest);
+}
+
+function legendOfScale({ low, high, light, dark }: ScaleLegend): HTMLElement {
+  const bar = make("div", { className: "legend-bar" });
+  bar.style.setProperty("--light", `linear-gradient(to right, ${light.join(",")})`);
+  bar.style.setProperty("--dark", `linear-gradient(to right, ${dark.join(",")})`);
+  const end = (number: number) => make("span", { title: full(number) }, short(number));
+  return make("div", { className: "legend-scale" }, end(low), bar, end(high));
+}
+
+function legend(): void {
+  const told = runs.around().legend;
+  const title = (more: string) =>
+    make(
+      "div",
+      { className: "legend-title", title: told?.label },
+      make("bdi", {}, told?.label ?? ""),
+      ...(more ? [make("span", { className: "dim" }, more)] : []),
+    );
+  const parts = !told
+    ? []
+    : "entries" in told
+    ? [title(""), legendOfValues(told)]
+    : [title(told.logarithmic ? " logarithmic" : ""), legendOfScale(told)];
+  document.getElementById("runs-legend")?.replaceChildren(...parts);
+}
+
+const MODES = { none: "Group", seeds: "Seeds", path: "Folder", hparams: "Hparams", regex: "Regex" };
+
+/** The buttons say what is set. */
+function buttons(): void {
+  const say = (id: string, text: string, on: boolean) => {
+    const found = document.getElementById(id);
+    if (found?.lastElementChild) found.lastElementChild.textContent = text;
+    found?.classList.toggle("set", on);
+  };
+  const mode = grouping(view.values("runs.group"));
+  say("runs-group", MODES[mode], mode !== "none");
+  say("runs-color", "Colour", value("runs.color") !== "auto");
+  say("runs-columns", "Columns", view.values("runs.columns").length > 0);
+  const selected = document.getElementById("runs-selected");
+  if (selected) selected.hidden = !runs.view().selected.size;
+}
+
+onFilter(notes);
+runs.onChange((what) => {
+  notes();
+  buttons();
+  if (what === "rows") legend();
+});

@@ -1,0 +1,71 @@
+/** Parts of the boxes that open from the sidebar. */
+import { make } from "../../web/core/dom.ts";
+import { view } from "../../web/page/view.ts";
+
+const MOST_LISTED = 300;
+
+export const value = (name: string): string => view.values(name)[0] || "";
+export const set = (name: string, values: string[]): void => view.update((_params, assign) => assign(name, values));
+
+export function button(
+  text: string,
+  className: string,
+  act: () => void,
+  props?: Record<string, unknown>,
+): HTMLButtonElement {
+  const found = make("button", { className, type: "button", ...props }, text);
+  found.addEventListener("click", act);
+  return found;
+}
+
+/**
+ * A choice of one; `pick` gets its value.
+ * @param options value and label
+ */
+export function select(
+  label: string,
+  options: [string, string][],
+  chosen: string,
+  pick: (value: string) => void,
+): HTMLElement {
+  const found = make(
+    "select",
+    { "aria-label": label },
+    ...options.map(([name, text]) => make("option", { value: name, selected: name === chosen }, text)),
+  );
+  found.addEventListener("change", () => pick(found.value));
+  return make("label", { className: "row" }, make("span", {}, label), found);
+}
+
+/** A box to check, or one of several buttons of a name. */
+export function check(label: string, on: boolean, pick: (on: boolean) => void, name?: string): HTMLElement {
+  const input = make("input", { type: name ? "radio" : "checkbox", checked: on, name: name ?? "" });
+  input.addEventListener("change", () => pick(input.checked));
+  return make("label", { className: "check" }, input, make("bdi", {}, label));
+}
+
+/** A list that a field above narrows, where it is long. */
+export function searchable(
+  label: string,
+  entries: { text: string; element: HTMLElement }[],
+  empty: string,
+): { field: HTMLInputElement | null; parts: HTMLElement[] } {
+  const list = make("div", { className: "choices", role: "group", "aria-label": label });
+  const field = make("input", {
+    type: "search",
+    className: "text-field",
+    placeholder: "Search",
+    "aria-label": "Search " + label.toLowerCase(),
+  });
+  const show = () => {
+    const wanted = field.value.trim().toLowerCase();
+    const found = entries.filter((entry) => entry.text.toLowerCase().includes(wanted));
+    list.replaceChildren(...found.slice(0, MOST_LISTED).map((entry) => entry.element));
+    const say = (text: string) => list.append(make("p", { className: "hint" }, text));
+    if (found.length > MOST_LISTED) say(`${found.length - MOST_LISTED} more: search for them`);
+    if (!found.length) say(entries.length ? "Nothing of that name" : empty);
+  };
+  field.addEventListener("input", show);
+  show();
+  return entries.length > 8 ? { field, parts: [field, list] } : { field: null, parts: [list] };
+}

@@ -1,0 +1,124 @@
+/** The field that searches runs: names are completed while they are typed. */
+import { bind } from "../../web/core/commands.ts";
+import { make } from "../../web/core/dom.ts";
+import { completed, fitting, quoted, type Word, wordIn } from "./completion.ts";
+import { runs } from "./state.ts";
+
+const field = (): HTMLInputElement | null => document.querySelector<HTMLInputElement>("#runs-search input");
+
+/** Writes into the field as a hand would. */
+export function write(text: string): void {
+  const input = field();
+  if (!input) return;
+  // React watches the element's own property: only what it does not see happen counts as typed.
+  Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, text);
+  input.dispatchEvent(new Event("input", { bubbles: true }));
+  input.focus();
+}
+
+/** Names that may complete what is typed; they are asked for when the field gets the focus. */
+let words: Promise<string[]> = Promise.resolve([]);
+let list: HTMLUListElement | null = null;
+
+async function learnWords(): Promise<string[]> {
+  const { builtIn, hparams, metrics, statistics } = await runs.fields();
+  const tags = metrics.flatMap(({ tag }) => statistics.map((statistic) => quoted(`${tag}.${statistic}`)));
+  return [...builtIn, ...hparams.map(({ label }) => quoted(label)), ...tags];
+}
+
+function closeList(): void {
+  list?.remove();
+  list = null;
+  field()?.removeAttribute("aria-activedescendant");
+}
+
+/** What stands before the caret, and after it. */
+function sides(input: HTMLInputElement): [string, string] {
+  const caret = input.selectionStart ?? 0;
+  return [input.value.slice(0, caret), input.value.slice(caret)];
+}
+
+async function offer(): Promise<void> {
+  const names = await words.catch(() => []);
+  const input = field();
+  closeList();
+  const word = input && input === document.activeElement ? wordIn(sides(input)[0]) : null;
+  const fits = word ? fitting(names, word) : [];
+  if (!input || !word || !fits.length) return;
+  const entries = fits.map((name, place) => {
+    const props = { role: "option", id: `completion-${place}`, "aria-selected": "false" };
+    const entry = make("li", props, make("bdi", {}, name));
+    entry.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      complete(name, word);
+    });
+    return entry;
+  });
+  list = make("ul", { className: "completions", role: "listbox", id: "run-completions" }, ...entries);
+  const box = input.getBoundingClientRect();
+  list.style.left = box.left + "px";
+  list.style.top = box.bottom + 3 + "px";
+  list.style.width = box.width + "px";
+  document.body.append(list);
+}
+
+function complete(name: string, word: Word): void {
+  const input = field();
+  if (!input) return;
+  const { text, caret } = completed(...sides(input), word, name);
+  write(text);
+  input.setSelectionRange(caret, caret);
+  closeList();
+}
+
+const chosen = () => list?.querySelector("[aria-selected=true]") ?? null;
+
+/** Marks the entry before or after the marked one; false where nothing is offered. */
+function move(by: number): boolean {
+  const all = [...list?.children ?? []];
+  if (!all.length) return false;
+  const now = all.findIndex((entry) => entry === chosen());
+  const next = all[(now + by + all.length + (now < 0 && by < 0 ? 1 : 0)) % all.length];
+  all.forEach((entry) => entry.setAttribute("aria-selected", String(entry === next)));
+  field()?.setAttribute("aria-activedescendant", next.id);
+  return true;
+}
+
+function take(entry: Element | null | undefined): boolean {
+  const input = field();
+  const word = input && wordIn(sides(input)[0]);
+  if (!entry || !word) return false;
+  complete(entry.textContent, word);
+  return true;
+}
+
+function close(): boolean {
+  const was = list !== null;
+  closeList();
+  return was;
+}
+
+const keys = {
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  Enter: () => take(chosen()),
+  Tab: () => take(chosen() ?? list?.firstElementChild),
+  Escape: close,
+};
+
+const inSearch = (event: Event) => event.target !== null && event.target === field();
+let leaving = new AbortController();
+document.addEventListener("focusin", (event) => {
+  if (!inSearch(event) || !event.target) return;
+  words = learnWords();
+  leaving.abort();
+  leaving = new AbortController();
+  bind(event.target, keys, leaving.signal);
+});
+document.addEventListener("focusout", (event) => {
+  if (!inSearch(event)) return;
+  leaving.abort();
+  closeList();
+});
+// After React has the text: it would undo what is written meanwhile.
+document.addEventListener("input", (event) => void (inSearch(event) && event.isTrusted && setTimeout(offer)));

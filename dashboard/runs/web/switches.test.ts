@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { givenIn, isOn, switched, withGiven } from "./switches.ts";
+
+const RUNS = ["a", "b", "c"].map((run, order) => ({ run, order }));
+const switches = (base: string, show: string[] = [], hide: string[] = []) => ({
+  base,
+  show: new Set(show),
+  hide: new Set(hide),
+  defaultRuns: 2,
+});
+const on = (all: ReturnType<typeof switches>) => RUNS.filter((run) => isOn(run, all)).map(({ run }) => run);
+
+Deno.test("the base says which runs are on, exceptions add and take away", () => {
+  assert.deepEqual(on(switches("default")), ["a", "b"]);
+  assert.deepEqual(on(switches("all", [], ["b"])), ["a", "c"]);
+  assert.deepEqual(on(switches("none", ["c"])), ["c"]);
+  assert.deepEqual(on(switches("default", ["a", "c"], ["a"])), ["b", "c"]);
+});
+
+Deno.test("a switched run is an exception only where it differs from the base", () => {
+  const before = switches("default", ["c", "gone"], ["a"]);
+  assert.deepEqual(switched(RUNS, true, before), { show: ["gone", "c"], hide: [] });
+  assert.deepEqual(switched(RUNS, false, before), { show: ["gone"], hide: ["a", "b"] });
+});
+
+Deno.test("a run is given one text, whatever signs its name has, and loses it with an empty one", () => {
+  const given = withGiven(["b:old", "%:broken"], "a/1:2 %", "x:y");
+  assert.deepEqual(given, ["b:old", "%:broken", "a%2F1%3A2%20%25:x:y"]);
+  assert.equal(givenIn(given, "a/1:2 %"), "x:y");
+  assert.equal(givenIn(given, "c"), "");
+  assert.deepEqual(withGiven(given, "b", ""), ["%:broken", "a%2F1%3A2%20%25:x:y"]);
+});

@@ -1,0 +1,57 @@
+/** Which runs are switched on: a base, "default", "all" or "none", with exceptions both ways; and names given by hand. */
+
+/** What tells whether a run is on: its name, and its place in the order of first events. */
+export interface Switchable {
+  run: string;
+  order: number;
+}
+
+export interface Switches {
+  base: string;
+  show: ReadonlySet<string>;
+  hide: ReadonlySet<string>;
+  /** How many of the first runs the base "default" has. */
+  defaultRuns: number;
+}
+
+const inBase = ({ order }: Switchable, { base, defaultRuns }: Switches): boolean =>
+  base === "all" || (base !== "none" && order < defaultRuns);
+
+export const isOn = (run: Switchable, switches: Switches): boolean =>
+  (inBase(run, switches) || switches.show.has(run.run)) && !switches.hide.has(run.run);
+
+/** The exceptions after runs were switched: each is kept only where it differs from the base. */
+export function switched(
+  runs: Iterable<Switchable>,
+  on: boolean,
+  before: Switches,
+): { show: string[]; hide: string[] } {
+  const [show, hide] = [new Set(before.show), new Set(before.hide)];
+  for (const run of runs) {
+    show.delete(run.run);
+    hide.delete(run.run);
+    if (on !== inBase(run, before)) (on ? show : hide).add(run.run);
+  }
+  return { show: [...show], hide: [...hide] };
+}
+
+/** The run of an entry "run:text", in which it is percent-encoded; null where it is not. */
+function runOf(entry: string): string | null {
+  try {
+    return decodeURIComponent(entry.slice(0, entry.indexOf(":")));
+  } catch {
+    return null;
+  }
+}
+
+/** What entries have for a run, or "". */
+export function givenIn(entries: readonly string[], run: string): string {
+  const entry = entries.find((one) => runOf(one) === run);
+  return entry ? entry.slice(entry.indexOf(":") + 1) : "";
+}
+
+/** Entries with another text for a run; none with "". */
+export function withGiven(entries: readonly string[], run: string, text: string): string[] {
+  const rest = entries.filter((entry) => runOf(entry) !== run);
+  return text ? [...rest, `${encodeURIComponent(run)}:${text}`] : rest;
+}

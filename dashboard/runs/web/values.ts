@@ -1,0 +1,50 @@
+/** Values of runs: as text, in order, and how long ago. */
+import type { Value } from "./listing.ts";
+
+const SPECIAL: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
+
+/** The number that a value is, also one that JSON has as text; null where it is none. */
+export function asNumber(value: Value): number | null {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && Object.hasOwn(SPECIAL, value) ? SPECIAL[value] : null;
+}
+
+/** Few digits: 0.0312, 1.2e-5, 123,456. */
+export function short(value: Value | undefined): string {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "number") return value === "Infinity" ? "∞" : value === "-Infinity" ? "−∞" : String(value);
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString("en-US");
+  if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  return String(Number(value.toPrecision(4)));
+}
+
+export const full = (value: Value | undefined): string => String(value ?? "");
+
+/** Numbers by size, texts by letter, what is missing last either way. */
+export function compare(
+  one: Value | undefined,
+  other: Value | undefined,
+  _nodeA?: unknown,
+  _nodeB?: unknown,
+  descending = false,
+): number {
+  const [left, right] = [one ?? null, other ?? null];
+  const rank = (value: Value) => (value === null ? 2 : Number.isNaN(asNumber(value)) ? 1 : 0);
+  const ranks = rank(left) - rank(right);
+  if (ranks) return descending ? -ranks : ranks;
+  if (rank(left)) return 0;
+  const [a, b] = [asNumber(left), asNumber(right)];
+  if (a !== null && b !== null) return a - b;
+  return String(left).localeCompare(String(right), "en", { numeric: true });
+}
+
+const AGES: [number, string][] = [[86400 * 365, "y"], [86400, "d"], [3600, "h"], [60, "min"]];
+
+/** How long ago: "3 h ago". */
+export function ago(seconds: number, now = Date.now() / 1000): string {
+  if (!Number.isFinite(seconds)) return "";
+  const age = now - seconds;
+  const found = AGES.find(([size]) => age >= size);
+  return found ? `${Math.floor(age / found[0])} ${found[1]} ago` : "now";
+}

@@ -1,0 +1,17 @@
+/** The menu under the download button of a card: files that the server writes. */
+import { make } from "../core/dom.ts";
+import { popover } from "../core/popover.ts";
+
+/**
+ * @param files what each is called, and its address
+ * @param nothing what is said where there are none
+ */
+export function downloadMenu(button: HTMLElement, files: [name: string, href: string][], nothing = ""): void {
+  const links = files.map(([name, href]) => {
+    const link = make("a", { className: "menu-entry", role: "menuitem", href, download: "" }, name);
+    link.addEventListener("click", () => popover.close());
+    return link;
+  });
+  const box = popover.menu(button, "Download", links.length ? links : [make("span", { className: "dim" }, nothing)]);
+  box?.querySelector("a")?.focus();
+}

@@ -1,0 +1,70 @@
+/**
+ * What the address of the page holds, typed: the counterpart of dashboard/page/state.py. Each room's and panel's
+ * `settings.generated.ts` is made from its settings in Python.
+ */
+
+export interface Setting<T> {
+  /** That of the parameter: "images.width". */
+  readonly name: string;
+  readonly default: T;
+  /** Reads a parameter's values; its default where they are not understood. */
+  parse(values: readonly string[]): T;
+  format(value: T): string[];
+}
+
+export interface Choice<T extends string> extends Setting<T> {
+  readonly options: readonly T[];
+}
+
+export interface NumberSetting extends Setting<number> {
+  readonly least: number;
+  readonly largest: number;
+}
+
+const last = (values: readonly string[]): string => values[values.length - 1];
+
+export const text = (name: string, standard: string): Setting<string> => ({
+  name,
+  default: standard,
+  parse: (values) => (values.length ? last(values) : standard),
+  format: (value) => [value],
+});
+
+/** Any number of texts. */
+export const names = (name: string): Setting<readonly string[]> => ({
+  name,
+  default: [],
+  parse: (values) => values,
+  format: (value) => [...value],
+});
+
+export const flag = (name: string, standard: boolean): Setting<boolean> => ({
+  name,
+  default: standard,
+  parse: (values) => (values.length && ["on", "off"].includes(last(values)) ? last(values) === "on" : standard),
+  format: (value) => [value ? "on" : "off"],
+});
+
+export const choice = <const T extends string>(
+  name: string,
+  standard: NoInfer<T>,
+  options: readonly T[],
+): Choice<T> => ({
+  name,
+  default: standard,
+  options,
+  parse: (values) => options.find((option) => values.length && option === last(values)) ?? standard,
+  format: (value) => [value],
+});
+
+export const number = (name: string, standard: number, least: number, largest: number): NumberSetting => ({
+  name,
+  default: standard,
+  least,
+  largest,
+  parse(values) {
+    const value = values.length && last(values).trim() ? Number(last(values)) : NaN;
+    return value >= least && value <= largest ? value : standard;
+  },
+  format: (value) => [String(Number(value.toPrecision(6)))],
+});

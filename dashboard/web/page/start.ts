@@ -1,0 +1,19 @@
+/** The page without its panels. */
+import "../../curves/web/cards.ts";
+import "../../runs/web/labels.ts";
+import "../../runs/web/menu.ts";
+import "../../runs/web/settings.ts";
+import "../../runs/web/table.ts";
+import "../cards/grid.ts";
+import "../cards/plotly.ts";
+import "../core/step_slider.ts";
+import "./commands.ts";
+
+declare global {
+  interface Window {
+    DashRenderer: new () => unknown;
+  }
+}
+
+/** Begin, once all callbacks that the server names are registered. */
+export const start = (): unknown => new window.DashRenderer();

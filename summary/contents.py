@@ -1,0 +1,109 @@
+"""What a log directory holds at one moment: runs, other files, and what could not be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Final
+
+from summary.names import readable_name
+from summary.series import Run, Series
+from summary.storage import read_at
+
+LARGEST_FRAME: Final = 1 << 30
+"""Bytes of images, histograms and the like that a table may hold unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A stretch of a file that could not be read."""
+
+    offset: int
+    length: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class FileHealth:
+    """What was read from one event file, and what was not."""
+
+    path: str
+    run: str
+    bytes_read: int
+    """Offset up to which the file was read."""
+    size: int
+    records: int
+    damages: tuple[Damage, ...]
+    """The first of them; ``damage_count`` has them all."""
+    damage_count: int
+    waiting: bool
+    """The file ends inside a record, which is read when the rest arrives."""
+    error: str = ""
+    """Why the file cannot be opened, if it cannot."""
+    superseded: int = 0
+    """Points of the file that a restart overwrote."""
+    skipped_bytes: int = 0
+    """How many bytes all damages cover, those that ``damages`` leaves out too."""
+    writers: int = 1
+    """How many files of the run, this one among them, were written at one time with the same tags, at most."""
+    growing: bool = False
+    """Something was written to it within `summary.staged_run.GROWING_SECONDS`."""
+    is_folder: bool = False
+    """It is a folder that cannot be listed; ``error`` says why."""
+
+
+@dataclass(frozen=True)
+class Companion:
+    """A file in the log directory that is no event file but belongs to a run, such as a trace."""
+
+    run: str
+    relative_path: PurePosixPath
+    path: str
+    """The local path, or the address."""
+    size: int
+    modified_ns: int
+    root: str = ""
+    """The path or the address of the log directory; empty where it is not known."""
+
+    def read(self) -> bytes:
+        """The whole content; raises OSError."""
+        return read_at(self.path)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A log directory at one moment."""
+
+    revision: int
+    """Grows whenever anything below differs from the contents before."""
+    runs: Mapping[str, Run]
+    companions: tuple[Companion, ...] = ()
+    health: tuple[FileHealth, ...] = ()
+    loading: bool = False
+    """The first pass over the files is still under way; more is to come."""
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Every kind that some run has."""
+        return frozenset[str]().union(*(run.kinds for run in self.runs.values()))
+
+    @property
+    def damage_count(self) -> int:
+        return sum(h.damage_count for h in self.health)
+
+    @property
+    def superseded(self) -> int:
+        return sum(run.superseded for run in self.runs.values())
+
+    @property
+    def written_at_once(self) -> dict[str, int]:
+        """The runs that several writers wrote to at once, with how many."""
+        return {run.name: writers for run in self.runs.values() if (writers := run.writers) > 1}
+
+    def series(self, run: str, tag: str) -> Series | None:
+        """The series of a tag, as it was written or as it is shown; None where the run or the tag does not exist."""
+        found = self.runs.get(run)
+        if found is None:
+            return None
+        series = found.series.get(tag)
+        return found.series.get(readable_name(tag)) if series is None else series

@@ -1,0 +1,96 @@
+"""Where the points of a series are, and what they hold."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from numpy.typing import NDArray
+
+from summary.blob_cache import BlobCache, BlobKey
+from summary.event_file import value_of_event
+from summary.kinds.base import Payload, PayloadError
+from summary.kinds.registry import decode
+from summary.points import Part, join
+from summary.proto.event_pb2 import Event
+from summary.records import FOOTER_BYTES, masked_crc
+from summary.series import Columns
+from summary.source import Source, read_up_to, readable
+
+
+class Content:
+    """Where the points of a series are.
+
+    Args:
+        source: where payloads are read from.
+        blobs: keeps payloads that were read.
+        kind: the series'.
+        parts: the points of each file.
+        numbers: of the files.
+        shown: the places, among the points of all files one after the other, of those that are shown, in order; None
+            for all.
+    """
+
+    __slots__ = ("_blobs", "_kind", "_numbers", "_parts", "_shown", "_source")
+
+    def __init__(
+        self,
+        source: Source,
+        blobs: BlobCache,
+        kind: str,
+        parts: Sequence[Part],
+        numbers: Sequence[int],
+        shown: NDArray[np.intp] | None,
+    ) -> None:
+        self._source = source
+        self._blobs = blobs
+        self._kind = kind
+        self._parts = parts
+        self._numbers = numbers
+        self._shown = shown
+
+    def columns(self) -> Columns:
+        """All points."""
+        return join(self._parts, self._shown)
+
+    def payload(self, index: int) -> Payload:
+        """What a point holds."""
+        position = index if self._shown is None else int(self._shown[index])
+        for part, number in zip(self._parts, self._numbers, strict=True):
+            if position < len(part.steps):
+                return _read_payload(self._source, self._blobs, self._kind, part, number, position)
+            position -= len(part.steps)
+        raise IndexError(index)
+
+
+def _read_payload(source: Source, blobs: BlobCache, kind: str, part: Part, number: int, index: int) -> Payload:
+    """Decodes what a record holds, which is read unless it was lately."""
+    if len(part.values) and not len(part.offsets):
+        return float(part.values[index])
+    offset = int(part.offsets[index])
+    where = f"the record at offset {offset} of {readable(part.path)}"
+    key = BlobKey(number, offset)
+    data = blobs.get(key)
+    if data is None:
+        data = _read_record(source, part, offset, int(part.lengths[index]), where)
+    try:
+        event = Event.FromString(data)
+    except DecodeError as error:
+        raise PayloadError(f"{where} is no Event message: {error}") from error
+    # A run that was written anew may have another record of the same length in the same place.
+    point = np.array([event.wall_time]).tobytes(), event.step
+    if point != (part.wall_times[index : index + 1].tobytes(), part.steps[index]):
+        raise PayloadError(f"{where} has changed since it was read first")
+    blobs.put(key, data)
+    return decode(kind, value_of_event(event, int(part.indices[index])))
+
+
+def _read_record(source: Source, part: Part, offset: int, length: int, where: str) -> bytes:
+    try:
+        with source.open(part.path, offset) as stream:
+            content = read_up_to(stream, length + FOOTER_BYTES)
+    except OSError as error:
+        raise PayloadError(f"{where} cannot be read: {error}") from error
+    data = content[:length]
+    if len(content) < length + FOOTER_BYTES or masked_crc(data) != int.from_bytes(content[length:], "little"):
+        raise PayloadError(f"{where} has changed since it was read first")
+    return data

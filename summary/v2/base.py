@@ -1,0 +1,41 @@
+"""What every writer in TensorFlow 2's manner can do."""
+
+from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+class SummaryWriter(ABC):
+    """What `summary.v2.create_file_writer` and `summary.v2.create_noop_writer` return."""
+
+    @abstractmethod
+    def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:
+        """Makes this the default writer inside a block, and ``step``, unless it is None, the default step.
+
+        At the block's end, what was written is in the file, and the former defaults are back.
+
+        Raises:
+            RuntimeError: the writer is closed.
+            TypeError, ValueError: ``step`` is no whole number.
+        """
+
+    @abstractmethod
+    def set_as_default(self, step: Any = None) -> None:
+        """Makes this the default writer from here on, and ``step``, unless it is None, the default step.
+
+        Raises:
+            RuntimeError: the writer is closed.
+            TypeError, ValueError: ``step`` is no whole number.
+        """
+
+    @abstractmethod
+    def init(self) -> None:
+        """Does nothing, as the file is there already; RuntimeError where the writer is closed."""
+
+    @abstractmethod
+    def flush(self) -> None:
+        """Returns when all that was written is in the file."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Writes what is queued and closes the file, for good."""

@@ -1,0 +1,66 @@
+"""A panel is one folder and one line of the registry: without both, the rest builds, type-checks and serves."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dashboard.page import bundle
+from dashboard.panels.registry import PANELS
+
+SERVE = """
+import importlib, pkgutil, sys
+from fastapi.testclient import TestClient
+import dashboard
+
+for module in pkgutil.walk_packages(dashboard.__path__, "dashboard."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+
+from dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from dashboard.server.app import build_app
+from dashboard.server.live import Live
+from summary.follower import Follower
+from summary.logdir import Logdir
+
+live = Live(sys.argv[1], lambda publish: Follower(Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS), publish))
+live.publish(Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS).update())
+client = TestClient(build_app(live), base_url="http://localhost")
+assert client.get("/").status_code == 200
+layout = client.get("/_dash-layout").text
+assert all(f'"name":"{panel.name}"' in layout.replace(" ", "") for panel in PANELS)
+print(*(panel.name for panel in PANELS))
+"""
+
+
+@pytest.mark.parametrize("removed", [panel.name for panel in PANELS])
+def test_the_rest_works_without_a_panel(removed: str, tmp_path: Path) -> None:
+    root = tmp_path / "dashboard"
+    shutil.copytree(bundle.ROOT, root, ignore=shutil.ignore_patterns("*_bundle", ".bundle-*", "__pycache__"))
+    shutil.rmtree(root / "panels" / removed)
+    registry = root / "panels" / "registry.py"
+    lines = registry.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if line != f'    "{removed}",\n']
+    assert len(kept) == len(lines) - 1
+    registry.write_text("".join(kept))
+
+    checked = subprocess.run(
+        [bundle.deno(), "check", "--quiet", str(root)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    bundle.make(bundle.SHIPPED, root)
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    served = subprocess.run(
+        [sys.executable, "-c", SERVE, str(logs)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path), "STEPSCOPE_PAGE": bundle.SHIPPED},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert served.returncode == 0, served.stderr
+    assert served.stdout.split() == [panel.name for panel in PANELS if panel.name != removed]

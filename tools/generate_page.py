@@ -1,0 +1,105 @@
+"""Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room.
+
+``settings.generated.ts`` holds the settings, ``messages.generated.ts`` the types of ``messages.py`` beside it: what the
+server's routes answer.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dashboard.curves.settings import CurveParameters
+from dashboard.page.state import Setting
+from dashboard.panels.registry import PANELS
+from dashboard.runs.settings import RUN_SETTINGS
+from tools.typescript import interfaces
+
+DASHBOARD = Path(__file__).resolve().parents[1] / "dashboard"
+SETTINGS_FILE = "settings.generated.ts"
+MESSAGES_FILE = "messages.generated.ts"
+_HOW = "by `python -m tools.generate_page`; change them there."
+
+
+def generated() -> dict[Path, str]:
+    """The content of every file, by its path."""
+    return _settings() | _messages()
+
+
+def _messages() -> dict[Path, str]:
+    found = {}
+    for path in sorted(DASHBOARD.glob("**/messages.py")):
+        web = path.parent / "web"
+        if web.is_dir():
+            module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
+            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{interfaces(module.MESSAGES)}"
+    return found
+
+
+def _settings() -> dict[Path, str]:
+    panels = {
+        DASHBOARD / "panels" / panel.name / "web": _module(_fixed(panel.settings, panel.name), "../../../web")
+        for panel in PANELS
+    }
+    rooms = {
+        DASHBOARD / "runs/web": _module(_fixed(RUN_SETTINGS, "runs"), "../../web"),
+        DASHBOARD / "curves/web": _module(_of_any_panel(CurveParameters("${panel}").settings), "../../web"),
+    }
+    return {folder / SETTINGS_FILE: content for folder, content in (panels | rooms).items()}
+
+
+def _fixed(settings: Sequence[Setting[Any]], owner: str) -> str:
+    rows = "".join(f"  {_key(setting, owner)}: {_typed(setting)},\n" for setting in settings)
+    return f"export const settings = {{\n{rows}}};\n"
+
+
+def _of_any_panel(settings: Sequence[Setting[Any]]) -> str:
+    rows = "".join(f"  {_key(setting, '${panel}')}: {_typed(setting)},\n" for setting in settings)
+    return f"export const settingsOf = (panel: string) => ({{\n{rows}}});\n"
+
+
+def _key(setting: Setting[Any], owner: str) -> str:
+    prefix, _, part = setting.name.partition(".")
+    assert prefix == owner, f"{setting.name} does not begin with {owner!r}"
+    first, *others = part.split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+def _typed(setting: Setting[Any]) -> str:
+    name = f"`{setting.name}`" if "${" in setting.name else json.dumps(setting.name)
+    values = setting.format(setting.default)
+    match setting.kind:
+        case "number":
+            assert setting.limits is not None
+            low, high = setting.limits
+            return f"number({name}, {setting.default:g}, {low:g}, {high:g})"
+        case "flag":
+            return f"flag({name}, {'true' if setting.default else 'false'})"
+        case "choice":
+            return f"choice({name}, {json.dumps(setting.default)}, {json.dumps(setting.options)})"
+        case _ if len(values) == 1:
+            return f"text({name}, {json.dumps(values[0])})"
+        case _:
+            return f"names({name})"
+
+
+def _module(body: str, web: str) -> str:
+    kinds = [kind for kind in ("choice", "flag", "names", "number", "text") if f": {kind}(" in body]
+    return (
+        f"// Made from the settings in Python {_HOW}\n"
+        f'import {{ {", ".join(kinds)} }} from "{web}/core/setting.ts";\n\n{body}'
+    )
+
+
+def main() -> int:
+    """Write the files."""
+    for path, content in generated().items():
+        path.write_text(content, "utf-8")
+        print(path.relative_to(DASHBOARD.parent))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
