@@ -94,8 +94,9 @@ INDEX = """<!DOCTYPE html>
 """
 
 
-NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
-"""Of Dash: what browsers without modules would need, and a table that no panel has."""
+NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/dash_table/[^"]*"></script>\n?')
+"""Of Dash: a table that no panel has. Its polyfill stays, as nothing else has what charts (`dcc.Graph`) are loaded by:
+``regeneratorRuntime``."""
 
 
 class Page(Dash):  # type: ignore[misc]
