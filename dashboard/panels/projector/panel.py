@@ -11,7 +11,7 @@ from fastapi import APIRouter
 
 from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from dashboard.page.colors import PALETTE
-from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.controls import long_select, revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import View
 from dashboard.panels.base import Panel
@@ -77,20 +77,14 @@ class ProjectorPanel(Panel):
             [
                 html.Div(
                     [
-                        dmc.Select(
-                            id=setting_id(ID.name),
-                            value=chosen or None,
+                        long_select(
+                            ID,
+                            chosen or None,
                             # The page asks for the others: that may take opening a few files.
-                            data=[{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
+                            [{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
+                            "Embedding",
+                            "pj-choice",
                             placeholder="Choose an embedding",
-                            searchable=True,
-                            allowDeselect=False,
-                            nothingFoundMessage="Nothing of that name",
-                            maxDropdownHeight=420,
-                            comboboxProps={"width": "max-content", "position": "bottom-start"},
-                            size="xs",
-                            className="pj-choice",
-                            **{"aria-label": "Embedding"},
                         ),
                         html.Div(id="projector-tools", className="pj-tools-host"),
                     ],
