@@ -111,7 +111,7 @@ def test_modules_write_nothing_to_the_window() -> None:
 def test_any_stands_only_where_a_foreign_library_gives_it() -> None:
     found = {
         NAMES[path]: len(
-            re.findall(r"(?::|<|\bas|\|)\s*any\b(?!\w)|\bany\[\]", _COMMENT.sub("", path.read_text("utf-8")))
+            re.findall(r"(?::|<|\bas|\|\s)\s*any\b(?!\w)|\bany\[\]", _COMMENT.sub("", path.read_text("utf-8")))
         )
         for path in MODULES
     }

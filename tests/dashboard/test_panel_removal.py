@@ -40,6 +40,7 @@ print(*(panel.name for panel in PANELS))
 def test_the_rest_works_without_a_panel(removed: str, tmp_path: Path) -> None:
     root = tmp_path / "dashboard"
     shutil.copytree(bundle.ROOT, root, ignore=shutil.ignore_patterns("*_bundle", ".bundle-*", "__pycache__"))
+    shutil.copy(bundle.ROOT.parent / "deno.json", tmp_path)
     shutil.rmtree(root / "panels" / removed)
     registry = root / "panels" / "registry.py"
     lines = registry.read_text().splitlines(keepends=True)
