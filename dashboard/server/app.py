@@ -95,7 +95,7 @@ INDEX = """<!DOCTYPE html>
 
 
 NEEDLESS_SCRIPTS: Final = re.compile(r'<script src="[^"]*/(?:deps/polyfill@|dash_table/)[^"]*"></script>\n?')
-"""Of Dash: what browsers without modules would need, and a table that no panel has."""
+"""Of Dash: what browsers without modules would need (see web/core/old_generators.ts), and a table that no panel has."""
 
 
 class Page(Dash):  # type: ignore[misc]

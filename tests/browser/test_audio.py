@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from dashboard.panels.audio.figures import envelope, spectrogram
-from dashboard.panels.audio.wav import read_wav
 from summary import SummaryWriter
 from summary.kinds.tensor_proto import strings_tensor
 from summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.browser.conftest import Dashboard
-from tests.dashboard.test_audio_panel import int16_wav, wav_bytes
+from tests.dashboard.test_audio_panel import int16_wav, wav_bytes, written
 
 pytestmark = pytest.mark.browser
 
@@ -150,7 +148,7 @@ def test_a_drag_zooms_all_clips_of_the_card(serve: Serve, page: Page, logdir: Pa
     page.mouse.move(box["x"] + 400, box["y"] + 30, steps=4)
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"audio\.zoom=voice:[\d.]+:[\d.]+"))
-    spans = "[...document.querySelectorAll('.audio-view')].map((one) => one.stepscopeView.span)"
+    spans = "[...document.querySelectorAll('.audio-view')].map((one) => stepscope.audio.view.viewOf(one).span)"
     first, second = page.evaluate(spans)
     assert first == second
     assert 0 < first["start"] < first["stop"] < 4
@@ -171,7 +169,8 @@ def test_two_clips_are_compared_at_the_same_place(serve: Serve, page: Page, logd
     page.reload()
     page.get_by_role("button", name="Compare", exact=True).click()
     expect(page.locator("#audio-compare .audio-view[data-drawn]")).to_have_count(2)
-    views = "[...document.querySelectorAll('#audio-compare .audio-view')].map((one) => one.stepscopeView.span.stop)"
+    views = """[...document.querySelectorAll('#audio-compare .audio-view')]
+      .map((one) => stepscope.audio.view.viewOf(one).span.stop)"""
     assert page.evaluate(views) == [4, 4]
     page.locator("#audio-compare .audio-view").first.focus()
     page.keyboard.press("Home")
@@ -206,11 +205,11 @@ def test_samples_labels_and_downloads(serve: Serve, page: Page, logdir: Path) ->
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"RIFF\0\0\0\0WAVEgarbage", 'damaged WAV: it has no "fmt "'),
+        (b"RIFF\0\0\0\0WAVEgarbage", "No sound: WAV of 19 B that cannot be decoded: No 'data' chunk marker."),
         (b"no sound at all", "No sound: the clip is 15 B of no known sound"),
         (int16_wav([]), "No sound: the clip has 0 samples."),
-        (wav_bytes(b"\0\0", kind=6, bits=8), "A-law of 8 bits, which is not decoded"),
-        (b"fLaC" + bytes(60), "The browser cannot decode this FLAC"),
+        (wav_bytes(b"\0\0", kind=2, bits=8), "No sound: WAV of 58 B that cannot be decoded: Invalid bit width."),
+        (b"fLaC" + bytes(60), "No sound: FLAC of 64 B that cannot be decoded"),
     ],
 )
 def test_a_clip_that_is_none_says_why(serve: Serve, page: Page, logdir: Path, content: bytes, why: str) -> None:
@@ -248,24 +247,68 @@ def test_one_clip_has_no_slider_and_none_no_tab(serve: Serve, page: Page, logdir
     expect(page.locator(".notice.none")).to_contain_text("No shown run has audio")
 
 
-def test_the_browser_computes_what_the_server_does(serve: Serve, page: Page, logdir: Path) -> None:
+@pytest.mark.parametrize(
+    ("container", "encoding", "facts"),
+    [
+        ("FLAC", "PCM_24", "2.000 s · 8,000 Hz · stereo · FLAC, 24-bit PCM"),
+        ("OGG", "VORBIS", "2.000 s · 8,000 Hz · stereo · Ogg, Vorbis"),
+        ("MP3", "MPEG_LAYER_III", "2.000 s · 8,000 Hz · stereo · MP3"),
+    ],
+)
+def test_compressed_clips_have_pictures_and_values_under_the_pointer(
+    serve: Serve, page: Page, logdir: Path, container: str, encoding: str, facts: str
+) -> None:
+    stereo = np.stack([sine(2, 1000), sine(2, 3000)], axis=1)
     with SummaryWriter(str(logdir / "a")) as writer:
-        writer.add_audio("voice", sine(0.5), 0, sample_rate=RATE)
-    page.goto(serve(logdir).url)
-    noise = np.random.default_rng(0).integers(-8000, 8000, 4096).astype("<i2")
-    wav = read_wav(wav_bytes(noise.tobytes(), rate=RATE))
-    page.wait_for_function("() => window.stepscope?.audio?.data && window.stepscope.audio.steps")
-    for scale in ("linear", "mel"):
-        found = page.evaluate(
-            """([samples, scale]) => {
-              const sound = { rate: 8000, channels: [Float32Array.from(samples, (one) => one / 32768)] };
-              const { envelope, spectrogram } = stepscope.audio.data;
-              const image = spectrogram(sound, 0, samples.length, 16, 40, 512, scale, null);
-              return [[...envelope(sound, 0, samples.length, 50).bounds], image.height, image.width, [...image.levels]];
+        writer.add_summary(labelled((written(stereo, container, encoding), b"")), 0)
+    page.goto(serve(logdir).url + "?audio.spectra=each&audio.frequencies=linear")
+    expect(page.locator(".facts")).to_contain_text(facts)
+    drawn(page, 1)
+    for channel, name, hertz in ((0, "L", 1000), (1, "R", 3000)):
+        loudest = page.evaluate(
+            """(channel) => {
+              const view = stepscope.audio.view.viewOf(document.querySelector('.audio-view'));
+              const { levels, width, height } = view.spectra.get(channel);
+              const column = Array.from({ length: height }, (_, row) => levels[row * width + Math.floor(width / 2)]);
+              const lane = view.drawn.lanes.find((one) => one.kind === 'spectrum' && one.channel === channel);
+              const row = column.indexOf(Math.max(...column));
+              return { share: 1 - (row + 0.5) / height, y: lane.top + (lane.height * (row + 0.5)) / height };
             }""",
-            [noise.tolist(), scale],
+            channel,
         )
-        assert found[0] == envelope(wav, 0, 4096, 50).bounds.reshape(-1).tolist()
-        expected = spectrogram(wav, 0, 4096, width=16, height=40, fft=512, scale=scale).levels
-        assert found[1:3] == list(expected.shape)
-        assert np.abs(np.array(found[3]) - expected.reshape(-1).astype(int)).max() <= 1
+        assert abs(loudest["share"] * 4000 - hertz) < 60
+        page.locator(".audio-view").hover(position={"x": 400, "y": loudest["y"]})
+        expect(page.locator(".readout")).to_contain_text(re.compile(rf"s · {name} · .*kHz · -\d+\.\d dB"))
+
+
+def test_a_clip_that_is_not_decoded_may_play_without_pictures(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_summary(labelled((b"\x1aE\xdf\xa3" + bytes(60), b"")), 0)
+    page.goto(serve(logdir).url)
+    expect(page.locator(".clip-note")).to_contain_text("WebM files are not decoded here: the clip plays")
+    expect(page.locator(".clip .act-play")).to_be_enabled()
+    page.locator(".clip .act-play").click()
+    expect(page.locator(".clip-note")).to_contain_text("The browser cannot play this clip. Download it to hear it.")
+
+
+def test_keys_zoom_and_seek_on_the_clip_that_has_the_focus(serve: Serve, page: Page, logdir: Path) -> None:
+    with SummaryWriter(str(logdir / "a")) as writer:
+        writer.add_audio("voice", sine(4), 0, sample_rate=RATE)
+    page.goto(serve(logdir).url)
+    drawn(page, 1)
+    press_at(page, 0.25)
+    clock = page.locator(".clock")
+    expect(clock).to_have_text("1.00 s / 4.00 s")
+    page.keyboard.press("+")
+    expect(page).to_have_url(re.compile(r"audio\.zoom=voice:0\.\d+:2\.\d+"))
+    page.keyboard.press("Shift+ArrowRight")
+    expect(clock).to_have_text("1.02 s / 4.00 s")
+    page.keyboard.press("-")
+    expect(page).not_to_have_url(re.compile(r"audio\.zoom"))
+    page.keyboard.press("+")
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile(r"audio\.zoom"))
+    page.keyboard.press("End")
+    expect(clock).to_have_text("4.00 s / 4.00 s")
+    page.keyboard.press("Home")
+    expect(clock).to_have_text("0.00 s / 4.00 s")

@@ -352,7 +352,8 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     sheet = page.get_by_role("dialog", name="Keys")
     expect(sheet).to_contain_text("Next or previous hit")
     page.keyboard.press("?")
-    page.evaluate("stepscope.shortcuts.register('text', 'Text', [['G', 'Does something']])")
+    row = {"id": "text.try", "title": "Does something", "keys": ["g"]}
+    page.evaluate("row => stepscope.commands.register({panel: 'text', title: 'Text', commands: [row]})", row)
     page.keyboard.press("?")
     expect(sheet).to_contain_text("Does something")
     page.keyboard.press("?")

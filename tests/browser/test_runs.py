@@ -147,6 +147,40 @@ def test_names_are_completed_while_typing(serve: Serve, page: Page, logdir: Path
     expect_names(page, "a/seed_1", "b/seed_1")
 
 
+@pytest.mark.parametrize("pause", [0, 400], ids=["at once", "after the text has been searched for"])
+def test_a_name_is_taken_by_keys_that_the_field_has_uses_for(
+    serve: Serve, page: Page, logdir: Path, pause: int
+) -> None:
+    write_seeds(logdir)
+    opened(serve, page, logdir)
+    field = page.get_by_label(SEARCH)
+    field.click()
+    page.keyboard.type("loss.mi")
+    option = page.get_by_role("listbox").get_by_role("option")
+    expect(option).to_have_text(["loss.min"])
+    page.wait_for_timeout(pause)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("loss.min ")
+    page.keyboard.type("> 2 and l")
+    expect(option.first).to_be_visible()
+    page.wait_for_timeout(pause)
+    page.keyboard.press("Tab")
+    expect(field).to_be_focused()
+    expect(field).to_have_value("loss.min > 2 and lr ")
+    page.keyboard.type("< 1 and x")
+    page.keyboard.press("Backspace")
+    page.keyboard.type("s")
+    expect(option.first).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(option).to_have_count(0)
+    for _ in range(len(" and s")):
+        page.keyboard.press("Backspace")
+    expect_names(page, "a/seed_1", "b/seed_1")
+    page.wait_for_timeout(pause)
+    expect(field).to_have_value("loss.min > 2 and lr < 1")
+
+
 def test_seeds_are_offered_as_groups(serve: Serve, page: Page, logdir: Path) -> None:
     write_seeds(logdir)
     opened(serve, page, logdir, "?runs.columns=hparam:lr&runs.columns=metric:loss.last")

@@ -1,28 +1,33 @@
-"""The audio panel on the server: WAV files of every encoding, waveforms, spectrograms, and clips by ranges."""
+"""The audio panel on the server: clips of every format and damage, waveforms, spectrograms, and clips by ranges."""
 
 import struct
+from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import soundfile
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import signal
 
-from dashboard.panels.audio.clips import sniff
+from dashboard.panels.audio import sound as sounds
+from dashboard.panels.audio.clips import sniff, sound_of
 from dashboard.panels.audio.figures import FFT_SIZES, Scale, envelope, row_edges, spectrogram
 from dashboard.panels.audio.ranges import byte_range
-from dashboard.panels.audio.wav import Wav, read_wav
+from dashboard.panels.audio.sound import Encoded, Sound, SoundCache, decode
+from dashboard.server.binary import unpack
 from summary import SummaryWriter
+from summary.kinds.audio import Clip
 from summary.kinds.base import PayloadError
 from summary.kinds.tensor_proto import strings_tensor
 from summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.dashboard.media import client_of
 
-signal = pytest.importorskip("scipy.signal")
 RATE = 8000
 WHERE = {"run": "a", "tag": "voice"}
 
@@ -31,7 +36,7 @@ def wav_bytes(
     body: bytes, *, kind: int = 1, bits: int = 16, channels: int = 1, rate: int = RATE, size: int | None = None
 ) -> bytes:
     block = channels * bits // 8
-    fmt = struct.pack("<HHIIHH", kind, channels, rate, rate * block, block, bits)
+    fmt = struct.pack("<HHIIHH", kind, channels, rate, rate * block & 0xFFFFFFFF, block, bits)
     data = b"data" + struct.pack("<I", len(body) if size is None else size) + body
     chunks = b"fmt " + struct.pack("<I", len(fmt)) + fmt + b"LIST\x03\0\0\0abc\0" + data
     return b"RIFF" + struct.pack("<I", 4 + len(chunks)) + b"WAVE" + chunks
@@ -43,9 +48,23 @@ def int16_wav(samples: Any, *, rate: int = RATE) -> bytes:
     return wav_bytes(array.tobytes(), channels=1 if array.ndim == 1 else array.shape[1], rate=rate)
 
 
-def float_wav(samples: Any) -> Wav:
+def of(content: bytes, name: str = "WAV") -> Sound:
+    return decode(Encoded(content, name))
+
+
+def written(samples: Any, container: str, encoding: str, *, rate: int = RATE) -> bytes:
+    stream = BytesIO()
+    soundfile.write(stream, samples, rate, format=container, subtype=encoding)
+    return stream.getvalue()
+
+
+def sine(hertz: float, frames: int, *, rate: int = RATE) -> NDArray[np.float64]:
+    return np.asarray(0.5 * np.sin(2 * np.pi * hertz * np.arange(frames) / rate))
+
+
+def float_wav(samples: Any) -> Sound:
     array = np.asarray(samples, "<f4")
-    return read_wav(wav_bytes(array.tobytes(), kind=3, bits=32, channels=1 if array.ndim == 1 else array.shape[1]))
+    return of(wav_bytes(array.tobytes(), kind=3, bits=32, channels=1 if array.ndim == 1 else array.shape[1]))
 
 
 def legacy(content: bytes, content_type: str = "audio/wav") -> Summary:
@@ -64,60 +83,153 @@ def legacy(content: bytes, content_type: str = "audio/wav") -> Summary:
         (3, 64, struct.pack("<3d", -1, 1e300, 0.25), [-1, np.inf, 0.25]),
     ],
 )
-def test_every_encoding_is_read(kind: int, bits: int, body: bytes, numbers: list[float]) -> None:
-    wav = read_wav(wav_bytes(body, kind=kind, bits=bits))
-    assert wav.read(0, 9).tolist() == [[number] for number in numbers]
-    assert wav.read(2, 3).tolist() == [[numbers[2]]]
-    assert (wav.rate, wav.channels, wav.frames, wav.notice) == (RATE, 1, 3, "")
+def test_every_encoding_of_wav_is_read(kind: int, bits: int, body: bytes, numbers: list[float]) -> None:
+    sound = of(wav_bytes(body, kind=kind, bits=bits))
+    assert sound.read(0, 9).tolist() == [[number] for number in numbers]
+    assert sound.read(2, 3).tolist() == [[numbers[2]]]
+    assert (sound.rate, sound.channels, sound.frames, sound.notice) == (RATE, 1, 3, "")
 
 
-def test_extensible_header_names_its_format_in_a_guid() -> None:
-    fmt = (
-        struct.pack("<HHIIHHHHIH", 0xFFFE, 2, RATE, RATE * 6, 6, 24, 22, 24, 3, 1)
-        + b"\0\0\x10\0\x80\0\0\xaa\0\x38\x9bq"
+FORMATS = [
+    ("WAV", "PCM_U8", "8-bit PCM", 0.01),
+    ("WAV", "PCM_16", "16-bit PCM", 1e-4),
+    ("WAV", "PCM_24", "24-bit PCM", 1e-6),
+    ("WAV", "PCM_32", "32-bit PCM", 1e-6),
+    ("WAV", "FLOAT", "32-bit float", 1e-6),
+    ("WAV", "DOUBLE", "64-bit float", 1e-6),
+    ("WAVEX", "PCM_24", "24-bit PCM", 1e-6),
+    ("RF64", "PCM_16", "16-bit PCM", 1e-4),
+    ("WAV", "ULAW", "mu-law", 0.02),
+    ("FLAC", "PCM_16", "16-bit PCM", 1e-4),
+    ("FLAC", "PCM_24", "24-bit PCM", 1e-6),
+    ("OGG", "VORBIS", "Vorbis", 0.05),
+    ("OGG", "OPUS", "Opus", 0.05),
+    ("MP3", "MPEG_LAYER_III", "", 0.05),
+]
+
+
+@pytest.mark.parametrize(("container", "encoding", "name", "error"), FORMATS)
+def test_every_format_is_decoded(container: str, encoding: str, name: str, error: float) -> None:
+    stereo = np.stack([sine(500, 48_000, rate=48_000), sine(3000, 48_000, rate=48_000)], axis=1)
+    sound = of(written(stereo, container, encoding, rate=48_000), container)
+    assert (sound.rate, sound.channels, sound.encoding, sound.notice) == (48_000, 2, name, "")
+    assert sound.frames == 48_000
+    # Where nothing is cut off at the ends.
+    assert np.abs(sound.read(9_600, 38_400) - stereo[9_600:38_400]).max() < error
+    for channel, bin_of_sine in ((0, 500 * 1024 / 48_000), (1, 3000 * 1024 / 48_000)):
+        found = spectrogram(sound, 9_600, 38_400, width=9, height=513, fft=1024, scale="linear", channel=channel)
+        assert set(found.levels[::-1].argmax(axis=0).tolist()) == {round(bin_of_sine)}
+
+
+@pytest.mark.parametrize(("container", "encoding", "name", "error"), FORMATS)
+def test_long_clips_are_read_by_stretches(
+    monkeypatch: pytest.MonkeyPatch, container: str, encoding: str, name: str, error: float
+) -> None:
+    content = written(sine(500, 48_000, rate=48_000), container, encoding, rate=48_000)
+    kept = of(content, container)
+    monkeypatch.setattr(sounds, "MOST_KEPT", 1000)
+    monkeypatch.setattr(sounds, "_AT_A_TIME", 700)
+    long = of(content, container)
+    assert (long.frames, long.bytes, kept.bytes) == (48_000, len(content), 4 * 48_000)
+    assert np.abs(long.read(30_000, 40_000) - kept.read(30_000, 40_000)).max() < max(error, 1e-6)
+    assert np.abs(long.read(0, 48_000) - kept.read(0, 48_000)).max() < max(error, 1e-6)
+    assert long.read(47_000, 99_000).shape == (1000, 1)
+    found, expected = (
+        spectrogram(one, 0, 48_000, width=40, height=513, fft=1024, scale="linear") for one in (long, kept)
     )
-    content = b"RIFF\0\0\0\0WAVEfmt " + struct.pack("<I", len(fmt)) + fmt + b"data\x06\0\0\0" + b"\0\0\x40\0\0\xc0"
-    wav = read_wav(content)
-    assert (wav.format, wav.read(0, 1).tolist()) == ("WAV, 24-bit PCM", [[0.5, -0.5]])
+    assert found.levels.argmax(axis=0).tolist() == expected.levels.argmax(axis=0).tolist()
+
+
+def test_clips_that_are_too_long_play_without_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sounds, "MOST_COUNTED", 50_000)
+    with SummaryWriter(str(tmp_path / "a")) as writer:
+        writer.add_summary(legacy(written(np.zeros(600_000), "FLAC", "PCM_16")), 0)
+        writer.add_summary(legacy(b"\x1aE\xdf\xa3" + bytes(60)), 1)
+    client = client_of(tmp_path)
+    long, webm = (client.get("/api/audio/point", params={**WHERE, "index": index}).json() for index in (0, 1))
+    assert (long["error"], long["rate"], long["mime_type"]) == ("", 0, "audio/flac")
+    why = "are not decoded here: the clip plays if the browser can, but it has no waveform."
+    assert long["notice"] == f"Clips of more than 1 minutes {why}"
+    assert (webm["error"], webm["rate"], webm["notice"]) == ("", 0, f"WebM files {why}")
+    answer = client.get("/api/audio/waveform", params={**WHERE, "index": 0, "width": 9})
+    assert (answer.status_code, answer.json()["detail"]) == (422, f"No sound: clips of more than 1 minutes {why}")
+
+
+def test_equal_clips_are_decoded_once() -> None:
+    cache = SoundCache()
+    one, other = (Clip(int16_wav([1, 2]), "audio/wav", "") for _ in range(2))
+    assert sound_of(one, cache) is sound_of(other, cache)
 
 
 @pytest.mark.parametrize(
-    ("content", "why"),
+    ("content", "name", "why"),
     [
-        (b"", "no WAV file: 0 B"),
-        (b"RIFF\0\0\0\0AVI ", "no WAV file: 12 B"),
-        (b"RIFF\0\0\0\0WAVE", 'damaged WAV: it has no "fmt " in its 12 B'),
-        (b"RIFF\0\0\0\0WAVEfmt \x02\0\0\0\x01\0", 'its "fmt " has 2 bytes'),
-        (b"RIFF\0\0\0\0WAVEdata\0\0\0\0", '"data" comes before its "fmt "'),
-        (wav_bytes(b"", kind=6, bits=8), "A-law of 8 bits, which is not decoded"),
-        (wav_bytes(b"", kind=1, bits=12), "format 1 of 12 bits"),
-        (wav_bytes(b"", rate=0), "its header says 1 channel, 0 Hz and 2 bytes a frame"),
-        (wav_bytes(b"", channels=0), "0 channels"),
+        (b"RIFF\0\0\0\0WAVE", "WAV", "WAV of 12 B that cannot be decoded: No 'data' chunk marker"),
+        (b"RIFF\0\0\0\0WAVEfmt \x02\0\0\0\x01\0", "WAV", "Short 'fmt ' chunk"),
+        (b"RIFF\0\0\0\0WAVEdata\0\0\0\0", "WAV", "No 'data' chunk marker"),
+        (wav_bytes(b"", kind=0x1234, bits=8), "WAV", "Malformed 'fmt ' chunk"),
+        (wav_bytes(b"", rate=0), "WAV", "cannot be decoded"),
+        (wav_bytes(b"", rate=0xFFFFFFFF), "WAV", "cannot be decoded"),
+        (wav_bytes(b"", channels=0), "WAV", "Channel count is zero"),
+        (wav_bytes(b"", channels=2000), "WAV", "Too many channels specified"),
+        (b"fLaC" + bytes(60), "FLAC", "FLAC of 64 B that cannot be decoded"),
+        (b"OggS" + bytes(60), "Ogg", "Ogg of 64 B that cannot be decoded"),
+        (b"ID3" + bytes(60), "MP3", "MP3 of 63 B that cannot be decoded: Format not recognised"),
+        (b"\xff\xfb" + bytes(200), "MP3", "MP3 of 202 B that cannot be decoded: no frame of sound"),
     ],
 )
-def test_what_is_no_sound_says_why(content: bytes, why: str) -> None:
-    with pytest.raises(PayloadError, match=why.replace("(", r"\(")):
-        read_wav(content)
+def test_what_is_no_sound_says_why(content: bytes, name: str, why: str) -> None:
+    with pytest.raises(PayloadError, match=why):
+        of(content, name)
 
 
-@given(st.binary(max_size=200), st.integers(0, 60))
-def test_any_bytes_are_read_or_refused(garbage: bytes, at: int) -> None:
-    good = int16_wav([1, 2, 3, 4])
-    for content in (garbage, b"RIFF\0\0\0\0WAVE" + garbage, good[:at] + garbage[:3] + good[at + 3 :]):
+@given(st.binary(max_size=200), st.integers(0, 200), st.sampled_from(["WAV", "FLAC", "OGG", "MP3"]))
+def test_any_bytes_are_read_or_refused(garbage: bytes, at: int, container: str) -> None:
+    good = GOOD[container]
+    for content in (garbage, good[:12] + garbage, good[:at] + garbage[:3] + good[at + 3 :], good[: at * 10]):
         try:
-            wav = read_wav(content)
+            sound = of(content)
         except PayloadError:
             continue
-        assert wav.read(0, wav.frames).shape == (wav.frames, wav.channels)
+        assert sound.frames < len(content) * 10_000
+        assert sound.read(0, sound.frames).shape == (sound.frames, sound.channels)
+
+
+GOOD = {
+    container: written(sine(500, 8000), container, encoding)
+    for container, encoding in (("WAV", "PCM_16"), ("FLAC", "PCM_16"), ("OGG", "VORBIS"), ("MP3", "MPEG_LAYER_III"))
+}
+
+
+def lying_flac(frames: int) -> bytes:
+    """A second of sound whose header says that it has other frames."""
+    content = bytearray(GOOD["FLAC"])
+    # 36 bits at the end of these, of which the header of the stream has its length.
+    known = int.from_bytes(content[18:26], "big")
+    content[18:26] = ((known >> 36 << 36) | frames).to_bytes(8, "big")
+    return bytes(content)
+
+
+def test_a_header_that_promises_too_much_takes_no_memory() -> None:
+    lie = of(lying_flac((1 << 36) - 1), "FLAC")
+    assert (lie.frames, lie.bytes) == (8000, 32_000)
+    assert lie.notice == "Cut short: 8,000 of the 68,719,476,735 frames that the header says."
+    unknown = of(lying_flac(0), "FLAC")
+    assert (unknown.frames, unknown.notice) == (8000, "")
 
 
 def test_a_file_cut_short_gives_what_is_there() -> None:
-    cut = read_wav(int16_wav([1, 2, 3, 4])[:-3])
+    cut = of(int16_wav([1, 2, 3, 4])[:-3])
     assert (cut.frames, cut.notice) == (2, "Cut short: 5 B of the 8 B that the header says.")
-    odd = read_wav(wav_bytes(b"\1\0\2"))
-    assert (odd.frames, odd.notice) == (1, "The last 1 bytes are no whole frame and left out.")
-    streamed = read_wav(wav_bytes(b"\1\0\2\0", size=0xFFFFFFFF))
+    odd = of(wav_bytes(b"\1\0\2"))
+    assert (odd.frames, odd.notice) == (1, "")
+    streamed = of(wav_bytes(b"\1\0\2\0", size=0xFFFFFFFF))
     assert (streamed.frames, streamed.notice) == (2, "")
+    noise = np.random.default_rng(0).normal(0, 0.1, 40_000)
+    flac = of(written(noise, "FLAC", "PCM_16")[:40_000], "FLAC")
+    assert 8000 < flac.frames < 40_000
+    assert flac.notice == f"Cut short: {flac.frames:,} of the 40,000 frames that the header says."
+    assert np.abs(flac.read(0, 8000)[:, 0] - noise[:8000]).max() < 1e-4
 
 
 def test_waveform_has_the_extremes_of_each_pixel() -> None:
@@ -220,7 +332,7 @@ def test_one_frame_is_a_column() -> None:
 
 
 def test_of_very_long_clips_some_windows_are_taken() -> None:
-    wav = read_wav(wav_bytes(bytes(2 * 20_000_000)))
+    wav = of(wav_bytes(bytes(2 * 20_000_000)))
     found = spectrogram(wav, 0, wav.frames, width=100, height=16, fft=512, scale="mel")
     assert (found.levels.shape, found.is_whole) == ((16, 100), False)
 
@@ -253,6 +365,9 @@ def test_ranges(header: str, wanted: Any) -> None:
         (b"fLaC....", "audio/flac"),
         (b"OggS....", "audio/ogg"),
         (b"ID3.....", "audio/mpeg"),
+        (b"\xff\xfb....", "audio/mpeg"),
+        (GOOD["MP3"], "audio/mpeg"),
+        (b"\xff\xf1 AAC", "application/octet-stream"),
         (b"\0\0\0\x20ftypM4A ", "audio/mp4"),
         (b"\x1aE\xdf\xa3", "audio/webm"),
         (b"<!DOCTYPE html>", "application/octet-stream"),
@@ -317,27 +432,29 @@ def test_point_says_what_is_there_or_why_nothing_is(client: TestClient) -> None:
         "rate": 8000,
         "channels": 2,
         "frames": 8,
+        "seconds": 0.001,
         "label": "",
         "notice": "",
         "error": "",
     }
     assert point(0, 2)["error"] == "there is no sample 2: this step has 2 clips"
     assert point(1)["error"] == "the clip is 15 B of no known sound; begins with b'<!DOCTYP'"
-    assert point(2)["error"] == 'damaged WAV: it has no "data" in its 50 B'
+    assert point(2)["error"] == "WAV of 50 B that cannot be decoded: No 'data' chunk marker"
     assert (point(3)["error"], point(3)["mime_type"]) == ("the clip has 0 samples", "audio/wav")
 
 
-def test_waveform_and_spectrogram_are_arrays(client: TestClient) -> None:
-    wave = client.get("/api/audio/waveform", params={**WHERE, "index": 0, "width": 2})
-    assert (wave.headers["x-shape"], wave.headers["x-not-finite"]) == ("2,2,2", "0")
-    bounds = np.frombuffer(wave.content, "<f4").reshape(2, 2, 2)
-    assert np.abs(bounds - [[[-0.5, -0.125], [0, 0.375]], [[0, 0], [0, 0]]]).max() < 1e-4
+def test_waveform_and_spectrogram_are_columns(client: TestClient) -> None:
+    header, (bounds,) = unpack(client.get("/api/audio/waveform", params={**WHERE, "index": 0, "width": 2}).content)
+    assert header == {"channels": 2, "width": 2, "not_finite": 0, "bounds": 0}
+    assert bounds.dtype == np.float32
+    assert np.abs(bounds.reshape(2, 2, 2) - [[[-0.5, -0.125], [0, 0.375]], [[0, 0], [0, 0]]]).max() < 1e-4
     where = {**WHERE, "index": 0, "width": 3, "height": 5, "fft": 512}
-    spectra = client.get("/api/audio/spectrogram", params=where)
-    assert (spectra.headers["x-shape"], spectra.headers["x-top"], spectra.headers["x-whole"]) == ("5,1", "0", "true")
-    assert len(spectra.content) == 5
-    silent = client.get("/api/audio/spectrogram", params={**where, "channel": 1})
-    assert silent.content == bytes(5)
+    header, (levels,) = unpack(client.get("/api/audio/spectrogram", params=where).content)
+    assert header == {"height": 5, "width": 1, "top": 0, "is_whole": True, "levels": 0}
+    assert (levels.dtype.name, levels.shape) == ("uint8", (5,))
+    assert levels.any()
+    _, (silent,) = unpack(client.get("/api/audio/spectrogram", params={**where, "channel": 1}).content)
+    assert silent.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(

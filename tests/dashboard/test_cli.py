@@ -126,10 +126,10 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
     ("module", "slow"),
     [
         ("dashboard.cli.main", {"dash", "numba", "polars", "dashboard.server.app"}),
-        # What only a projection, clusters or the layout of a graph needs.
+        # What only a projection, clusters, the layout of a graph or sound needs.
         (
             "dashboard.cli.serve",
-            {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft"},
+            {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft", "scipy.signal", "soundfile"},
         ),
     ],
 )

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import brotli
+import dash
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -140,3 +141,21 @@ def test_the_shipped_page_has_no_handles_of_tests(client: TestClient) -> None:
 def test_there_is_nothing_else(client: TestClient, name: str) -> None:
     folder = addresses(client)[0].rpartition("/")[0]
     assert client.get(f"{folder}/{name}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "dash/dash-renderer/build/dash_renderer.min.js",
+        "dash/dcc/dash_core_components.js",
+        "dash_mantine_components/dash_mantine_components.js",
+        "dash_ag_grid/dash_ag_grid.min.js",
+    ],
+)
+def test_dashs_scripts_need_no_more_of_its_polyfills_than_the_page_gives(script: str) -> None:
+    text = (Path(dash.__file__).parents[1] / script).read_text("utf-8")
+    used = set(re.findall(r"regeneratorRuntime[.\w]*", text))
+    assert used <= {"regeneratorRuntime.mark", "regeneratorRuntime.wrap"}
+    # Without a list of `try`s, of which the page's runtime knows nothing.
+    plain = re.findall(r"regeneratorRuntime\.wrap\(function\(\w\)\{.{0,400}?\.stop\(\)\}\},\w\)", text)
+    assert len(plain) == text.count("regeneratorRuntime.wrap(")

@@ -1,7 +1,7 @@
 // Two marks on the horizontal axis of all cards, and a table of the values at them and of what lies between.
 import { tip } from "../../web/core/commands.ts";
 import { type Child, iconButton, make, stepText, storage, toClipboard } from "../../web/core/dom.ts";
-import { duration } from "../../web/core/step_slider.ts";
+import { duration } from "../../web/cards/step_slider.ts";
 import { marked, markEntries, type Marks, marksOf, NO_MARKS } from "./entries.ts";
 import { onAnswer, rowsOf } from "./exact.ts";
 import type { CurveChart } from "./model.ts";

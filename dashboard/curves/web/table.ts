@@ -1,7 +1,7 @@
 // What is under the pointer: a line and dots in every card, and a table of the values in the card that is pointed at.
 import { placeBeside } from "../../web/cards/plotly.ts";
 import { type Child, make, stepText } from "../../web/core/dom.ts";
-import { duration } from "../../web/core/step_slider.ts";
+import { duration } from "../../web/cards/step_slider.ts";
 import type { Hit } from "../../web/lines/chart.ts";
 import { onAnswer, rowsOf } from "./exact.ts";
 import type { CurveLine } from "./model.ts";

@@ -1,11 +1,10 @@
 """Clips as they were logged: what they are, told from their first bytes, and what is known of them."""
 
-from dataclasses import dataclass
-from hashlib import blake2b
+from dataclasses import dataclass, replace
 from typing import Final
 
 from dashboard.page.safe_html import markdown_html
-from dashboard.panels.audio.wav import Wav, read_wav
+from dashboard.panels.audio.sound import Encoded, Sound, SoundCache, digest
 from dashboard.server.numbers import counted, file_size
 from summary.kinds.audio import Audio, Clip
 from summary.kinds.base import PayloadError
@@ -31,18 +30,25 @@ _NAMES: Final = {
     "audio/webm": "WebM",
     UNKNOWN_TYPE: "unknown format",
 }
+_DECODED: Final = frozenset({"audio/wav", "audio/flac", "audio/ogg", "audio/mpeg"})
 _SIGNATURES: Final = (
     ("audio/flac", 0, b"fLaC"),
     ("audio/ogg", 0, b"OggS"),
     ("audio/mpeg", 0, b"ID3"),
-    ("audio/mpeg", 0, b"\xff\xfb"),
-    ("audio/mpeg", 0, b"\xff\xf3"),
-    ("audio/mpeg", 0, b"\xff\xf2"),
+    # Layer III of MPEG 1, 2 and 2.5, with or without a checksum.
+    *(("audio/mpeg", 0, b"\xff" + bytes([second])) for second in (0xFB, 0xFA, 0xF3, 0xF2, 0xE3, 0xE2)),
     ("audio/mp4", 4, b"ftyp"),
     ("audio/webm", 0, b"\x1aE\xdf\xa3"),
 )
 LONGEST_LABEL: Final = 20_000
 """Characters of a label that are shown."""
+
+
+class UndecodedError(PayloadError):
+    """The clip may well play, but it is not decoded here."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} are not decoded here: the clip plays if the browser can, but it has no waveform")
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class Facts:
     """Frames a second; 0 where only a browser can tell."""
     channels: int
     frames: int
+    seconds: float
     label: str
     """Sanitised HTML."""
     notice: str
@@ -81,7 +88,7 @@ def sniff(data: bytes) -> str:
 
 def etag(clip: Clip) -> str:
     """Names the clip's bytes in HTTP."""
-    return f'"{blake2b(clip.encoded, digest_size=12).hexdigest()}"'
+    return f'"{digest(clip.encoded)}"'
 
 
 def clip_of(audio: Audio, sample: int) -> Clip:
@@ -95,56 +102,76 @@ def clip_of(audio: Audio, sample: int) -> Clip:
     return audio.clips[sample]
 
 
-def wav_of(clip: Clip) -> Wav:
+def sound_of(clip: Clip, cache: SoundCache) -> Sound:
     """The clip's sound.
 
     Raises:
-        PayloadError: it is damaged, or no WAV.
+        PayloadError: it is damaged, not decoded here, or too long.
     """
-    if not clip.encoded:
-        raise PayloadError("the clip is empty: 0 bytes")
     mime_type = sniff(clip.encoded)
-    if mime_type != "audio/wav":
-        raise PayloadError(f"{_NAMES[mime_type]} of {file_size(len(clip.encoded))}, which only browsers decode")
-    return read_wav(clip.encoded)
+    if mime_type == UNKNOWN_TYPE:
+        raise PayloadError(_unknown(clip))
+    if mime_type not in _DECODED:
+        raise UndecodedError(f"{_NAMES[mime_type]} files")
+    sound = cache.get(Encoded(clip.encoded, _NAMES[mime_type]))
+    if sound.is_too_long:
+        raise UndecodedError(f"clips of more than {sound.frames / sound.rate / 60:,.0f} minutes")
+    return sound
 
 
-def describe(series: Series, index: int, sample: int) -> Facts:
+def describe(series: Series, index: int, sample: int, cache: SoundCache) -> Facts:
     """What is known of the clip of a point, or why there is none."""
-    nothing = Facts(0, 0, "", "", 0, 0, 0, "", "", "")
+    nothing = Facts(0, 0, "", "", 0, 0, 0, 0.0, "", "", "")
     try:
         audio: Audio = series.read(index)
     except PayloadError as error:
-        return Facts(**{**vars(nothing), "error": str(error)})
+        return replace(nothing, error=str(error))
     samples = len(audio.clips)
     try:
         clip = clip_of(audio, sample)
     except PayloadError as error:
-        return Facts(**{**vars(nothing), "samples": samples, "error": str(error)})
-    return _of_clip(clip, samples)
-
-
-def _of_clip(clip: Clip, samples: int) -> Facts:
+        return replace(nothing, samples=samples, error=str(error))
     mime_type = sniff(clip.encoded)
-    size = len(clip.encoded)
     label, notice = _label(clip)
-    rate = channels = frames = 0
-    name, error = _NAMES[mime_type], ""
-    if mime_type == UNKNOWN_TYPE:
-        said = (
-            "empty: 0 bytes" if not size else f"{file_size(size)} of no known sound; begins with {clip.encoded[:8]!r}"
-        )
-        error = f"the clip is {said}"
-    elif mime_type == "audio/wav":
-        try:
-            wav = read_wav(clip.encoded)
-        except PayloadError as damaged:
-            error = str(damaged)
-        else:
-            rate, channels, frames, name = wav.rate, wav.channels, wav.frames, wav.format
-            notice = " ".join(filter(None, (notice, wav.notice)))
-            error = "" if frames else "the clip has 0 samples"
-    return Facts(samples, size, mime_type, name, rate, channels, frames, label, notice, error)
+    known = replace(
+        nothing,
+        samples=samples,
+        size=len(clip.encoded),
+        mime_type=mime_type,
+        format=_NAMES[mime_type],
+        label=label,
+        notice=notice,
+    )
+    try:
+        return _with_sound(known, sound_of(clip, cache))
+    except UndecodedError as error:
+        said = str(error)
+        return replace(known, notice=_sentences(notice, f"{said[0].upper()}{said[1:]}."))
+    except PayloadError as error:
+        return replace(known, error=str(error))
+
+
+def _with_sound(known: Facts, sound: Sound) -> Facts:
+    return replace(
+        known,
+        format=", ".join(filter(None, (known.format, sound.encoding))),
+        rate=sound.rate,
+        channels=sound.channels,
+        frames=sound.frames,
+        seconds=sound.frames / sound.rate,
+        notice=_sentences(known.notice, sound.notice),
+        error="" if sound.frames else "the clip has 0 samples",
+    )
+
+
+def _unknown(clip: Clip) -> str:
+    if not clip.encoded:
+        return "the clip is empty: 0 bytes"
+    return f"the clip is {file_size(len(clip.encoded))} of no known sound; begins with {clip.encoded[:8]!r}"
+
+
+def _sentences(*notices: str) -> str:
+    return " ".join(filter(None, notices))
 
 
 def _label(clip: Clip) -> tuple[str, str]:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from dashboard.panels.audio.wav import Wav
+from dashboard.panels.audio.sound import Numbers, Sound
+from summary.cancellation import check_cancelled
 
 Scale: TypeAlias = Literal["linear", "mel"]
 
@@ -47,51 +49,51 @@ class Spectrogram:
     """Every frame went in; otherwise each pixel is the loudest of some windows in it."""
 
 
-def envelope(wav: Wav, start: int, stop: int, width: int) -> Envelope:
+def envelope(sound: Sound, start: int, stop: int, width: int) -> Envelope:
     """The waveform of a stretch, of the first `MOST_CHANNELS` channels.
 
     Args:
-        wav: the clip.
+        sound: the clip.
         start: first frame.
         stop: end of the stretch, after its last frame.
         width: pixels; where the stretch has fewer frames, each frame is one.
     """
-    start, stop = _within(wav, start, stop)
+    start, stop = _within(sound, start, stop)
     frames = stop - start
     width = min(width, frames)
-    channels = min(wav.channels, MOST_CHANNELS)
+    channels = min(sound.channels, MOST_CHANNELS)
     if width == 0:
         return Envelope(np.empty((channels, 0, 2), np.float32), 0)
     # A pixel of a very long stretch is made of parts, so that memory stays bounded.
-    parts = -(-frames * wav.channels // (width * _AT_A_TIME))
+    parts = -(-frames * sound.channels // (width * _AT_A_TIME))
     edges = start + np.arange(width * parts + 1) * frames // (width * parts)
     bounds = np.empty((2, width * parts, channels), np.float32)
     not_finite = 0
-    for first, last in _blocks(width * parts, max(1, _AT_A_TIME * parts * width // (frames * wav.channels))):
-        sound = wav.read(int(edges[first]), int(edges[last]))[:, :channels]
-        finite = np.isfinite(sound)
+    for first, last in _blocks(width * parts, max(1, _AT_A_TIME * parts * width // (frames * sound.channels))):
+        numbers = sound.read(int(edges[first]), int(edges[last]))[:, :channels]
+        finite = np.isfinite(numbers)
         if not finite.all():
-            not_finite += int(sound.size - finite.sum())
-            sound = np.where(finite, sound, np.float32(np.nan))
+            not_finite += int(numbers.size - finite.sum())
+            numbers = np.where(finite, numbers, np.float32(np.nan))
         at = edges[first:last] - edges[first]
-        bounds[0, first:last] = np.fmin.reduceat(sound, at, axis=0)
-        bounds[1, first:last] = np.fmax.reduceat(sound, at, axis=0)
+        bounds[0, first:last] = np.fmin.reduceat(numbers, at, axis=0)
+        bounds[1, first:last] = np.fmax.reduceat(numbers, at, axis=0)
     of_parts = bounds.reshape(2, width, parts, channels)
     low, high = np.fmin.reduce(of_parts[0], axis=1), np.fmax.reduce(of_parts[1], axis=1)
     return Envelope(np.ascontiguousarray(np.stack([low, high], axis=-1).transpose(1, 0, 2)), not_finite)
 
 
 def spectrogram(
-    wav: Wav, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
+    sound: Sound, start: int, stop: int, *, width: int, height: int, fft: int, scale: Scale, channel: int | None = None
 ) -> Spectrogram:
-    """The amplitude spectrum over time, by Fourier transforms of overlapping periodic Hann windows.
+    """The amplitude spectrum over time, by SciPy's Fourier transforms of overlapping periodic Hann windows.
 
     A sine of amplitude 1 is 0 dB: 20 log10(2 |X| / sum(window)). A pixel is the loudest of its windows, which lie half
     a window apart or closer, and of its frequencies; where it has none, the frequency nearest to its middle. Beyond
     the clip's ends is silence; what is not finite counts as silence.
 
     Args:
-        wav: the clip.
+        sound: the clip.
         start: first frame.
         stop: end of the stretch, after its last frame.
         width: most pixels in time; short stretches have fewer, an eighth of a window apart.
@@ -100,7 +102,7 @@ def spectrogram(
         scale: equal steps of a pixel in hertz, or in mel.
         channel: counted from 0; None for the mean of all.
     """
-    start, stop = _within(wav, start, stop)
+    start, stop = _within(sound, start, stop)
     frames = stop - start
     width = min(width, -(-8 * frames // fft))
     height = min(height, fft // 2 + 1)
@@ -111,9 +113,9 @@ def spectrogram(
     centres = start + (np.arange(width * windows) + 0.5) * frames / (width * windows)
     first_frames = np.rint(centres - fft / 2).astype(np.int64)
     columns = np.empty((width, height), np.float32)
-    rows = _rows(height, fft, wav.rate, scale)
+    rows = _rows(height, fft, sound.rate, scale)
     for first, last in _blocks(width, max(1, _AT_A_TIME // (windows * fft))):
-        loudness = _spectra(wav, first_frames[first * windows : last * windows], fft, channel)
+        loudness = _spectra(sound, first_frames[first * windows : last * windows], fft, channel)
         loudest = loudness.reshape(last - first, windows, -1).max(axis=1)
         columns[first:last] = np.maximum.reduceat(np.pad(loudest, ((0, 0), (0, 1))), rows, axis=1)[:, ::2]
     return _levels(np.ascontiguousarray(columns.T[::-1]), windows == wanted)
@@ -145,19 +147,36 @@ def _rows(height: int, fft: int, rate: int, scale: Scale) -> NDArray[np.int64]:
     return np.stack([first, stop], axis=1).reshape(-1)
 
 
-def _spectra(wav: Wav, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float32]:
+def _spectra(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> NDArray[np.float64]:
     """Amplitudes ``[windows, fft / 2 + 1]`` of the windows that begin at these frames."""
-    sound = np.zeros((len(first_frames), fft), np.float32)
-    for row, first in zip(sound, first_frames.tolist(), strict=True):
-        piece = wav.read(first, first + fft)
-        before = max(0, -first)
-        row[before : before + len(piece)] = piece.mean(axis=1) if channel is None else piece[:, channel]
-    sound[~np.isfinite(sound)] = 0
-    window = np.hanning(fft + 1)[:-1].astype(np.float32)
-    amplitudes = np.abs(np.fft.rfft(sound * window, axis=1)) * np.float32(2 / window.sum())
-    # These two stand for themselves alone, the others for a negative frequency too.
-    amplitudes[:, [0, -1]] /= 2
-    return np.asarray(amplitudes, np.float32)
+    from scipy.signal import ShortTimeFFT
+
+    transform = ShortTimeFFT.from_window("hann", sound.rate, fft, fft // 2, fft_mode="onesided2X", scale_to="magnitude")
+    # Its window number 1 is all of a row.
+    rows = _windows(sound, first_frames, fft, channel)
+    found: NDArray[np.complex128] = transform.stft(rows, 1, 2)[..., 0]
+    return np.abs(found)
+
+
+def _windows(sound: Sound, first_frames: NDArray[np.int64], fft: int, channel: int | None) -> Numbers:
+    """The frames of windows that begin at these, ``[windows, fft]``."""
+    base, stop = int(first_frames[0]), int(first_frames[-1]) + fft
+    found = np.zeros((len(first_frames), fft), np.float32)
+    if stop - base > found.size:
+        for row, first in zip(found, first_frames.tolist(), strict=True):
+            _fill(row, sound, first, channel)
+        return found
+    span = np.zeros(stop - base, np.float32)
+    _fill(span, sound, base, channel)
+    return np.take(sliding_window_view(span, fft), first_frames - base, axis=0, out=found)
+
+
+def _fill(row: NDArray[np.float32], sound: Sound, first: int, channel: int | None) -> None:
+    """Puts the frames from ``first`` on into ``row``, which is silence where the clip has none."""
+    piece = sound.read(first, first + len(row))
+    before = max(0, -first)
+    row[before : before + len(piece)] = piece.mean(axis=1) if channel is None else piece[:, channel]
+    row[~np.isfinite(row)] = 0
 
 
 def _levels(amplitudes: NDArray[np.float32], is_whole: bool) -> Spectrogram:
@@ -169,11 +188,12 @@ def _levels(amplitudes: NDArray[np.float32], is_whole: bool) -> Spectrogram:
     return Spectrogram(levels.astype(np.uint8), top, is_whole)
 
 
-def _within(wav: Wav, start: int, stop: int) -> tuple[int, int]:
-    start = min(max(start, 0), wav.frames)
-    return start, min(max(stop, start), wav.frames)
+def _within(sound: Sound, start: int, stop: int) -> tuple[int, int]:
+    start = min(max(start, 0), sound.frames)
+    return start, min(max(stop, start), sound.frames)
 
 
 def _blocks(count: int, size: int) -> Iterator[tuple[int, int]]:
     for first in range(0, count, size):
+        check_cancelled()
         yield first, min(first + size, count)

@@ -3,15 +3,15 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Final
 
-import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.panels.audio.clips import EXTENSIONS, clip_of, describe, etag, sniff, wav_of
+from dashboard.panels.audio.clips import EXTENSIONS, clip_of, describe, etag, sniff, sound_of
 from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
 from dashboard.panels.audio.figures import spectrogram as make_spectrogram
 from dashboard.panels.audio.ranges import ranged
-from dashboard.panels.audio.wav import Wav
+from dashboard.panels.audio.sound import Sound, SoundCache
+from dashboard.server.binary import ColumnPack
 from dashboard.server.errors import find_series
 from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
 from dashboard.server.live import Live
@@ -42,7 +42,7 @@ def read_clip(series: Series, index: int, sample: int) -> Clip:
         raise HTTPException(422, f"No clip: {error}.") from error
 
 
-def read_sound(series: Series, index: int, sample: int) -> Wav:
+def read_sound(live: Live, series: Series, index: int, sample: int) -> Sound:
     """The sound of a clip.
 
     Raises:
@@ -50,7 +50,7 @@ def read_sound(series: Series, index: int, sample: int) -> Wav:
     """
     clip = read_clip(series, index, sample)
     try:
-        return wav_of(clip)
+        return sound_of(clip, live.shared(SoundCache))
     except PayloadError as error:
         raise HTTPException(422, f"No sound: {error}.") from error
 
@@ -78,12 +78,13 @@ def make_router(live: Live) -> APIRouter:
 
 def _add_clip_routes(routes: APIRouter, live: Live) -> None:
     @routes.get("/point")
+    @heavy
     def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> dict[str, Any]:
         """What is known of the clip at one step, or why there is no sound."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series):
             raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
-        return asdict(describe(series, index, sample))
+        return asdict(describe(series, index, sample, live.shared(SoundCache)))
 
     @routes.get("/clip", response_class=Response)
     def clip(
@@ -121,12 +122,18 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """The lowest and highest number of each pixel of a stretch: float32 ``[channels, width, 2]``, little-endian."""
+        """The lowest and highest number of each pixel of a stretch, as `dashboard.server.binary` writes them.
+
+        "channels", "width" and "not_finite", and the column "bounds", float32 ``[channels, width, 2]``.
+        """
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         headers = caching(series, index, step, wall_time)
-        found = envelope(read_sound(series, index, sample), start, stop, width)
-        headers |= {"X-Shape": _shape(found.bounds), "X-Not-Finite": str(found.not_finite)}
-        return _binary(found.bounds.astype("<f4", copy=False).tobytes(), headers)
+        found = envelope(read_sound(live, series, index, sample), start, stop, width)
+        channels, columns, _ = found.bounds.shape
+        pack = ColumnPack()
+        at = pack.add(found.bounds.reshape(-1))
+        header = {"channels": channels, "width": columns, "not_finite": found.not_finite, "bounds": at}
+        return _binary(pack.body(header), headers)
 
     @routes.get("/spectrogram", response_class=Response)
     @heavy
@@ -145,22 +152,24 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Levels of half a decibel over frequency and time: uint8 ``[height, width]``, 255 for ``X-Top`` decibels."""
+        """Levels of half a decibel over frequency and time, as `dashboard.server.binary` writes them.
+
+        "height", "width", "top" (decibels of level 255) and "is_whole", and the column "levels", uint8
+        ``[height, width]``.
+        """
         if fft not in FFT_SIZES:
             raise HTTPException(422, f"fft is {fft}, expected one of {', '.join(map(str, FFT_SIZES))}.")
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         headers = caching(series, index, step, wall_time)
-        wav = read_sound(series, index, sample)
-        if channel is not None and channel >= wav.channels:
-            raise HTTPException(422, f"There is no channel {channel}: the clip has {wav.channels}.")
-        found = make_spectrogram(wav, start, stop, width=width, height=height, fft=fft, scale=scale, channel=channel)
-        whole = "true" if found.is_whole else "false"
-        headers |= {"X-Shape": _shape(found.levels), "X-Top": f"{found.top:g}", "X-Whole": whole}
-        return _binary(found.levels.tobytes(), headers)
-
-
-def _shape(array: np.ndarray[Any, Any]) -> str:
-    return ",".join(map(str, array.shape))
+        sound = read_sound(live, series, index, sample)
+        if channel is not None and channel >= sound.channels:
+            raise HTTPException(422, f"There is no channel {channel}: the clip has {sound.channels}.")
+        found = make_spectrogram(sound, start, stop, width=width, height=height, fft=fft, scale=scale, channel=channel)
+        rows, columns = found.levels.shape
+        pack = ColumnPack()
+        at = pack.add(found.levels.reshape(-1))
+        header = {"height": rows, "width": columns, "top": found.top, "is_whole": found.is_whole, "levels": at}
+        return _binary(pack.body(header), headers)
 
 
 def _binary(content: bytes, headers: dict[str, str]) -> Response:

@@ -1,4 +1,4 @@
-"""Figures as text; ``profile/web/index.ts`` writes them in the same way, to the letter."""
+"""Figures as text; ``profile/web/texts.ts`` writes them in the same way, to the letter."""
 
 import math
 from typing import Final

@@ -1,4 +1,5 @@
 /** What Dash and its grid offer the page, and what they call of it by name. */
+import { runtime } from "./old_generators.ts";
 
 /** The id of a component: a text, or the parts of one among many. */
 export type Id = string | Record<string, string>;
@@ -31,8 +32,11 @@ declare global {
     dashAgGridFunctions?: Record<string, Callback>;
     dashAgGridComponentFunctions?: Record<string, Callback>;
     DashRenderer: new () => unknown;
+    regeneratorRuntime: typeof runtime;
   }
 }
+
+window.regeneratorRuntime = runtime;
 
 /** Functions that columns of grids name. */
 export const gridFunctions: Record<string, Callback> = (window.dashAgGridFunctions ??= {});

@@ -1,19 +1,15 @@
 /** The page without its panels. */
 import "../../curves/web/cards.ts";
+import "../../runs/web/commands.ts";
 import "../../runs/web/labels.ts";
 import "../../runs/web/menu.ts";
+import "../../runs/web/notes.ts";
 import "../../runs/web/settings.ts";
 import "../../runs/web/table.ts";
 import "../cards/grid.ts";
 import "../cards/plotly.ts";
-import "../core/step_slider.ts";
+import "../cards/step_slider.ts";
 import "./commands.ts";
-
-declare global {
-  interface Window {
-    DashRenderer: new () => unknown;
-  }
-}
 
 /** Begin, once all callbacks that the server names are registered. */
 export const start = (): unknown => new window.DashRenderer();

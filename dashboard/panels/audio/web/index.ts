@@ -1,58 +1,77 @@
-// @ts-nocheck
-// The audio panel: a card per tag with a clip of every shown run at one step.
-import * as audioRow from "./row.ts";
-import * as audioView from "./view.ts";
-import * as compare from "./compare.ts";
-import * as dash from "../../../web/core/dash.ts";
-import * as draw from "./draw.ts";
-import * as stepper from "../../../web/core/stepper.ts";
-import * as steps from "./steps.ts";
-import { clipUrl } from "./steps.ts";
+/** The audio panel: a card per tag with a clip of every shown run at one step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { player } from "./player.ts";
+import { css, viridis } from "../../../web/core/color.ts";
+import { callbacks, noUpdate } from "../../../web/core/dash.ts";
+import { iconButton, make, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import * as stepper from "../../../web/core/stepper.ts";
+import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { view } from "../../../web/page/view.ts";
+import { type Clip, clipUrl } from "./clip.ts";
+import { tray } from "./compare.ts";
+import { spanOf, spanText, split } from "./entries.ts";
+import { player } from "./player.ts";
+import * as rows from "./row.ts";
+import { clamp, type Span } from "./span.ts";
+import * as views from "./view.ts";
 
-// Assets load in the order of their names; elements.js comes later.
-const make = (...args) => elements.make(...args);
-const LEAST_SPAN = 0.0005;
-
-export interface Run {
-  run: string;
-  light: string;
-  dark: string;
+/** What `draw` of dashboard/panels/audio/panel.py sends of a run. */
+interface RunData extends rows.RowRun {
+  steps: NumbersSpec;
+  walls: NumbersSpec;
+}
+interface CardData {
+  tag: string;
+  runs: RunData[];
+}
+interface Run extends RunData {
   points: Point[];
 }
-export interface Card {
+
+/** A row, and what is to be shown in it. */
+interface Place {
+  row: rows.Row;
+  wanted: Clip | null;
+  isSeen: boolean;
+  /** It plays, and what is newer waits until it does not. */
+  isWaiting: boolean;
+}
+
+/** What a card is made of while it is on the page. */
+interface Parts {
+  body: HTMLElement;
+  stepper: ReturnType<typeof stepper.create>;
+  samples: HTMLElement;
+  which: HTMLElement;
+  whole: HTMLElement;
+  clips: HTMLElement;
+}
+
+interface Card {
   tag: string;
+  data: CardData;
   runs: Run[];
   positions: Point[];
-  body: HTMLElement | null;
-  rows: Map<string, object>;
-  data: object;
+  places: Map<string, Place>;
+  parts: Parts | null;
 }
 const cards: Map<string, Card> = new Map();
 
 // --- what the URL says -------------------------------------------------------------------------------------
 
-/** Key and value of an entry of a list parameter: a tag may hold colons, its value has one number, or two in a zoom. */
-function split(name, entry) {
-  const parts = entry.split(":");
-  const value = parts.splice(name === "audio.zoom" ? -2 : -1);
-  return [parts.join(":"), value.join(":")];
-}
+/** Of each list parameter, how many parts the values of its entries have. */
+const PARTS = { "audio.sample": 1, "audio.step": 1, "audio.zoom": 2 };
+type List = keyof typeof PARTS;
 
-/** The value that a list parameter has for a key, or null. */
-function entryOf(name, key) {
-  const found = view.values(name).map((entry) => split(name, entry)).find(([one]) => one === key);
-  return found ? found[1] : null;
-}
+const entries = (name: List): [string, string][] => view.values(name).map((entry) => split(entry, PARTS[name]));
 
-/** Sets the value that a list parameter has for a key; null takes it out. */
-function writeEntry(name, key, value) {
+/** The value that a list parameter has for a key. */
+const entryOf = (name: List, key: string): string => entries(name).find(([one]) => one === key)?.[1] ?? "";
+
+/** Sets the value that a list parameter has for a key; an empty one takes it out. */
+function writeEntry(name: List, key: string, value: string): void {
   view.update((_params, set) => {
-    const rest = view.values(name).filter((entry) => split(name, entry)[0] !== key);
-    set(name, value === null ? rest : [...rest, `${key}:${value}`]);
+    const rest = view.values(name).filter((entry) => split(entry, PARTS[name])[0] !== key);
+    set(name, value ? [...rest, `${key}:${value}`] : rest);
   });
 }
 
@@ -63,95 +82,71 @@ const told = () => JSON.stringify([linked(), view.values("audio.step")]);
 /** What the URL said of steps when it was last looked at or written. */
 let seen = "";
 
-function chosen(tag) {
-  if (held.has(tag)) return held.get(tag);
-  const parts = view.values("audio.step").map((
-    entry,
-  ) => [entry.slice(0, entry.lastIndexOf(":")), entry.slice(entry.lastIndexOf(":") + 1)]);
-  const found = parts.find(([key]) => key === (linked() ? "" : tag)) ||
-    parts.find(([key]) => key === "" || (linked() && key === tag));
+function chosen(tag: string): [number, number] | null {
+  const inHand = held.get(tag);
+  if (inHand !== undefined) return inHand;
+  const all = entries("audio.step");
+  const found = all.find(([key]) => key === (linked() ? "" : tag)) ??
+    all.find(([key]) => key === "" || (linked() && key === tag));
   const step = found ? Number(found[1]) : NaN;
   return Number.isFinite(step) ? [step, 0] : null;
 }
 
-function position(card) {
+function position(card: Card): number {
   const wanted = chosen(card.tag);
-  return wanted ? steps.nearest(card.positions, ...wanted) : card.positions.length - 1;
+  return wanted ? nearest(card.positions, ...wanted) : card.positions.length - 1;
 }
 
-function writeSteps() {
+function writeSteps(): void {
   view.update((_params, set) => {
-    const entries = new Map(view.values("audio.step").map((entry) => [entry.slice(0, entry.lastIndexOf(":")), entry]));
+    const all = new Map(entries("audio.step"));
     for (const [tag, wanted] of held) {
-      const key = linked() ? "" : tag;
-      if (linked()) entries.clear();
-      if (wanted) entries.set(key, `${key}:${wanted[0]}`);
-      else entries.delete(key);
+      if (linked()) all.clear();
+      if (wanted) all.set(linked() ? "" : tag, String(wanted[0]));
+      else all.delete(linked() ? "" : tag);
     }
-    set("audio.step", [...entries.values()]);
+    set("audio.step", [...all].map(([key, step]) => `${key}:${step}`));
   });
   seen = told();
 }
 
-const sample = (card) => Math.max(0, Math.floor(Number(entryOf("audio.sample", card.tag)) || 0));
-
-function zoomOf(card) {
-  const found = /^([\d.]+):([\d.]+)$/.exec(entryOf("audio.zoom", card.tag) || "");
-  return found ? { start: Number(found[1]), stop: Number(found[2]) } : null;
-}
-
-/** A stretch inside a clip of some length; null for the whole. */
-export const clamp = (span, length) => {
-  if (!span || !(span.stop > span.start) || !length) return null;
-  const wide = Math.min(length, Math.max(LEAST_SPAN, span.stop - span.start));
-  const start = Math.min(Math.max(0, span.start), length - wide);
-  return wide >= length * 0.999 ? null : { start, stop: start + wide };
-};
-
-/** The colours of a run, of any card that shows it. */
-export const runColor = (name) => {
-  for (const card of cards.values()) {
-    for (const run of card.runs) if (run.run === name) return { light: run.light, dark: run.dark };
-  }
-  return { light: "var(--accent)", dark: "var(--accent)" };
-};
+const sample = (card: Card) => Math.max(0, Math.floor(Number(entryOf("audio.sample", card.tag)) || 0));
 
 // --- a card ------------------------------------------------------------------------------------------------
 
+const rowsOf = (card: Card): rows.Row[] => [...card.places.values()].map(({ row }) => row);
+
 /** Moves a card, and with it all others if they are linked; at the end it follows what is new. */
-function move(card, at) {
+function move(card: Card, at: number): void {
   const last = card.positions.length - 1;
-  const target = card.positions[at];
+  const { step, nth } = card.positions[at];
   for (const other of linked() ? cards.values() : [card]) {
-    held.set(other.tag, at >= last ? null : [target.step, target.nth]);
+    held.set(other.tag, at >= last ? null : [step, nth]);
     refresh(other, true);
   }
 }
 
-function controls(card) {
-  card.stepper = stepper.create({
+function partsOf(card: Card, body: HTMLElement): Parts {
+  const here = () => card.positions[position(card)];
+  const steps = stepper.create({
     count: () => card.positions.length,
     at: () => position(card),
-    said: () => elements.step(card.positions[position(card)].step),
-    hint: () => elements.when(card.positions[position(card)].wall),
+    said: () => stepText(here().step),
+    hint: () => when(here().wall),
     move: (at) => move(card, at),
-    typed: (step) => {
-      move(card, steps.nearest(card.positions, step, 0));
+    typed(step) {
+      move(card, nearest(card.positions, step, 0));
       writeSteps();
     },
     settled: writeSteps,
   });
-  const turn = (title, text, by) => {
-    const button = make("button", { className: "icon-button", title }, text);
-    button.addEventListener("click", () => turnSample(card, by));
-    return button;
-  };
+  const which = make("span", { className: "which" });
   const samples = make(
     "span",
     { className: "samples", hidden: true },
-    turn("Previous sample", "‹", -1),
-    make("span", { className: "which" }),
-    turn("Next sample", "›", 1),
+    iconButton("left", "Previous sample", () => turnSample(card, -1)),
+    which,
+    iconButton("right", "Next sample", () => turnSample(card, 1)),
   );
   const whole = make("button", {
     className: "quiet act-whole",
@@ -159,168 +154,162 @@ function controls(card) {
     title: "Show whole clips (0, or double click)",
   }, "Whole clips");
   whole.addEventListener("click", () => zoom(card, null));
-  return make("div", { className: "controls audio-controls" }, card.stepper.element, samples, whole);
+  const clips = make("div", { className: "clips" });
+  body.replaceChildren(make("div", { className: "controls audio-controls" }, steps.element, samples, whole), clips);
+  return { body, stepper: steps, samples, which, whole, clips };
 }
 
-const mostSamples = (card) =>
-  Math.max(1, ...[...card.rows.values()].map((row) => (row.known && row.known.samples) || 1));
+const mostSamples = (card: Card) => Math.max(1, ...rowsOf(card).map(({ known }) => known?.samples ?? 1));
 
-function turnSample(card, by) {
+function turnSample(card: Card, by: number): void {
   const most = mostSamples(card);
   const next = (sample(card) + by + most) % most;
-  writeEntry("audio.sample", card.tag, next || null);
+  writeEntry("audio.sample", card.tag, next ? String(next) : "");
   refresh(card, true);
 }
 
-function zoom(card, span) {
-  const kept = clamp(span, longest(card));
-  writeEntry("audio.zoom", card.tag, kept ? `${+kept.start.toFixed(5)}:${+kept.stop.toFixed(5)}` : null);
+function zoom(card: Card, span: Span | null): void {
+  const kept = clamp(span, rows.longest(rowsOf(card)));
+  writeEntry("audio.zoom", card.tag, kept ? spanText(kept) : "");
   layout(card);
 }
 
-const longest = (card) =>
-  Math.max(
-    0,
-    ...[...card.rows.values()].map((row) => (row.known && row.known.rate ? row.known.frames / row.known.rate : 0)),
-  );
-
 /** All rows of a card show the same stretch of time. */
-function layout(card) {
-  if (!card.body || !card.body.isConnected) return;
-  const length = longest(card);
-  const span = clamp(zoomOf(card), length);
-  card.body.querySelector(".act-whole").hidden = !span;
-  for (const row of card.rows.values()) audioRow.stretch(row, span || { start: 0, stop: length || 1 });
+function layout(card: Card): void {
+  if (!card.parts?.body.isConnected) return;
+  const { samples, which, whole } = card.parts;
+  const all = rowsOf(card);
+  const length = rows.longest(all);
+  const span = clamp(spanOf(entryOf("audio.zoom", card.tag)), length);
+  whole.hidden = !span;
+  for (const row of all) rows.stretch(row, span ?? { start: 0, stop: length || 1 });
   const most = mostSamples(card);
-  card.body.querySelector(".samples").hidden = most < 2;
-  card.body.querySelector(".which").textContent = `sample ${sample(card) + 1} of ${most}`;
+  samples.hidden = most < 2;
+  which.textContent = `sample ${sample(card) + 1} of ${most}`;
 }
 
+const placeOf = new WeakMap<Element, Place>();
 const lazy = new IntersectionObserver(
-  (entries) => {
-    for (const entry of entries) {
-      const row = entry.target.stepscopeRow;
-      row.seen = entry.isIntersecting;
-      if (row.seen && row.wanted) audioRow.show(row, row.wanted);
+  (changes) => {
+    for (const { target, isIntersecting } of changes) {
+      const place = placeOf.get(target);
+      if (!place) continue;
+      place.isSeen = isIntersecting;
+      if (isIntersecting && place.wanted) void rows.show(place.row, place.wanted);
     }
   },
   { rootMargin: "200px 0px" },
 );
 
 /** Brings a card in line with its data and the chosen step; `asked` where the user wants that, not new data. */
-function refresh(card, asked) {
-  if (!card.body || !card.body.isConnected || !card.positions.length) return;
+function refresh(card: Card, asked = false): void {
+  if (!card.parts?.body.isConnected || !card.positions.length) return;
   const here = card.positions[position(card)];
-  card.stepper.refresh();
+  card.parts.stepper.refresh();
   for (const run of card.runs) {
-    const row = card.rows.get(run.run);
-    const point = run.points[steps.nearest(run.points, here.step, here.nth)];
-    const clip = {
-      run: run.run,
-      tag: card.tag,
-      index: point.index,
-      step: point.step,
-      wall: point.wall,
-      sample: sample(card),
-    };
-    const url = clipUrl(clip);
-    row.run = run;
-    // New data never takes away what is being listened to.
-    if (!asked && row.url && row.url !== url && player.playing(row.url)) {
-      row.other.textContent = `step ${elements.step(row.clip.step)} plays; the newest is ${elements.step(point.step)}`;
-      row.waiting = true;
-      continue;
-    }
-    if (asked && row.url && row.url !== url && player.playing(row.url)) player.pause();
-    row.waiting = false;
-    row.other.textContent = point.step === here.step ? "" : "step " + elements.step(point.step);
-    row.wanted = clip;
-    if (row.seen) audioRow.show(row, clip);
+    const place = card.places.get(run.run);
+    if (place) refreshPlace(place, card, run, here, asked);
   }
   layout(card);
 }
 
-document.addEventListener("audio-moved", () => {
+function refreshPlace(place: Place, card: Card, run: Run, here: Point, asked: boolean): void {
+  const { row } = place;
+  const { index, step, wall } = run.points[nearest(run.points, here.step, here.nth)];
+  const clip = { run: run.run, tag: card.tag, index, step, wall, sample: sample(card) };
+  row.run = run;
+  const isOtherHeard = row.url !== "" && row.url !== clipUrl(clip) && player.playing(row.url);
+  // New data never takes away what is being listened to.
+  place.isWaiting = isOtherHeard && !asked;
+  if (place.isWaiting) {
+    row.other.textContent = `step ${stepText(row.clip?.step ?? 0)} plays; the newest is ${stepText(step)}`;
+    return;
+  }
+  if (isOtherHeard) player.pause();
+  row.other.textContent = step === here.step ? "" : "step " + stepText(step);
+  place.wanted = clip;
+  if (place.isSeen) void rows.show(row, clip);
+}
+
+player.onMove(() => {
   // Leaving the panel takes the buttons away; what plays must not go on without them.
   if (!document.querySelector(".panel.audio")) player.pause();
   for (const card of cards.values()) {
-    if ([...card.rows.values()].some((row) => row.waiting && !player.playing(row.url))) refresh(card);
+    if ([...card.places.values()].some(({ isWaiting, row }) => isWaiting && !player.playing(row.url))) refresh(card);
   }
 });
 
-function fill(card) {
-  card.runs = card.data.runs.map((run) => ({ ...run, points: steps.points(run) })).filter((run) => run.points.length);
-  card.positions = steps.positions(card.runs);
-  const article = pageCards.find("audio", card.tag);
-  const body = article && article.querySelector(".fill");
+function addPlace(card: Card, run: Run): Place {
+  const row = rows.create(run, { zoom: (span) => zoom(card, span), changed: () => layout(card) });
+  const place: Place = { row, wanted: null, isSeen: false, isWaiting: false };
+  placeOf.set(row.element, place);
+  lazy.observe(row.element);
+  card.places.set(run.run, place);
+  return place;
+}
+
+function fill(card: Card): void {
+  card.runs = card.data.runs
+    .map((run) => ({ ...run, points: pointsOf(numbers(run.steps), numbers(run.walls)) }))
+    .filter((run) => run.points.length);
+  card.positions = joined(card.runs.map((run) => run.points));
+  const body = pageCards.find("audio", card.tag)?.querySelector<HTMLElement>(".fill");
   if (!body) return;
-  if (card.body !== body || !body.firstChild) {
-    for (const row of card.rows.values()) audioRow.remove(row);
-    card.body = body;
-    card.rows = new Map();
-    body.replaceChildren(controls(card), make("div", { className: "clips" }));
+  if (card.parts?.body !== body || !body.firstChild) {
+    rowsOf(card).forEach(rows.remove);
+    card.places = new Map();
+    card.parts = partsOf(card, body);
   }
-  const box = body.querySelector(".clips");
-  const keep = new Set(card.runs.map((run) => run.run));
-  for (const [run, row] of card.rows) {
-    if (keep.has(run)) continue;
-    player.playing(row.url) && player.pause();
-    audioRow.remove(row);
-    card.rows.delete(run);
+  const { clips } = card.parts;
+  const shown = new Set(card.runs.map((run) => run.run));
+  for (const [run, { row }] of card.places) {
+    if (shown.has(run)) continue;
+    if (player.playing(row.url)) player.pause();
+    rows.remove(row);
+    card.places.delete(run);
   }
-  card.runs.forEach((run, place) => {
-    let row = card.rows.get(run.run);
-    if (!row) {
-      row = audioRow.create(run, { zoom: (span) => zoom(card, span), changed: () => layout(card) });
-      row.element.stepscopeRow = row;
-      lazy.observe(row.element);
-      card.rows.set(run.run, row);
-    }
+  card.runs.forEach((run, at) => {
+    const { element } = (card.places.get(run.run) ?? addPlace(card, run)).row;
     // Moving an element that is in its place already would stop a focus or a drag in it.
-    if (box.children[place] !== row.element) box.insertBefore(row.element, box.children[place] || null);
+    if (clips.children[at] !== element) clips.insertBefore(element, clips.children[at] ?? null);
   });
   refresh(card);
 }
 
 // --- toolbar -----------------------------------------------------------------------------------------------
 
-function adjust() {
+function adjust(): void {
   // Another setting is no reason to let go of what the hand moves; steps that came from elsewhere are.
   if (seen !== told()) held.clear();
   seen = told();
-  const { floor, ceiling } = audioView.look();
-  const shown = document.querySelector(".audio-levels");
+  const { floor, ceiling } = views.look();
+  const shown = document.querySelector<HTMLElement>(".audio-levels");
   if (shown) {
     shown.textContent = `${floor} to ${ceiling}`;
-    const stops = [0, 0.25, 0.5, 0.75, 1].map((place) => `rgb(${draw.viridis(place).map(Math.round).join(" ")})`);
+    const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => css(viridis(share)));
     shown.style.setProperty("--scale", `linear-gradient(90deg, ${stops.join(", ")})`);
   }
   player.adjust();
   for (const card of cards.values()) refresh(card, true);
-  audioView.refreshAll();
-  compare.tray();
+  views.refreshAll();
+  tray();
 }
 
-const clientside = {
-  drawAudio(all) {
+callbacks("stepscope", {
+  drawAudio(all: (CardData | null)[]) {
     for (const data of all) {
       if (!data) continue;
-      let card = cards.get(data.tag);
-      if (!card) {
-        cards.set(
-          data.tag,
-          card = { tag: data.tag, runs: [], positions: [], body: null, rows: new Map(), data: null, stepper: null },
-        );
-      }
-      if (card.data === data && card.body && card.body.isConnected) continue;
+      const known = cards.get(data.tag);
+      if (known?.data === data && known.parts?.body.isConnected) continue;
+      const card = known ?? { tag: data.tag, data, runs: [], positions: [], places: new Map(), parts: null };
+      cards.set(data.tag, card);
       card.data = data;
       fill(card);
     }
-    return window.dash_clientside.no_update;
+    return noUpdate();
   },
   adjustAudio() {
     adjust();
-    return window.dash_clientside.no_update;
+    return noUpdate();
   },
-};
-dash.callbacks("stepscope", clientside);
+});

@@ -1,50 +1,51 @@
-// @ts-nocheck
-// The audio panel: what plays. One clip at a time; the one that played before stays loaded, to go back and forth.
+/** What plays. One clip at a time; the one that played before stays loaded, to go back and forth. */
 import { view } from "../../../web/page/view.ts";
 
 const MOST_LOADED = 3;
+const UNPLAYABLE = "The browser cannot play this clip. Download it to hear it.";
 
 /** Loaded clips by URL, the one used last at the end. */
 const loaded: Map<string, HTMLAudioElement> = new Map();
 /** Why a clip does not play, by URL. */
 const failed: Map<string, string> = new Map();
-/** the clip that plays, or was paused last */
-let current: string = "";
+/** The clip that plays, or was paused last. */
+let current = "";
 let ticking = 0;
-/** Whatever moves is told as an event of the document. */
-const tell = () => document.dispatchEvent(new Event("audio-moved"));
+const listeners: (() => void)[] = [];
 
-function tick() {
+function tick(): void {
   ticking = 0;
-  tell();
+  for (const listener of listeners) listener();
   const element = loaded.get(current);
-  if (element && !element.paused) ticking = requestAnimationFrame(tick);
+  if (element && !element.paused) follow();
 }
 
-function follow() {
+function follow(): void {
   if (!ticking) ticking = requestAnimationFrame(tick);
 }
 
-const setting = (name, otherwise) => Number(view.values("audio." + name)[0] ?? otherwise);
+const setting = (name: string, otherwise: number) => Number(view.values("audio." + name)[0] ?? otherwise);
 
-function adjust(element) {
+function adjust(element: HTMLAudioElement): void {
   element.volume = Math.min(1, Math.max(0, setting("volume", 1)));
   element.playbackRate = setting("speed", 1) || 1;
   element.loop = view.values("audio.loop")[0] === "on";
 }
 
-function load(url) {
-  let element = loaded.get(url);
-  if (!element) {
-    element = new Audio();
-    element.preload = "auto";
-    element.src = url;
-    for (const event of ["play", "pause", "ended", "seeked", "loadedmetadata"]) element.addEventListener(event, follow);
-    element.addEventListener("error", () => {
-      if (element.error) failed.set(url, "The browser cannot play this clip. Download it to hear it.");
-      follow();
-    });
-  }
+function create(url: string): HTMLAudioElement {
+  const element = new Audio();
+  element.preload = "auto";
+  element.src = url;
+  for (const event of ["play", "pause", "ended", "seeked", "loadedmetadata"]) element.addEventListener(event, follow);
+  element.addEventListener("error", () => {
+    if (element.error) failed.set(url, UNPLAYABLE);
+    follow();
+  });
+  return element;
+}
+
+function load(url: string): HTMLAudioElement {
+  const element = loaded.get(url) ?? create(url);
   loaded.delete(url);
   loaded.set(url, element);
   for (const [other, old] of loaded) {
@@ -58,9 +59,8 @@ function load(url) {
 }
 
 /** Plays a clip, from `at` seconds if given; whatever else plays stops. */
-async function play(url, at) {
-  const before = loaded.get(current);
-  if (before && current !== url) before.pause();
+async function play(url: string, at?: number): Promise<void> {
+  if (current !== url) pause();
   current = url;
   failed.delete(url);
   const element = load(url);
@@ -70,44 +70,44 @@ async function play(url, at) {
     await element.play();
   } catch (error) {
     // A pause that came first is no failure.
-    if (error.name !== "AbortError") failed.set(url, "The browser cannot play this clip. Download it to hear it.");
+    if (!(error instanceof DOMException && error.name === "AbortError")) failed.set(url, UNPLAYABLE);
   }
   follow();
 }
 
-function pause() {
-  const element = loaded.get(current);
-  if (element) element.pause();
+const pause = (): void => loaded.get(current)?.pause();
+
+const playing = (url: string): boolean => url === current && loaded.get(url)?.paused === false;
+
+/** Goes to a place of a clip; it plays on if it plays. */
+function seek(url: string, seconds: number): void {
+  const element = load(url);
+  adjust(element);
+  if (!playing(url)) {
+    pause();
+    current = url;
+  }
+  element.currentTime = Math.max(0, seconds);
+  follow();
 }
 
-const playing = (url) => url === current && !!loaded.get(url) && !loaded.get(url).paused;
-
 export const player = {
-  play,
   pause,
   playing,
-  toggle: (url) => (playing(url) ? pause() : play(url)),
-  /** Goes to a place of a clip; it plays on if it plays. */
-  seek(url, seconds) {
-    const element = load(url);
-    adjust(element);
-    if (!playing(url)) {
-      pause();
-      current = url;
-    }
-    element.currentTime = Math.max(0, seconds);
-    follow();
-  },
+  seek,
+  toggle: (url: string): void => (playing(url) ? pause() : void play(url)),
   /** Goes on with another clip at the place where this one is. */
-  swap(url) {
+  swap(url: string): void {
     const element = loaded.get(current);
-    const at = element ? element.currentTime : 0;
-    if (element && !element.paused) play(url, at);
-    else player.seek(url, at);
+    const at = element?.currentTime ?? 0;
+    if (element && !element.paused) void play(url, at);
+    else seek(url, at);
   },
   /** Seconds into a clip; null where it is not the one that plays or was paused last. */
-  time: (url) => (url === current && loaded.get(url) ? loaded.get(url).currentTime : null),
-  error: (url) => failed.get(url) || "",
+  time: (url: string): number | null => (url === current ? loaded.get(url)?.currentTime ?? null : null),
+  error: (url: string): string => failed.get(url) ?? "",
   /** Volume, speed and loop as the toolbar says. */
-  adjust: () => loaded.forEach(adjust),
+  adjust: (): void => loaded.forEach(adjust),
+  /** Calls back whenever something begins, ends or moves. */
+  onMove: (listener: () => void): void => void listeners.push(listener),
 };

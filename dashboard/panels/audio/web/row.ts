@@ -1,122 +1,153 @@
-// @ts-nocheck
-// The audio panel: one clip with its buttons, facts, label and picture; in a card or side by side with another.
-import * as compare from "./compare.ts";
+/** One clip with its buttons, facts, label and picture; in a card or side by side with another. */
+import { bind } from "../../../web/core/commands.ts";
+import { icon, iconButton, make, runLabel } from "../../../web/core/dom.ts";
+import { type Clip, clipUrl } from "./clip.ts";
+import { ON_CLIP } from "./commands.ts";
 import * as data from "./data.ts";
-import * as draw from "./draw.ts";
-import * as view from "./view.ts";
-import { clipUrl } from "./steps.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { type Slot, SLOTS } from "./entries.ts";
+import { listen } from "./hand.ts";
+import * as pins from "./pins.ts";
 import { player } from "./player.ts";
+import { clock } from "./scales.ts";
+import type { Span } from "./span.ts";
+import * as views from "./view.ts";
 
-// Assets load in the order of their names; elements.js comes later.
-const make = (...args) => elements.make(...args);
-const icon = (...args) => elements.icon(...args);
-const runLabel = (...args) => elements.runLabel(...args);
-
-/** rows that are on the page */
-const rows: Set<object> = new Set();
-
-function sizeText(bytes) {
-  return bytes < 1000
-    ? `${bytes} B`
-    : bytes < 1e6
-    ? `${(bytes / 1000).toPrecision(3)} kB`
-    : `${(bytes / 1e6).toPrecision(3)} MB`;
+/** A run that has clips. */
+export interface RowRun extends views.Colors {
+  run: string;
 }
 
-/** Duration, rate, channels, format and size. */
-export function factsText(facts) {
-  const parts = [];
-  if (facts.rate) {
-    parts.push(draw.clock(facts.frames / facts.rate, 0.001), `${elements.step(facts.rate)} Hz`);
-    parts.push(facts.channels === 1 ? "mono" : facts.channels === 2 ? "stereo" : `${facts.channels} channels`);
-  }
-  if (facts.mime_type) parts.push(facts.format, sizeText(facts.size));
-  return parts.join(" · ");
+interface Options {
+  zoom: (span: Span | null) => void;
+  /** Its facts are there. */
+  changed: () => void;
+  lead?: HTMLElement;
+  tall?: number;
+}
+
+export interface Row {
+  run: RowRun;
+  changed: () => void;
+  element: HTMLElement;
+  play: HTMLButtonElement;
+  clock: HTMLElement;
+  other: HTMLElement;
+  facts: HTMLElement;
+  download: HTMLAnchorElement;
+  pins: [Slot, HTMLButtonElement][];
+  label: HTMLElement;
+  note: HTMLElement;
+  body: HTMLElement;
+  view: views.View;
+  /** What was asked for last; its facts may not be here yet. */
+  clip: Clip | null;
+  loading: string;
+  /** What is shown. */
+  known: data.Facts | null;
+  url: string;
+  notes: string;
+}
+
+/** Rows that are on the page. */
+const rows: Set<Row> = new Set();
+
+/** The colors of a run, of any row that shows it. */
+export const colorsOf = (run: string): views.Colors =>
+  [...rows].find((row) => row.run.run === run)?.run ?? { light: "var(--accent)", dark: "var(--accent)" };
+
+/** Seconds of the longest clip of some rows. */
+export const longest = (all: Iterable<Row>): number =>
+  Math.max(0, ...Array.from(all, ({ known }) => known?.seconds ?? 0));
+
+/** A button that plays looks and is called like one that pauses while it does. */
+export function showPlaying(button: HTMLButtonElement, playing: boolean, size: number, title = ""): void {
+  if (button.dataset.playing === String(playing)) return;
+  button.dataset.playing = String(playing);
+  button.replaceChildren(icon(playing ? "pause" : "play", size));
+  if (!title) return;
+  button.title = title;
+  button.setAttribute("aria-label", title);
 }
 
 /** A row without a clip. */
-export function create(
-  run: { run: string; light: string; dark: string },
-  options: { zoom: (span: object | null) => void; changed: (row: object) => void; lead?: HTMLElement; tall?: number },
-) {
-  const play = make("button", { className: "icon-button act-play", title: "Play", disabled: true }, icon("play", 16));
-  const clock = make("output", { className: "clock" });
-  const other = make("span", { className: "other dim" });
-  const facts = make("span", { className: "facts dim" });
-  const download = make(
-    "a",
-    { className: "icon-button", title: "Download the clip", download: "", hidden: true },
-    icon("download", 14),
-  );
-  const pins = ["A", "B"].map((slot) =>
-    make("button", { className: "quiet pin", title: `Compare: use as ${slot}`, "data-slot": slot }, slot)
-  );
+export function create(run: RowRun, { zoom, changed, lead, tall }: Options): Row {
+  const view = views.create({
+    seek: (seconds) => row.url && player.seek(row.url, seconds),
+    toggle: () => row.url && player.toggle(row.url),
+    zoom,
+    rendered(notes) {
+      row.notes = notes;
+      showNote(row);
+    },
+  }, tall);
+  listen(view);
+  bind(view.element, ON_CLIP);
+  const play = iconButton("play", "Play", () => player.toggle(row.loading || row.url), 16);
+  play.classList.add("act-play");
+  play.disabled = true;
+  const row: Row = {
+    run,
+    changed,
+    element: make("article", { className: "clip" }),
+    play,
+    clock: make("output", { className: "clock" }),
+    other: make("span", { className: "other dim" }),
+    facts: make("span", { className: "facts dim" }),
+    download: make(
+      "a",
+      {
+        className: "icon-button",
+        title: "Download the clip",
+        "aria-label": "Download the clip",
+        download: "",
+        hidden: true,
+      },
+      icon("download", 14),
+    ),
+    pins: SLOTS.map((slot) => [slot, pinButton(slot)]),
+    label: make("div", { className: "prose clip-label", hidden: true }),
+    note: make("p", { className: "clip-note", hidden: true }),
+    body: make("div", { className: "clip-body" }),
+    view,
+    clip: null,
+    loading: "",
+    known: null,
+    url: "",
+    notes: "",
+  };
+  for (const [slot, button] of row.pins) {
+    button.addEventListener("click", () => row.clip && pins.pin(slot, row.clip));
+  }
   const header = make(
     "header",
     {},
     play,
-    options.lead || "",
+    lead ?? "",
     runLabel(run),
-    other,
-    clock,
-    facts,
-    make("span", { className: "pins" }, ...pins),
-    download,
+    row.other,
+    row.clock,
+    row.facts,
+    make("span", { className: "pins" }, ...row.pins.map(([, button]) => button)),
+    row.download,
   );
-  const label = make("div", { className: "prose clip-label", hidden: true });
-  const note = make("p", { className: "clip-note", hidden: true });
-  const body = make("div", { className: "clip-body" });
-  const element = make("article", { className: "clip" }, header, label, body, note);
-  const row = {
-    run,
-    options,
-    element,
-    play,
-    clock,
-    other,
-    facts,
-    download,
-    pins,
-    label,
-    note,
-    body,
-    clip: null,
-    known: null,
-    url: "",
-    loading: "",
-    notes: "",
-  };
-  row.view = view.create(
-    {
-      seek: (seconds) => row.url && player.seek(row.url, seconds),
-      toggle: () => row.url && player.toggle(row.url),
-      zoom: options.zoom,
-      rendered: (notes) => {
-        row.notes = notes;
-        showNote(row);
-      },
-    },
-    options.tall,
-  );
-  // The clip that was asked for last, of which the facts may not be here yet.
-  play.addEventListener("click", () => player.toggle(row.loading || row.url));
-  for (const pin of pins) pin.addEventListener("click", () => compare.pin(pin.dataset.slot, row.clip));
+  row.element.append(header, row.label, row.body, row.note);
   rows.add(row);
   return row;
 }
 
-function showNote(row) {
+const pinButton = (slot: Slot): HTMLButtonElement =>
+  make("button", { className: "quiet pin", title: `Compare: use as ${slot}`, "data-slot": slot }, slot);
+
+function showNote(row: Row): void {
   const error = player.error(row.url);
-  const parts = [error, row.known && row.known.notice, row.notes].filter(Boolean);
-  row.note.hidden = !parts.length;
+  const text = [error, row.known?.notice, row.notes].filter(Boolean).join(" · ");
+  row.note.hidden = !text;
   row.note.classList.toggle("bad", !!error);
-  const text = parts.join(" · ");
   if (row.note.textContent !== text) row.note.textContent = text;
 }
 
 /** Shows a clip; the promise is kept when its facts are there. */
-export async function show(row, clip) {
+export async function show(row: Row, clip: Clip): Promise<void> {
   const url = clipUrl(clip);
   if (row.loading === url) return;
   row.loading = url;
@@ -124,12 +155,11 @@ export async function show(row, clip) {
   const known = await data.facts(clip);
   if (row.loading !== url) return;
   Object.assign(row, { known, url, notes: "" });
-  row.facts.textContent = factsText(known);
-  row.facts.title = row.facts.textContent;
+  row.facts.textContent = row.facts.title = data.factsText(known);
   row.download.hidden = !known.mime_type || !known.size;
   row.download.href = clipUrl(clip, { download: true });
   // Sanitised by the server (dashboard/panels/audio/clips.py).
-  row.label.innerHTML = known.label || "";
+  row.label.innerHTML = known.label;
   row.label.hidden = !known.label;
   row.play.disabled = !!known.error;
   if (known.error) {
@@ -137,45 +167,38 @@ export async function show(row, clip) {
     row.body.replaceChildren(make("span", { className: "no-picture" }, icon("alert", 18), make("span", {}, why)));
   } else if (row.body.firstChild !== row.view.element) row.body.replaceChildren(row.view.element);
   showNote(row);
-  row.options.changed(row);
+  row.changed();
   follow(row);
 }
 
 /** Draws the row's stretch of time. */
-export function stretch(row, span) {
-  if (row.known && !row.known.error && row.clip) view.show(row.view, row.clip, row.known, row.run, span);
+export function stretch(row: Row, span: Span): void {
+  if (row.known && !row.known.error && row.clip) views.show(row.view, row.clip, row.known, row.run, span);
   follow(row);
 }
 
 /** Brings a row in line with the player. */
-export function follow(row) {
+function follow(row: Row): void {
   const playing = player.playing(row.url);
-  if (row.element.classList.contains("playing") !== playing) {
-    row.element.classList.toggle("playing", playing);
-    row.play.replaceChildren(icon(playing ? "pause" : "play", 16));
-    row.play.title = playing ? "Pause" : "Play";
-  }
+  row.element.classList.toggle("playing", playing);
+  showPlaying(row.play, playing, 16, playing ? "Pause" : "Play");
   const at = row.url ? player.time(row.url) : null;
-  view.playhead(row.view, row.known && !row.known.error ? at : null);
-  const length = view.duration(row.view);
-  const text = at === null
-    ? ""
-    : draw.clock(at, length < 10 ? 0.01 : 0.1) + " / " + draw.clock(length, length < 10 ? 0.01 : 0.1);
+  views.playhead(row.view, row.known?.error ? null : at);
+  const length = views.duration(row.view);
+  const digits = length < 10 ? 0.01 : 0.1;
+  const text = at === null ? "" : `${clock(at, digits)} / ${clock(length, digits)}`;
   if (row.clock.textContent !== text) row.clock.textContent = text;
   showNote(row);
-  for (const pin of row.pins) pin.setAttribute("aria-pressed", String(compare.isPinned(pin.dataset.slot, row.clip)));
+  for (const [slot, button] of row.pins) button.setAttribute("aria-pressed", String(pins.isPinned(slot, row.clip)));
 }
 
-export function followAll() {
-  for (const row of rows) {
-    if (row.element.isConnected) follow(row);
-    else if (row.gone) rows.delete(row);
-  }
+function followAll(): void {
+  for (const row of rows) if (row.element.isConnected) follow(row);
 }
-document.addEventListener("audio-moved", followAll);
+player.onMove(followAll);
+pins.onPin(followAll);
 
-export const remove = (row) => {
-  row.gone = true;
+export function remove(row: Row): void {
   row.element.remove();
   rows.delete(row);
-};
+}

@@ -1,20 +1,15 @@
-// @ts-nocheck
-// The audio panel: the picture of one clip, and what mouse and keyboard do on it.
+/** The picture of one clip. */
+import { isAbort, messageOf } from "../../../web/core/request.ts";
+import { make, stepText } from "../../../web/core/dom.ts";
+import { view as page } from "../../../web/page/view.ts";
+import { type Clip, clipUrl } from "./clip.ts";
 import * as data from "./data.ts";
 import * as draw from "./draw.ts";
-import { clipUrl } from "./steps.ts";
-import { elements } from "../../../web/core/dom.ts";
-import { player } from "./player.ts";
-import { view as pageView } from "../../../web/page/view.ts";
+import * as scales from "./scales.ts";
+import type { Span } from "./span.ts";
 
-// Assets load in the order of their names; elements.js comes later.
-const make = (...args) => elements.make(...args);
 const SETTLE_MS = 70;
 
-export interface Span {
-  start: number;
-  stop: number;
-}
 export interface Handlers {
   seek: (seconds: number) => void;
   toggle: () => void;
@@ -22,24 +17,58 @@ export interface Handlers {
   rendered: (notes: string) => void;
 }
 
-/** What a view shows. `span` is the stretch of time, in seconds, that all views of a card share. */
+/** Colors of a run. */
+export interface Colors {
+  light: string;
+  dark: string;
+}
+
+export interface View {
+  element: HTMLElement;
+  canvas: HTMLCanvasElement;
+  head: HTMLElement;
+  box: HTMLElement;
+  readout: HTMLElement;
+  handlers: Handlers;
+  tall: number;
+  /** What it shows. */
+  shown: { clip: Clip; facts: data.Facts; colors: Colors } | null;
+  /** The stretch of time that all views of a card share. */
+  span: Span;
+  waves: (data.Wave & Span) | null;
+  spectra: Map<number | null, data.Spectrum & Span>;
+  /** What was asked for last. */
+  asked: string;
+  abort: AbortController;
+  settling: ReturnType<typeof setTimeout> | undefined;
+  drawn: draw.Drawn | null;
+}
+
+const views = new WeakMap<Element, View>();
+
+/** That of an element, or the one around it. */
+export function viewOf(element: EventTarget | null): View | null {
+  const found = element instanceof Element ? element.closest(".audio-view") : null;
+  return (found && views.get(found)) ?? null;
+}
 
 /** How clips are drawn, as the toolbar says. */
-export function look() {
-  const value = (name, otherwise) => pageView.values("audio." + name)[0] ?? otherwise;
+export function look(tall = 1): scales.Look {
+  const value = (name: string, otherwise: string) => page.values("audio." + name)[0] ?? otherwise;
   return {
     pictures: value("pictures", "both"),
-    fft: value("fft", "1024"),
-    frequencies: value("frequencies", "mel"),
+    fft: Number(value("fft", "1024")),
+    frequencies: value("frequencies", "mel") === "linear" ? "linear" : "mel",
     spectra: value("spectra", "mix"),
     amplitude: value("amplitude", "full"),
-    floor: Number(value("floor", -100)),
-    ceiling: Number(value("ceiling", 0)),
+    floor: Number(value("floor", "-100")),
+    ceiling: Number(value("ceiling", "0")),
+    tall,
   };
 }
 
-export function create(handlers: Handlers, tall) {
-  const canvas = make("canvas", {});
+export function create(handlers: Handlers, tall = 1): View {
+  const canvas = make("canvas");
   const head = make("div", { className: "playhead", hidden: true });
   const box = make("div", { className: "stretch", hidden: true });
   const readout = make("output", { className: "readout", hidden: true });
@@ -58,287 +87,184 @@ export function create(handlers: Handlers, tall) {
     head,
     readout,
   );
-  const view = {
+  const view: View = {
     element,
     canvas,
     head,
     box,
     readout,
     handlers,
-    tall: tall || 1,
-    clip: null,
-    facts: null,
-    color: null,
+    tall,
+    shown: null,
     span: { start: 0, stop: 1 },
     waves: null,
     spectra: new Map(),
     asked: "",
-    abort: null,
-    settling: 0,
-    look: look(),
+    abort: new AbortController(),
+    settling: undefined,
+    drawn: null,
   };
-  element.stepscopeView = view;
-  listen(view);
+  views.set(element, view);
   new ResizeObserver(() => refresh(view)).observe(element);
   return view;
 }
 
-export const duration = (view) => (view.facts && view.facts.rate ? view.facts.frames / view.facts.rate : 0);
+/** Seconds of the clip; 0 where they are not known. */
+export const duration = (view: View): number => view.shown?.facts.seconds ?? 0;
 
-/** Shows a clip. */
-export function show(view, clip, facts, color, span) {
-  if (!view.clip || clipUrl(view.clip) !== clipUrl(clip)) {
+export function show(view: View, clip: Clip, facts: data.Facts, colors: Colors, span: Span): void {
+  if (!view.shown || clipUrl(view.shown.clip) !== clipUrl(clip)) {
     view.waves = null;
     view.spectra = new Map();
     view.asked = "";
   }
-  Object.assign(view, { clip, facts, color, span });
+  view.shown = { clip, facts, colors };
+  view.span = span;
   refresh(view);
 }
 
 /** Draws with what is there, and asks for what is not. */
-export function refresh(view) {
-  view.look = { ...look(), tall: view.tall };
-  if (!view.facts || !view.facts.rate || !view.element.clientWidth) return;
+export function refresh(view: View): void {
+  if (!view.shown?.facts.rate || !view.element.clientWidth) return;
   paint(view);
   clearTimeout(view.settling);
-  if (!view.waves && !view.spectra.size) ask(view);
-  else view.settling = setTimeout(() => ask(view), SETTLE_MS);
+  if (!view.waves && !view.spectra.size) void ask(view);
+  else view.settling = setTimeout(() => void ask(view), SETTLE_MS);
 }
 
 /** Asks for the pictures of the stretch that is shown. */
-async function ask(view) {
-  const { clip, facts, span } = view;
-  const { plot } = draw.geometry(view.element.clientWidth, span);
-  const from = Math.max(0, Math.floor(span.start * facts.rate));
-  const to = Math.min(facts.frames, Math.ceil(span.stop * facts.rate));
-  if (to <= from || plot < 8) return;
-  const width = Math.max(1, Math.min(4096, Math.round((plot * (to - from)) / facts.rate / (span.stop - span.start))));
-  const shown = draw.lanes(facts.channels, view.look);
-  const spectra = shown.filter((lane) => lane.kind === "spectrum");
+async function ask(view: View): Promise<void> {
+  if (!view.shown) return;
+  const { span, shown: { clip, facts } } = view;
+  const how = look(view.tall);
+  const { plot } = scales.geometry(view.element.clientWidth, span);
+  const start = Math.max(0, Math.floor(span.start * facts.rate));
+  const stop = Math.min(facts.frames, Math.ceil(span.stop * facts.rate));
+  if (stop <= start || plot < 8) return;
+  const pixels = Math.round((plot * (stop - start)) / facts.rate / (span.stop - span.start));
+  const stretch = { start, stop, width: Math.max(1, Math.min(4096, pixels)) };
+  const lanes = scales.lanes(facts.channels, how);
+  const spectra = lanes.filter((lane) => lane.kind === "spectrum");
   const key = JSON.stringify([
     clipUrl(clip),
-    from,
-    to,
-    width,
-    shown.map((lane) => [lane.kind, lane.channel, lane.height]),
-    view.look.fft,
-    view.look.frequencies,
+    stretch,
+    lanes.map((lane) => [lane.kind, lane.channel, lane.height]),
+    how.fft,
+    how.frequencies,
   ]);
   if (view.asked === key) return;
   view.asked = key;
-  if (view.abort) view.abort.abort();
-  const abort = (view.abort = new AbortController());
-  const stretch = { start: from / facts.rate, stop: to / facts.rate };
+  view.abort.abort();
+  view.abort = new AbortController();
+  const { signal } = view.abort;
+  const seconds = { start: start / facts.rate, stop: stop / facts.rate };
   try {
-    const wave = shown.some((lane) => lane.kind === "wave")
-      ? data.waveform(clip, facts, from, to, width, abort.signal)
-      : null;
-    const all = spectra.map((lane) =>
-      data.spectrum(clip, facts, from, to, width, lane.height, view.look, lane.channel, abort.signal)
+    const [waves, ...found] = await Promise.all(
+      [
+        lanes.length > spectra.length ? data.waveform(clip, stretch, signal) : null,
+        ...spectra.map((lane) => data.spectrogram(clip, stretch, lane.height, how, lane.channel, signal)),
+      ] as const,
     );
-    const [waves, ...found] = await Promise.all([wave, ...all]);
     if (view.asked !== key) return;
-    view.waves = waves && { ...waves, ...stretch };
-    view.spectra = new Map(found.map((picture, at) => [spectra[at].channel, { ...picture, ...stretch }]));
+    view.waves = waves && { ...waves, ...seconds };
+    view.spectra = new Map(found.map((picture, at) => [spectra[at].channel, { ...picture, ...seconds }]));
     view.element.dataset.drawn = key;
     paint(view);
-    view.handlers.rendered(notes(view));
+    view.handlers.rendered(notes(view, facts.channels));
   } catch (error) {
-    if (error.name === "AbortError") return;
+    if (isAbort(error) || view.asked !== key) return;
     view.asked = "";
-    view.handlers.rendered(error.message);
+    view.handlers.rendered(messageOf(error));
   }
 }
 
-function notes(view) {
-  const found = [];
-  if (view.waves && view.waves.notFinite) {
-    found.push(`${elements.step(view.waves.notFinite)} values are NaN or infinite and not drawn`);
-  }
-  if ([...view.spectra.values()].some((picture) => !picture.whole)) {
+function notes({ waves, spectra }: View, channels: number): string {
+  const found: string[] = [];
+  if (waves?.notFinite) found.push(`${stepText(waves.notFinite)} values are NaN or infinite and not drawn`);
+  if ([...spectra.values()].some((picture) => !picture.isWhole)) {
     found.push("each pixel of the spectrogram is the loudest of some windows: zoom in for all");
   }
-  if (view.facts.channels > 8) found.push(`the first 8 of ${view.facts.channels} channels`);
+  if (channels > scales.MOST_CHANNELS) found.push(`the first ${scales.MOST_CHANNELS} of ${channels} channels`);
   return found.join(" · ");
 }
 
-function paint(view) {
-  const { canvas, facts } = view;
-  const all = draw.lanes(facts.channels, view.look);
-  const last = all.at(-1);
-  const height = last.top + last.height + 2 + draw.AXIS;
-  const width = view.element.clientWidth;
+function paint(view: View): void {
+  if (!view.shown) return;
+  const { canvas, element, span, shown: { facts, colors } } = view;
+  const how = look(view.tall);
+  const lanes = scales.lanes(facts.channels, how);
+  const last = lanes[lanes.length - 1];
+  const height = last.top + last.height + 2 + scales.AXIS;
+  const width = element.clientWidth;
   const ratio = devicePixelRatio || 1;
-  view.element.style.height = height + "px";
+  element.style.height = height + "px";
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  const context = canvas.getContext("2d");
+  const context = draw.contextOf(canvas);
   context.scale(ratio, ratio);
-  const style = getComputedStyle(view.element);
-  const color = (name) => style.getPropertyValue(name).trim();
-  const dark = document.documentElement.dataset.mantineColorScheme === "dark";
-  const drawn = {
-    ...draw.geometry(width, view.span),
-    span: view.span,
+  const style = getComputedStyle(element);
+  const color = (name: string) => style.getPropertyValue(name).trim();
+  const ink = document.documentElement.dataset.mantineColorScheme === "dark" ? colors.dark : colors.light;
+  const drawn: draw.Drawn = {
+    ...scales.geometry(width, span),
+    span,
     height,
-    look: view.look,
+    look: how,
     rate: facts.rate,
     channels: facts.channels,
-    amplitude: amplitude(view),
-    ink: view.color ? (dark ? view.color.dark : view.color.light) : color("--accent"),
+    amplitude: amplitude(how, view.waves),
+    lanes,
+    ink: ink.startsWith("var(") ? color("--accent") : ink,
     line: color("--line"),
     dim: color("--ink-dim"),
     soft: color("--ink-soft"),
     bad: color("--bad"),
   };
-  view.drawn = { ...drawn, lanes: all };
+  view.drawn = drawn;
   context.save();
   context.beginPath();
-  context.rect(draw.GUTTER, 0, drawn.plot, height);
+  context.rect(scales.GUTTER, 0, drawn.plot, height);
   context.clip();
-  for (const lane of all) {
+  for (const lane of lanes) {
     context.fillStyle = color("--bg");
-    context.fillRect(draw.GUTTER, lane.top, drawn.plot, lane.height);
-    if (lane.kind === "wave" && view.waves) draw.drawWave(context, lane, view.waves, drawn);
-    const picture = lane.kind === "spectrum" && view.spectra.get(lane.channel);
-    if (picture) draw.drawSpectrum(context, lane, picture, drawn);
+    context.fillRect(scales.GUTTER, lane.top, drawn.plot, lane.height);
+    if (lane.kind === "wave") {
+      if (view.waves) draw.drawWave(context, lane, view.waves, drawn);
+    } else {
+      const picture = view.spectra.get(lane.channel);
+      if (picture) draw.drawSpectrum(context, lane, picture, drawn);
+    }
   }
   context.restore();
-  draw.drawAxes(context, all, drawn);
+  draw.drawAxes(context, drawn);
 }
 
 /** What the height of a waveform stands for. */
-function amplitude(view) {
-  if (view.look.amplitude !== "fit" || !view.waves) return 1;
+function amplitude({ amplitude }: scales.Look, waves: data.Wave | null): number {
+  if (amplitude !== "fit" || !waves) return 1;
   let most = 0;
-  for (const value of view.waves.bounds) if (Math.abs(value) > most) most = Math.abs(value);
+  for (const value of waves.bounds) if (Math.abs(value) > most) most = Math.abs(value);
   return most || 1;
 }
 
 /** The line that moves while the clip plays. */
-export function playhead(view, seconds) {
-  const at = seconds === null || !view.drawn ? -1 : view.drawn.x(seconds);
-  view.head.hidden = at < draw.GUTTER - 1 || at > draw.GUTTER + view.drawn.plot + 1;
-  view.head.style.left = at + "px";
+export function playhead(view: View, seconds: number | null): void {
+  const { drawn, head, element } = view;
+  const at = seconds === null || !drawn ? -1 : drawn.x(seconds);
+  head.hidden = !drawn || at < scales.GUTTER - 1 || at > scales.GUTTER + drawn.plot + 1;
+  head.style.left = at + "px";
   if (seconds === null) return;
-  view.element.setAttribute("aria-valuemin", "0");
-  view.element.setAttribute("aria-valuemax", duration(view).toFixed(3));
-  view.element.setAttribute("aria-valuenow", seconds.toFixed(3));
-  view.element.setAttribute("aria-valuetext", draw.clock(seconds, 0.01));
-}
-
-// --- under the pointer -------------------------------------------------------------------------------------
-
-function valueAt(view, x, y) {
-  const { drawn } = view;
-  const seconds = drawn.seconds(x);
-  const parts = [draw.clock(seconds, (drawn.span.stop - drawn.span.start) / drawn.plot / 2)];
-  const lane = drawn.lanes.find((one) => y >= one.top && y < one.top + one.height);
-  if (!lane || seconds > duration(view)) return parts.join("");
-  const name = lane.channel === null ? "" : draw.channelName(lane.channel, drawn.channels);
-  if (name) parts.push(name);
-  const picture = lane.kind === "wave" ? view.waves : view.spectra.get(lane.channel);
-  const column = picture
-    ? Math.floor(((seconds - picture.start) / (picture.stop - picture.start)) * picture.width)
-    : -1;
-  if (!picture || column < 0 || column >= picture.width) return parts.join(" · ");
-  if (lane.kind === "wave") {
-    const place = 2 * (lane.channel * picture.width + column);
-    const [low, high] = [picture.bounds[place], picture.bounds[place + 1]];
-    parts.push(Number.isNaN(low) ? "NaN" : low === high ? low.toFixed(4) : `${low.toFixed(4)} to ${high.toFixed(4)}`);
-  } else {
-    const place = 1 - (y - lane.top) / lane.height;
-    const row = Math.min(picture.height - 1, Math.floor((1 - place) * picture.height));
-    const level = picture.levels[row * picture.width + column];
-    parts.push(draw.hertzText(draw.frequencyScale(drawn.rate, drawn.look.frequencies).hertz(place)));
-    parts.push(level ? `${(picture.top - (255 - level) / 2).toFixed(1)} dB` : `below ${picture.top - 127} dB`);
-  }
-  return parts.join(" · ");
-}
-
-function zoomAround(view, seconds, factor) {
-  const { start, stop } = view.span;
-  const left = Math.max(0, seconds - (seconds - start) * factor);
-  view.handlers.zoom({ start: left, stop: left + (stop - start) * factor });
-}
-
-function listen(view) {
-  const { element, box, readout, handlers } = view;
-  let pressed = null;
-  const place = (event) => {
-    const frame = element.getBoundingClientRect();
-    return [Math.min(Math.max(event.clientX - frame.left, draw.GUTTER), frame.width), event.clientY - frame.top];
-  };
-  element.addEventListener("pointerdown", (event) => {
-    if (event.button || !view.drawn) return;
-    pressed = place(event)[0];
-    element.setPointerCapture(event.pointerId);
-  });
-  element.addEventListener("pointermove", (event) => {
-    if (!view.drawn) return;
-    const [x, y] = place(event);
-    readout.hidden = false;
-    readout.textContent = valueAt(view, x, y);
-    readout.style.left = x > element.clientWidth / 2 ? "auto" : x + 12 + "px";
-    readout.style.right = x > element.clientWidth / 2 ? element.clientWidth - x + 12 + "px" : "auto";
-    readout.style.top = Math.max(0, y - 26) + "px";
-    box.hidden = pressed === null || Math.abs(x - pressed) < 5;
-    if (box.hidden) return;
-    box.style.left = Math.min(x, pressed) + "px";
-    box.style.width = Math.abs(x - pressed) + "px";
-  });
-  element.addEventListener("pointerup", (event) => {
-    if (pressed === null || !view.drawn) return;
-    const [x] = place(event);
-    const [from, to] = [view.drawn.seconds(Math.min(x, pressed)), view.drawn.seconds(Math.max(x, pressed))];
-    if (Math.abs(x - pressed) >= 5) handlers.zoom({ start: from, stop: to });
-    else if (from <= duration(view)) handlers.seek(from);
-    pressed = null;
-    box.hidden = true;
-  });
-  element.addEventListener("pointercancel", () => ((pressed = null), (box.hidden = true)));
-  element.addEventListener("pointerleave", () => (readout.hidden = true));
-  element.addEventListener("dblclick", () => handlers.zoom(null));
-  element.addEventListener(
-    "wheel",
-    (event) => {
-      if (!view.drawn || !(event.ctrlKey || event.shiftKey)) return;
-      event.preventDefault();
-      const amount = event.deltaY || event.deltaX;
-      const length = view.span.stop - view.span.start;
-      if (event.ctrlKey) zoomAround(view, view.drawn.seconds(place(event)[0]), 1.3 ** Math.sign(amount));
-      else {handlers.zoom({
-          start: Math.max(0, view.span.start + Math.sign(amount) * length * 0.1),
-          stop: Math.max(0, view.span.start + Math.sign(amount) * length * 0.1) + length,
-        });}
-    },
-    { passive: false },
-  );
-  element.addEventListener("keydown", (event) => keydown(view, event));
-}
-
-function keydown(view, event) {
-  if (!view.facts || event.ctrlKey || event.metaKey || event.altKey) return;
-  const now = player.time(clipUrl(view.clip)) || 0;
-  const by = (view.span.stop - view.span.start) / (event.shiftKey ? 100 : 20);
-  const acts = {
-    " ": view.handlers.toggle,
-    Enter: view.handlers.toggle,
-    ArrowLeft: () => view.handlers.seek(Math.max(0, now - by)),
-    ArrowRight: () => view.handlers.seek(Math.min(duration(view), now + by)),
-    Home: () => view.handlers.seek(0),
-    End: () => view.handlers.seek(duration(view)),
-    "+": () => zoomAround(view, now, 0.5),
-    "-": () => zoomAround(view, now, 2),
-    0: () => view.handlers.zoom(null),
-  };
-  if (!acts[event.key]) return;
-  event.preventDefault();
-  acts[event.key]();
+  element.setAttribute("aria-valuemin", "0");
+  element.setAttribute("aria-valuemax", duration(view).toFixed(3));
+  element.setAttribute("aria-valuenow", seconds.toFixed(3));
+  element.setAttribute("aria-valuetext", scales.clock(seconds, 0.01));
 }
 
 /** Draws all views anew: settings or the scheme have changed. */
-export const refreshAll = () =>
-  document.querySelectorAll(".audio-view").forEach((element) => refresh(element.stepscopeView));
+export function refreshAll(): void {
+  for (const element of document.querySelectorAll(".audio-view")) {
+    const view = views.get(element);
+    if (view) refresh(view);
+  }
+}
 new MutationObserver(refreshAll).observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });

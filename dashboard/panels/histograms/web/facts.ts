@@ -1,6 +1,6 @@
 /** What the charts of histograms say of themselves, and what lies under a place in them, in numbers and words. */
 import { type Numbers, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
-import type { StepData } from "../../../web/core/step_slider.ts";
+import type { StepData } from "../../../web/cards/step_slider.ts";
 
 /** A run of a card with all runs, as `draw_runs` of dashboard/panels/histograms/panel.py describes it. */
 export interface LegendRun {

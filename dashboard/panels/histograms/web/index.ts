@@ -5,7 +5,7 @@ import { plotIn } from "../../../web/cards/plotly.ts";
 import { callbackContext, callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { make, runLabel, within } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
-import { type Axis, slider as stepSlider, type StepData } from "../../../web/core/step_slider.ts";
+import { type Axis, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import "./commands.ts";
 import type { ChartMeta } from "./facts.ts";

@@ -5,7 +5,7 @@ import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
 import { toClipboard, within } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
-import { duration } from "../../../web/core/step_slider.ts";
+import { duration } from "../../../web/cards/step_slider.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
 import { say } from "../../../web/page/layout.ts";
 import { view } from "../../../web/page/view.ts";

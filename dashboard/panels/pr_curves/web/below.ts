@@ -1,6 +1,6 @@
 /** What stands below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
-import { type Axis, choose, slider as stepSlider, type StepData } from "../../../web/core/step_slider.ts";
+import { type Axis, choose, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Card, curvesOf, type Parts } from "./card.ts";
 import {
@@ -128,7 +128,7 @@ const BEST: [head: string, title: string] = [
 ];
 
 /** The cells of a run that follow the threshold. */
-type LiveCells = Record<Rate, HTMLTableCellElement>;
+type LiveCells = [rate: Rate, cell: HTMLTableCellElement][];
 const live: WeakMap<Card, Map<string, LiveCells>> = new WeakMap();
 
 function buildTable(card: Card, { table }: Parts): void {
@@ -144,17 +144,10 @@ function buildTable(card: Card, { table }: Parts): void {
     if (!isCurve(run)) return make("tr", {}, who, make("td", { colSpan: heads.length - 1, className: "wrong" }, ""));
     const baseline = run.baseline === null ? "no samples" : `baseline (share of positives) ${ratio(run.baseline)}`;
     const main = make("td", { title: baseline, className: "main" }, ratio(run[rank]));
-    const cell = (name: Rate) => make("td", { className: "live", "data-column": name });
-    const own: LiveCells = {
-      precision: cell("precision"),
-      recall: cell("recall"),
-      f1: cell("f1"),
-      accuracy: cell("accuracy"),
-      mcc: cell("mcc"),
-    };
+    const own: LiveCells = RATES.map((name) => [name, make("td", { className: "live", "data-column": name })]);
     cells.set(run.run, own);
     const best = make("td", {}, bestButton(card, run));
-    return make("tr", { "data-run": run.run }, who, main, best, ...RATES.map((name) => own[name]));
+    return make("tr", { "data-run": run.run }, who, main, best, ...own.map(([, cell]) => cell));
   });
   live.set(card, cells);
   table.replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
@@ -223,10 +216,7 @@ function follow(card: Card, value: number): void {
   }));
   bar.hidden = card.dots.length === 0;
   for (const { run, row } of card.dots) {
-    const cells = live.get(card)?.get(run.run);
-    for (const name of cells ? RATES : []) {
-      const cell = cells?.[name];
-      if (!cell) continue;
+    for (const [name, cell] of live.get(card)?.get(run.run) ?? []) {
       cell.textContent = ratio(row[name], 3);
       cell.title = `${ratio(row[name], 6)} at threshold ${Number(row.threshold.toFixed(4))}`;
     }

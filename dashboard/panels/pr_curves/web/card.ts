@@ -1,5 +1,5 @@
 /** The cards of the PR curves panel: what the server told of each, and what stands below its chart. */
-import type { Axis, StepData } from "../../../web/core/step_slider.ts";
+import type { Axis, StepData } from "../../../web/cards/step_slider.ts";
 import { type Curve, isCurve, type Row, type Run, type View } from "./curves.ts";
 
 /** What the layout of a chart has as `meta` (`draw` of dashboard/panels/pr_curves/panel.py). */

@@ -1,6 +1,6 @@
 /** Curves of binary classifiers as the server tells them, what they say at a threshold, and that in words. */
 import { numbers, type NumbersSpec } from "../../../web/core/dom.ts";
-import type { StepData } from "../../../web/core/step_slider.ts";
+import type { StepData } from "../../../web/cards/step_slider.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
 
 export const COUNTS = ["tp", "fp", "tn", "fn"] as const;

@@ -1,41 +1,53 @@
-// @ts-nocheck
 /** Bookmarks of the Projector panel: kept for each embedding, read and written as TensorBoard's JSON. */
-import * as parts from "./parts.ts";
-import * as projectorCamera from "./camera.ts";
-import * as settings from "./settings.ts";
-import { METHODS } from "./settings.ts";
-import { storage } from "../../../web/core/dom.ts";
+import * as states from "./bookmark_states.ts";
+import { METHODS, writeKnobs } from "./knobs.ts";
+import { entry } from "./lists.ts";
+import { button, fold, make, remark } from "./parts.ts";
+import { bind } from "../../../web/core/commands.ts";
+import { iconButton, storage } from "../../../web/core/dom.ts";
+import { saveText } from "../../../web/core/download.ts";
+import { messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import type { Bookmark, Given } from "./bookmark_states.ts";
+import type { Dataset } from "./data.ts";
+import type { ProjectorPanel } from "./panel.ts";
 
 const KEY = "stepscope-projector-bookmarks";
-/** Points whose places go into a bookmark; with more it has the settings alone. */
-const MOST_PLACES = 20_000;
 const MOST_KEPT = 50;
 const LARGEST = 64e6;
-/** Of TensorBoard's cameras: half the view of the one in space, and how much the flat one shows at zoom 1. */
-const EYE = (35 * Math.PI) / 180;
-const FLAT = 1.2;
+
+/** @param own those of the data cannot be deleted */
+interface Kept {
+  state: Given;
+  own: boolean;
+}
+
+/** What the browser remembers of an embedding; nothing where it is not ours, or cut short. */
+function stored(key: string): Given[] {
+  try {
+    const found: unknown = JSON.parse(storage.get(key) || "[]");
+    return Array.isArray(found) ? found.filter(states.isBookmark) : [];
+  } catch {
+    return [];
+  }
+}
 
 export class Bookmarks {
-  panel;
-  kept: any[] = [];
-  of = "";
-  list;
-  file: HTMLInputElement;
-  element;
-  dataset: any;
+  readonly panel: ProjectorPanel;
+  kept: Kept[] = [];
+  /** The embedding that they are of. */
+  dataset: Dataset | null = null;
+  readonly list = make("div", { className: "pj-bookmarks" });
+  readonly file = make("input", {
+    type: "file",
+    accept: ".json,.txt,application/json",
+    hidden: true,
+    "aria-label": "File of bookmarks",
+  });
+  readonly element;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, button, fold } = parts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.list = make("div", { className: "pj-bookmarks" });
-    this.file = make("input", {
-      type: "file",
-      accept: ".json,.txt,application/json",
-      hidden: true,
-      "aria-label": "File of bookmarks",
-    }) as HTMLInputElement;
     this.file.addEventListener("change", () => this.file.files?.[0] && this.load(this.file.files[0]));
     this.element = fold(
       "bookmarks",
@@ -53,369 +65,227 @@ export class Bookmarks {
     );
   }
 
+  get key(): string {
+    return `${KEY}:${this.dataset?.id ?? ""}`;
+  }
+
   /** Those of the data come first; those that were kept here are remembered by the browser. */
-  read() {
-    const { dataset } = this.panel;
-    const of = dataset ? dataset.id : "";
-    if (this.of === of && this.dataset === dataset) return;
-    this.of = of;
+  read(dataset: Dataset): void {
+    if (this.dataset === dataset) return;
     this.dataset = dataset;
-    let stored = [];
-    try {
-      stored = JSON.parse(storage.get(`${KEY}:${of}`) || "[]");
-    } catch {
-      // Not ours, or cut short.
-    }
-    const written = (dataset?.info.bookmarks ?? []).map((state: any) => ({ state, own: false }));
-    this.kept = [...written, ...(Array.isArray(stored) ? stored : []).map((state) => ({ state, own: true }))];
+    const written = dataset.info.bookmarks.filter(states.isBookmark);
+    this.kept = [
+      ...written.map((state) => ({ state, own: false })),
+      ...stored(this.key).map((state) => ({ state, own: true })),
+    ];
   }
 
-  store() {
-    storage.set(
-      `${KEY}:${this.of}`,
-      JSON.stringify(this.kept.filter((one) => one.own).map((one) => ({ ...one.state, projections: [] }))),
-    );
+  store(): void {
+    const own = this.kept.filter((one) => one.own);
+    storage.set(this.key, JSON.stringify(own.map(({ state }) => ({ ...state, projections: [] }))));
   }
 
-  show() {
-    const { panel } = this;
-    const { make, iconButton } = parts;
-    this.element.hidden = !panel.dataset;
-    if (!panel.dataset) return;
-    this.read();
+  show(): void {
+    const { dataset } = this.panel;
+    this.element.hidden = !dataset;
+    if (!dataset) return;
+    this.read(dataset);
     this.element.note.textContent = this.kept.length ? String(this.kept.length) : "";
-    this.list.replaceChildren(
-      ...this.kept.map((one, at) => {
-        const name = one.state.label || `Bookmark ${at + 1}`;
-        const apply = make(
-          "button",
-          { type: "button", className: "pj-result still", title: `Show ${name}` },
-          make("bdi", {}, name),
-          make("span", { className: "pj-count" }, one.own ? "" : "of the data"),
-        );
-        apply.addEventListener("click", () => this.apply(one.state));
-        const drop = one.own
-          ? [iconButton("close", `Delete ${name}`, () => {
-            this.kept.splice(at, 1);
-            this.store();
-            this.show();
-          })]
-          : [];
-        return make("div", { className: "pj-row" }, apply, ...drop);
-      }),
-      ...(this.kept.length ? [] : [
-        make(
-          "p",
-          { className: "pj-note" },
-          "A bookmark keeps the projection, the camera, the selection and the colours.",
-        ),
-      ]),
-    );
+    const rows = this.kept.map(({ state, own }, at) => {
+      const name = state.label || `Bookmark ${at + 1}`;
+      const how = { title: `Show ${name}`, still: true };
+      const shown = entry(name, own ? "" : "of the data", how, () => void applyBookmark(this.panel, state));
+      const drop = iconButton("close", `Delete ${name}`, () => this.drop(at), 13);
+      return make("div", { className: "pj-row" }, shown, ...(own ? [drop] : []));
+    });
+    const nothing = remark("A bookmark keeps the projection, the camera, the selection and the colours.");
+    this.list.replaceChildren(...(rows.length ? rows : [nothing]));
   }
 
-  add() {
+  drop(at: number): void {
+    this.kept.splice(at, 1);
+    this.store();
+    this.show();
+  }
+
+  add(): void {
     const { panel } = this;
-    if (!panel.picture) return;
-    const own = this.kept.filter((one) => one.own).length;
-    if (own >= MOST_KEPT) return panel.notify(`At most ${MOST_KEPT} bookmarks are kept: delete one first.`);
-    const state = bookmarkOf(panel, `${METHODS[panel.state.projection].title} ${this.kept.length + 1}`);
+    const { dataset, picture, state: { projection } } = panel;
+    if (!dataset || !picture) return;
+    if (this.kept.filter((one) => one.own).length >= MOST_KEPT) {
+      return panel.notify(`At most ${MOST_KEPT} bookmarks are kept: delete one first.`);
+    }
+    const state = bookmarkOf(panel, dataset, `${METHODS[projection].title} ${this.kept.length + 1}`);
     this.kept.push({ state, own: true });
     this.store();
     this.show();
-    const last = this.list.lastElementChild?.querySelector("bdi") as HTMLElement;
-    const input = parts.make("input", {
+    const input = make("input", {
       type: "text",
       className: "pj-input small",
       value: state.label,
       "aria-label": "Name of the bookmark",
     });
-    last?.parentElement?.replaceWith(input);
+    this.list.lastElementChild?.querySelector(".pj-result")?.replaceWith(input);
     input.select();
     input.focus();
-    const done = () => {
+    const done = () => input.blur();
+    bind(input, { Enter: done, Escape: done });
+    input.addEventListener("blur", () => {
       state.label = input.value.trim() || state.label;
       this.store();
       this.show();
-    };
-    input.addEventListener("keydown", (event: KeyboardEvent) => {
-      event.stopPropagation();
-      if (event.key === "Enter" || event.key === "Escape") input.blur();
-    });
-    input.addEventListener("blur", done, { once: true });
+    }, { once: true });
   }
 
-  download() {
-    const { panel } = this;
-    const states = this.kept.length ? this.kept.map((one) => one.state) : [bookmarkOf(panel, "View")];
-    parts.saveBlob(new Blob([JSON.stringify(states)], { type: "application/json" }), "state.txt");
+  download(): void {
+    const { dataset } = this.panel;
+    if (!dataset) return;
+    const all = this.kept.length ? this.kept.map(({ state }) => state) : [bookmarkOf(this.panel, dataset, "View")];
+    saveText(JSON.stringify(all), "state.txt", "application/json");
   }
 
-  async load(file: File) {
+  async load(file: File): Promise<void> {
     const { panel } = this;
+    const { dataset } = panel;
     this.file.value = "";
+    if (!dataset) return;
     try {
       if (file.size > LARGEST) throw new Error(`${file.name} is larger than ${LARGEST / 1e6} MB.`);
-      let states;
-      try {
-        states = JSON.parse(await file.text());
-      } catch {
-        throw new Error(
-          `${file.name} is no JSON; bookmarks are a list of states, as TensorBoard's projector saves them.`,
-        );
-      }
-      if (
-        !Array.isArray(states) || !states.length || states.some((state) => typeof state !== "object" || state === null)
-      ) throw new Error(`${file.name} holds no list of bookmarks.`);
-      const [count, dimensions] = [panel.dataset.count, panel.dataset.info.dimensions];
-      const other = states.find((state) =>
-        Array.isArray(state.dataSetDimensions) &&
-        (state.dataSetDimensions[0] !== count || state.dataSetDimensions[1] !== dimensions)
-      );
-      if (other) {
-        throw new Error(
-          `The bookmarks are of ${other.dataSetDimensions.join(" × ")} data, but ${count} × ${dimensions} are open.`,
-        );
-      }
-      this.kept.push(...states.slice(0, MOST_KEPT).map((state) => ({ state, own: true })));
+      const given = states.bookmarksOf(await file.text(), file.name, dataset.count, dataset.info.dimensions);
+      this.kept.push(...given.slice(0, MOST_KEPT).map((state) => ({ state, own: true })));
       this.store();
       this.show();
-      await this.apply(states[0]);
+      await applyBookmark(panel, given[0]);
     } catch (error) {
-      panel.notify(error.message);
+      panel.notify(messageOf(error));
     }
-  }
-
-  apply(state: any) {
-    return applyBookmark(this.panel, state);
   }
 }
 
-/**
- * The view with the names of TensorBoard's `State` (tensorboard/plugins/projector/vz_projector/data.ts); what it has
- * no field for is under "stepscope".
- */
-export function bookmarkOf(panel: any, label: string) {
-  const { state, dataset, picture, selection, isolated } = panel;
-  const tsne = state.methods.tsne;
-  const umap = state.methods.umap;
-  const text = (end: string) => ({
-    text: end.startsWith("rows:") ? "" : end.slice(end.indexOf(":") + 1),
-    regex: end.startsWith("regex:"),
-  });
-  const [left, right, up, down] = [state.axes.left, state.axes.right, state.axes.up, state.axes.down].map(text);
-  const camera = cameraDef(panel.view?.camera() ?? "");
+/** The view as a bookmark. */
+export function bookmarkOf(panel: ProjectorPanel, { count, info }: Dataset, label: string): Bookmark {
+  const { state, picture, selection, isolated } = panel;
+  const { axes, projection, components, dimensions, methods: { tsne, umap } } = state;
+  const text = (end: string) => (end.startsWith("rows:") ? "" : end.slice(end.indexOf(":") + 1));
+  const regex = (end: string) => end.startsWith("regex:");
   return {
     label,
     isSelected: false,
-    tSNEIteration: state.projection === "tsne" ? panel.job?.frame?.iteration ?? 0 : 0,
+    tSNEIteration: projection === "tsne" ? panel.job?.frame?.iteration ?? 0 : 0,
     tSNEPerplexity: tsne.perplexity,
     tSNELearningRate: tsne.learning_rate ?? 10,
-    tSNEis3d: state.dimensions === 3,
-    umapIs3d: state.dimensions === 3,
+    tSNEis3d: dimensions === 3,
+    umapIs3d: dimensions === 3,
     umapNeighbors: umap.neighbours,
     umapMinDist: umap.minimum_distance,
-    pcaComponentDimensions: state.components.slice(0, state.dimensions),
-    projections: places(picture, state, dataset.count),
+    pcaComponentDimensions: components.slice(0, dimensions),
+    projections: picture ? states.placesOf(picture, projection, components) : [],
     selectedPoints: Array.from(selection),
     filteredPoints: isolated ? Array.from(isolated) : null,
     shuffledDataIndices: [],
-    selectedProjection: state.projection === "random" ? "pca" : state.projection,
-    dataSetDimensions: [dataset.count, dataset.info.dimensions],
-    cameraDef: camera,
-    selectedColorOptionName: panel.colourBy.startsWith("@") ? "" : panel.colourBy,
+    selectedProjection: projection === "random" ? "pca" : projection,
+    dataSetDimensions: [count, info.dimensions],
+    cameraDef: states.cameraDef(panel.view.camera()),
+    selectedColorOptionName: panel.columnOfColors,
     forceCategoricalColoring: state.categorical === "on",
     selectedLabelOption: panel.labelBy,
-    customSelectedSearchByMetadataOption: state.axes.in,
-    customXLeftText: left.text,
-    customXLeftRegex: left.regex,
-    customXRightText: right.text,
-    customXRightRegex: right.regex,
-    customYUpText: up.text,
-    customYUpRegex: up.regex,
-    customYDownText: down.text,
-    customYDownRegex: down.regex,
+    customSelectedSearchByMetadataOption: axes.in,
+    customXLeftText: text(axes.left),
+    customXLeftRegex: regex(axes.left),
+    customXRightText: text(axes.right),
+    customXRightRegex: regex(axes.right),
+    customYUpText: text(axes.up),
+    customYUpRegex: regex(axes.up),
+    customYDownText: text(axes.down),
+    customYDownRegex: regex(axes.down),
     stepscope: { query: view.query() },
   };
 }
 
-/**
- * Our camera as TensorBoard's: an eye at a place that looks at another, with a view of 70 degrees, or flat with a zoom.
- * @param text of projector_camera.js
- */
-function cameraDef(text: string) {
-  const found = projectorCamera?.read(text);
-  if (!found || found.dimensions === 2) {
-    return {
-      orthographic: true,
-      position: [found?.camera.x ?? 0, found?.camera.y ?? 0, 4],
-      target: [found?.camera.x ?? 0, found?.camera.y ?? 0, 0],
-      zoom: (found?.camera.zoom ?? 1) * FLAT,
-    };
-  }
-  const { az, el, zoom, x, y, z } = found.camera;
-  const away = 1 / (zoom * Math.sin(EYE));
-  const [a, e] = [(az * Math.PI) / 180, (el * Math.PI) / 180];
-  return {
-    orthographic: false,
-    position: [x + away * Math.cos(e) * Math.sin(a), y + away * Math.sin(e), z + away * Math.cos(e) * Math.cos(a)],
-    target: [x, y, z],
-    zoom: 1,
-  };
-}
-
-/**
- * @param def TensorBoard's `cameraDef`
- * @returns empty where it is none
- */
-function cameraOf(def: any, dimensions: number): string {
-  const place = (list: any) => Array.isArray(list) && list.length === 3 && list.every(Number.isFinite);
-  if (!place(def?.position) || !place(def?.target) || !projectorCamera) return "";
-  const [x, y, z] = def.target;
-  if (dimensions === 2) {
-    return projectorCamera.written({
-      ...projectorCamera.first(2),
-      x,
-      y,
-      zoom: Math.max(Number(def.zoom) || 1, 1e-3) / FLAT,
-    }, 2);
-  }
-  const [dx, dy, dz] = def.position.map((one: number, axis: number) => one - def.target[axis]);
-  const away = Math.max(Math.hypot(dx, dy, dz), 1e-6);
-  return projectorCamera.written({
-    ...projectorCamera.first(3),
-    az: (Math.atan2(dx, dz) * 180) / Math.PI,
-    el: (Math.asin(dy / away) * 180) / Math.PI,
-    zoom: ((Number(def.zoom) || 1) * 1) / (away * Math.sin(EYE)),
-    x,
-    y,
-    z,
-  }, 3);
-}
-
-/** Where each point lies, under the names of TensorBoard's projections. */
-function places(picture: any, state: any, count: number) {
-  if (!picture || count > MOST_PLACES) return [];
-  const names = state.projection === "pca"
-    ? state.components.map((one: number) => `pca-${one}`)
-    : state.projection === "custom"
-    ? ["linear-x", "linear-y"]
-    : [0, 1, 2].map((axis) => `${state.projection}-${axis}`);
-  const { values, dimensions } = picture;
-  return Array.from(
-    { length: count },
-    (_, row) =>
-      Object.fromEntries(
-        Array.from(
-          { length: dimensions },
-          (_unused, axis) => [names[axis], Number(values[row * dimensions + axis].toPrecision(6))],
-        ),
-      ),
-  );
+/** Whether TensorBoard showed a projection in 2-D. */
+function isFlat(bookmark: Given, projection: string): boolean {
+  if (projection === "pca") return (bookmark.pcaComponentDimensions?.length ?? 2) < 3;
+  if (projection === "tsne") return bookmark.tSNEis3d === false;
+  return projection !== "umap" || bookmark.umapIs3d === false;
 }
 
 /** @param bookmark ours or TensorBoard's */
-export async function applyBookmark(panel: any, bookmark: any) {
+export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Promise<void> {
   const own = bookmark.stepscope?.query;
   if (typeof own === "string") return applyQuery(panel, own);
   const { state, dataset } = panel;
-  const rows = (
-    list: any,
-  ) => (Array.isArray(list)
-    ? Uint32Array.from(list.filter((row) => Number.isInteger(row) && row >= 0 && row < dataset.count)).sort()
-    : new Uint32Array(0));
-  const projection = METHODS[bookmark.selectedProjection] ? bookmark.selectedProjection : "pca";
-  const flat = projection === "pca"
-    ? (bookmark.pcaComponentDimensions?.length ?? 2) < 3
-    : projection === "tsne"
-    ? bookmark.tSNEis3d === false
-    : projection === "umap"
-    ? bookmark.umapIs3d === false
-    : true;
+  if (!dataset) return;
+  const isRow = (row: unknown) => Number.isInteger(row) && Number(row) >= 0 && Number(row) < dataset.count;
+  const rows = (list: unknown) => Uint32Array.from(Array.isArray(list) ? list.filter(isRow) : []).sort();
+  const known = (name: string | undefined, otherwise: string) => (name && dataset.infoOf(name) ? name : otherwise);
+  const number = (value: unknown, otherwise: typeof state.methods.tsne.perplexity) =>
+    typeof value === "number" && value > 0 && Number.isFinite(value) ? value : otherwise;
+  const { selectedProjection: wanted = "" } = bookmark;
+  const projection = METHODS[wanted] ? wanted : "pca";
+  const { tsne, umap } = state.methods;
   state.projection = projection;
-  state.dimensions = flat ? 2 : 3;
-  const wanted = (bookmark.pcaComponentDimensions ?? []).filter((one: any) => Number.isInteger(one) && one >= 0);
-  state.components = [...wanted, ...[0, 1, 2].filter((one) => !wanted.includes(one))].slice(0, 3);
-  const number = (value: any, otherwise: any) => (Number.isFinite(value) && value > 0 ? value : otherwise);
+  state.dimensions = isFlat(bookmark, projection) ? 2 : 3;
+  const components = (bookmark.pcaComponentDimensions ?? []).filter((one) => Number.isInteger(one) && one >= 0);
+  state.components = [...components, ...[0, 1, 2].filter((one) => !components.includes(one))].slice(0, 3);
   // TensorBoard's learning rate is of another scale: it is left as it is.
-  state.methods.tsne.perplexity = number(bookmark.tSNEPerplexity, state.methods.tsne.perplexity);
-  state.methods.umap.neighbours = number(bookmark.umapNeighbors, state.methods.umap.neighbours);
-  state.methods.umap.minimum_distance = number(bookmark.umapMinDist, state.methods.umap.minimum_distance);
-  const end = (
-    name: string,
-  ) => (bookmark[`custom${name}Text`]
-    ? `${bookmark[`custom${name}Regex`] ? "regex" : "text"}:${bookmark[`custom${name}Text`]}`
-    : "");
-  state.axes = {
-    left: end("XLeft"),
-    right: end("XRight"),
-    down: end("YDown"),
-    up: end("YUp"),
-    in: dataset.infoOf(bookmark.customSelectedSearchByMetadataOption ?? "")
-      ? bookmark.customSelectedSearchByMetadataOption
-      : "",
+  tsne.perplexity = number(bookmark.tSNEPerplexity, tsne.perplexity);
+  umap.neighbours = number(bookmark.umapNeighbors, umap.neighbours);
+  umap.minimum_distance = number(bookmark.umapMinDist, umap.minimum_distance);
+  const end = (text = "", regex = false) => text && `${regex ? "regex" : "text"}:${text}`;
+  const ends = {
+    left: end(bookmark.customXLeftText, bookmark.customXLeftRegex),
+    right: end(bookmark.customXRightText, bookmark.customXRightRegex),
+    down: end(bookmark.customYDownText, bookmark.customYDownRegex),
+    up: end(bookmark.customYUpText, bookmark.customYUpRegex),
   };
-  state.color = dataset.infoOf(bookmark.selectedColorOptionName ?? "") ? bookmark.selectedColorOptionName : state.color;
+  state.axes = { ...ends, in: known(bookmark.customSelectedSearchByMetadataOption, "") };
+  state.color = known(bookmark.selectedColorOptionName, state.color);
   state.categorical = bookmark.forceCategoricalColoring ? "on" : "auto";
-  state.label = dataset.infoOf(bookmark.selectedLabelOption ?? "") ? bookmark.selectedLabelOption : state.label;
+  state.label = known(bookmark.selectedLabelOption, state.label);
   panel.tell({
     projection,
     dims: String(state.dimensions),
     components: state.components.map((one) => one + 1).join(","),
-    tsne: settings.writeKnobs("tsne", state.methods.tsne),
-    umap: settings.writeKnobs("umap", state.methods.umap),
-    left: state.axes.left,
-    right: state.axes.right,
-    down: state.axes.down,
-    up: state.axes.up,
+    tsne: writeKnobs("tsne", tsne),
+    umap: writeKnobs("umap", umap),
+    ...ends,
     axes_in: state.axes.in,
     color: state.color,
     categorical: state.categorical,
     label: state.label,
   });
-  panel.isolated = Array.isArray(bookmark.filteredPoints) && bookmark.filteredPoints.length
-    ? rows(bookmark.filteredPoints)
-    : null;
+  panel.isolated = bookmark.filteredPoints?.length ? rows(bookmark.filteredPoints) : null;
   panel.hidden.clear();
   panel.tellShown();
   panel.showAll();
-  await panel.recolour();
+  await panel.recolor();
   panel.relabel();
   // Before the first picture, which would fit everything.
-  const camera = cameraOf(bookmark.cameraDef, state.dimensions);
+  const camera = states.cameraOf(bookmark.cameraDef, state.dimensions);
   if (camera) {
     state.camera = camera;
-    panel.view?.setCamera(camera);
+    panel.view.setCamera(camera);
   }
   await panel.project({ keepCamera: Boolean(camera) });
   panel.select(rows(bookmark.selectedPoints));
-  if (!panel.job?.ended && Array.isArray(bookmark.projections) && bookmark.projections.length === dataset.count) {
-    showPlaces(panel, bookmark, projection, Boolean(camera));
-  }
-}
-
-/** The places that the bookmark has, until the projection has its own. */
-function showPlaces(panel: any, bookmark: any, projection: string, keepCamera: boolean) {
-  if (projection === "pca" || panel.job?.frame?.coordinates) return;
-  const prefix = projection === "custom" ? "linear" : projection;
-  const names = projection === "custom" ? ["x", "y"] : ["0", "1", "2"].slice(0, panel.state.dimensions);
-  const values = Float32Array.from(
-    bookmark.projections.flatMap((place: any) => names.map((name) => Number(place?.[`${prefix}-${name}`]))),
-  );
-  if (!values.every(Number.isFinite)) return;
-  panel.showFrame({ coordinates: values, dimensions: names.length }, { glide: true, keepCamera });
+  // The places that the bookmark has, until the projection has its own.
+  const { projections } = bookmark;
+  if (projection === "pca" || panel.job?.ended || panel.job?.frame?.coordinates) return;
+  if (!Array.isArray(projections) || projections.length !== dataset.count) return;
+  const places = states.coordinatesOf(projections, projection, state.dimensions);
+  if (places) panel.showFrame(places, { glide: true, keepCamera: Boolean(camera) });
 }
 
 /** A view of ours is an address: only what the projector has in it is taken over. */
-function applyQuery(panel: any, query: string) {
+function applyQuery(panel: ProjectorPanel, query: string): void {
   const given = new URLSearchParams(query);
-  view.update((params: URLSearchParams, set: (name: string, values: string[]) => void) => {
+  const kept = ["projector.id", "projector.step", "projector.table"];
+  view.update((params, set) => {
     for (const name of new Set([...params.keys(), ...given.keys()])) {
-      if (!name.startsWith("projector.") || ["projector.id", "projector.step", "projector.table"].includes(name)) {
-        continue;
-      }
+      if (!name.startsWith("projector.") || kept.includes(name)) continue;
       if (given.has(name)) set(name, given.getAll(name));
       else params.delete(name);
     }
   }, true);
-  panel.restore();
+  void panel.restore();
 }

@@ -1,75 +1,69 @@
-// @ts-nocheck
 /** The left column of the Projector panel: the data and its problems, the projection with its settings, its run, its trust. */
-import * as projectorParts from "./parts.ts";
-import { format } from "./parts.ts";
-import { METHODS } from "./settings.ts";
-import { Running, Trust } from "./controls_run.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { hint } from "./commands.ts";
 import { methodParts } from "./controls_methods.ts";
+import { Running, Trust } from "./controls_run.ts";
+import { METHODS } from "./knobs.ts";
+import { check, fold, format, segmented } from "./parts.ts";
+import { icon, make } from "../../../web/core/dom.ts";
+import type { DatasetInfo } from "./data.ts";
+import type { ProjectorPanel } from "./panel.ts";
 
 export class Controls {
-  panel;
-  data;
-  methods;
-  about;
-  dimensions;
-  sphere;
-  only;
-  method;
-  running;
-  measures;
-  projection;
-  folded;
-  sections;
+  readonly panel: ProjectorPanel;
+  readonly data = make("section", { className: "pj-data" });
+  readonly methods;
+  readonly about = make("p", { className: "pj-note" });
+  readonly dimensions;
+  readonly sphere;
+  readonly only;
+  readonly method = make("div", { className: "pj-method" });
+  readonly running;
+  readonly measures;
+  readonly projection;
+  readonly folded;
+  readonly sections;
+  /** What the settings of the method were made of. */
   drawn = "";
   /** Until the hand lets go of what it has pressed. */
   held: AbortController | null = null;
   timer = 0;
-  shared: any;
+  /** Shares of the variance that are shown. */
+  shared: number[] | null = null;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, segmented, check, fold } = projectorParts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.data = make("section", { className: "pj-data" });
     this.methods = segmented(
       "Projection",
-      Object.entries(METHODS).map((
-        [name, method],
-      ) => [name, method.title, `${method.title} (${method.key}): ${method.about}`]),
-      (name: string) => panel.setProjection(name),
+      Object.entries(METHODS).map(([name, { title, key, about }]) => [name, title, `${title} (${key}): ${about}`]),
+      (name) => panel.setProjection(name),
     );
-    this.about = make("p", { className: "pj-note" });
-    this.dimensions = segmented("Dimensions", [["2", "2-D", "A flat picture (D)"], [
-      "3",
-      "3-D",
-      "A picture in space (D)",
-    ]], (value: string) => panel.setDimensions(Number(value)));
+    this.dimensions = segmented("Dimensions", [
+      ["2", "2-D", hint("A flat picture", "dimensions")],
+      ["3", "3-D", hint("A picture in space", "dimensions")],
+    ], (value) => panel.setDimensions(value === "3" ? 3 : 2));
     this.sphere = check(
       "Sphere the data",
       "The middle of all points is taken away and every vector is made one long, so that only directions count.",
-      (on: boolean) => panel.setSphere(on),
+      (on) => panel.setSphere(on),
     );
     this.only = check(
       "Only isolated points",
       "The projection sees only the points that are isolated.",
-      (on: boolean) => panel.setOnly(on),
+      (on) => panel.setOnly(on),
     );
-    this.method = make("div", { className: "pj-method" });
-    this.method.addEventListener("pointerdown", (event: PointerEvent) => this.hold(event));
+    this.method.addEventListener("pointerdown", ({ target }) => this.hold(target));
     // Before the field's own listener: where its change comes from leaving it, the next one does not have the focus yet.
     this.method.addEventListener("change", () => this.later(), { capture: true });
     this.method.addEventListener("focusout", () => this.later());
     this.running = new Running(panel);
     this.measures = new Trust(panel);
-    const shape = make("div", { className: "pj-row" }, this.dimensions, this.sphere);
     this.projection = make(
       "section",
       { className: "pj-section open" },
       make("h3", {}, "Projection"),
       this.methods,
       this.about,
-      shape,
+      make("div", { className: "pj-row" }, this.dimensions, this.sphere),
       this.only,
       this.method,
       this.running.element,
@@ -78,19 +72,19 @@ export class Controls {
     this.sections = [this.projection, this.folded];
   }
 
-  show() {
-    const { panel } = this;
-    const { state, dataset } = panel;
-    this.showData();
+  show(): void {
+    const { state, dataset, isolated } = this.panel;
+    this.data.replaceChildren(...(dataset ? this.described(dataset.info) : []));
     this.projection.hidden = this.folded.hidden = !dataset;
     if (!dataset) return;
-    const method = METHODS[state.projection];
+    const custom = state.projection === "custom";
     this.methods.show(state.projection);
-    this.about.textContent = method.about;
-    this.dimensions.show(state.projection === "custom" ? "2" : String(state.dimensions));
-    this.dimensions.of("3").disabled = state.projection === "custom";
+    this.about.textContent = METHODS[state.projection].about;
+    this.dimensions.show(custom ? "2" : String(state.dimensions));
+    const space = this.dimensions.of("3");
+    if (space) space.disabled = custom;
     this.sphere.show(state.sphere);
-    this.only.hidden = !panel.isolated && !state.only;
+    this.only.hidden = !isolated && !state.only;
     this.only.show(state.only);
     this.showMethod();
     this.running.show();
@@ -98,7 +92,7 @@ export class Controls {
   }
 
   /** What is under the hand is not made anew before it lets go: a drag or a click would be lost. */
-  hold({ target }: PointerEvent) {
+  hold(target: EventTarget | null): void {
     this.held?.abort();
     const held = (this.held = new AbortController());
     const release = (event: Event) => {
@@ -109,13 +103,13 @@ export class Controls {
       this.later();
     };
     // A list of choices keeps what lets go of it to itself.
-    for (const name of ["pointerup", "pointercancel", "change", "keydown"]) {
+    for (const name of ["pointerup", "pointercancel", "change", "keyup"]) {
       window.addEventListener(name, release, { capture: true, signal: held.signal });
     }
   }
 
   /** Shows the settings of the method when the event that is under way has had all its effects. */
-  later() {
+  later(): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => {
       this.timer = 0;
@@ -124,7 +118,7 @@ export class Controls {
   }
 
   /** The settings of the method; fields that are in use are not made anew. */
-  showMethod() {
+  showMethod(): void {
     const { panel } = this;
     const { state, dataset } = panel;
     if (!dataset || this.held || this.timer) return;
@@ -142,75 +136,54 @@ export class Controls {
       panel.theme.dark,
       this.shared,
     ]);
-    const typing = document.activeElement?.matches("input:not([type=range])") &&
-      this.method.contains(document.activeElement);
-    if (drawn === this.drawn || typing) return;
+    const { activeElement } = document;
+    const inside = activeElement && this.method.contains(activeElement) ? activeElement : null;
+    if (drawn === this.drawn || inside?.matches("input:not([type=range])")) return;
     this.drawn = drawn;
-    const held = document.activeElement?.getAttribute("aria-label");
+    const label = inside?.getAttribute("aria-label");
     // Some are called alike.
-    const alike = () => [...this.method.querySelectorAll(`[aria-label=${JSON.stringify(held)}]`)];
-    const at = held ? alike().indexOf(document.activeElement) : -1;
-    this.method.replaceChildren(...methodParts(panel));
+    const alike = () => [...this.method.querySelectorAll<HTMLElement>(`[aria-label=${JSON.stringify(label)}]`)];
+    const at = label ? alike().findIndex((one) => one === inside) : -1;
+    this.method.replaceChildren(...methodParts(panel, dataset));
     if (at >= 0) alike()[at]?.focus();
   }
 
-  shares() {
+  shares(): number[] | null {
     return this.panel.frame10?.components?.ratios ?? null;
   }
 
-  progress() {
+  progress(): void {
     if (this.shares() !== this.shared) this.showMethod();
     this.running.show();
   }
 
-  trust() {
+  trust(): void {
     this.measures.show();
   }
 
-  showData() {
-    const { dataset } = this.panel;
-    const { make } = projectorParts;
+  described({ count, dimensions, run, label, problems }: DatasetInfo): HTMLElement[] {
     const { integer } = format;
-    if (!dataset) return void this.data.replaceChildren();
-    const { info } = dataset;
     const shape = make(
       "div",
       { className: "pj-shape" },
-      make("b", {}, integer(info.count)),
-      info.count === 1 ? " point of " : " points of ",
-      make("b", {}, integer(info.dimensions)),
-      info.dimensions === 1 ? " dimension" : " dimensions",
+      make("b", {}, integer(count)),
+      count === 1 ? " point of " : " points of ",
+      make("b", {}, integer(dimensions)),
+      dimensions === 1 ? " dimension" : " dimensions",
     );
-    const where = make(
-      "div",
-      { className: "pj-note", title: `${info.run || ""} ${info.label}` },
-      make("bdi", {}, [info.run && info.run !== "." ? info.run : "", info.label].filter(Boolean).join(" · ")),
+    const place = [run && run !== "." ? run : "", label].filter(Boolean).join(" · ");
+    const where = make("div", { className: "pj-note", title: `${run || ""} ${label}` }, make("bdi", {}, place));
+    if (!problems.length) return [shape, where];
+    const list = problems.map((problem) => {
+      const times = make("span", { className: "pj-count" }, ` ×${integer(problem.count)}`);
+      return make("li", {}, problem.message, problem.count > 1 ? times : "");
+    });
+    const notes = make(
+      "details",
+      { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false },
+      make("summary", {}, icon("alert", 13), ` ${format.counted(problems.length, "note")} about the data`),
+      make("ul", { className: "pj-problems" }, ...list),
     );
-    const problems = info.problems ?? [];
-    const parts = [shape, where];
-    if (problems.length) {
-      const total = problems.length;
-      const list = make(
-        "ul",
-        { className: "pj-problems" },
-        ...problems.map((problem: any) =>
-          make(
-            "li",
-            {},
-            problem.message,
-            problem.count > 1 ? make("span", { className: "pj-count" }, ` ×${integer(problem.count)}`) : "",
-          )
-        ),
-      );
-      parts.push(
-        make(
-          "details",
-          { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false },
-          make("summary", {}, elements.icon("alert", 13), ` ${total} ${total === 1 ? "note" : "notes"} about the data`),
-          list,
-        ),
-      );
-    }
-    this.data.replaceChildren(...parts);
+    return [shape, where, notes];
   }
 }

@@ -1,33 +1,37 @@
-// @ts-nocheck
 /** The run of a long projection in the left column: its buttons, how far it is, and its loss; and how far the picture can be trusted. */
-import * as colours from "./colors.ts";
-import * as parts from "./parts.ts";
-import { format } from "./parts.ts";
-import { METHODS } from "./settings.ts";
+import { TRUST } from "./colors.ts";
+import { hint } from "./commands.ts";
+import { factsOf } from "./frames.ts";
+import { METHODS } from "./knobs.ts";
+import { button, complaint, field, format, type Option, remark, select } from "./parts.ts";
+import { sentence } from "./quality.ts";
+import { make } from "../../../web/core/dom.ts";
+import type { Job } from "./jobs.ts";
+import type { ProjectorPanel } from "./panel.ts";
+import type { Measured } from "./quality.ts";
 
 const MORE = 500;
 const WIDTH = 216;
 const HEIGHT = 46;
 
 export class Running {
-  panel;
-  go;
-  perturb;
-  stop;
-  more;
-  facts;
-  canvas: HTMLCanvasElement;
-  bar;
-  progress;
-  notes;
-  element;
-  stale: any;
+  readonly panel: ProjectorPanel;
+  readonly go;
+  readonly perturb;
+  readonly stop;
+  readonly more;
+  readonly facts = make("dl", { className: "pj-facts" });
+  readonly canvas = make("canvas", { className: "pj-loss", role: "img", width: WIDTH * 2, height: HEIGHT * 2 });
+  readonly bar = make("i");
+  readonly progress;
+  readonly notes = make("div", { className: "pj-notes" });
+  readonly element;
+  /** Whether the picture is of other settings. */
+  stale = false;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, button } = parts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.go = button("Run", "Begin, pause or go on (Space)", () => this.press(), "main");
+    this.go = button("Run", hint("Begin, pause or go on", "run"), () => this.press(), "main");
     this.perturb = button(
       "Perturb",
       "Move every point a little, to get it out of a poor place",
@@ -35,13 +39,7 @@ export class Running {
     );
     this.stop = button("Stop", "End it; the picture stays", () => panel.act("cancel"));
     this.more = button(`+${MORE}`, `${MORE} more iterations`, () => panel.act("extend", MORE));
-    this.facts = make("dl", { className: "pj-facts" });
-    this.canvas = make("canvas", { className: "pj-loss", role: "img" }) as HTMLCanvasElement;
-    this.canvas.width = WIDTH * 2;
-    this.canvas.height = HEIGHT * 2;
-    this.bar = make("i", {});
     this.progress = make("div", { className: "pj-progress", role: "progressbar", "aria-label": "Progress" }, this.bar);
-    this.notes = make("div", { className: "pj-notes" });
     this.element = make(
       "div",
       { className: "pj-run" },
@@ -53,190 +51,131 @@ export class Running {
     );
   }
 
-  press() {
-    if (this.stale) return this.panel.project({ run: true });
-    return this.panel.pauseOrRun();
+  press(): void {
+    if (this.stale) void this.panel.project({ run: true });
+    else void this.panel.pauseOrRun();
   }
 
-  show() {
-    const { panel } = this;
-    const { job, state, dataset } = panel;
-    const slow = METHODS[state.projection].slow;
-    const frame = job?.frame;
+  show(): void {
+    const { job, state, dataset, waiting } = this.panel;
+    const { slow } = METHODS[state.projection];
+    const frame = job?.frame ?? null;
     const at = job?.state;
-    const works = at === "running" || at === "queued";
-    this.element.hidden = !slow && !frame?.notes?.length && at !== "failed";
-    for (const one of [this.go, this.perturb, this.stop, this.more, this.progress, this.facts]) one.hidden = !slow;
+    this.element.hidden = !slow && !frame?.notes.length && at !== "failed";
+    for (const one of [this.go, this.perturb, this.stop, this.more, this.facts]) one.hidden = !slow;
     void this.mark();
-    this.go.disabled = panel.waiting === "few";
+    this.go.disabled = waiting === "few";
     this.perturb.disabled = at !== "running" && at !== "paused" && at !== "done";
-    this.stop.disabled = !works && at !== "paused";
+    this.stop.disabled = at !== "running" && at !== "queued" && at !== "paused";
     this.more.disabled = !job || at === "failed" || at === "queued";
     this.progress.hidden = !slow || !frame?.total || at === "done";
-    this.bar.style.width = `${frame?.total ? Math.min(frame.iteration / frame.total, 1) * 100 : 0}%`;
-    this.progress.setAttribute(
-      "aria-valuenow",
-      String(Math.round(frame?.total ? (frame.iteration / frame.total) * 100 : 0)),
-    );
-    this.showFacts(frame);
-    this.showLoss(job);
-    const { make } = parts;
+    const share = frame?.total ? frame.iteration / frame.total : 0;
+    this.bar.style.width = `${Math.min(share, 1) * 100}%`;
+    this.progress.setAttribute("aria-valuenow", String(Math.round(share * 100)));
+    const facts = frame && slow ? factsOf(frame, state.projection === "tsne" ? "KL divergence" : "Loss") : [];
+    this.facts.replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+    this.showLoss(slow ? job : null);
     const notes = [...(frame?.notes ?? [])];
-    if (panel.waiting === "run") {
+    if (waiting === "run" && dataset) {
       notes.push(`${format.integer(dataset.count)} points take a while: press Run to begin.`);
     }
-    if (panel.waiting === "few") notes.push("Two points at least are needed.");
+    if (waiting === "few") notes.push("Two points at least are needed.");
     this.notes.replaceChildren(
-      ...notes.map((note) => make("p", { className: "pj-note" }, note)),
-      ...(at === "failed"
-        ? [make("p", { className: "pj-note bad", role: "alert" }, frame.message || "It failed.")]
-        : []),
+      ...notes.map((note) => remark(note)),
+      ...(at === "failed" ? [complaint(frame?.message || "It failed.")] : []),
     );
   }
 
   /** What the first button does now. */
-  async mark() {
+  async mark(): Promise<void> {
     const { panel } = this;
     const { job } = panel;
     this.stale = await panel.isStale();
     if (job !== panel.job) return;
     const at = job?.state;
-    const text = this.stale
-      ? "Run anew"
-      : at === "running" || at === "queued"
-      ? "Pause"
-      : at === "paused"
-      ? "Resume"
-      : !job
-      ? "Run"
-      : "Run again";
-    if (!this.stale && (at === "done" || at === "cancelled") && job) this.go.hidden = at === "done";
+    const texts: Partial<Record<string, string>> = { running: "Pause", queued: "Pause", paused: "Resume" };
+    const text = this.stale ? "Run anew" : !at ? "Run" : texts[at] ?? "Run again";
+    if (!this.stale && (at === "done" || at === "cancelled")) this.go.hidden = at === "done";
     this.go.textContent = text;
-    this.go.title = this.stale ? "The picture is of other settings: work it out for these (Space)" : `${text} (Space)`;
+    this.go.title = hint(this.stale ? "The picture is of other settings: work it out for these" : text, "run");
     this.go.classList.toggle("on", this.stale || !job);
   }
 
-  showFacts(frame: any) {
-    const { make } = parts;
-    const { integer, number, seconds } = format;
-    const rows = [] as [string, string][];
-    if (frame && METHODS[this.panel.state.projection].slow) {
-      rows.push([
-        "Iteration",
-        frame.total ? `${integer(frame.iteration)} of ${integer(frame.total)}` : integer(frame.iteration ?? 0),
-      ]);
-      if (!frame.iteration && frame.phase && !this.panel.job.ended) rows.push(["Now", frame.phase]);
-      if (frame.state === "running" && frame.iteration && frame.updates_per_second > 0) {
-        rows.push(["Updates a second", frame.updates_per_second.toFixed(1)]);
-      }
-      if (frame.state === "running" && frame.seconds_left !== null && frame.seconds_left !== undefined) {
-        rows.push(["Left", seconds(frame.seconds_left)]);
-      }
-      if (frame.loss !== null && frame.loss !== undefined) {
-        rows.push([this.panel.state.projection === "tsne" ? "KL divergence" : "Loss", number(frame.loss)]);
-      }
-    }
-    this.facts.replaceChildren(...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
-  }
-
-  showLoss(job: any) {
+  showLoss(job: Job | null): void {
     const losses = job?.losses ?? [];
-    this.canvas.hidden = losses.length < 3 || !METHODS[this.panel.state.projection].slow;
-    if (this.canvas.hidden) return;
-    const context = this.canvas.getContext("2d") as CanvasRenderingContext2D;
-    const style = getComputedStyle(this.canvas);
+    this.canvas.hidden = losses.length < 3;
+    const context = this.canvas.getContext("2d");
+    if (this.canvas.hidden || !context) return;
     context.setTransform(2, 0, 0, 2, 0, 0);
     context.clearRect(0, 0, WIDTH, HEIGHT);
     const values = losses.map(([, loss]) => loss);
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    const [first, last] = [losses[0][0], losses[losses.length - 1][0]];
+    const [[first, began], [last, now]] = [losses[0], losses[losses.length - 1]];
     const x = (iteration: number) => 1 + ((iteration - first) / Math.max(last - first, 1)) * (WIDTH - 2);
     const y = (loss: number) => 3 + (1 - (loss - low) / Math.max(high - low, 1e-12)) * (HEIGHT - 6);
     context.beginPath();
     for (const [iteration, loss] of losses) context.lineTo(x(iteration), y(loss));
     context.lineWidth = 1.5;
     context.lineJoin = "round";
-    context.strokeStyle = style.getPropertyValue("--accent");
+    context.strokeStyle = getComputedStyle(this.canvas).getPropertyValue("--accent");
     context.stroke();
-    this.canvas.title = `Loss from ${format.number(losses[0][1])} to ${format.number(losses[losses.length - 1][1])}`;
+    this.canvas.title = `Loss from ${format.number(began)} to ${format.number(now)}`;
     this.canvas.setAttribute("aria-label", this.canvas.title);
   }
 }
 
 export class Trust {
-  panel;
-  element = parts.make("div", { className: "pj-trust" });
+  readonly panel: ProjectorPanel;
+  readonly element = make("div", { className: "pj-trust" });
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
   }
 
-  show() {
+  show(): void {
     const { panel } = this;
-    const { make, button, select } = parts;
-    const { quality, job } = panel;
-    if (!quality || quality.state === "running") {
-      const text = quality
-        ? `Being measured…${quality.progress ? ` ${Math.round(quality.progress * 100)} %` : ""}`
-        : job && !job.ended
-        ? "Measured when the projection is done."
-        : "Not measured yet.";
-      const ask = !quality && job?.frame && panel.picture
-        ? [button("Measure now", "Measure how far this picture keeps neighbours", () => panel.measure(true), "small")]
-        : [];
-      return this.element.replaceChildren(make("p", { className: "pj-note" }, text), ...ask);
+    const { quality, job, picture } = panel;
+    const ask = (text: string, title: string) => button(text, title, () => panel.measure(true), "small");
+    if (quality?.state === "done") this.element.replaceChildren(...this.measured(quality));
+    else if (quality?.state === "failed") {
+      this.element.replaceChildren(remark(quality.message, "bad"), ask("Try again", "Measure once more"));
+    } else if (quality) {
+      const share = quality.progress ? ` ${Math.round(quality.progress * 100)} %` : "";
+      this.element.replaceChildren(remark(`Being measured…${share}`));
+    } else {
+      const text = job && !job.ended ? "Measured when the projection is done." : "Not measured yet.";
+      const now = job?.frame && picture ? [ask("Measure now", "Measure how far this picture keeps neighbours")] : [];
+      this.element.replaceChildren(remark(text), ...now);
     }
-    if (quality.state === "failed") {
-      return this.element.replaceChildren(
-        make("p", { className: "pj-note bad" }, quality.message),
-        button("Try again", "Measure once more", () => panel.measure(true), "small"),
-      );
-    }
-    const rows = [["@trustworthiness", quality.trustworthiness], ["@continuity", quality.continuity], [
-      "@hit",
-      quality.hit,
-    ], ["@kept", quality.kept]].map(([name, value]) => [colours.TRUST[name][0], value, colours.TRUST[name][1]]) as [
-      string,
-      number | null,
-      string,
-    ][];
-    const list = make(
-      "div",
-      { className: "pj-measures" },
-      ...rows.filter(([, value]) => value !== null && value !== undefined).map(([name, value, help]) =>
-        measure(name, value as number, help)
-      ),
+  }
+
+  measured(quality: Measured): HTMLElement[] {
+    const { panel } = this;
+    const { trustworthiness, continuity, hit, kept, points, sampled, count, column } = quality;
+    const values = { "@trustworthiness": trustworthiness, "@continuity": continuity, "@hit": hit, "@kept": kept };
+    const measures = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [meter(name, value)]));
+    const help = "Colours every point by how far the picture can be trusted there";
+    const color = select("Colour by trust", (name) => void panel.setColor(name), help);
+    const rated = Object.entries(TRUST).filter(([name]) => points[name]);
+    color.show(
+      [["", "no"], ...rated.map(([name, [title]]): Option => [name, title.toLowerCase()])],
+      panel.colorBy.startsWith("@") ? panel.colorBy : "",
     );
-    const colour = select(
-      "Colour by trust",
-      (name: string) => panel.setColour(name),
-      "Colours every point by how far the picture can be trusted there",
-    );
-    const usable = Object.entries(colours.TRUST).filter(([name]) => quality.points[name]);
-    colour.show(
-      [["", "no"], ...usable.map(([name, [title]]) => [name, title.toLowerCase()])],
-      panel.colourBy.startsWith("@") ? panel.colourBy : "",
-    );
-    const sample = quality.sampled && quality.sampled < (panel.job?.rows?.length ?? panel.dataset.count)
-      ? ` Measured on ${format.integer(quality.sampled)} points.`
-      : "";
-    this.element.replaceChildren(
+    const all = panel.job?.rows?.length ?? panel.dataset?.count ?? 0;
+    const sample = sampled && sampled < all ? ` Measured on ${format.integer(sampled)} points.` : "";
+    return [
       make("p", { className: "pj-sentence" }, sentence(quality) + sample),
-      list,
-      parts.field("Colour by", "Colours every point by how far the picture can be trusted there.", colour),
-      make(
-        "p",
-        { className: "pj-note" },
-        `Of ${quality.count} neighbours each.${quality.column ? ` Hit by ${quality.column}.` : ""}`,
-      ),
-    );
+      make("div", { className: "pj-measures" }, ...measures),
+      field("Colour by", `${help}.`, color),
+      remark(`Of ${count} neighbours each.${column ? ` Hit by ${column}.` : ""}`),
+    ];
   }
 }
 
-function measure(name: string, value: number, help: string) {
-  const { make } = parts;
-  const bar = make("i", {});
+/** One of the measures of `TRUST`. */
+function meter(measure: string, value: number): HTMLElement {
+  const [name, help] = TRUST[measure];
+  const bar = make("i");
   bar.style.width = `${Math.max(Math.min(value, 1), 0) * 100}%`;
   return make(
     "div",
@@ -245,18 +184,4 @@ function measure(name: string, value: number, help: string) {
     make("b", {}, value.toFixed(3)),
     make("div", { className: "pj-meter" }, bar),
   );
-}
-
-/** What the numbers mean, in words. */
-function sentence({ trustworthiness, continuity, kept, count }: any) {
-  const nearly = Math.round(kept * count);
-  const keeps = `Of ${count} true neighbours the picture shows about ${nearly}.`;
-  if (trustworthiness >= 0.95 && continuity >= 0.95) return `What lies together here belongs together. ${keeps}`;
-  if (trustworthiness < continuity - 0.05) {
-    return `Some points lie together here that are far apart in the data. ${keeps}`;
-  }
-  if (continuity < trustworthiness - 0.05) return `Some groups of the data are torn apart here. ${keeps}`;
-  return trustworthiness >= 0.85
-    ? `The large lines are right; single neighbours need not be. ${keeps}`
-    : `Do not trust what lies together here. ${keeps}`;
 }

@@ -1,144 +1,140 @@
-// @ts-nocheck
 /** Files that are dropped on the Projector panel: vectors open as an embedding, metadata joins the one that is open. */
-import * as parts from "./parts.ts";
-import { format } from "./parts.ts";
+import { button, format } from "./parts.ts";
+import { make } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { Api, Dataset, Upload } from "./data.ts";
 
 const KINDS =
   ".npy,.npz,.safetensors,.pt,.pth,.bin,.h5,.keras,.tsv,.csv,.txt,.jsonl,.parquet,.arrow,.feather,.index,.ckpt,.png,.jpg,.jpeg";
 
-export class Drop {
-  panel;
-  abort = new AbortController();
-  depth = 0;
-  vectors;
-  metadata;
-  pictures;
-  zones;
-  bar;
-  text;
-  cancel;
-  progress;
-  file: HTMLInputElement;
-  sending: any;
+type Route = "drop" | "drop_metadata" | "drop_sprite";
 
-  constructor(
-    panel: {
-      root: HTMLElement;
-      dataset: any;
-      api: any;
-      opened: (id: string) => void;
-      joined: () => void;
-      notify: (text: string) => void;
-    },
-  ) {
-    const { make } = parts;
-    this.panel = panel;
-    this.vectors = make(
-      "div",
-      { className: "pj-zone" },
-      make("b", {}, "Open as an embedding"),
-      make(
-        "span",
-        {},
-        "one vector a line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
-      ),
-    );
-    this.metadata = make("div", { className: "pj-zone" }, make("b", {}, "Metadata"), make("span", {}));
-    this.pictures = make(
-      "div",
-      { className: "pj-zone" },
-      make("b", {}, "Pictures"),
-      make("span", {}, "one picture that holds those of all points, line by line"),
-    );
-    this.zones = make("div", { className: "pj-zones", hidden: true }, this.vectors, this.metadata, this.pictures);
-    this.bar = make("i", {});
-    this.text = make("span", {});
-    this.cancel = parts.button("Cancel", "Do not send the file", () => this.sending?.cancel(), "small plain");
-    this.progress = make(
-      "div",
-      { className: "pj-upload", role: "status", hidden: true },
-      this.text,
-      make("div", { className: "pj-progress" }, this.bar),
-      this.cancel,
-    );
-    this.file = make("input", {
-      type: "file",
-      accept: KINDS,
-      hidden: true,
-      "aria-label": "File of an embedding",
-    }) as HTMLInputElement;
+/** Where files are dropped. */
+interface Area {
+  readonly root: HTMLElement;
+  readonly dataset: Dataset | null;
+  readonly api: Api;
+  opened(id: string): void;
+  joined(): void;
+  notify(text: string): void;
+}
+
+function zone(title: string, text = ""): HTMLElement {
+  return make("div", { className: "pj-zone" }, make("b", {}, title), make("span", {}, text));
+}
+
+export class Drop {
+  readonly area: Area;
+  readonly abort = new AbortController();
+  readonly vectors = zone(
+    "Open as an embedding",
+    "one vector a line, or a checkpoint: TSV, CSV, JSON lines, Parquet, NumPy, safetensors, torch, Keras",
+  );
+  readonly metadata = zone("Metadata");
+  readonly pictures = zone("Pictures", "one picture that holds those of all points, line by line");
+  readonly zones = make(
+    "div",
+    { className: "pj-zones", hidden: true },
+    this.vectors,
+    this.metadata,
+    this.pictures,
+  );
+  readonly bar = make("i");
+  readonly text = make("span");
+  readonly progress = make(
+    "div",
+    { className: "pj-upload", role: "status", hidden: true },
+    this.text,
+    make("div", { className: "pj-progress" }, this.bar),
+    button("Cancel", "Do not send the file", () => this.sending?.cancel(), "small plain"),
+  );
+  readonly file = make("input", {
+    type: "file",
+    accept: KINDS,
+    hidden: true,
+    "aria-label": "File of an embedding",
+  });
+  sending: Upload | null = null;
+
+  constructor(area: Area) {
+    this.area = area;
     this.file.addEventListener("change", () => {
       const [file] = this.file.files ?? [];
       this.file.value = "";
       if (file) this.offer(file);
     });
-    panel.root.append(this.zones, this.progress, this.file);
-    const options = { signal: this.abort.signal };
-    const area = panel.root;
-    const hasFiles = (event: DragEvent) => Boolean(event.dataTransfer?.types.includes("Files"));
+    area.root.append(this.zones, this.progress, this.file);
+    const { signal } = this.abort;
+    const isMeant = ({ dataTransfer }: DragEvent) =>
+      area.root.isConnected && Boolean(dataTransfer?.types.includes("Files"));
     window.addEventListener("dragover", (event) => {
-      if (!area.isConnected || !hasFiles(event)) return;
+      if (!isMeant(event)) return;
       event.preventDefault();
       this.show(event);
-    }, options);
-    window.addEventListener("dragleave", (event) => {
-      if (!event.relatedTarget) this.hide();
-    }, options);
+    }, { signal });
+    window.addEventListener("dragleave", (event) => !event.relatedTarget && this.hide(), { signal });
     window.addEventListener("drop", (event) => {
-      if (!area.isConnected || !hasFiles(event)) return;
+      if (!isMeant(event)) return;
       event.preventDefault();
-      const [file] = event.dataTransfer?.files ?? [];
+      const files = [...(event.dataTransfer?.files ?? [])];
       const route = this.over(event);
       this.hide();
-      if (!file) return;
-      if ((event.dataTransfer?.files.length ?? 0) > 1) panel.notify(`One file at a time: ${file.name} is opened.`);
-      void this.send(file, route);
-    }, options);
+      if (!files.length) return;
+      if (files.length > 1) area.notify(`One file at a time: ${files[0].name} is opened.`);
+      void this.send(files[0], route);
+    }, { signal });
   }
 
-  close() {
+  close(): void {
     this.abort.abort();
     this.sending?.cancel();
   }
 
-  /** Whether metadata can join what is open. */
-  get joins() {
-    return Boolean(this.panel.dataset?.id.startsWith("|dropped|"));
+  /** What metadata and pictures can join. */
+  get joins(): Dataset | null {
+    const { dataset } = this.area;
+    return dataset?.id.startsWith("|dropped|") ? dataset : null;
   }
 
   /** The route for what is under the mouse. */
-  over(event: DragEvent): "drop" | "drop_metadata" | "drop_sprite" {
+  over(event: DragEvent): Route {
     if (!this.joins) return "drop";
     const path = event.composedPath();
     return path.includes(this.metadata) ? "drop_metadata" : path.includes(this.pictures) ? "drop_sprite" : "drop";
   }
 
-  show(event: DragEvent) {
+  show(event: DragEvent): void {
+    const { joins } = this;
     this.zones.hidden = false;
-    this.metadata.hidden = this.pictures.hidden = !this.joins;
-    (this.metadata.lastChild as HTMLElement).textContent = this.joins
-      ? `of ${this.panel.dataset.info.label}: one line a point, in the same order`
-      : "";
+    this.metadata.hidden = this.pictures.hidden = !joins;
+    this.metadata.lastElementChild?.replaceChildren(
+      joins ? `of ${joins.info.label}: one line a point, in the same order` : "",
+    );
     const over = this.over(event);
     this.vectors.classList.toggle("over", over === "drop");
     this.metadata.classList.toggle("over", over === "drop_metadata");
     this.pictures.classList.toggle("over", over === "drop_sprite");
   }
 
-  hide() {
+  hide(): void {
     this.zones.hidden = true;
   }
 
-  ask() {
+  ask(): void {
     this.file.click();
   }
 
   /** A file that was chosen by the button: may be metadata of what is open. */
-  offer(file: File) {
-    if (!this.joins || !/\.(tsv|csv|txt|jsonl)$/i.test(file.name)) {
-      return void this.send(file, this.joins && file.type.startsWith("image/") ? "drop_sprite" : "drop");
+  offer(file: File): void {
+    const { joins } = this;
+    if (!joins || !/\.(tsv|csv|txt|jsonl)$/i.test(file.name)) {
+      return void this.send(file, joins && file.type.startsWith("image/") ? "drop_sprite" : "drop");
     }
-    const { make, button } = parts;
+    const send = (route: Route) => {
+      box.close();
+      void this.send(file, route);
+    };
+    const label = `Metadata of ${joins.info.label}`;
     const box = make(
       "dialog",
       { className: "pj-dialog", "aria-label": "What the file is" },
@@ -146,12 +142,8 @@ export class Drop {
       make(
         "div",
         { className: "pj-row" },
-        button("An embedding", "Open it", () => (box.close(), this.send(file, "drop")), "main"),
-        button(
-          `Metadata of ${this.panel.dataset.info.label}`,
-          "Its columns join what is open",
-          () => (box.close(), this.send(file, "drop_metadata")),
-        ),
+        button("An embedding", "Open it", () => send("drop"), "main"),
+        button(label, "Its columns join what is open", () => send("drop_metadata")),
       ),
     );
     box.addEventListener("close", () => box.remove());
@@ -159,9 +151,9 @@ export class Drop {
     box.showModal();
   }
 
-  async send(file: File, route: "drop" | "drop_metadata" | "drop_sprite") {
-    const { panel } = this;
-    const id = route === "drop" ? null : panel.dataset.id;
+  async send(file: File, route: Route): Promise<void> {
+    const { area } = this;
+    const id = route === "drop" ? null : area.dataset?.id;
     this.sending?.cancel();
     const tell = (share: number) => {
       this.bar.style.width = `${share * 100}%`;
@@ -169,16 +161,16 @@ export class Drop {
     };
     this.progress.hidden = false;
     tell(0);
-    const sending = (this.sending = panel.api.upload(route, { id, name: file.name }, file, tell));
+    const sending = (this.sending = area.api.upload(route, { id, name: file.name }, file, tell));
     try {
       const answer = await sending.done;
-      if (route === "drop") panel.opened(answer.id);
-      else if (panel.dataset?.id === id) panel.joined();
+      if (route === "drop") area.opened(answer.id);
+      else if (area.dataset?.id === id) area.joined();
     } catch (error) {
-      panel.notify(error.message);
+      area.notify(messageOf(error));
     } finally {
       if (this.sending === sending) {
-        this.sending = undefined;
+        this.sending = null;
         this.progress.hidden = true;
       }
     }

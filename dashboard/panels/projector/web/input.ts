@@ -1,7 +1,8 @@
-// @ts-nocheck
 /** The hand on the cloud: mouse, fingers and keys. */
-import * as lasso from "./lasso.ts";
+import { bind, type Bindings } from "../../../web/core/commands.ts";
+import { Trail } from "./lasso.ts";
 import { TURN } from "./motion.ts";
+import type { View } from "./view.ts";
 
 const CLICK = 4; // pixels a pointer may move in a click
 const RECENT_MS = 60; // of a drag, whose speed a throw goes on with
@@ -10,43 +11,44 @@ const WHEEL = 0.0016;
 const KEY_TURN = 8; // degrees
 const KEY_PAN = 40; // pixels
 const KEY_ZOOM = 1.25;
-const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] } as Record<
-  string,
-  [number, number]
->;
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+interface Point {
+  x: number;
+  y: number;
+}
 
 /**
  * @param element what the pointer is over
- * @param view of projector_view.js
  * @returns takes everything back
  */
-export function attach(element: HTMLElement, view: any): () => void {
+export function attach(element: HTMLElement, view: View): () => void {
   const hand = new Hand(element, view);
   const stop = new AbortController();
-  const on = (name: string, act: (event: any) => void, passive = true) =>
-    element.addEventListener(name, act, { signal: stop.signal, passive });
-  on("pointerdown", (event) => hand.down(event));
-  on("pointermove", (event) => hand.move(event));
-  on("pointerup", (event) => hand.up(event));
-  on("pointercancel", (event) => hand.cancel(event));
-  on("pointerleave", () => view.hover(null));
-  on("contextmenu", (event) => event.preventDefault(), false);
-  on("dblclick", (event) => view.centre(...hand.place(event)));
-  on("wheel", (event) => hand.wheel(event), false);
-  on("keydown", (event) => hand.key(event), false);
+  const { signal } = stop;
+  const passive = { signal, passive: true };
+  element.addEventListener("pointerdown", (event) => hand.down(event), passive);
+  element.addEventListener("pointermove", (event) => hand.move(event), passive);
+  element.addEventListener("pointerup", (event) => hand.up(event), passive);
+  element.addEventListener("pointercancel", (event) => hand.cancel(event), passive);
+  element.addEventListener("pointerleave", () => view.hover(null), passive);
+  element.addEventListener("contextmenu", (event) => event.preventDefault(), { signal });
+  element.addEventListener("dblclick", (event) => view.centre(...hand.place(event)), passive);
+  element.addEventListener("wheel", (event) => hand.wheel(event), { signal, passive: false });
+  bind(element, hand.keys(), signal);
   return () => stop.abort();
 }
 
 class Hand {
-  element;
-  view;
+  readonly element: HTMLElement;
+  readonly view: View;
   /** Pointers that are down. */
-  held: Map<number, { x: number; y: number }> = new Map();
-  start: { x: number; y: number; moved: boolean; many: boolean } | null = null;
-  recent: { x: number; y: number; at: number }[] = [];
-  trail: any = null;
+  held: Map<number, Point> = new Map();
+  start: Point & { moved: boolean; many: boolean } | null = null;
+  recent: (Point & { at: number })[] = [];
+  trail: Trail | null = null;
 
-  constructor(element: HTMLElement, view: any) {
+  constructor(element: HTMLElement, view: View) {
     this.element = element;
     this.view = view;
   }
@@ -71,7 +73,7 @@ class Hand {
     this.start = { x, y, moved: false, many: false };
     this.recent = [];
     const { tool } = this.view;
-    if (event.button === 0 && tool !== "pointer") this.trail = new lasso.Trail(tool, x, y);
+    if (event.button === 0 && tool !== "pointer") this.trail = new Trail(tool, x, y);
   }
 
   move(event: PointerEvent) {
@@ -107,7 +109,7 @@ class Hand {
     const other = [...this.held].find(([held]) => held !== id)?.[1];
     const before = this.held.get(id);
     if (!other || !before) return;
-    const far = (a: { x: number; y: number }) => Math.hypot(a.x - other.x, a.y - other.y) || 1;
+    const far = (a: Point) => Math.hypot(a.x - other.x, a.y - other.y) || 1;
     this.view.pan(dx / 2, dy / 2);
     this.view.zoom(far({ x, y }) / far(before), (x + other.x) / 2, (y + other.y) / 2);
   }
@@ -158,20 +160,26 @@ class Hand {
     this.view.zoom(Math.exp(-by * WHEEL), x, y);
   }
 
-  key(event: KeyboardEvent) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+  keys(): Bindings {
     const { view } = this;
-    const arrow = ARROWS[event.key];
-    if (event.key === "Escape" && this.trail) {
-      this.trail = this.start = null;
-      view.showTrail(null);
-    } else if (arrow && (view.dimensions === 2 || event.shiftKey)) view.pan(-arrow[0] * KEY_PAN, -arrow[1] * KEY_PAN);
-    else if (arrow) view.turn(arrow[0] * KEY_TURN, arrow[1] * KEY_TURN);
-    else if (event.key === "+" || event.key === "=") view.zoom(KEY_ZOOM);
-    else if (event.key === "-" || event.key === "_") view.zoom(1 / KEY_ZOOM);
-    else if (event.key === "0") view.fit(null);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    const arrows = Object.entries(ARROWS).flatMap(([key, [x, y]]) => {
+      const pan = () => view.pan(-x * KEY_PAN, -y * KEY_PAN);
+      const turn = () => view.dimensions === 2 ? pan() : view.turn(x * KEY_TURN, y * KEY_TURN);
+      return [[key, turn], [`Shift ${key}`, pan]] as const;
+    });
+    const [closer, further] = [() => view.zoom(KEY_ZOOM), () => view.zoom(1 / KEY_ZOOM)];
+    return {
+      ...Object.fromEntries(arrows),
+      "+": closer,
+      "=": closer,
+      "-": further,
+      "_": further,
+      "0": () => view.fit(null),
+      Escape: () => {
+        if (!this.trail) return false;
+        this.trail = this.start = null;
+        view.showTrail(null);
+      },
+    };
   }
 }

@@ -1,263 +1,221 @@
-// @ts-nocheck
 /** What is selected: metadata and picture of a point, its neighbours with their distances, and what can be done with it. */
-import * as projectorParts from "./parts.ts";
-import { format } from "./parts.ts";
-import { popover } from "../../../web/core/popover.ts";
-import { theme as projectorTheme } from "./theme.ts";
+import { sharesOf } from "./categories.ts";
+import { hint } from "./commands.ts";
+import { dot } from "./legend.ts";
+import { arrowsIn, entry } from "./lists.ts";
+import { button, format, remark, segmented, select } from "./parts.ts";
+import { bind } from "../../../web/core/commands.ts";
+import { css } from "../../../web/core/color.ts";
+import { make } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { Dataset } from "./data.ts";
+import type { ProjectorPanel } from "./panel.ts";
 
 const MOST_LISTED = 200;
 const MOST_VALUES = 200;
+const MOST_SHARES = 6;
 const PICTURE = 96;
 const ROW = 24;
 
+/** Answer of the route "row". */
+interface RowAnswer {
+  /** Where it is in the file, in which rows may have been left out. */
+  file_row: number;
+  values: Record<string, string>;
+  norm: number | null;
+}
+
 export class Inspector {
-  panel;
-  head;
-  isolate;
-  hide;
-  all;
-  clear;
-  actions;
-  body;
-  neighbours;
-  element;
+  readonly panel: ProjectorPanel;
+  readonly head = make("div", { className: "pj-inspector-head" });
+  readonly isolate;
+  readonly hide;
+  readonly all;
+  readonly clear;
+  readonly body = make("div", { className: "pj-inspector-body" });
+  readonly neighbours;
+  readonly element;
   drawn = "";
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, button } = projectorParts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.head = make("div", { className: "pj-inspector-head" });
-    this.isolate = button("Isolate", "Show only these (I)", () => panel.isolate());
-    this.hide = button("Hide", "Hide these (H)", () => panel.hide());
-    this.all = button("Show all", "Show everything again (A)", () => panel.showEverything());
-    this.clear = button("Clear", "Clear the selection (Escape)", () => panel.select(new Uint32Array(0)));
-    this.actions = make("div", { className: "pj-row pj-actions" }, this.isolate, this.hide, this.all, this.clear);
-    this.body = make("div", { className: "pj-inspector-body" });
+    this.isolate = button("Isolate", hint("Show only these", "isolate"), () => panel.isolate());
+    this.hide = button("Hide", hint("Hide these", "hide"), () => panel.hide());
+    this.all = button("Show all", hint("Show everything again", "all"), () => panel.showEverything());
+    this.clear = button("Clear", hint("Clear the selection", "clear"), () => panel.select(new Uint32Array(0)));
     this.neighbours = new Neighbours(panel);
     this.element = make(
       "section",
       { className: "pj-inspector" },
       this.head,
-      this.actions,
+      make("div", { className: "pj-row pj-actions" }, this.isolate, this.hide, this.all, this.clear),
       this.body,
       this.neighbours.element,
     );
   }
 
-  show() {
+  show(): void {
     const { panel } = this;
-    const { dataset, selection, focus } = panel;
+    const { dataset, selection, isolated, hidden, found, state } = panel;
     this.element.hidden = !dataset;
     if (!dataset) return;
     const { integer, counted } = format;
+    const points = counted(dataset.count, "point");
     const shown = panel.visibleCount ?? dataset.count;
     this.head.textContent = selection.length
       ? `${counted(selection.length, "point")} selected`
       : shown < dataset.count
-      ? `${integer(shown)} of ${counted(dataset.count, "point")} shown`
-      : `${counted(dataset.count, "point")}, none selected`;
-    const meant = panel.meant();
-    this.isolate.disabled = !meant.length;
-    this.isolate.textContent = meant.length > 1 ? `Isolate ${integer(meant.length)}` : "Isolate";
-    this.isolate.title = selection.length === 1 && meant.length > 1
-      ? `Show only this point and its ${meant.length - 1} neighbours (I)`
-      : "Show only these (I)";
-    this.hide.disabled = !selection.length && !panel.found?.length;
-    this.all.disabled = !panel.isolated && !panel.hidden.size && !panel.state.off.length;
+      ? `${integer(shown)} of ${points} shown`
+      : `${points}, none selected`;
+    const meant = panel.meant().length;
+    const near = selection.length === 1 && meant > 1;
+    this.isolate.disabled = !meant;
+    this.isolate.textContent = meant > 1 ? `Isolate ${integer(meant)}` : "Isolate";
+    this.isolate.title = hint(
+      near ? `Show only this point and its ${meant - 1} neighbours` : "Show only these",
+      "isolate",
+    );
+    this.hide.disabled = !selection.length && !found?.length;
+    this.all.disabled = !isolated && !hidden.size && !state.off.length;
     this.clear.disabled = !selection.length;
-    void this.draw();
+    void this.draw(dataset);
     this.neighbours.show();
   }
 
-  async draw() {
-    const { panel } = this;
-    const { dataset, selection, focus } = panel;
+  async draw(dataset: Dataset): Promise<void> {
+    const { selection, focus, labelBy, colorBy, state } = this.panel;
     const drawn = JSON.stringify([
       dataset.id,
       dataset.step,
       focus,
       selection.length,
       selection[0],
-      selection[selection.length - 1],
-      panel.labelBy,
-      panel.colourBy,
-      panel.state.off.length,
+      selection.at(-1),
+      labelBy,
+      colorBy,
+      state.off.length,
       dataset.columnInfos.length,
     ]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
-    if (focus >= 0 && selection.length <= 1) await this.showPoint(focus);
-    else if (selection.length > 1) await this.showMany();
-    else {this.body.replaceChildren(
-        projectorParts.make(
-          "p",
-          { className: "pj-note" },
-          "Click a point to see what it is and what is near it. B draws a box, L a lasso.",
-        ),
-      );}
-  }
-
-  async showPoint(row: number) {
-    const { panel } = this;
-    const { make } = projectorParts;
-    const { dataset, drawn = this.drawn } = panel;
-    try {
-      const answer = await panel.api.ask("row", { ...dataset.at, row });
-      if (drawn !== this.drawn || row !== panel.focus) return;
-      const values = Object.entries(answer.values);
-      const facts = [...values.slice(0, MOST_VALUES), ["length", format.number(answer.norm)], [
-        "row",
-        answer.file_row === undefined || answer.file_row === row
-          ? String(row)
-          : `${row} (row ${answer.file_row} of the file)`,
-      ]];
-      const list = make(
-        "dl",
-        { className: "pj-facts wide" },
-        ...facts.flatMap((
-          [name, value],
-          at,
-        ) => [
-          make("dt", { title: name }, make("bdi", {}, name)),
-          make("dd", { className: at < values.length ? "" : "dim" }, make("bdi", {}, String(value))),
-        ]),
-      );
-      const picture = panel.thumbnail(row, PICTURE);
+    if (focus >= 0 && selection.length <= 1) await this.showPoint(dataset, focus);
+    else if (selection.length > 1) await this.showMany(dataset);
+    else {
       this.body.replaceChildren(
-        ...(picture ? [picture] : []),
-        list,
-        ...(values.length > MOST_VALUES
-          ? [make("p", { className: "pj-note" }, `and ${values.length - MOST_VALUES} more columns`)]
-          : []),
+        remark("Click a point to see what it is and what is near it. B draws a box, L a lasso."),
       );
-    } catch (error) {
-      if (drawn === this.drawn) this.body.replaceChildren(make("p", { className: "pj-note bad" }, error.message));
     }
   }
 
-  async showMany() {
+  async showPoint(dataset: Dataset, row: number): Promise<void> {
     const { panel, drawn } = this;
-    const { make } = projectorParts;
-    const { dataset, selection } = panel;
+    try {
+      const { values, norm, file_row: place } = await panel.api.ask<RowAnswer>("row", { ...dataset.at, row });
+      if (drawn !== this.drawn || row !== panel.focus) return;
+      const columns = Object.entries(values);
+      const line = (name: string, value: string, className = "") => [
+        make("dt", { title: name }, make("bdi", {}, name)),
+        make("dd", { className }, make("bdi", {}, value)),
+      ];
+      const list = make(
+        "dl",
+        { className: "pj-facts wide" },
+        ...columns.slice(0, MOST_VALUES).flatMap(([name, value]) => line(name, value)),
+        ...line("length", format.number(norm), "dim"),
+        ...line("row", place === row ? String(row) : `${row} (row ${place} of the file)`, "dim"),
+      );
+      const picture = panel.thumbnail(row, PICTURE);
+      const more = columns.length - MOST_VALUES;
+      this.body.replaceChildren(
+        ...(picture ? [picture] : []),
+        list,
+        ...(more > 0 ? [remark(`and ${more} more columns`)] : []),
+      );
+    } catch (error) {
+      if (drawn === this.drawn) this.body.replaceChildren(remark(messageOf(error), "bad"));
+    }
+  }
+
+  async showMany(dataset: Dataset): Promise<void> {
+    const { panel, drawn } = this;
+    const { selection } = panel;
     const rows = selection.slice(0, MOST_LISTED);
     const name = panel.labelBy;
-    const texts = name
-      ? await dataset.texts(name, rows).catch(() => Array.from(rows, () => ""))
-      : Array.from(rows, () => "");
+    const texts = name ? await dataset.texts(name, rows).catch((): string[] => []) : [];
     if (drawn !== this.drawn) return;
     const list = make(
       "div",
       { className: "pj-list", role: "listbox", "aria-label": "Selected points" },
       ...Array.from(rows, (row, at) => {
-        const made = make(
-          "button",
-          {
-            type: "button",
-            className: "pj-result still",
-            role: "option",
-            "aria-selected": String(row === panel.focus),
-            title: texts[at] || `Point ${row}`,
-          },
-          make("bdi", {}, texts[at] || `Point ${row}`),
-          make("span", { className: "pj-count" }, String(row)),
-        );
-        made.addEventListener("click", () => panel.select(panel.selection, { focus: row }));
-        return made;
+        const title = texts[at] || `Point ${row}`;
+        const how = { title, still: true, selected: row === panel.focus };
+        return entry(title, String(row), how, () => panel.select(panel.selection, { focus: row }));
       }),
     );
     list.style.maxHeight = `${ROW * 7}px`;
-    list.addEventListener("keydown", (event: KeyboardEvent) => {
-      popover.arrows(event, list, ".pj-result");
-      if (event.key.startsWith("Arrow")) event.stopPropagation();
-    });
-    const more = selection.length > MOST_LISTED
-      ? [
-        make(
-          "p",
-          { className: "pj-note" },
-          `and ${format.integer(selection.length - MOST_LISTED)} more: the table shows all of them.`,
-        ),
-      ]
-      : [];
-    this.body.replaceChildren(...this.share(), list, ...more);
+    arrowsIn(list, ".pj-result");
+    const more = selection.length - MOST_LISTED;
+    this.body.replaceChildren(
+      ...this.share(),
+      list,
+      ...(more > 0 ? [remark(`and ${format.integer(more)} more: the table shows all of them.`)] : []),
+    );
   }
 
-  /** Which categories of the colouring the selection is made of. */
-  share() {
-    const { colouring, selection, theme } = this.panel;
-    const { make } = projectorParts;
-    if (colouring.sort !== "categories") return [];
-    const counts = new Map();
-    for (const row of selection) counts.set(colouring.codes[row], (counts.get(colouring.codes[row]) ?? 0) + 1);
-    const found = colouring.entries.filter((entry: any) => counts.has(entry.code)).sort((a: any, b: any) =>
-      counts.get(b.code) - counts.get(a.code)
-    );
-    const parts = found.slice(0, 6).map((entry: any) => {
-      const dot = make("i", { className: "pj-dot" });
-      dot.style.background = projectorTheme.css(entry.place < 0 ? theme.grey : theme.category(entry.place));
-      return make(
-        "span",
-        { className: "pj-share", title: entry.label },
-        dot,
-        make("bdi", {}, entry.label || "(empty)"),
-        make("span", { className: "pj-count" }, format.percent(counts.get(entry.code) / selection.length)),
-      );
-    });
-    return [
+  /** Which categories of the coloring the selection is made of. */
+  share(): HTMLElement[] {
+    const { coloring: { codes, entries }, selection, legend } = this.panel;
+    if (!codes) return [];
+    const found = sharesOf(codes, entries, selection);
+    const parts = found.slice(0, MOST_SHARES).map(({ entry: category, count }) =>
       make(
-        "div",
-        { className: "pj-shares" },
-        ...parts,
-        ...(found.length > 6 ? [make("span", { className: "pj-count" }, `and ${found.length - 6} more`)] : []),
-      ),
-    ];
+        "span",
+        { className: "pj-share", title: category.label },
+        dot(css(legend.colorOf(category))),
+        make("bdi", {}, category.label || "(empty)"),
+        make("span", { className: "pj-count" }, format.percent(count / selection.length)),
+      )
+    );
+    const more = found.length - MOST_SHARES;
+    if (more > 0) parts.push(make("span", { className: "pj-count" }, `and ${more} more`));
+    return [make("div", { className: "pj-shares" }, ...parts)];
   }
 }
 
-const METRICS = [["cosine", "cosine"], ["euclidean", "Euclidean"], ["inner", "inner product"]];
+const METRICS: [string, string][] = [["cosine", "cosine"], ["euclidean", "Euclidean"], ["inner", "inner product"]];
 const COUNTS = [10, 20, 50, 100, 200, 500, 1000];
 
 export class Neighbours {
-  panel;
+  readonly panel: ProjectorPanel;
   drawing = 0;
-  metric;
-  count;
-  space;
-  note;
-  rows;
-  list;
-  element;
-  at: any;
-  known: any;
+  readonly metric;
+  readonly count;
+  readonly space;
+  readonly note = make("p", { className: "pj-note" });
+  readonly rows = make("div", { className: "pj-virtual-rows" });
+  readonly list = make("div", {
+    className: "pj-results pj-neighbours",
+    role: "listbox",
+    "aria-label": "Nearest neighbours",
+    tabIndex: 0,
+  }, this.rows);
+  readonly element;
+  /** The place of the entry that keys are at; -1 before the first. */
+  at = -1;
+  known: unknown = null;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, select, segmented } = projectorParts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
     this.metric = select(
       "Distance",
-      (metric: string) => panel.setNeighbours({ metric }),
+      (metric) => panel.setNeighbours({ metric }),
       "How the distance of two points is measured",
     );
-    this.count = select("How many neighbours", (count: string) => panel.setNeighbours({ neighbours: Number(count) }));
-    this.space = segmented(
-      "Where neighbours are looked for",
-      [["original", "in the data", "By all dimensions of the data"], [
-        "picture",
-        "in the picture",
-        "By where points lie in this picture",
-      ]],
-      (space: string) => panel.setNeighbours({ space }),
-    );
-    this.note = make("p", { className: "pj-note" });
-    this.rows = make("div", { className: "pj-virtual-rows" });
-    this.list = make("div", {
-      className: "pj-results pj-neighbours",
-      role: "listbox",
-      "aria-label": "Nearest neighbours",
-      tabIndex: 0,
-    }, this.rows);
+    this.count = select("How many neighbours", (count) => panel.setNeighbours({ neighbours: Number(count) }));
+    this.space = segmented("Where neighbours are looked for", [
+      ["original", "in the data", "By all dimensions of the data"],
+      ["picture", "in the picture", "By where points lie in this picture"],
+    ], (space) => panel.setNeighbours({ space }));
     this.element = make(
       "div",
       { className: "pj-near", hidden: true },
@@ -268,40 +226,40 @@ export class Neighbours {
       this.list,
     );
     this.list.addEventListener("scroll", () => this.draw());
-    this.list.addEventListener("keydown", (event: KeyboardEvent) => {
-      if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
-      this.at = Math.max(
-        Math.min((this.at ?? -1) + (event.key === "ArrowDown" ? 1 : -1), (panel.nearest?.rows.length ?? 0) - 1),
-        0,
-      );
-      if (this.at * ROW < this.list.scrollTop || (this.at + 1) * ROW > this.list.scrollTop + this.list.clientHeight) {
-        this.list.scrollTop = this.at * ROW - 60;
-      }
-      this.draw();
-      event.preventDefault();
-      event.stopPropagation();
-    });
-    this.list.addEventListener("keyup", (event: KeyboardEvent) => {
-      if (event.key === "Enter" && event.target === this.list && this.at >= 0) {
-        panel.goTo(panel.nearest.rows[this.at], "list");
-      }
+    bind(this.list, {
+      ArrowDown: () => this.go(1),
+      ArrowUp: () => this.go(-1),
+      Enter: ({ target }) => {
+        const row = panel.nearest?.rows[this.at];
+        if (target !== this.list || row === undefined) return false;
+        panel.goTo(row, "list");
+      },
     });
   }
 
-  show() {
-    const { panel } = this;
-    const { state, nearest, focus, dataset } = panel;
+  /** To the entry after or before. */
+  go(by: number): void {
+    const { list } = this;
+    this.at = Math.max(Math.min(this.at + by, (this.panel.nearest?.rows.length ?? 0) - 1), 0);
+    if (this.at * ROW < list.scrollTop || (this.at + 1) * ROW > list.scrollTop + list.clientHeight) {
+      list.scrollTop = this.at * ROW - 60;
+    }
+    void this.draw();
+  }
+
+  show(): void {
+    const { state, nearest, focus, dataset, nearestProblem } = this.panel;
     this.element.hidden = focus < 0;
-    if (focus < 0) return;
+    if (focus < 0 || !dataset) return;
     this.metric.show(METRICS, state.metric);
-    const counts = [...new Set([...COUNTS.filter((count) => count < Math.max(dataset.count, 11)), state.neighbours])]
-      .sort((a, b) => a - b);
+    this.metric.disabled = state.space === "picture";
+    const offered = new Set([...COUNTS.filter((count) => count < Math.max(dataset.count, 11)), state.neighbours]);
+    const counts = [...offered].sort((a, b) => a - b);
     this.count.show(counts.map((count) => [String(count), `${count} nearest`]), String(state.neighbours));
     this.space.show(state.space);
-    this.metric.disabled = state.space === "picture";
-    this.note.textContent = panel.nearestProblem ||
-      (nearest?.row === focus ? (nearest.rows.length ? "" : "There are no others.") : "Being looked for…");
     const kept = nearest?.row === focus ? nearest : null;
+    const said = kept ? (kept.rows.length ? "" : "There are no others.") : "Being looked for…";
+    this.note.textContent = nearestProblem || said;
     if (this.known !== kept) {
       this.known = kept;
       this.at = -1;
@@ -311,43 +269,42 @@ export class Neighbours {
     void this.draw();
   }
 
-  async draw() {
+  async draw(): Promise<void> {
     const { panel } = this;
     const { nearest, focus, dataset } = panel;
     const turn = (this.drawing += 1);
-    if (!dataset || nearest?.row !== focus) return void this.rows.replaceChildren();
+    if (!dataset || nearest?.row !== focus) return this.rows.replaceChildren();
     const first = Math.max(Math.floor(this.list.scrollTop / ROW) - 4, 0);
     const rows = nearest.rows.slice(first, first + Math.ceil((this.list.clientHeight || 300) / ROW) + 10);
     const name = panel.labelBy;
-    const texts = name ? await dataset.texts(name, rows).catch(() => []) : [];
+    const texts = name ? await dataset.texts(name, rows).catch((): string[] => []) : [];
     if (turn !== this.drawing || panel.nearest !== nearest) return;
-    const { make } = projectorParts;
     const most = Math.max(...nearest.distances.map(Math.abs), 1e-12);
-    this.rows.replaceChildren(...rows.map((row: number, at: number) => {
+    this.rows.replaceChildren(...rows.map((row, at) => {
       const place = first + at;
       const distance = nearest.distances[place];
+      const text = texts[at] || `Point ${row}`;
       const bar = make("i", { className: "pj-distance" });
       bar.style.width = `${(Math.abs(distance) / most) * 100}%`;
-      const dot = make("i", { className: "pj-dot" });
-      dot.style.background = panel.colourOf(row);
-      const made = make(
-        "button",
-        {
-          type: "button",
-          className: "pj-result",
-          role: "option",
-          "aria-selected": String(place === this.at),
-          tabIndex: -1,
-          title: `${texts[at] || `Point ${row}`}: ${distance}`,
-        },
-        bar,
-        dot,
-        make("bdi", {}, texts[at] || `Point ${row}`),
-        make("span", { className: "pj-count" }, format.number(distance)),
-      );
+      const made = entry(text, format.number(distance), {
+        title: `${text}: ${distance}`,
+        selected: place === this.at,
+        before: [bar, dot(this.colorOf(row))],
+      }, () => panel.goTo(row, "list"));
       made.style.top = `${place * ROW}px`;
-      made.addEventListener("click", () => panel.goTo(row, "list"));
       return made;
     }));
+  }
+
+  /** The color that a point has in the cloud. */
+  colorOf(row: number): string {
+    const { coloring: { codes, entries, numbers, minimum, maximum }, theme, legend } = this.panel;
+    if (codes) {
+      const category = entries.find(({ code }) => code === codes[row]);
+      return css(category ? legend.colorOf(category) : theme.gray);
+    }
+    if (!numbers) return css(theme.plain);
+    const share = (numbers[row] - minimum) / Math.max(maximum - minimum, 1e-300);
+    return css(Number.isFinite(share) ? theme.scale(share) : theme.gray);
   }
 }

@@ -1,71 +1,95 @@
-// @ts-nocheck
 /** A projection that the server works on: started, followed frame by frame, paused, perturbed, ended. */
+import { isAbort, messageOf } from "../../../web/core/request.ts";
+import type { Api } from "./data.ts";
 
 const WAIT_S = 10;
 const AGAIN_MS = 1500;
 const MOST_LOSSES = 400;
-const ENDED = new Set(["done", "cancelled", "failed"]);
+const ENDED = new Set<JobState>(["done", "cancelled", "failed"]);
 
-/** what is known of a job */
+export type JobState = "queued" | "running" | "paused" | "done" | "cancelled" | "failed";
+export type Action = "pause" | "resume" | "perturb" | "cancel" | "extend";
+
+/** What is known of a job. */
 export interface Frame {
   job: string;
   version: number;
-  state: "queued" | "running" | "paused" | "done" | "cancelled" | "failed";
+  state: JobState;
   phase: string;
   iteration: number;
-  total: number;
+  /** null where nobody knows how many there will be */
+  total: number | null;
   loss: number | null;
   seconds_left: number | null;
-  updates_per_second: number;
+  updates_per_second: number | null;
   message: string;
   notes: string[];
-  /** columns of the coordinates */
-  dimensions: number;
-  components: { variances: number[]; ratios: number[] } | null;
-  seed: number | null;
-  settings: Record<string, any>;
-  /** steps, where there are several pictures */
+  /** Columns of the coordinates, where there are some. */
+  dimensions?: number;
+  components?: { variances: number[]; ratios: number[] } | null;
+  seed?: number | null;
+  settings?: Record<string, number | string>;
+  /** Steps, where there are several pictures. */
   frames: number[] | null;
-  /** how many of them are there */
+  /** How many of them are there. */
   frames_done: number;
-  /** that a clustering has made */
+  /** That a clustering has made. */
   column?: string;
-  /** where they have changed */
+  /** Where they have changed. */
   coordinates?: Float32Array;
-  /** which points they are of; null for all */
+  /** Which points they are of; null for all. */
   rows?: Uint32Array | null;
 }
 
+/** A frame as it is sent: its arrays are the coordinates, and which points they are of. */
+interface FramePack extends Omit<Frame, "coordinates" | "rows"> {
+  arrays: [Float32Array?, Uint32Array?];
+}
+
+const UNKNOWN: Omit<Frame, "job" | "state" | "message"> = {
+  version: -1,
+  phase: "",
+  iteration: 0,
+  total: 0,
+  loss: null,
+  seconds_left: null,
+  updates_per_second: null,
+  notes: [],
+  frames: null,
+  frames_done: 0,
+};
+
 export class Job {
-  api;
-  onFrame;
+  readonly api: Api;
+  readonly onFrame: (frame: Frame) => void;
   key = "";
   frame: Frame | null = null;
-  losses: [number, number][] = [];
+  /** Which points the picture is of; null for all. */
+  rows: Uint32Array | null = null;
+  losses: [iteration: number, loss: number][] = [];
   updates = 0;
-  abort = new AbortController();
+  readonly abort = new AbortController();
   turn = 0;
   /** Which of several pictures is followed; null for the only one. */
   index: number | null = null;
-  asking: any;
+  asking: AbortController | null = null;
 
-  /** @param api of projector_data.js */
-  constructor(api: any, onFrame: (frame: Frame) => void) {
+  constructor(api: Api, onFrame: (frame: Frame) => void) {
     this.api = api;
     this.onFrame = onFrame;
   }
 
-  get state() {
+  get state(): JobState {
     return this.frame?.state ?? "queued";
   }
 
-  get ended() {
+  get ended(): boolean {
     return ENDED.has(this.state);
   }
 
   /** @returns whether there is a job: with `only_if_known` there may be none */
-  async start(route: string, body: any): Promise<boolean> {
-    const { job } = await this.api.ask(route, {}, { body, signal: this.abort.signal });
+  async start(route: string, body: Record<string, unknown>): Promise<boolean> {
+    const { job } = await this.api.ask<{ job: string | null }>(route, {}, { body, signal: this.abort.signal });
     if (!job) return false;
     this.key = job;
     void this.follow();
@@ -76,86 +100,71 @@ export class Job {
    * Asks for frame after frame until the job has ended.
    * @param version that is known
    */
-  async follow(version: number = -1) {
+  async follow(version = -1): Promise<void> {
     const turn = (this.turn += 1);
     this.asking?.abort();
-    const asking = (this.asking = new AbortController());
+    const { signal } = (this.asking = new AbortController());
     while (turn === this.turn && !this.abort.signal.aborted) {
-      let pack;
+      let pack: FramePack;
       try {
-        pack = await this.api.ask("frame", { job: this.key, after: version, wait: WAIT_S, frame: this.index }, {
-          signal: asking.signal,
-          quiet: true,
-        });
+        const asked = { job: this.key, after: version, wait: WAIT_S, frame: this.index };
+        pack = await this.api.ask<FramePack>("frame", asked, { signal, quiet: true });
       } catch (error) {
-        if (error.name === "AbortError" || turn !== this.turn) return;
-        if (!/does not answer/.test(error.message)) return this.fail(error.message);
+        if (isAbort(error) || turn !== this.turn) return;
+        const message = messageOf(error);
+        if (!/does not answer/.test(message)) return this.fail(message);
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
         continue;
       }
       if (turn !== this.turn) return;
-      version = pack.version ?? version;
+      ({ version } = pack);
       this.take(pack);
       if (this.ended) return;
     }
   }
 
   /** Follows another of several pictures. */
-  watch(index: number) {
+  watch(index: number): void {
     if (index === this.index) return;
     this.index = index;
     if (this.key) void this.follow();
   }
 
-  take(pack: any) {
-    const [coordinates, rows] = pack.arrays ?? [];
-    this.frame = { ...pack, coordinates, rows: rows ?? null };
+  take(pack: FramePack): void {
+    const [coordinates, rows] = pack.arrays;
+    const frame: Frame = { ...pack, coordinates, rows: rows ?? null };
+    this.frame = frame;
     if (coordinates) this.updates += 1;
-    const last = this.losses[this.losses.length - 1];
-    if (Number.isFinite(pack.loss) && pack.loss !== null && (!last || pack.iteration > last[0])) {
-      this.losses.push([pack.iteration, pack.loss]);
-      if (this.losses.length > MOST_LOSSES) {
-        this.losses = this.losses.filter((_, at) => at % 2 === 0 || at > MOST_LOSSES - 20);
-      }
-    } else if (last && pack.iteration < last[0]) this.losses = [];
-    this.onFrame(this.frame as Frame);
+    this.losses = withLoss(this.losses, pack);
+    this.onFrame(frame);
   }
 
-  fail(message: string) {
-    this.frame = {
-      ...(this.frame ??
-        {
-          job: this.key,
-          version: -1,
-          iteration: 0,
-          total: 0,
-          phase: "",
-          loss: null,
-          seconds_left: null,
-          updates_per_second: 0,
-          notes: [],
-          dimensions: 0,
-          components: null,
-          seed: null,
-          settings: {},
-          frames: null,
-        }),
-      state: "failed",
-      message,
-      coordinates: undefined,
-    } as Frame;
+  fail(message: string): void {
+    this.frame = { ...UNKNOWN, job: this.key, ...this.frame, state: "failed", message, coordinates: undefined };
     this.onFrame(this.frame);
   }
 
-  async act(action: "pause" | "resume" | "perturb" | "cancel" | "extend", iterations?: number) {
+  async act(action: Action, iterations?: number): Promise<void> {
     await this.api.ask("job", {}, { body: { job: this.key, action, ...(iterations ? { iterations } : {}) } });
     if (!this.abort.signal.aborted) void this.follow(this.frame?.version ?? -1);
   }
 
   /** No longer asks; the server pauses what nobody looks at. */
-  leave() {
+  leave(): void {
     this.turn += 1;
     this.abort.abort();
     this.asking?.abort();
   }
+}
+
+/** The losses with that of a frame; begun anew where the job was. Of many, every second of the older ones is dropped. */
+export function withLoss(
+  losses: [number, number][],
+  { iteration, loss }: Pick<Frame, "iteration" | "loss">,
+): [number, number][] {
+  const last = losses.at(-1);
+  if (last && iteration < last[0]) return [];
+  if (loss === null || !Number.isFinite(loss) || iteration === last?.[0]) return losses;
+  const all: [number, number][] = [...losses, [iteration, loss]];
+  return all.length > MOST_LOSSES ? all.filter((_, at) => at % 2 === 0 || at > MOST_LOSSES - 20) : all;
 }

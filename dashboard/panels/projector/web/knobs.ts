@@ -229,6 +229,23 @@ export const METHODS: Record<string, Method> = {
   },
 };
 
+/** The most that a range offers: a point has no more neighbours than there are others. */
+export function mostOf({ name, minimum = 0, maximum = Infinity }: Knob, count: number): number {
+  const others = name === "perplexity" ? Math.floor((count - 1) / 3) : name === "neighbours" ? count - 1 : Infinity;
+  return Math.max(Math.min(maximum, others), minimum);
+}
+
+/** What a text that was typed says of a number; what it is by itself where it says none. */
+export function typedValue(
+  { name, value, step = 1, minimum = -Infinity, maximum = Infinity }: Knob,
+  text: string,
+): KnobValue {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isFinite(number)) return value;
+  const inside = Math.min(Math.max(number, minimum), maximum);
+  return step >= 1 && name !== "learning_rate" ? Math.round(inside) : inside;
+}
+
 /** "perplexity:50,metric:cosine", of what is not as it is by itself. */
 export const writeKnobs = (method: string, values: Knobs): string =>
   METHODS[method].knobs.filter(({ name, value }) => values[name] !== value)

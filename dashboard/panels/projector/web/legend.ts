@@ -1,157 +1,138 @@
-// @ts-nocheck
 /** The legend over the cloud: categories that can be switched off, or the scale of a number. */
-import * as projectorParts from "./parts.ts";
-import { format } from "./parts.ts";
-import { popover } from "../../../web/core/popover.ts";
-import { storage } from "../../../web/core/dom.ts";
-import { theme as projectorTheme } from "./theme.ts";
+import { offAfter } from "./categories.ts";
+import { arrowsIn } from "./lists.ts";
+import { button, format, remark } from "./parts.ts";
+import { css, type Rgb } from "../../../web/core/color.ts";
+import { iconButton, make, storage } from "../../../web/core/dom.ts";
+import type { Entry } from "./colors.ts";
+import type { ProjectorPanel } from "./panel.ts";
+import type { LegendEntry } from "./svg.ts";
 
 const MOST_SHOWN = 200;
+/** Entries that a picture has room for. */
+const MOST_WRITTEN = 30;
+const FOLDED = "stepscope-projector-legend";
+
+/** A dot in a color. */
+export function dot(color: string): HTMLElement {
+  const made = make("i", { className: "pj-dot" });
+  made.style.background = color;
+  return made;
+}
 
 export class Legend {
-  panel;
-  title;
-  all;
-  folded = storage.get("stepscope-projector-legend") === "folded";
-  folder;
-  list;
-  element;
+  readonly panel: ProjectorPanel;
+  readonly title = make("span", { className: "pj-legend-title" });
+  readonly all;
+  folded = storage.get(FOLDED) === "folded";
+  readonly folder;
+  readonly list = make("div", { className: "pj-legend-list", role: "group", "aria-label": "Categories" });
+  readonly element;
   drawn = "";
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make } = projectorParts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.title = make("span", { className: "pj-legend-title" });
-    this.all = projectorParts.button("All", "Show all categories again", () => panel.setOff([]), "small plain");
-    this.folder = projectorParts.iconButton("chevron", "Fold the legend", () => this.fold(!this.folded));
-    this.list = make("div", { className: "pj-legend-list", role: "group", "aria-label": "Categories" });
+    this.all = button("All", "Show all categories again", () => panel.setOff([]), "small plain");
+    this.folder = iconButton("chevron", "Fold the legend", () => this.fold(!this.folded), 13);
     this.element = make(
       "div",
       { className: "pj-legend", hidden: true },
       make("header", {}, this.title, this.all, this.folder),
       this.list,
     );
-    this.list.addEventListener("keydown", (event: KeyboardEvent) => {
-      popover.arrows(event, this.list, ".pj-legend-entry");
-      if (["ArrowDown", "ArrowUp"].includes(event.key)) event.stopPropagation();
-    });
+    arrowsIn(this.list, ".pj-legend-entry");
     this.element.classList.toggle("folded", this.folded);
   }
 
-  fold(folded: boolean) {
+  fold(folded: boolean): void {
     this.folded = folded;
     this.element.classList.toggle("folded", folded);
     this.folder.title = folded ? "Unfold the legend" : "Fold the legend";
-    storage.set("stepscope-projector-legend", folded ? "folded" : "");
+    this.folder.setAttribute("aria-label", this.folder.title);
+    storage.set(FOLDED, folded ? "folded" : "");
   }
 
-  show() {
-    const { colouring, theme, state } = this.panel;
-    this.element.hidden = !this.panel.dataset || (colouring.sort === "none" && !colouring.note);
-    this.title.textContent = this.title.title = colouring.title;
+  show(): void {
+    const { coloring, theme, state, dataset } = this.panel;
+    const { sort, title, entries, missing, minimum, maximum, note } = coloring;
+    this.element.hidden = !dataset || (sort === "none" && !note);
+    this.title.textContent = this.title.title = title;
     this.all.hidden = !state.off.length;
-    this.element.classList.toggle("scale", colouring.sort !== "categories");
-    const { sort, entries, missing, minimum, maximum, note } = colouring;
+    this.element.classList.toggle("scale", sort !== "categories");
     const drawn = JSON.stringify([sort, entries, missing, minimum, maximum, note, state.off, theme.dark]);
     if (drawn === this.drawn) return;
     this.drawn = drawn;
-    const at = [...this.list.children].indexOf(document.activeElement);
-    if (colouring.sort === "categories") this.list.replaceChildren(...this.categories());
-    else if (colouring.sort === "scale") this.list.replaceChildren(...this.scale(theme));
-    else this.list.replaceChildren();
-    if (colouring.note) this.list.append(projectorParts.make("p", { className: "pj-note" }, colouring.note));
-    if (at >= 0) this.list.children[at]?.focus();
+    const at = [...this.list.children].findIndex((one) => one === document.activeElement);
+    this.list.replaceChildren(
+      ...(sort === "categories" ? this.categories() : sort === "scale" ? this.scale() : []),
+      ...(sort !== "none" && missing ? [remark(`${format.integer(missing)} without a value, in grey`)] : []),
+      ...(note ? [remark(note)] : []),
+    );
+    const held = this.list.children[at];
+    if (held instanceof HTMLElement) held.focus();
   }
 
-  categories() {
-    const { make } = projectorParts;
-    const { colouring, theme, state } = this.panel;
+  /** The color of a category. */
+  colorOf({ place }: Entry): Rgb {
+    const { theme } = this.panel;
+    return place < 0 ? theme.gray : theme.category(place);
+  }
+
+  categories(): HTMLElement[] {
+    const { coloring: { entries }, state } = this.panel;
     const off = new Set(state.off);
-    const rows = colouring.entries.slice(0, MOST_SHOWN).map((entry: any) => {
-      const colour = entry.place < 0 ? theme.grey : theme.category(entry.place);
-      const dot = make("i", { className: "pj-dot" });
-      dot.style.background = projectorTheme.css(colour);
+    const rows: HTMLElement[] = entries.slice(0, MOST_SHOWN).map((entry) => {
       const on = !off.has(entry.label);
+      const name = entry.label || "(empty)";
       const row = make(
         "button",
         {
           type: "button",
           className: `pj-legend-entry${on ? "" : " off"}`,
           "aria-pressed": String(on),
-          title: `${
-            entry.label || "(empty)"
-          }: click shows or hides, Shift and click shows nothing else, Alt and click selects`,
+          title: `${name}: click shows or hides, Shift and click shows nothing else, Alt and click selects`,
         },
-        dot,
-        make("bdi", { className: "pj-legend-name" }, entry.label || "(empty)"),
+        dot(css(this.colorOf(entry))),
+        make("bdi", { className: "pj-legend-name" }, name),
         make("span", { className: "pj-count" }, format.integer(entry.count)),
       );
-      row.addEventListener("click", (event: MouseEvent) => this.click(entry, event));
+      row.addEventListener("click", (event) => this.click(entry, event));
       return row;
     });
-    const more = colouring.entries.length - MOST_SHOWN;
-    if (more > 0) rows.push(make("p", { className: "pj-note" }, `and ${format.integer(more)} more`));
-    if (colouring.missing) {
-      rows.push(make("p", { className: "pj-note" }, `${format.integer(colouring.missing)} without a value, in grey`));
-    }
-    return rows;
+    const more = entries.length - MOST_SHOWN;
+    return more > 0 ? [...rows, remark(`and ${format.integer(more)} more`)] : rows;
   }
 
-  scale(theme: any) {
-    const { make } = projectorParts;
-    const { minimum, maximum, missing } = this.panel.colouring;
-    const bar = make("div", {
-      className: "pj-scale",
-      role: "img",
-      "aria-label": `Scale from ${minimum} to ${maximum}`,
-    });
-    bar.style.background = `linear-gradient(to right, ${
-      Array.from({ length: 11 }, (_, at) => projectorTheme.css(theme.scale(at / 10))).join(",")
-    })`;
-    const parts = [
-      bar,
-      make(
-        "div",
-        { className: "pj-scale-ends" },
-        make("span", {}, format.number(minimum)),
-        make("span", {}, format.number((minimum + maximum) / 2)),
-        make("span", {}, format.number(maximum)),
-      ),
-    ];
-    if (missing) parts.push(make("p", { className: "pj-note" }, `${format.integer(missing)} without a value, in grey`));
-    return parts;
+  scale(): HTMLElement[] {
+    const { coloring: { minimum, maximum }, theme } = this.panel;
+    const label = `Scale from ${minimum} to ${maximum}`;
+    const bar = make("div", { className: "pj-scale", role: "img", "aria-label": label });
+    const stops = Array.from({ length: 11 }, (_, at) => css(theme.scale(at / 10)));
+    bar.style.background = `linear-gradient(to right, ${stops.join(",")})`;
+    const ends = [minimum, (minimum + maximum) / 2, maximum].map((value) => make("span", {}, format.number(value)));
+    return [bar, make("div", { className: "pj-scale-ends" }, ...ends)];
   }
 
-  click(entry: any, event: MouseEvent) {
+  click(entry: Entry, event: MouseEvent): void {
     const { panel } = this;
-    const { colouring, state } = panel;
     if (event.altKey) return panel.select(panel.rowsOfCategory(entry.code), { by: "legend" });
-    const others = colouring.entries.map((one: any) => one.label).filter((label: string) => label !== entry.label);
-    const alone = state.off.length === others.length && !state.off.includes(entry.label);
-    if (event.shiftKey) return panel.setOff(alone ? [] : others);
-    panel.setOff(
-      state.off.includes(entry.label)
-        ? state.off.filter((label: string) => label !== entry.label)
-        : [...state.off, entry.label],
-    );
+    const labels = panel.coloring.entries.map(({ label }) => label);
+    panel.setOff(offAfter(panel.state.off, labels, entry.label, event.shiftKey));
   }
 
-  /** For pictures: what the legend says, as [text, colour]. */
-  entries() {
-    const { colouring, theme } = this.panel;
-    if (colouring.sort === "categories") {
-      return colouring.entries.slice(0, 30).map((entry: any) => ({
+  /** For pictures: what the legend says. */
+  entries(): LegendEntry[] {
+    const { coloring: { sort, entries, minimum, maximum }, theme } = this.panel;
+    if (sort === "categories") {
+      return entries.slice(0, MOST_WRITTEN).map((entry) => ({
         label: entry.label || "(empty)",
-        colour: projectorTheme.css(entry.place < 0 ? theme.grey : theme.category(entry.place)),
+        color: css(this.colorOf(entry)),
       }));
     }
-    if (colouring.sort === "scale") {
-      return [0, 0.25, 0.5, 0.75, 1].map((share) => ({
-        label: format.number(colouring.minimum + share * (colouring.maximum - colouring.minimum)),
-        colour: projectorTheme.css(theme.scale(share)),
-      }));
-    }
-    return [];
+    if (sort !== "scale") return [];
+    return [0, 0.25, 0.5, 0.75, 1].map((share) => ({
+      label: format.number(minimum + share * (maximum - minimum)),
+      color: css(theme.scale(share)),
+    }));
   }
 }

@@ -1,100 +1,92 @@
-// @ts-nocheck
 /** Joins the Projector panel to the page: the selector opens embeddings, files that are dropped are listed in it. */
-import "./help.ts";
-import "./pictures.ts";
-import * as parts from "./parts.ts";
-import { format } from "./parts.ts";
+import { register } from "../../../web/core/commands.ts";
+import { noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
+import { make } from "../../../web/core/dom.ts";
+import { view } from "../../../web/page/view.ts";
+import { commandsOf } from "./commands.ts";
 import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
-import { mount, panel as projectorPanel, ProjectorPanel } from "./panel.ts";
-import { acts } from "./external_events.ts";
-import { projecting } from "./projection_session.ts";
-import { selecting } from "./selection.ts";
-import { view } from "../../../web/page/view.ts";
-
-for (const methods of [acts, projecting, selecting]) {
-  Object.defineProperties(ProjectorPanel.prototype, Object.getOwnPropertyDescriptors(methods));
-}
+import { mount, panel } from "./panel.ts";
+import { button, format } from "./parts.ts";
+import type { Listed } from "./panel_base.ts";
 
 const API = "api/projector";
-const ID = { type: "setting", name: "projector:id" };
+const ID = settingId("projector.id");
 
-const choose = (id: string) => window.dash_clientside.set_props(ID, { value: id });
+register({ panel: "projector", title: "Projector", commands: commandsOf(panel) });
+
+const choose = (id: string) => setProps(ID, { value: id });
+
+/** An entry of the selector. */
+interface Choice {
+  value: string;
+  label: string;
+  disabled?: boolean;
+}
 
 /**
  * Lists embeddings by run, those that were dropped last.
  * @param unlisted series of checkpoints that are too many to be opened
  */
-function offer(
-  embeddings: { id: string; run: string; label: string; kind: string; shape: number[] | null }[],
-  unlisted: number,
-) {
-  const groups: Map<string, { value: string; label: string; disabled?: boolean }[]> = new Map();
-  const current = projectorPanel()?.state.id ?? "";
-  for (const one of embeddings) {
-    const name = one.kind === "dropped" ? "Dropped" : one.run === "." || !one.run ? "The log directory" : one.run;
-    const shown = one.run && one.run !== "." ? `${one.run} · ${one.label}` : one.label;
-    if (!groups.has(name)) groups.set(name, []);
-    groups.get(name)?.push({ value: one.id, label: shown });
+function offer(embeddings: Listed[], unlisted: number): void {
+  const groups = new Map<string, Choice[]>();
+  const current = panel()?.state.id ?? "";
+  for (const { id, run, label, kind } of embeddings) {
+    const top = !run || run === ".";
+    const name = kind === "dropped" ? "Dropped" : top ? "The log directory" : run;
+    groups.set(name, [...(groups.get(name) ?? []), { value: id, label: top ? label : `${run} · ${label}` }]);
   }
-  if (current && !embeddings.some((one) => one.id === current)) {
+  if (current && !embeddings.some(({ id }) => id === current)) {
     groups.set("No longer there", [{ value: current, label: current }]);
   }
   if (unlisted) {
-    groups.set("Not listed", [{
-      value: "unlisted",
-      label: `${format.counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`,
-      disabled: true,
-    }]);
+    const label = `${format.counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`;
+    groups.set("Not listed", [{ value: "unlisted", label, disabled: true }]);
   }
-  window.dash_clientside.set_props(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });
+  setProps(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });
 }
 
 /** The page without any embedding: a file can be dropped on it. */
-function empty(host: HTMLElement) {
-  const said = parts.make("p", { className: "pj-note bad", role: "alert" });
-  const panel = {
+function empty(host: HTMLElement): void {
+  const said = make("p", { className: "pj-note bad", role: "alert" });
+  const drop = new Drop({
     root: host,
     dataset: null,
     api: new Api(API),
-    opened: (id: string) => {
-      view.update((_params: URLSearchParams, set: (name: string, values: string[]) => void) => {
+    opened(id) {
+      view.update((_params, set) => {
         set("tab", ["projector"]);
         set("projector.id", [id]);
       });
       // The page hears of the view behind the next frame, which would be too late.
-      window.dash_clientside.set_props("view", { data: view.query() });
-      window.dash_clientside.set_props("panel-again", { data: Date.now() });
+      setProps("view", { data: view.query() });
+      setProps("panel-again", { data: Date.now() });
     },
-    joined: () => {},
-    notify: (text: string) => (said.textContent = text),
-  };
-  const drop = new Drop(panel);
-  host.querySelector(".pj-drop-here")?.append(
-    parts.button("Choose a file", "Open an embedding from a file", () => drop.ask(), "main"),
-    said,
-  );
+    joined() {},
+    notify: (text) => (said.textContent = text),
+  });
+  const choice = button("Choose a file", "Open an embedding from a file", () => drop.ask(), "main");
+  host.querySelector(".pj-drop-here")?.append(choice, said);
 }
 
 /** Opens what the selector says. */
-export function open(id: string | null) {
+export function open(id: string | null): unknown {
   const host = document.getElementById("projector-host");
   const tools = document.getElementById("projector-tools");
-  if (!host || !tools) return window.dash_clientside.no_update;
-  const panel = mount(host, tools, { api: API, choose, offer });
-  void panel.open(id || "");
+  if (!host || !tools) return noUpdate();
+  void mount(host, tools, { api: API, choose, offer }).open(id || "");
   return id;
 }
 
 /** There is no embedding. */
-export function welcome() {
+export function welcome(): string {
   const host = document.getElementById("projector-empty");
   if (host) empty(host);
   return "yes";
 }
 
 /** New data. */
-export function refresh(revision: number | null) {
-  projectorPanel()?.refresh();
+export function refresh(revision: number | null): string {
+  panel()?.refresh();
   return String(revision ?? "");
 }

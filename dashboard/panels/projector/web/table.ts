@@ -1,8 +1,13 @@
-// @ts-nocheck
 /** The metadata as a table below the cloud: sorted and paged by the server, only the rows in sight are on the page. */
 import * as parts from "./parts.ts";
+import { hint } from "./commands.ts";
 import { format } from "./parts.ts";
+import { bind } from "../../../web/core/commands.ts";
 import { storage } from "../../../web/core/dom.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { ColumnInfo } from "./data.ts";
+import type { ProjectorPanel } from "./panel.ts";
+import type { Origin } from "./panel_base.ts";
 
 const ROW = 25;
 const PAGE = 100;
@@ -10,11 +15,19 @@ const MOST_PAGES = 40;
 const MOST_COLUMNS = 60;
 /** Chromium draws nothing further down. */
 const MOST_HEIGHT = 15e6;
-const SORTS = [["visible", "shown"], ["found", "found"], ["selected", "selected"], ["all", "all"]];
+const NOTHING: Partial<Record<string, string>> = {
+  selected: "nothing is selected",
+  found: "nothing was searched, or found",
+  visible: "nothing is shown",
+};
+const SORTS: [string, string][] = [["visible", "shown"], ["found", "found"], ["selected", "selected"], ["all", "all"]];
+
+/** "#" is the place, the others are the columns. */
+type Row = Record<string, string | number | null>;
 
 export class Table {
-  panel;
-  pages: Map<number, Promise<any[]> | any[]> = new Map();
+  readonly panel: ProjectorPanel;
+  pages: Map<number, Promise<Row[]> | Row[]> = new Map();
   count = 0;
   turn = 0;
   /** The server's key of the rows that are wanted, on its way or there; null for all. */
@@ -28,22 +41,21 @@ export class Table {
   grip;
   bar;
   element;
-  last: any;
-  nothing: any;
-  problem: any;
+  last: number | undefined;
+  nothing = false;
+  problem = "";
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
+  constructor(panel: ProjectorPanel) {
     const { make, button, segmented } = parts;
     this.panel = panel;
-    this.opener = button("Table", "Show or hide the metadata table (M)", () => this.flip(), "plain");
+    this.opener = button("Table", hint("Show or hide the metadata table", "table"), () => this.flip(), "plain");
     this.which = segmented(
       "Rows of the table",
       SORTS.map(([value, text]) => [value, text, `Rows that are ${text}`]),
-      (value: string) => {
+      (value) => {
         panel.state.tableOf = value;
         panel.tell({ table_of: value });
-        this.reload();
+        void this.reload();
       },
     );
     this.about = make("span", { className: "pj-count" });
@@ -74,8 +86,7 @@ export class Table {
       this.scroll,
     );
     this.scroll.addEventListener("scroll", () => this.draw());
-    this.scroll.addEventListener("keydown", (event: KeyboardEvent) => this.key(event));
-    this.scroll.addEventListener("pointerleave", () => panel.view?.setHover?.(-1));
+    bind(this.scroll, { ArrowDown: () => this.go(1), ArrowUp: () => this.go(-1) });
     this.grip.addEventListener("pointerdown", (event: PointerEvent) => this.drag(event));
     const height = Number(storage.get("stepscope-projector-table"));
     if (height) this.element.style.setProperty("--table", `${height}px`);
@@ -134,7 +145,7 @@ export class Table {
     if (this.open && this.panel.dataset) this.reload();
   }
 
-  selected(by: "cloud" | "table" | "search" | "list" | "legend") {
+  selected(by: Origin) {
     if (!this.open) return;
     if (this.panel.state.tableOf === "selected" && by !== "table") return void this.reload();
     if (by !== "table") this.reveal();
@@ -178,18 +189,12 @@ export class Table {
       this.problem = "";
     } catch (error) {
       if (turn !== this.turn) return;
-      this.problem = error.message;
+      this.problem = messageOf(error);
       this.count = 0;
     }
     this.showHead();
     this.about.textContent = this.problem ||
-      (this.nothing
-        ? {
-          selected: "nothing is selected",
-          found: "nothing was searched, or found",
-          visible: "nothing is shown",
-        }[panel.state.tableOf] ?? ""
-        : format.counted(this.count, "row"));
+      (this.nothing ? NOTHING[panel.state.tableOf] ?? "" : format.counted(this.count, "row"));
     this.about.classList.toggle("bad", Boolean(this.problem));
     this.draw();
   }
@@ -200,12 +205,12 @@ export class Table {
   }
 
   columns() {
-    return this.panel.dataset.columnInfos.slice(0, MOST_COLUMNS);
+    return (this.panel.dataset?.columnInfos ?? []).slice(0, MOST_COLUMNS);
   }
 
   widths() {
     return `64px ${
-      this.columns().map((column: any) => (column.kind === "number" ? "minmax(72px, 110px)" : "minmax(90px, 1fr)"))
+      this.columns().map((column) => (column.kind === "number" ? "minmax(72px, 110px)" : "minmax(90px, 1fr)"))
         .join(" ")
     }`;
   }
@@ -216,7 +221,7 @@ export class Table {
     this.scroll.style.setProperty("--columns", this.widths());
     const cells = [
       { name: "", label: "#", kind: "number" },
-      ...this.columns().map((column: any) => ({ name: column.name, label: column.name, kind: column.kind })),
+      ...this.columns().map((column) => ({ name: column.name, label: column.name, kind: column.kind })),
     ].map(({ name, label, kind }) => {
       const on = sorted === name;
       const cell = make(
@@ -247,14 +252,15 @@ export class Table {
     void this.reload();
   }
 
-  page(page: number) {
+  page(page: number): Promise<Row[]> | Row[] {
     const known = this.pages.get(page);
     if (known) return known;
     const { dataset, api } = this.panel;
     const { turn } = this;
+    if (!dataset) return [];
     const { name, descending } = this.sort;
     const asked = this.rowsKey.then((rows) =>
-      api.ask("table", {
+      api.ask<{ rows: Row[] }>("table", {
         ...dataset.at,
         offset: page * PAGE,
         limit: PAGE,
@@ -262,15 +268,17 @@ export class Table {
         descending: descending ? "true" : "",
         rows_of: rows,
       })
-    ).then((answer: any) => {
+    ).then((answer) => {
       if (turn !== this.turn) return [];
       this.pages.set(page, answer.rows);
       this.draw();
       return answer.rows;
     }, (error: Error) => {
-      if (turn !== this.turn) return;
-      this.about.textContent = error.message;
-      this.about.classList.add("bad");
+      if (turn === this.turn) {
+        this.about.textContent = error.message;
+        this.about.classList.add("bad");
+      }
+      return [];
     });
     if (this.pages.size > MOST_PAGES) this.pages.delete(this.pages.keys().next().value as number);
     this.pages.set(page, asked);
@@ -304,17 +312,16 @@ export class Table {
         line.classList.toggle("focus", panel.focus === number);
         line.append(
           make("span", { className: "pj-td number" }, String(number)),
-          ...columns.map((column: any) => this.cell(column, row[column.name])),
+          ...columns.map((column) => this.cell(column, row[column.name])),
         );
         line.addEventListener("click", (event: MouseEvent) => this.click(number, at, event));
-        line.addEventListener("pointerenter", () => panel.view?.setHover?.(number));
       }
       made.push(line);
     }
     this.rows.replaceChildren(...made);
   }
 
-  cell(column: any, value: any) {
+  cell(column: ColumnInfo, value: string | number | null) {
     const { make } = parts;
     const text = value === null || value === undefined
       ? ""
@@ -342,21 +349,18 @@ export class Table {
 
   async range(from: number, to: number) {
     const [first, last] = [Math.min(from, to), Math.max(from, to)];
-    const rows = [];
+    const rows: number[] = [];
     for (let page = Math.floor(first / PAGE); page <= Math.floor(last / PAGE); page += 1) {
       const content = await this.page(page);
-      content?.forEach((row: any, at: number) => {
+      content.forEach((row, at) => {
         if (page * PAGE + at >= first && page * PAGE + at <= last) rows.push(Number(row["#"]));
       });
     }
     this.panel.select(Uint32Array.from(rows).sort(), { by: "table" });
   }
 
-  key(event: KeyboardEvent) {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!by || !this.count) return;
-    event.preventDefault();
-    event.stopPropagation();
+  go(by: number) {
+    if (!this.count) return false;
     const at = Math.min(Math.max((this.last ?? -1) + by, 0), this.count - 1);
     this.last = at;
     const top = at * ROW;
@@ -364,8 +368,8 @@ export class Table {
     else if (top + ROW > this.scroll.scrollTop + this.scroll.clientHeight - ROW) {
       this.scroll.scrollTop = top + 2 * ROW - this.scroll.clientHeight;
     }
-    Promise.resolve(this.page(Math.floor(at / PAGE))).then((page) => {
-      const row = page?.[at % PAGE];
+    void Promise.resolve(this.page(Math.floor(at / PAGE))).then((page) => {
+      const row = page[at % PAGE];
       if (row && this.last === at) this.panel.goTo(Number(row["#"]), "table");
     });
   }

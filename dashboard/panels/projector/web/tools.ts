@@ -1,52 +1,55 @@
-// @ts-nocheck
-/** The row above the cloud (colours, sizes, labels, what leaves the panel), and the tools that lie over it. */
-import * as colours from "./colors.ts";
+/** The row above the cloud (colors, sizes, labels, what leaves the panel), and the tools that lie over it. */
+import { TRUST } from "./colors.ts";
+import { hint } from "./commands.ts";
 import * as display from "./display.ts";
 import * as exports from "./exports.ts";
-import * as parts from "./parts.ts";
+import { button, type Option, segmented, select, toggle } from "./parts.ts";
+import { iconButton, make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
-import { shortcuts } from "../../../web/page/shortcuts.ts";
+import { toggleKeysSheet } from "../../../web/page/keys_sheet.ts";
+import type { ProjectorPanel } from "./panel.ts";
+import type { Tool } from "./view_base.ts";
 
-const TOOLS = [["pointer", "Move", "Turn, move, and pick points (V)"], [
-  "box",
-  "Box",
-  "Drag a box to select; Shift adds, Alt takes away (B)",
-], ["lasso", "Lasso", "Draw around points to select; Shift adds, Alt takes away (L)"]] as [string, string, string][];
+const TOOLS: [Tool, string, string][] = [
+  ["pointer", "Move", hint("Turn, move, and pick points", "pointer")],
+  ["box", "Box", hint("Drag a box to select; Shift adds, Alt takes away", "box")],
+  ["lasso", "Lasso", hint("Draw around points to select; Shift adds, Alt takes away", "lasso")],
+];
+
+/** A choice of a column, with what it is for. */
+function by(name: string, title: string, action: (value: string) => void) {
+  const chosen = select(title, action);
+  return { chosen, element: make("label", { className: "pj-by", title }, make("span", {}, name), chosen) };
+}
+
+/** Columns under their names. */
+const named = (columns: readonly { name: string }[]): Option[] => columns.map(({ name }) => [name, name]);
 
 export class Tools {
-  panel;
-  tool = "pointer";
-  colour;
-  size;
-  label;
-  categorical;
-  display;
-  save;
-  file;
-  left;
-  right;
-  help;
-  element;
-  choice;
-  fit;
-  spin;
-  strip;
+  readonly panel: ProjectorPanel;
+  tool: Tool = "pointer";
+  readonly color;
+  readonly size;
+  readonly label;
+  readonly categorical;
+  readonly display: HTMLButtonElement;
+  readonly save: HTMLButtonElement;
+  readonly left;
+  readonly right;
+  readonly element;
+  readonly choice;
+  readonly spin;
+  readonly strip;
 
-  /** @param panel of projector_panel.js */
-  constructor(panel: any) {
-    const { make, select, toggle, button, segmented, iconButton } = parts;
+  constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    const tool = (name: string, title: string, action: (value: string) => void) => {
-      const chosen = select(title, action, title);
-      return { chosen, element: make("label", { className: "pj-by", title }, make("span", {}, name), chosen) };
-    };
-    this.colour = tool("Colour", "What points are coloured by", (value) => panel.setColour(value || "-"));
-    this.size = tool("Size", "What points are sized by", (value) => panel.setSize(value));
-    this.label = tool("Label", "What stands beside points, and in lists", (value) => panel.setLabel(value || "-"));
+    this.color = by("Colour", "What points are coloured by", (value) => void panel.setColor(value || "-"));
+    this.size = by("Size", "What points are sized by", (value) => void panel.setSize(value));
+    this.label = by("Label", "What stands beside points, and in lists", (value) => panel.setLabel(value || "-"));
     this.categorical = toggle(
       "1 2 3",
       "Every different number has a colour of its own: categories instead of a scale",
-      (on: boolean) => panel.setCategorical(on ? "on" : "off"),
+      (on) => void panel.setCategorical(on ? "on" : "off"),
       "small",
     );
     this.display = button(
@@ -63,93 +66,71 @@ export class Tools {
       "small",
     );
     this.save.setAttribute("aria-haspopup", "menu");
-    this.file = button(
-      "Open",
-      "Open an embedding from a file; it can also be dropped here",
-      () => panel.drop.ask(),
-      "small",
-    );
-    this.left = iconButton("sidebar", "Hide or show the projection's column", () => panel.flip("left"));
-    this.right = iconButton("sidebar", "Hide or show the inspector", () => panel.flip("right"));
-    this.help = button("?", "Keys and mouse (?)", () => shortcuts.sheet(), "small");
+    this.left = iconButton("sidebar", "Hide or show the projection's column", () => panel.flip("left"), 13);
+    this.right = iconButton("sidebar", "Hide or show the inspector", () => panel.flip("right"), 13);
     this.element = make(
       "div",
       { className: "pj-tools" },
-      this.colour.element,
+      this.color.element,
       this.categorical,
       this.size.element,
       this.label.element,
       this.display,
       make("span", { className: "spacer" }),
-      this.file,
+      button("Open", "Open an embedding from a file; it can also be dropped here", () => panel.drop.ask(), "small"),
       this.save,
-      this.help,
+      button("?", "Keys and mouse (?)", () => toggleKeysSheet(), "small"),
     );
-    this.choice = segmented(
-      "Tool",
-      TOOLS.map(([value, text, title]) => [value, text, title]),
-      (value: string) => this.use(value),
+    this.choice = segmented("Tool", TOOLS, (value) => this.use(value));
+    this.spin = toggle("Spin", "Turn slowly", (on) => panel.setSpin(on), "small");
+    this.strip = make(
+      "div",
+      { className: "pj-strip" },
+      this.choice,
+      button("Fit", hint("Fit the selection, or everything", "fit"), () => panel.fitCloud(), "small"),
+      this.spin,
     );
-    this.fit = button("Fit", "Fit the selection, or everything (F)", () => panel.fitCloud(), "small");
-    this.spin = toggle("Spin", "Turn slowly", (on: boolean) => panel.setSpin(on), "small");
-    this.strip = make("div", { className: "pj-strip" }, this.choice, this.fit, this.spin);
     this.choice.show("pointer");
   }
 
-  use(tool: string) {
+  use(tool: Tool): void {
     this.tool = this.tool === tool ? "pointer" : tool;
     this.choice.show(this.tool);
     this.applyTool();
   }
 
-  applyTool() {
-    this.panel.view?.setMode(this.panel.picture?.dimensions === 3 ? "orbit" : "pan", this.tool);
+  applyTool(): void {
+    const { view, picture } = this.panel;
+    view.setMode(picture?.dimensions === 3 ? "orbit" : "pan", this.tool);
   }
 
-  show() {
+  show(): void {
     const { panel } = this;
-    if (!panel.frame) return;
-    const { dataset, state, colouring } = panel;
-    for (
-      const one of [
-        this.colour.element,
-        this.size.element,
-        this.label.element,
-        this.categorical,
-        this.display,
-        this.save,
-      ]
-    ) one.hidden = !dataset;
-    this.strip.hidden = !dataset;
-    this.left.setAttribute("aria-pressed", String(!panel.frame.classList.contains("no-left")));
-    this.right.setAttribute("aria-pressed", String(!panel.frame.classList.contains("no-right")));
+    const { dataset, state, picture, quality } = panel;
+    const { classList } = panel.frame;
+    const needing = [this.color.element, this.size.element, this.label.element, this.categorical];
+    for (const one of [...needing, this.display, this.save, this.strip]) one.hidden = !dataset;
+    this.left.setAttribute("aria-pressed", String(!classList.contains("no-left")));
+    this.right.setAttribute("aria-pressed", String(!classList.contains("no-right")));
     if (!dataset) return;
     const columns = dataset.columnInfos;
-    const { TRUST } = colours;
-    const said = (column: any) => column.name;
-    const trust = panel.quality?.points || panel.colourBy.startsWith("@")
-      ? Object.entries(TRUST).map(([name, [title]]) => [name, `Trust: ${title.toLowerCase()}`])
-      : [];
-    this.colour.chosen.show([
+    const rated = (quality?.state === "done" && quality.points) || panel.colorBy.startsWith("@");
+    this.color.chosen.show([
       ["", "one colour"],
-      ...columns.map((
-        column: any,
-      ) => [
-        column.name,
-        column.kind === "text" && column.categories === null ? `${column.name} (too many values)` : said(column),
-        column.kind === "text" && column.categories === null,
-      ]),
-      ...trust,
-    ], panel.colourBy);
-    const numbers = columns.filter((column: any) => column.kind === "number");
+      ...columns.map(({ name, kind, categories }): Option => {
+        const many = kind === "text" && categories === null;
+        return [name, many ? `${name} (too many values)` : name, many];
+      }),
+      ...(rated ? Object.entries(TRUST).map(([name, [title]]): Option => [name, `Trust: ${title.toLowerCase()}`]) : []),
+    ], panel.colorBy);
+    const numbers = columns.filter(({ kind }) => kind === "number");
     this.size.element.hidden = !numbers.length;
-    this.size.chosen.show([["", "equal"], ...numbers.map((column: any) => [column.name, column.name])], state.size);
+    this.size.chosen.show([["", "equal"], ...named(numbers)], state.size);
     this.label.element.hidden = !columns.length;
-    this.label.chosen.show([["", "none"], ...columns.map((column: any) => [column.name, column.name])], panel.labelBy);
-    const numeric = dataset.infoOf(panel.colourBy)?.kind === "number";
-    this.categorical.hidden = !numeric;
-    this.categorical.show(colouring.sort === "categories");
-    this.spin.hidden = panel.picture?.dimensions !== 3;
+    this.label.chosen.show([["", "none"], ...named(columns)], panel.labelBy);
+    this.categorical.hidden = dataset.infoOf(panel.colorBy)?.kind !== "number";
+    this.categorical.show(panel.coloring.sort === "categories");
+    this.spin.hidden = picture?.dimensions !== 3;
     this.spin.show(state.spin);
   }
 }

@@ -3,7 +3,7 @@ import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { make, stepText } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import * as pageStepper from "../../../web/core/stepper.ts";
-import { choose, chosen } from "../../../web/core/step_slider.ts";
+import { choose, chosen } from "../../../web/cards/step_slider.ts";
 import { element, fold } from "./entry.ts";
 import { highlight } from "./marks.ts";
 import { api, type CardData, type Entry, fetchTexts, isOn, nearest, set, setting } from "./texts.ts";

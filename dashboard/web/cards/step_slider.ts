@@ -1,6 +1,6 @@
 // Sliders over the steps of a card (dashboard/panels/steps.py): the place is kept in the URL, the end follows new data.
-import { make, numbers, type NumbersSpec, stepText, when } from "./dom.ts";
-import { upperBound } from "./steps.ts";
+import { make, numbers, type NumbersSpec, stepText, when } from "../core/dom.ts";
+import { upperBound } from "../core/steps.ts";
 import { view } from "../page/view.ts";
 
 const WRITE_MS = 80;

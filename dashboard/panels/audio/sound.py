@@ -1,0 +1,200 @@
+"""Sound of clips as numbers, decoded by libsndfile (`soundfile`): WAV, FLAC, Ogg and MP3."""
+
+import re
+from collections.abc import Hashable
+from dataclasses import dataclass
+from hashlib import blake2b
+from io import BytesIO
+from threading import Lock
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.server.numbers import counted, file_size
+from dashboard.server.opened_cache import OpenedCache
+from summary.cancellation import check_cancelled
+from summary.kinds.base import PayloadError
+
+if TYPE_CHECKING:
+    from soundfile import SoundFile
+
+Numbers: TypeAlias = NDArray[np.float32]
+"""[frames, channels]; full scale is -1..1, which floats may exceed."""
+
+MOST_KEPT: Final = 1 << 25
+"""Numbers of a clip that are kept decoded: 12 minutes of 44,100 frames a second. Longer ones are read by stretches."""
+MOST_COUNTED: Final = 1 << 30
+"""Numbers of a clip from which it is too long: some seconds' work to decode them once."""
+_AT_A_TIME: Final = 1 << 19
+_UNKNOWN: Final = 1 << 62
+"""Frames from which a header does not know how many there are."""
+_MP3_LEAD: Final = 9 * 1152
+"""Frames before those that are wanted: what a leap goes to lacks the bits that earlier packets hold for it."""
+_NO_FRAME: Final = 7
+"""What libsndfile says of MP3 without a frame of sound is that there is no file."""
+_ENCODINGS: Final = {
+    "PCM_U8": "8-bit PCM",
+    "PCM_S8": "8-bit PCM",
+    "PCM_16": "16-bit PCM",
+    "PCM_24": "24-bit PCM",
+    "PCM_32": "32-bit PCM",
+    "FLOAT": "32-bit float",
+    "DOUBLE": "64-bit float",
+    "ALAW": "A-law",
+    "ULAW": "mu-law",
+    "VORBIS": "Vorbis",
+    "OPUS": "Opus",
+    "MPEG_LAYER_I": "layer I",
+    "MPEG_LAYER_II": "layer II",
+    "MPEG_LAYER_III": "",
+}
+_COUNTED_BY_HEADER: Final = frozenset({"PCM_U8", "PCM_S8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE"})
+_CUT: Final = re.compile(r"^data\s*: (\d+) \(should be (\d+)\)$", re.MULTILINE)
+_STREAMED: Final = 0xFFFFFFFF
+"""Bytes of sound in the header of a WAV that was written without knowing its end."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A clip to decode."""
+
+    content: bytes
+    name: str
+    """Of its format: "WAV"."""
+
+    @property
+    def id(self) -> str:
+        return digest(self.content)
+
+    @property
+    def version(self) -> Hashable:
+        return self.name
+
+
+class Sound:
+    """A clip whose frames are read by stretches; safe to use from many threads."""
+
+    def __init__(self, file: "SoundFile", numbers: Numbers | None, frames: int, notice: str, size: int) -> None:
+        """A clip of some frames.
+
+        Args:
+            file: the opened clip.
+            numbers: its frames, where they are few enough to be kept.
+            frames: how many there are.
+            notice: what is odd about it.
+            size: bytes of the encoded clip.
+        """
+        self.rate: Final = int(file.samplerate)
+        self.channels: Final = int(file.channels)
+        self.frames: Final = frames
+        self.encoding: Final = _ENCODINGS.get(file.subtype, file.subtype_info)
+        self.notice: Final = notice
+        """What is odd about the clip but does not keep it from being read; empty if nothing is."""
+        self.bytes: Final = size if numbers is None else numbers.nbytes
+        self._numbers: Final = np.empty((0, self.channels), np.float32) if numbers is None else numbers
+        self._file: Final = file if numbers is None else None
+        self._lock: Final = Lock()
+
+    @property
+    def is_too_long(self) -> bool:
+        """More than is decoded: its ``frames`` are not all."""
+        return self.frames * self.channels > MOST_COUNTED
+
+    def read(self, start: int, stop: int) -> Numbers:
+        """The frames from ``start`` to before ``stop``, as many of them as there are; NaN where they are damaged."""
+        first = min(max(start, 0), self.frames)
+        last = min(max(stop, first), self.frames)
+        if self._file is None:
+            return self._numbers[first:last]
+        before = max(0, first - _MP3_LEAD) if self._file.format == "MP3" else first
+        found = np.empty((last - before, self.channels), np.float32)
+        with self._lock:
+            _read(self._file, found, before)
+        return found[first - before :]
+
+
+class SoundCache(OpenedCache[Encoded, Sound]):
+    """The clips decoded last."""
+
+    def __init__(self) -> None:
+        super().__init__(decode, PayloadError, most=64, max_bytes=1 << 29)
+
+
+def digest(content: bytes) -> str:
+    """Names the bytes of a clip."""
+    return blake2b(content, digest_size=12).hexdigest()
+
+
+def decode(encoded: Encoded) -> Sound:
+    """The sound of a clip.
+
+    Raises:
+        PayloadError: it is damaged from its beginning, or encoded in a way that is not known.
+    """
+    file = _opened(encoded)
+    size, capacity = len(encoded.content), MOST_KEPT // file.channels
+    notice = _cut_wav(file)
+    if file.frames > capacity and file.format != "FLAC" and file.subtype in _COUNTED_BY_HEADER:
+        return Sound(file, None, file.frames, notice, size)
+    numbers, frames, is_damaged = _decoded(file, min(capacity, file.frames))
+    if is_damaged and not frames:
+        raise PayloadError(f"{encoded.name} of {file_size(size)} that cannot be decoded: it is damaged")
+    is_whole = frames >= file.frames or frames * file.channels > MOST_COUNTED
+    # What MP3 says of its length may be a guess.
+    if not is_whole and file.frames < _UNKNOWN and (is_damaged or file.format != "MP3"):
+        notice = f"Cut short: {frames:,} of the {counted(file.frames, 'frame')} that the header says."
+    return Sound(_opened(encoded) if is_damaged else file, numbers, frames, notice, size)
+
+
+def _opened(encoded: Encoded) -> "SoundFile":
+    try:
+        import soundfile
+    except OSError as error:
+        raise PayloadError(f"libsndfile, which decodes sound, cannot be loaded here: {error}") from error
+    try:
+        return soundfile.SoundFile(BytesIO(encoded.content))
+    except soundfile.LibsndfileError as error:
+        said = "no frame of sound" if error.code == _NO_FRAME else error.error_string
+        why = re.sub(r"^Error( in [^.:]+)? ?[.:] ", "", said).rstrip(".")
+        size = file_size(len(encoded.content))
+        raise PayloadError(f"{encoded.name} of {size} that cannot be decoded: {why}") from error
+
+
+def _decoded(file: "SoundFile", capacity: int) -> tuple[Numbers | None, int, bool]:
+    """The frames, None where there are more than ``capacity``; how many there are; whether damage ends them."""
+    # Memory is taken for what is written to it, whatever a header promises.
+    numbers = np.empty((capacity, file.channels), np.float32)
+    block = np.empty((max(1, _AT_A_TIME // file.channels), file.channels), np.float32)
+    frames, is_damaged, done = 0, False, len(block)
+    while done == len(block) and not is_damaged:
+        check_cancelled()
+        done, is_damaged = _read(file, block)
+        if frames + done <= capacity:
+            numbers[frames : frames + done] = block[:done]
+        frames += done
+        if frames * file.channels > MOST_COUNTED:
+            break
+    return (numbers[:frames] if frames <= capacity else None), frames, is_damaged
+
+
+def _read(file: "SoundFile", into: Numbers, at: int | None = None) -> tuple[int, bool]:
+    """Reads frames from where the file is, or from a place; returns how many, and whether damage ends them."""
+    import soundfile
+
+    # After a failure this tells what was read before it.
+    into.fill(np.nan)
+    try:
+        if at is not None:
+            file.seek(at)
+        return len(file.read(out=into)), False
+    except soundfile.SoundFileError:
+        is_missing = np.isnan(into[:, 0])
+        return int(is_missing.argmax()) if is_missing.any() else len(into), True
+
+
+def _cut_wav(file: "SoundFile") -> str:
+    found = _CUT.search(file.extra_info)
+    if found is None or int(found[1]) == _STREAMED:
+        return ""
+    return f"Cut short: {file_size(int(found[2]))} of the {file_size(int(found[1]))} that the header says."

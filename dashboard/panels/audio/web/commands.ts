@@ -1,0 +1,65 @@
+/** What a user can do on a clip that has the focus. */
+import { type Command, register } from "../../../web/core/commands.ts";
+import { clipUrl } from "./clip.ts";
+import { player } from "./player.ts";
+import { zoomed } from "./span.ts";
+import { duration, type View, viewOf } from "./view.ts";
+
+/** An act on the clip that has the focus, which is `now` seconds into it; where none has, the key is not taken. */
+const onClip = (act: (view: View, now: number, event: KeyboardEvent) => void) => (event: KeyboardEvent): boolean => {
+  const view = viewOf(event.target);
+  if (!view?.shown) return false;
+  act(view, player.time(clipUrl(view.shown.clip)) ?? 0, event);
+  return true;
+};
+
+/** Keys of a picture; bound to each, so that they hold in the dialog of two clips, too. */
+export const ON_CLIP: readonly Command[] = [
+  {
+    id: "audio.play",
+    title: "Play, pause",
+    keys: [" ", "Enter"],
+    act: onClip((view) => view.handlers.toggle()),
+  },
+  {
+    id: "audio.seek",
+    title: "Seek; with Shift finely",
+    keys: ["ArrowLeft", "ArrowRight", "Shift ArrowLeft", "Shift ArrowRight"],
+    act: onClip((view, now, { key, shiftKey }) => {
+      const by = (view.span.stop - view.span.start) / (shiftKey ? 100 : 20);
+      const wanted = key === "ArrowLeft" ? now - by : now + by;
+      view.handlers.seek(Math.min(duration(view), Math.max(0, wanted)));
+    }),
+  },
+  {
+    id: "audio.seek_end",
+    title: "Beginning, end",
+    keys: ["Home", "End"],
+    act: onClip((view, _now, { key }) => view.handlers.seek(key === "Home" ? 0 : duration(view))),
+  },
+  {
+    id: "audio.zoom_in_time",
+    title: "Zoom in time",
+    keys: ["+", "-"],
+    gestures: ["Ctrl wheel"],
+    act: onClip((view, now, { key }) => view.handlers.zoom(zoomed(view.span, now, key === "+" ? 0.5 : 2))),
+  },
+  { id: "audio.move_in_time", title: "Move in time", gestures: ["Shift wheel"] },
+  {
+    id: "audio.show_whole",
+    title: "The whole clip",
+    keys: ["0"],
+    gestures: ["double click"],
+    act: onClip((view) => view.handlers.zoom(null)),
+  },
+];
+
+register({
+  panel: "audio",
+  title: "Audio, on a clip that has the focus",
+  commands: [...ON_CLIP, {
+    id: "audio.hear_other",
+    title: "The other of two clips that are compared",
+    keys: ["x"],
+  }],
+});

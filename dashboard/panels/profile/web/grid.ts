@@ -1,0 +1,63 @@
+/** What the Profile panel uses of its tables, which are grids of AG Grid that Dash makes. */
+
+/** A row as dashboard/panels/profile/rows.py makes it; keys that begin with "@" are for the page. */
+export interface RowData {
+  [field: string]: unknown;
+  "@row"?: string;
+  /** The number of a group, whose row this is, and how many are in it. */
+  "@group"?: number;
+  "@size"?: number;
+  /** Whether the group is open. */
+  "@open"?: boolean;
+  /** The group that it is in, and whether that shows it. */
+  "@in"?: number;
+  "@shown"?: boolean;
+  /** Where it is on the Timeline: a range, a slice, what to search for. */
+  "@at"?: string;
+  "@slice"?: string | number;
+  "@search"?: string;
+  depth?: number;
+}
+export interface RowNode {
+  data: RowData;
+  rowIndex: number | null;
+  rowPinned?: "top" | "bottom" | null;
+  isSelected(): boolean | undefined;
+}
+export interface Column {
+  getColId(): string;
+  getColDef(): { field?: string; headerName?: string };
+  isVisible(): boolean;
+}
+export interface Grid {
+  isDestroyed(): boolean;
+  getColumns(): Column[] | null;
+  getAllDisplayedColumns(): Column[];
+  setColumnsVisible(ids: string[], visible: boolean): void;
+  getRowNode(id: string): RowNode | undefined;
+  forEachNode(act: (node: RowNode) => void): void;
+  onFilterChanged(): void;
+  refreshCells(how: { force: boolean; columns: Column[] }): void;
+  setGridOption(name: "quickFilterText", value: string): void;
+  setFocusedCell(index: number, column: Column): void;
+  ensureNodeVisible(node: RowNode, place: "middle"): void;
+}
+/** What renderers and functions of cells get. */
+export interface CellParams {
+  data: RowData;
+  value: unknown;
+  valueFormatted?: string | null;
+  node: RowNode;
+  api: Grid;
+  column: Column;
+}
+
+/** The grid of a table, where it is on the page. */
+export function gridOfTable(table: string): Grid | null {
+  const grids: { getApi(id: { table: string; type: string }): Grid | undefined } | undefined = Reflect.get(
+    window,
+    "dash_ag_grid",
+  );
+  const found = grids?.getApi({ table, type: "profile-grid" });
+  return found && !found.isDestroyed() ? found : null;
+}

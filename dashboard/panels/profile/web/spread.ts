@@ -1,0 +1,34 @@
+/** How many slices are how long, as bars in a cell. */
+import { time } from "./texts.ts";
+
+export const WIDTH = 3;
+export const HEIGHT = 16;
+
+export interface Bar {
+  /** 0 where there is none. */
+  tall: number;
+  /** What it stands for. */
+  title: string;
+}
+export interface Spread {
+  bars: Bar[];
+  words: string;
+}
+
+/**
+ * The bars of a distribution.
+ * @param counts of durations that grow evenly in their logarithm from `low` to `high`
+ */
+export function spreadOf([low, high, ...counts]: readonly number[]): Spread {
+  const most = Math.max(...counts);
+  const all = counts.reduce((sum, count) => sum + count, 0);
+  const range = (index: number) =>
+    [index, index + 1].map((at) => time(low * Math.pow(high / low, at / counts.length))).join(" to ");
+  const bars = counts.map((count, index) => ({
+    // One of a million is seen too.
+    tall: count ? Math.max(1.5, (HEIGHT * count) / most) : 0,
+    title: `${range(index)}: ${count.toLocaleString("en-US")} of ${all.toLocaleString("en-US")}`,
+  }));
+  const peak = range(counts.indexOf(most));
+  return { bars, words: `${all.toLocaleString("en-US")} durations, most from ${peak}` };
+}

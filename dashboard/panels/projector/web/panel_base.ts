@@ -1,0 +1,193 @@
+/** What the Projector panel knows and owns: the state that the layers of the panel share, and what it says. */
+import * as settings from "./settings.ts";
+import { Api, type Dataset } from "./data.ts";
+import { Appearance } from "./appearance.ts";
+import { make, storage } from "../../../web/core/dom.ts";
+import { NEXT_COLUMNS } from "./polylines.ts";
+import { theme } from "./theme.ts";
+import type { Bookmarks } from "./bookmarks.ts";
+import type { Clusters } from "./clusters.ts";
+import type { Controls } from "./controls.ts";
+import type { Frame, Job } from "./jobs.ts";
+import type { Inspector } from "./inspector.ts";
+import type { Legend } from "./legend.ts";
+import type { Quality } from "./quality.ts";
+import type { Search } from "./search.ts";
+import type { State } from "./settings.ts";
+import type { Steps } from "./steps.ts";
+import type { Table } from "./table.ts";
+import type { Theme } from "./theme.ts";
+import type { Tools } from "./tools.ts";
+import type { View } from "./view.ts";
+
+export const SIDES = "stepscope-projector-sides";
+const MOST_DEFAULT_COLORS = 50;
+
+/** An embedding of the log directory, or a file that was dropped; of the route "embeddings". */
+export interface Listed {
+  id: string;
+  run: string;
+  label: string;
+  kind: string;
+  steps: number[];
+  shape: number[] | null;
+}
+
+export interface Outside {
+  /** The address of the routes. */
+  api: string;
+  /** Opens another embedding. */
+  choose: (id: string) => void;
+  /** @param unlisted series of checkpoints that are too many to be opened */
+  offer: (embeddings: Listed[], unlisted: number) => void;
+}
+
+/** What is in the picture: coordinates of all points, how many columns they have, and the projection. */
+export interface Picture {
+  values: Float32Array;
+  dimensions: 2 | 3;
+  key: string;
+}
+
+/** The points nearest to one. */
+export interface Nearest {
+  row: number;
+  rows: number[];
+  distances: number[];
+  metric: string;
+  space: "picture" | "original";
+}
+
+/** Why nothing is begun: an axis is not said yet, there are too few points, or somebody has to press Run. */
+export type Waiting = "" | "axes" | "few" | "run";
+
+/** How routes are told which picture is meant: the job, which of its steps, and which components are shown. */
+export interface PictureOf {
+  job: string | undefined;
+  frame: number | null;
+  components: string | null;
+  [name: string]: string | number | null | undefined;
+}
+
+/** Who selected something. */
+export type Origin = "cloud" | "table" | "search" | "list" | "legend";
+
+export abstract class PanelBase extends Appearance {
+  readonly root: HTMLElement;
+  readonly outside: Outside;
+  readonly api: Api;
+  state: State = settings.read();
+  dataset: Dataset | null = null;
+  embeddings: Listed[] = [];
+  loading = 0;
+  theme: Theme;
+  job: Job | null = null;
+  /** Steps that are projected together; null where it is one alone. */
+  stepsOfJob: number[] | null = null;
+  waiting: Waiting = "";
+  /** The components of a principal component analysis, of which two or three are shown. */
+  frame10: Partial<Frame> | null = null;
+  picture: Picture | null = null;
+  quality: Quality | null = null;
+  selection: Uint32Array = new Uint32Array(0);
+  focus = -1;
+  nearest: Nearest | null = null;
+  nearestProblem = "";
+  isolated: Uint32Array | null = null;
+  hidden = new Set<number>();
+  found: Uint32Array | null = null;
+  /** Which points are drawn (1), faded (2) or left out (0); null for all. */
+  visible: Uint8Array | null = null;
+  visibleCount: number | null = null;
+  /** Whether the selection is too large for the address. */
+  linkTooLong = false;
+
+  /** Which columns beside the cloud are wanted; where nothing is said, those that there is room for. */
+  readonly sides: { left?: boolean; right?: boolean } = JSON.parse(storage.get(SIDES) || "{}");
+  readonly tip = make("div", { className: "pj-tip", hidden: true });
+  readonly message = make("div", { className: "pj-message", role: "status" });
+  readonly status = make("div", { className: "pj-status", hidden: true });
+  readonly news = make("div", { className: "pj-news", role: "status", hidden: true });
+  readonly cloud = make("div", { className: "pj-cloud" });
+  abstract readonly stage: HTMLElement;
+  abstract readonly frame: HTMLElement;
+  abstract override readonly view: View;
+  abstract override readonly legend: Legend;
+  abstract override readonly tools: Tools;
+  abstract readonly steps: Steps;
+  abstract override readonly controls: Controls;
+  abstract readonly search: Search;
+  abstract override readonly inspector: Inspector;
+  abstract readonly clusters: Clusters;
+  abstract readonly bookmarks: Bookmarks;
+  abstract override readonly table: Table;
+
+  constructor(host: HTMLElement, outside: Outside) {
+    super();
+    this.root = host;
+    this.outside = outside;
+    this.api = new Api(outside.api);
+    this.theme = theme.read(host);
+  }
+
+  abstract findNearest(): Promise<void>;
+
+  // ---- which columns
+
+  /** The column that is named for a purpose; by itself the best there is. "-" is none. */
+  columnFor(chosen: string, purpose: "color" | "label"): string {
+    const { dataset } = this;
+    if (!dataset || chosen === "-") return "";
+    if (chosen && (chosen.startsWith("@") || dataset.infoOf(chosen))) return chosen;
+    const usable = dataset.columnInfos.filter(({ name }) => !NEXT_COLUMNS.includes(name));
+    // Of a name that many points share, the one they are colored by tells most.
+    if (purpose === "label") {
+      const name = usable.find(({ kind, categories }) =>
+        kind === "text" && (categories === null || categories > MOST_DEFAULT_COLORS)
+      );
+      return name?.name ?? (this.columnFor("", "color") || (usable[0]?.name ?? ""));
+    }
+    const grouped = usable.flatMap(({ name, kind, categories }) =>
+      categories !== null && categories > 1 && (kind === "text" || categories <= MOST_DEFAULT_COLORS)
+        ? [{ name, categories }]
+        : []
+    );
+    const few = grouped.filter(({ categories }) => categories <= MOST_DEFAULT_COLORS);
+    const named = few.find(({ name }) => /label|class|categor|type|cluster|target/i.test(name));
+    // Every text its own color tells nothing.
+    const many = grouped.find(({ categories }) => categories * 2 <= dataset.count);
+    return (named ?? few[0] ?? many ??
+      usable.find(({ kind, minimum, maximum }) => kind === "number" && minimum !== maximum))?.name ?? "";
+  }
+
+  get colorBy(): string {
+    return this.columnFor(this.state.color, "color");
+  }
+
+  get labelBy(): string {
+    return this.columnFor(this.state.label, "label");
+  }
+
+  // ---- words
+
+  /** Puts settings into the address. */
+  tell(values: Record<string, string | string[]>): void {
+    // Another panel may have the page by now.
+    if (this.root.isConnected) settings.tell(values);
+  }
+
+  say(text: string, sort: "" | "busy" | "bad" = ""): void {
+    this.message.textContent = text;
+    this.message.className = `pj-message ${sort}`;
+    this.message.hidden = !text;
+  }
+
+  /** Something that leaves the picture as it is. */
+  notify(text: string, sort: "problem" | "info" = "problem"): void {
+    if (!text) return;
+    this.stage.querySelector(".pj-toast")?.remove();
+    const note = make("div", { className: `pj-toast ${sort}`, role: sort === "info" ? "status" : "alert" }, text);
+    this.stage.append(note);
+    setTimeout(() => note.remove(), sort === "info" ? 2500 : 7000);
+  }
+}

@@ -1,0 +1,80 @@
+/** How far a picture can be trusted: what the server measures, and what that means in words. */
+import type { JobState } from "./jobs.ts";
+
+/** Answer of the route "quality": its arrays are named by `arrays_of`. */
+export interface QualityPack {
+  state: JobState;
+  progress: number | null;
+  message: string;
+  trustworthiness: number;
+  continuity: number;
+  hit: number | null;
+  neighbours_kept: number;
+  count: number;
+  sampled: number | null;
+  arrays_of: string[];
+  arrays: Float32Array[];
+}
+
+export interface Measured {
+  state: "done";
+  trustworthiness: number;
+  continuity: number;
+  /** null where there are no categories */
+  hit: number | null;
+  kept: number;
+  /** Neighbours that were looked at for each point. */
+  count: number;
+  /** Points that it was measured on, where not on all. */
+  sampled: number | null;
+  /** Whose categories are hit. */
+  column: string;
+  /** Of each point, by the names of `TRUST`; NaN for those that are not in the picture. */
+  points: Partial<Record<string, Float32Array>>;
+}
+export type Quality = { state: "running"; progress: number } | { state: "failed"; message: string } | Measured;
+
+/**
+ * @param rows of the points that are in the picture; null for all
+ * @param count of all points
+ */
+export function qualityOf(pack: QualityPack, rows: Uint32Array | null, count: number, column: string): Measured {
+  const whole = (name: string) => {
+    const values = pack.arrays[pack.arrays_of.indexOf(name)];
+    if (!values || !rows) return values;
+    const all = new Float32Array(count).fill(NaN);
+    rows.forEach((row, at) => (all[row] = values[at]));
+    return all;
+  };
+  return {
+    state: "done",
+    trustworthiness: pack.trustworthiness,
+    continuity: pack.continuity,
+    hit: pack.hit,
+    kept: pack.neighbours_kept,
+    count: pack.count,
+    sampled: pack.sampled,
+    column,
+    points: {
+      "@trustworthiness": whole("trustworthiness"),
+      "@continuity": whole("continuity"),
+      "@hit": whole("hit"),
+      "@kept": whole("neighbours_kept"),
+    },
+  };
+}
+
+/** What the numbers mean, in words. */
+export function sentence(
+  { trustworthiness, continuity, kept, count }: Pick<Measured, "trustworthiness" | "continuity" | "kept" | "count">,
+): string {
+  const keeps = `Of ${count} true neighbours the picture shows about ${Math.round(kept * count)}.`;
+  if (trustworthiness >= 0.95 && continuity >= 0.95) return `What lies together here belongs together. ${keeps}`;
+  if (trustworthiness < continuity - 0.05) {
+    return `Some points lie together here that are far apart in the data. ${keeps}`;
+  }
+  if (continuity < trustworthiness - 0.05) return `Some groups of the data are torn apart here. ${keeps}`;
+  return trustworthiness >= 0.85
+    ? `The large lines are right; single neighbours need not be. ${keeps}`
+    : `Do not trust what lies together here. ${keeps}`;
+}
