@@ -1,6 +1,6 @@
 /** What the user made of the lanes: folded, pinned, hidden, in another order, filtered; remembered for traces alike. */
 import { storage } from "../../../web/core/dom.ts";
-import { type Band, type Choices, type Entry, type Pin, stable } from "./layout.ts";
+import { type Choices, type Entry, type Pin, stable } from "./layout.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 
 const KEY = "stepscope.timeline.lanes";
@@ -82,7 +82,7 @@ export class Lanes implements Choices {
     return band.kind === "profiler" || (band.type === "lane" && this.foldDeep && band.depths > DEEP);
   }
 
-  fold(band: Band, folded: boolean) {
+  fold(band: Entry, folded: boolean) {
     this.folds.delete(band.key);
     if (this.isFolded(band) !== folded) this.folds.set(band.key, folded);
     this.keep();
@@ -92,7 +92,7 @@ export class Lanes implements Choices {
     return this.pins.includes(band.key);
   }
 
-  pin(band: Band, pinned: boolean) {
+  pin(band: Entry, pinned: boolean) {
     this.pins = this.pins.filter((key) => key !== band.key);
     if (pinned) this.pins.push(band.key);
     this.keep();
@@ -103,7 +103,7 @@ export class Lanes implements Choices {
       (!this.filter || this.matches(`${band.full}\n${band.title}`));
   }
 
-  hide(band: Band) {
+  hide(band: Entry) {
     this.hidden.add(band.key);
     this.keep();
   }
@@ -128,7 +128,8 @@ export class Lanes implements Choices {
     this.filter = text;
     const plain = text.toLowerCase();
     try {
-      const pattern = new RegExp(text, "i");
+      // By lines, as the name that the file has stands below the full one.
+      const pattern = new RegExp(text, "im");
       this.wrong = false;
       this.matches = (full) => pattern.test(full);
     } catch {
