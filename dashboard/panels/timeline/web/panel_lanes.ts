@@ -3,6 +3,7 @@ import * as geometry from "./geometry.ts";
 import { layout } from "./layout.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { LaneGroup } from "./messages.generated.ts";
+import type { Point } from "./geometry.ts";
 import { PanelBase } from "./panel_base.ts";
 import type { Source } from "./data.ts";
 import type { Band } from "./layout.ts";
@@ -96,7 +97,7 @@ export abstract class PanelWithLanes extends PanelBase {
     this.relayout();
   }
 
-  pinAt(at: { x: number; y: number } | null) {
+  pinAt(at: Point | null) {
     const band = at && this.bandAt(at);
     if (!band || (band.type !== "lane" && band.type !== "counter")) return;
     this.lanes.pin(band, !band.pinned);
