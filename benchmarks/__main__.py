@@ -13,6 +13,7 @@ from benchmarks import (
     page,
     projector,
     projector_numbers,
+    projector_pca,
     projector_tsne,
     reading,
     start,
@@ -40,6 +41,7 @@ def main() -> None:
         timeline,
         graph,
         projector_numbers,
+        projector_pca,
         projector_tsne,
         projector,
     ):

@@ -37,7 +37,7 @@ LAYERS: dict[str, set[str]] = {
     "dashboard.projections": set(),
     "dashboard.page": {"dashboard.server"},
     "dashboard.export": {"dashboard.server"},
-    "dashboard.traces": {"dashboard.server"},
+    "dashboard.traces": {"dashboard.server", "dashboard.page"},
     "dashboard.tensorboard": {"dashboard.server", "dashboard.page", "dashboard.export"},
     "dashboard.graphs": {"dashboard.server", "dashboard.tensorboard"},
     "dashboard.embeddings": {"dashboard.server", "dashboard.export", "dashboard.projections"},

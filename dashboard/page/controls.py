@@ -1,5 +1,8 @@
 """Ids and small parts that the page and every panel share."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import dash_mantine_components as dmc
 from dash import Input, dcc
 
@@ -55,6 +58,63 @@ def segmented(setting: Setting[str], view: View, options: dict[str, str], label:
 def switch(setting: Setting[bool], view: View, label: str) -> dmc.Switch:
     """A switch."""
     return dmc.Switch(id=toggle_id(setting.name), checked=setting.of(view), label=label, size="xs")
+
+
+def short_select(setting: Setting[str], view: View, options: Mapping[str, str], label: str, **more: Any) -> dmc.Select:
+    """A list of a few choices, ``options`` as value -> label."""
+    return dmc.Select(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        data=[{"value": value, "label": text} for value, text in options.items()],
+        size="xs",
+        allowDeselect=False,
+        **{"aria-label": label, **more},
+    )
+
+
+def long_select(
+    setting: Setting[str],
+    value: str | None,
+    data: Sequence[Any],
+    label: str,
+    class_name: str,
+    *,
+    nothing: str = "Nothing of that name",
+    **more: Any,
+) -> dmc.Select:
+    """A list of many long names that is searched; ``nothing`` is said where none is found."""
+    return dmc.Select(
+        id=setting_id(setting.name),
+        value=value,
+        data=data,
+        searchable=True,
+        allowDeselect=False,
+        nothingFoundMessage=nothing,
+        maxDropdownHeight=420,
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+        size="xs",
+        className=class_name,
+        **{"aria-label": label, **more},
+    )
+
+
+def number_slider(
+    setting: Setting[float], view: View, label: str, least: float, most: float, step: float
+) -> dmc.Slider:
+    """A slider for a number."""
+    return dmc.Slider(
+        id=setting_id(setting.name),
+        value=setting.of(view),
+        min=least,
+        max=most,
+        step=step,
+        precision=2,
+        size="xs",
+        updatemode="drag",
+        label=None,
+        className="adjust",
+        **{"aria-label": label},
+    )
 
 
 def pattern_input(name: str, value: str, placeholder: str, label: str) -> dmc.TextInput:

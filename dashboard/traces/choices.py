@@ -5,8 +5,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
+import dash_mantine_components as dmc
+
+from dashboard.page.controls import long_select
+from dashboard.page.state import Setting, View
 from dashboard.server.numbers import file_size
-from dashboard.traces.sources import TraceSource
+from dashboard.traces.sources import TraceSource, trace_sources
+from summary.snapshot import Snapshot
 
 _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)/[^/]*$")
 """Where profilers put the traces of one recording, each named after its host."""
@@ -26,6 +31,13 @@ def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str
     if chosen and all(s.id != chosen for s in sources):
         groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
     return groups
+
+
+def trace_select(setting: Setting[str], snapshot: Snapshot, view: View, class_name: str) -> dmc.Select:
+    """The list of traces to choose from; the newest is chosen where the view names none."""
+    sources = trace_sources(snapshot)
+    trace = setting.of(view) or newest(sources)
+    return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No trace of that name")
 
 
 def _label(source: TraceSource) -> str:

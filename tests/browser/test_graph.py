@@ -422,7 +422,7 @@ def test_enter_goes_to_what_the_field_says(open_page: Open) -> None:
         """(field) => {
           field.value = "dense/add";
           field.dispatchEvent(new Event("input"));
-          field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+          field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
         }"""
     )
     assert wait_for(page, "d.selected")["selected"] == "net/first/dense/Add"

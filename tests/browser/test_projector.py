@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
@@ -184,6 +184,11 @@ def true_neighbours(row: int, count: int, metric: str) -> tuple[list[int], list[
 
 def rows_of(kind: str) -> list[int]:
     return [row for row, (_, one) in enumerate(metadata()) if one == kind]
+
+
+def line(page: Page, at: int) -> Locator:
+    """A line of the table."""
+    return page.locator(f'#projector-table .ag-row[row-index="{at}"]')
 
 
 # ---- opening
@@ -366,19 +371,40 @@ def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:
     settled(page)
     page.keyboard.press("m")
     state = wait_for(page, "d.table.rows === 300")
-    lines = page.locator(".pj-tr")
-    expect(lines.first).to_contain_text("ant 000")
-    page.locator('.pj-tr[data-row="2"]').click()
+    first = line(page, 0)
+    expect(first).to_contain_text("ant 000")
+    line(page, 2).click()
     state = wait_for(page, "d.focus === 2")
     assert state["selection"] == [2]
+    expect(line(page, 2)).to_have_attribute("aria-selected", "true")
+    # Keys go on from where the mouse was, and a range and single lines join what is selected.
+    page.keyboard.press("ArrowDown")
+    assert wait_for(page, "d.focus === 3")["selection"] == [3]
+    line(page, 5).click(modifiers=["Shift"])
+    assert wait_for(page, "d.selection.length === 3")["selection"] == [3, 4, 5]
+    line(page, 4).click(modifiers=["ControlOrMeta"])
+    assert wait_for(page, "d.selection.length === 2")["selection"] == [3, 5]
+    page.keyboard.press("Space")
+    assert wait_for(page, "d.selection.length === 3")["selection"] == [3, 4, 5]
+    expect(page.locator("#projector-table [role=row][aria-selected=true]")).to_have_count(3)
     row = lonely(on_screen(page), page)
     click_point(page, row)
     wait_for(page, f"d.focus === {row}")
-    expect(page.locator(".pj-tr.focus")).to_have_attribute("data-row", str(row))
+    expect(page.locator("#projector-table .pj-focus")).to_have_text(str(row))
     page.get_by_role("columnheader", name="name").click()
     page.get_by_role("columnheader", name="name").click()
-    expect(lines.first).to_contain_text("cat 299")
+    expect(first).to_contain_text("cat 299")
     assert debug(page)["table"]["sort"] == "-name"
+
+
+def test_a_table_of_very_many_rows_asks_for_those_in_sight_alone(open_page: Open) -> None:
+    page = open_page("&projector.table=on", of="odd|config|many", step=None)
+    wait_for(page, f"d.table.rows === {MANY}")
+    expect(line(page, 0)).to_contain_text("0")
+    with page.expect_request("**/api/projector/table?*offset=20000&*"):
+        page.locator("#projector-table .ag-body-viewport").evaluate("(box) => { box.scrollTop = box.scrollHeight; }")
+    expect(page.locator(f'#projector-table [row-id="{MANY - 1}"]')).to_contain_text(str(MANY - 1))
+    assert page.locator("#projector-table [row-id]").count() < 100
 
 
 def test_the_table_follows_the_points_that_are_shown(open_page: Open, page: Page) -> None:
@@ -556,7 +582,7 @@ def test_a_link_opens_the_same_view(open_page: Open) -> None:
     page.get_by_label("What points are coloured by").select_option("kind")
     page.locator(".pj-legend-entry").nth(2).click()
     page.keyboard.press("m")
-    page.locator('.pj-tr[data-row="1"]').click()
+    line(page, 1).click()
     wait_for(page, "d.focus === 1 && d.neighbours")
     page.get_by_label("Search points").fill("bee 15")
     wait_for(page, "d.found === 10")
@@ -839,11 +865,10 @@ def test_the_table_asks_for_pages_of_the_rows_that_are_wanted(open_page: Open) -
         page.evaluate("""() => {
           const panel = window.stepscope.projector.panel();
           panel.setOff(["ant"]);
-          panel.table.draw();
         }""")
     release(page, held)
     wait_for(page, f"d.table.rows === {COUNT - KINDS['ant']}")
-    assert "bee 150" in page.locator(".pj-tr").first.inner_text()
+    expect(line(page, 0)).to_contain_text("bee 150")
 
 
 def test_enter_waits_for_what_is_searched(open_page: Open) -> None:

@@ -3,21 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
-import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from fastapi import APIRouter
+from dash import dcc, html
 
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
+from dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
 from dashboard.page.state import Setting, View, choice, flag, names, number
 from dashboard.panels.audio.figures import FFT_SIZES
 from dashboard.panels.audio.routes import make_router
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, tag_keys, titled_card
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, tag_keys, titled_card
 from dashboard.server.arrays import typed
-from dashboard.server.live import Live
 from summary.kinds.audio import PLUGIN_NAME
-from summary.snapshot import Snapshot
 
 PICTURES = choice("audio.pictures", "both", ("both", "waveform", "spectrogram"))
 FFT = choice("audio.fft", "1024", tuple(map(str, FFT_SIZES)))
@@ -41,7 +37,7 @@ COMPARED = names("audio.compare")
 """A clip under A and one under B, each as JSON ``[tag, run, step, sample]``."""
 
 
-class AudioPanel(Panel):
+class AudioPanel(CardPanel):
     """Sound over steps."""
 
     name = "audio"
@@ -49,43 +45,21 @@ class AudioPanel(Panel):
     kinds = ("audio",)
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="Audio",
             keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
             card=card,
-            target="data",
             depends=depends,
             draw=draw,
+            toolbar=lambda _snapshot, view: toolbar(view),
+            settings=(
+                *(PICTURES, FFT, FREQUENCIES, SPECTRA, AMPLITUDE, SPEED, VOLUME, FLOOR, CEILING, LOOP, LINK),
+                *(STEPS, SAMPLES, ZOOMS, COMPARED),
+            ),
+            routes=make_router,
             nothing="No shown run has audio",
         )
-        self.settings: tuple[Setting[Any], ...] = (
-            *(PICTURES, FFT, FREQUENCIES, SPECTRA, AMPLITUDE, SPEED, VOLUME, FLOOR, CEILING, LOOP, LINK),
-            *(STEPS, SAMPLES, ZOOMS, COMPARED),
-            *self._grid.settings,
-        )
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel audio")
-
-    def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawAudio"),
-            Output("audio-drawn", "id"),
-            Input(self._grid.data_id_pattern, "data"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustAudio"),
-            Output("audio-visible", "id"),
-            view_input(self.name),
-        )
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def toolbar(view: View) -> html.Div:
@@ -102,15 +76,15 @@ def toolbar(view: View) -> html.Div:
             html.Div(
                 [
                     html.Span("dB"),
-                    slider(FLOOR, view, "Lowest level in decibels", -130, -10, 5),
+                    number_slider(FLOOR, view, "Lowest level in decibels", -130, -10, 5),
                     html.Output(className="audio-levels"),
-                    slider(CEILING, view, "Highest level in decibels", -120, 20, 5),
+                    number_slider(CEILING, view, "Highest level in decibels", -120, 20, 5),
                 ],
                 className="field",
                 title="Levels of the darkest and the brightest colour; 0 dB is a sine of full scale",
             ),
             select(SPEED, view, {value: f"{value} ×" for value in SPEEDS}, "Speed", "Speed of playing"),
-            html.Div([html.Span("Volume"), slider(VOLUME, view, "Volume", 0, 1, 0.01)], className="field"),
+            html.Div([html.Span("Volume"), number_slider(VOLUME, view, "Volume", 0, 1, 0.01)], className="field"),
             switch(LOOP, view, "Loop"),
             switch(LINK, view, "Link steps of all cards"),
         ],
@@ -120,33 +94,8 @@ def toolbar(view: View) -> html.Div:
 
 def select(setting: Setting[str], view: View, options: dict[str, str], label: str, title: str) -> html.Label:
     """A choice from a list, ``options`` as value -> label."""
-    box = dmc.Select(
-        id=setting_id(setting.name),
-        value=setting.of(view),
-        data=[{"value": value, "label": text} for value, text in options.items()],
-        size="xs",
-        allowDeselect=False,
-        className="short-select",
-        **{"aria-label": title},
-    )
+    box = short_select(setting, view, options, title, className="short-select")
     return html.Label([html.Span(label), box], className="field", title=title)
-
-
-def slider(setting: Setting[float], view: View, label: str, low: float, high: float, step: float) -> dmc.Slider:
-    """A slider for a number."""
-    return dmc.Slider(
-        id=setting_id(setting.name),
-        value=setting.of(view),
-        min=low,
-        max=high,
-        step=step,
-        precision=2,
-        size="xs",
-        updatemode="drag",
-        label=None,
-        className="adjust",
-        **{"aria-label": label},
-    )
 
 
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:

@@ -7,7 +7,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from fastapi import APIRouter
 
 from dashboard.graphs.sources import graph_sources, has_graphs
-from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.controls import long_select, revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
 from dashboard.panels.base import Panel
@@ -113,21 +113,7 @@ def _select(
     *,
     disabled: bool = False,
 ) -> dmc.Select:
-    return dmc.Select(
-        id=setting_id(setting.name),
-        value=value or None,
-        data=data,
-        placeholder=placeholder,
-        searchable=True,
-        allowDeselect=False,
-        disabled=disabled,
-        nothingFoundMessage="Nothing of that name",
-        maxDropdownHeight=420,
-        comboboxProps={"width": "max-content", "position": "bottom-start"},
-        size="xs",
-        className="graph-choice",
-        **{"aria-label": label},
-    )
+    return long_select(setting, value or None, data, label, "graph-choice", placeholder=placeholder, disabled=disabled)
 
 
 def _empty() -> html.Div:

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, html
-from fastapi import APIRouter
+from dash import html
 
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input, view_input
+from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
 from dashboard.page.state import Setting, View, choice, flag, names, number
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
@@ -20,7 +19,6 @@ from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, ChartSett
 from dashboard.panels.histograms.reading import StepRange, read_at, read_some
 from dashboard.panels.histograms.routes import make_router
 from dashboard.panels.steps import chosen_steps, slider
-from dashboard.server.live import Live
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.series import Series
 from summary.snapshot import Snapshot
@@ -49,7 +47,7 @@ STEPS = names("histograms.step")
 """``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
 
-class HistogramsPanel(Panel):
+class HistogramsPanel(CardPanel):
     """Distributions of numbers over steps."""
 
     name = "histograms"
@@ -60,45 +58,20 @@ class HistogramsPanel(Panel):
     )
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="Histograms",
             keys=keys,
             card=card,
-            target="figure",
             depends=depends,
             draw=draw,
+            toolbar=lambda _snapshot, view: toolbar(view),
+            settings=(MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS),
+            routes=make_router,
             nothing="No shown run has histograms",
+            target="figure",
+            marks=lambda view: {"data-bins": BINS.of(view)},
         )
-        own: tuple[Setting[Any], ...] = (MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS)
-        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div(
-            [toolbar(view), *self._grid.layout(snapshot, view)],
-            className="panel histograms",
-            id="histograms-panel",
-            **{"data-bins": BINS.of(view)},
-        )
-
-    def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawHistograms"),
-            Output("histograms-visible", "id"),
-            Input(self._grid.data_id_pattern, "figure"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustHistograms"),
-            Output("histograms-panel", "id"),
-            view_input(self.name),
-        )
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def toolbar(view: View) -> html.Div:

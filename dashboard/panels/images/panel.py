@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from fastapi import APIRouter
 
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import setting_id, view_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, shown_series, tag_keys, titled_card
+from dashboard.page.controls import setting_id
+from dashboard.page.state import View
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
 from dashboard.panels.images.routes import epoch, make_router
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
 from dashboard.panels.images.toolbar import toolbar
@@ -24,7 +23,7 @@ _RUN = "run:"
 _TAG = "tag:"
 
 
-class ImagesPanel(Panel):
+class ImagesPanel(CardPanel):
     """Pictures over steps."""
 
     name = "images"
@@ -32,36 +31,21 @@ class ImagesPanel(Panel):
     kinds = ("images",)
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="Images",
             keys=keys,
             card=card,
-            target="data",
             depends=depends,
             draw=draw,
+            toolbar=lambda _snapshot, view: toolbar(view),
+            settings=SETTINGS,
+            routes=make_router,
             nothing="No shown run has images",
         )
-        self.settings: tuple[Setting[Any], ...] = (*SETTINGS, *self._grid.settings)
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel images")
 
     def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawImages"),
-            Output("images-drawn", "id"),
-            Input(self._grid.data_id_pattern, "data"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustImages"),
-            Output("images-visible", "id"),
-            view_input(self.name),
-        )
+        super().register(app, live)
         app.clientside_callback(
             ClientsideFunction("stepscope", "resetAdjustments"),
             Output(setting_id(BRIGHTNESS.name), "value"),
@@ -69,9 +53,6 @@ class ImagesPanel(Panel):
             Input("images-reset", "n_clicks"),
             prevent_initial_call=True,
         )
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:

@@ -1,9 +1,8 @@
 """The controls above the galleries; those of the large view are in ``images/web/large.ts``."""
 
-import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, LINK, RATE, SIZE, WIDTH
@@ -41,15 +40,8 @@ def toolbar(view: View) -> html.Div:
 
 def rate(view: View) -> html.Label:
     """How fast cards play."""
-    select = dmc.Select(
-        id=setting_id(RATE.name),
-        value=RATE.of(view),
-        data=[{"value": value, "label": f"{value}/s"} for value in ("1", "2", "5", "10", "20", "30")],
-        size="xs",
-        w=74,
-        allowDeselect=False,
-        **{"aria-label": "Steps a second while playing"},
-    )
+    options = {value: f"{value}/s" for value in ("1", "2", "5", "10", "20", "30")}
+    select = short_select(RATE, view, options, "Steps a second while playing", w=74)
     return html.Label([html.Span("Play"), select], className="field")
 
 
@@ -62,18 +54,6 @@ def slider(
     setting: Setting[float], view: View, label: str, least: float, most: float, step: float, shown: str
 ) -> html.Label:
     """A slider whose value stands beside it; ``images/web/index.ts`` keeps that up to date."""
-    control = dmc.Slider(
-        id=setting_id(setting.name),
-        value=setting.of(view),
-        min=least,
-        max=most,
-        step=step,
-        precision=2,
-        size="xs",
-        updatemode="drag",
-        label=None,
-        className="adjust",
-        **{"aria-label": label},
-    )
+    control = number_slider(setting, view, label, least, most, step)
     value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
     return html.Label([html.Span(label), control, value], className="field")

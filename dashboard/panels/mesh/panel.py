@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from fastapi import APIRouter
+from dash import Dash, Output, dcc, html
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
-from dashboard.page.state import Setting, View, decode
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
+from dashboard.page.state import View, decode
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
 from dashboard.panels.mesh.parts import (
@@ -47,7 +46,7 @@ from summary.series import Series
 from summary.snapshot import Snapshot
 
 
-class MeshPanel(Panel):
+class MeshPanel(CardPanel):
     """Meshes and point clouds over steps."""
 
     name = "mesh"
@@ -56,38 +55,22 @@ class MeshPanel(Panel):
     tag_ending = "_(VERTEX|FACE|COLOR)$"
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="Meshes",
             keys=mesh_keys,
             card=card,
-            target="data",
             depends=depends,
             draw=draw,
+            toolbar=toolbar,
+            settings=(SHOW, SHADING, COLOR, SIZE, BACKGROUND, BOX, UP, CAMERAS, LINK, STEPS, SAMPLES, CAMERA, COMPARE),
+            routes=make_router,
             nothing="No shown run has meshes",
+            follows=(scheme_input,),
         )
-        own = (SHOW, SHADING, COLOR, SIZE, BACKGROUND, BOX, UP, CAMERAS, LINK, STEPS, SAMPLES, CAMERA, COMPARE)
-        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(snapshot, view), *self._grid.layout(snapshot, view)], className="panel mesh")
 
     def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawMeshes"),
-            Output("mesh-drawn", "id"),
-            Input(self._grid.data_id_pattern, "data"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustMeshes"),
-            Output("mesh-visible", "id"),
-            view_input(self.name),
-            scheme_input(self.name),
-        )
+        super().register(app, live)
 
         @app.callback(
             Output(setting_id(COMPARE.name), "data"),
@@ -98,9 +81,6 @@ class MeshPanel(Panel):
         @light
         def list_comparisons(query: str, _revision: int | None) -> Any:
             return comparisons(live.snapshot(), decode(query))
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:

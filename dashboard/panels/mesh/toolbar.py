@@ -1,13 +1,11 @@
 """The controls above the meshes."""
 
-from collections.abc import Mapping
-
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
+from dashboard.page.controls import number_slider, segmented, setting_id, short_select, switch, tag_filter_input
 from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
+from dashboard.page.state import View
 from dashboard.panels.cards import shown_series
 from dashboard.panels.mesh.parts import Compare, parse_compare
 from dashboard.panels.mesh.settings import BACKGROUND, BOX, CAMERAS, COLOR, COMPARE, LINK, SHADING, SHOW, SIZE, UP
@@ -43,7 +41,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
         [
             tag_filter_input(view),
             segmented(SHOW, view, shows, "What is drawn"),
-            select(COLOR, view, colors, "Colour of meshes", 158),
+            short_select(COLOR, view, colors, "Colour of meshes", w=158),
             display(view),
             compare,
             html.Div(
@@ -77,33 +75,9 @@ def display(view: View) -> dmc.Popover:
     )
 
 
-def select(setting: Setting[str], view: View, options: Mapping[str, str], label: str, width: int) -> dmc.Select:
-    """A list of choices, ``options`` as value -> label."""
-    return dmc.Select(
-        id=setting_id(setting.name),
-        value=setting.of(view),
-        data=[{"value": value, "label": text} for value, text in options.items()],
-        size="xs",
-        w=width,
-        allowDeselect=False,
-        **{"aria-label": label},
-    )
-
-
 def point_size(view: View) -> html.Div:
     """A slider for the size of points, with its value beside it."""
-    slider = dmc.Slider(
-        id=setting_id(SIZE.name),
-        value=SIZE.of(view),
-        min=0,
-        max=12,
-        step=0.5,
-        size="xs",
-        updatemode="drag",
-        label=None,
-        className="adjust",
-        **{"aria-label": "Size of points in pixels; 0 as logged, or by their number"},
-    )
+    slider = number_slider(SIZE, view, "Size of points in pixels; 0 as logged, or by their number", 0, 12, 0.5)
     shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or by their number")
     return html.Div([slider, shown], className="field")
 

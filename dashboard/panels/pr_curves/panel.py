@@ -5,15 +5,14 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 import numpy as np
-from dash import ClientsideFunction, Dash, Input, Output, html
-from fastapi import APIRouter
+from dash import html
 from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import segmented, switch, tag_filter_input, view_input
-from dashboard.page.state import Setting, View, choice, flag, names
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, action, full_width, pair_key, tag_keys, titled_card
+from dashboard.page.controls import segmented, switch, tag_filter_input
+from dashboard.page.state import View, choice, flag, names
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, action, full_width, pair_key, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
 from dashboard.panels.pr_curves.figures import (
@@ -30,12 +29,10 @@ from dashboard.panels.pr_curves.figures import (
 from dashboard.panels.pr_curves.routes import make_router
 from dashboard.panels.steps import chosen_steps, index_at, pick, slider
 from dashboard.server.arrays import TypedArray, typed
-from dashboard.server.live import Live
 from dashboard.server.numbers import count, counted
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
 from summary.series import Series
-from summary.snapshot import Snapshot
 
 VIEW = choice("pr_curves.view", "pr", ("pr", "roc", "steps"))
 METRIC = choice("pr_curves.metric", "ap", ("ap", "auc", "f1"))
@@ -54,7 +51,7 @@ TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""
 
 
-class PrCurvesPanel(Panel):
+class PrCurvesPanel(CardPanel):
     """What binary classifiers get right at each threshold."""
 
     name = "pr_curves"
@@ -62,43 +59,20 @@ class PrCurvesPanel(Panel):
     kinds = ("pr_curves",)
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="PrCurves",
             keys=lambda snapshot, view: tag_keys(snapshot, view, PLUGIN_NAME),
             card=card,
-            target="figure",
             depends=depends,
             draw=draw,
+            toolbar=lambda _snapshot, view: toolbar(view),
+            settings=(VIEW, METRIC, AXIS, SLIDER, ISO, MATRIX, STEPS, RUN_STEPS, THRESHOLDS),
+            routes=make_router,
             nothing="No shown run has PR curves",
+            target="figure",
+            marks=lambda view: {"data-view": VIEW.of(view), "data-matrix": "on" if MATRIX.of(view) else "off"},
         )
-        own: tuple[Setting[Any], ...] = (VIEW, METRIC, AXIS, SLIDER, ISO, MATRIX, STEPS, RUN_STEPS, THRESHOLDS)
-        self.settings: tuple[Setting[Any], ...] = (*own, *self._grid.settings)
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div(
-            [toolbar(view), *self._grid.layout(snapshot, view)],
-            className="panel pr_curves",
-            id="pr_curves-panel",
-            **{"data-view": VIEW.of(view), "data-matrix": "on" if MATRIX.of(view) else "off"},
-        )
-
-    def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawPrCurves"),
-            Output("pr_curves-visible", "id"),
-            Input(self._grid.data_id_pattern, "figure"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustPrCurves"), Output("pr_curves-panel", "id"), view_input(self.name)
-        )
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def toolbar(view: View) -> html.Div:

@@ -6,7 +6,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.page.colors import Scheme
-from dashboard.page.controls import segmented, setting_id
+from dashboard.page.controls import long_select, segmented, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
 from dashboard.panels.profile import device_figures, figures, texts
@@ -241,20 +241,7 @@ def _field(label: str, control: Any) -> html.Div:
 
 
 def _select(setting: Setting[str], label: str, value: str | None, data: list[Any], placeholder: str = "") -> html.Div:
-    select = dmc.Select(
-        id=setting_id(setting.name),
-        value=value,
-        data=data,
-        placeholder=placeholder,
-        searchable=True,
-        allowDeselect=False,
-        size="xs",
-        maxDropdownHeight=420,
-        comboboxProps={"width": "max-content", "position": "bottom-start"},
-        nothingFoundMessage="Nothing of that name",
-        className="profile-choice",
-        **{"aria-label": label},
-    )
+    select = long_select(setting, value, data, label, "profile-choice", placeholder=placeholder)
     return _field(label, select)
 
 

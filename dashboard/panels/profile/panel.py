@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import dash
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
@@ -20,7 +19,7 @@ from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Aske
 from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import heavy
-from dashboard.traces.choices import choices, newest
+from dashboard.traces.choices import choices, newest, trace_select
 from dashboard.traces.folders import TRACE_PATTERNS
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
@@ -41,25 +40,11 @@ class ProfilePanel(Panel):
         return has_traces(snapshot)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        sources = trace_sources(snapshot)
-        trace = TRACE.of(view) or newest(sources)
         return html.Div(
             [
                 html.Div(
                     [
-                        dmc.Select(
-                            id=setting_id(TRACE.name),
-                            value=trace,
-                            data=choices(sources, trace),
-                            searchable=True,
-                            allowDeselect=False,
-                            nothingFoundMessage="No trace of that name",
-                            maxDropdownHeight=420,
-                            comboboxProps={"width": "max-content", "position": "bottom-start"},
-                            size="xs",
-                            className="profile-choice",
-                            **{"aria-label": "Trace"},
-                        ),
+                        trace_select(TRACE, snapshot, view, "profile-choice"),
                         html.Div(id="profile-facts"),
                         html.Div(
                             segmented(PAGE, view, {str(page): label for page, label in PAGES.items()}, "View"),

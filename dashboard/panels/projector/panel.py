@@ -4,13 +4,14 @@ import json
 from dataclasses import asdict
 from typing import Any, Final
 
+import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
 from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
 from dashboard.page.colors import PALETTE
-from dashboard.page.controls import revision_input, setting_id
+from dashboard.page.controls import long_select, revision_input, setting_id
 from dashboard.page.icons import icon
 from dashboard.page.state import View
 from dashboard.panels.base import Panel
@@ -32,6 +33,26 @@ with SummaryWriter("logs/run") as writer:
         writer.add_embedding(vectors + step / 100, metadata=words,
                              global_step=step, tag="words")"""
 COMMAND: Final = "stepscope project vectors.npy --metadata words.tsv"
+
+GRID_OPTIONS: Final[dict[str, Any]] = {
+    "theme": {"function": "stepscopeGridTheme(themeQuartz)"},
+    "rowHeight": 25,
+    "headerHeight": 27,
+    "animateRows": False,
+    "suppressColumnMoveAnimation": True,
+    "suppressDragLeaveHidesColumns": True,
+    "suppressMultiSort": True,
+    "tooltipShowDelay": 400,
+    "enableCellTextSelection": True,
+    "ensureDomOrder": True,
+    # Clicks mean what they mean in the cloud; the page says which lines are selected.
+    "rowSelection": {"mode": "multiRow", "checkboxes": False, "headerCheckbox": False, "enableClickSelection": False},
+    "cacheBlockSize": 100,
+    "maxBlocksInCache": 40,
+    "maxConcurrentDatasourceRequests": 2,
+    "blockLoadDebounceMillis": 40,
+    "localeText": {"noRowsToShow": "No rows"},
+}
 
 
 class ProjectorPanel(Panel):
@@ -56,26 +77,26 @@ class ProjectorPanel(Panel):
             [
                 html.Div(
                     [
-                        dmc.Select(
-                            id=setting_id(ID.name),
-                            value=chosen or None,
+                        long_select(
+                            ID,
+                            chosen or None,
                             # The page asks for the others: that may take opening a few files.
-                            data=[{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
+                            [{"value": chosen, "label": chosen.replace("|", " ").strip()}] if chosen else [],
+                            "Embedding",
+                            "pj-choice",
                             placeholder="Choose an embedding",
-                            searchable=True,
-                            allowDeselect=False,
-                            nothingFoundMessage="Nothing of that name",
-                            maxDropdownHeight=420,
-                            comboboxProps={"width": "max-content", "position": "bottom-start"},
-                            size="xs",
-                            className="pj-choice",
-                            **{"aria-label": "Embedding"},
                         ),
                         html.Div(id="projector-tools", className="pj-tools-host"),
                     ],
                     className="pj-toolbar",
                 ),
-                html.Div(id="projector-host", className="pj-host", **{"data-palette": _palette()}),
+                html.Div(
+                    [
+                        html.Div(id="projector-host", className="pj-host", **{"data-palette": _palette()}),
+                        html.Div(_table(), id="projector-table", className="pj-grid-box"),
+                    ],
+                    className="pj-body",
+                ),
             ],
             className="panel pj-panel",
         )
@@ -105,6 +126,19 @@ class ProjectorPanel(Panel):
 def _palette() -> str:
     """The colours of categories as JSON, light and dark."""
     return json.dumps([asdict(colour) for colour in PALETTE])
+
+
+def _table() -> dag.AgGrid:
+    """The table of metadata, still empty; ``web/table.ts`` makes its columns and answers for its rows."""
+    return dag.AgGrid(
+        id="projector-grid",
+        rowModelType="infinite",
+        columnDefs=[],
+        getRowId="params.data.id",
+        dashGridOptions=GRID_OPTIONS,
+        className="pj-grid",
+        style={"height": "100%", "width": "100%"},
+    )
 
 
 def _example(text: str) -> html.Div:

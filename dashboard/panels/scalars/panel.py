@@ -1,21 +1,13 @@
 """The scalars panel: one card per tag, with a curve of every shown run."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from dash import Dash, html
-from fastapi import APIRouter
+from dash import html
 
-from dashboard.curves.cards import curve_card, register_curve_cards
-from dashboard.curves.routes import curve_routes
-from dashboard.curves.settings import CurveParameters
-from dashboard.curves.table_routes import scalar_routes
-from dashboard.curves.toolbar import curve_controls
+from dashboard.curves.cards import curve_card
+from dashboard.curves.panel import CurvePanel
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import tag_filter_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, action
+from dashboard.panels.cards import action
 from dashboard.panels.scalars.arrangement import (
     COMBINED,
     FULL,
@@ -26,12 +18,10 @@ from dashboard.panels.scalars.arrangement import (
     combined_tags,
     spec_of,
 )
-from dashboard.server.live import Live
 from summary.series import SCALARS
-from summary.snapshot import Snapshot
 
 
-class ScalarsPanel(Panel):
+class ScalarsPanel(CurvePanel):
     """Curves of numbers over steps or time."""
 
     name = "scalars"
@@ -39,30 +29,20 @@ class ScalarsPanel(Panel):
     kinds = ("scalars",)
 
     def __init__(self) -> None:
-        self._curves = CurveParameters(self.name)
-        self._grid = CardGrid(panel=self.name, keys=card_keys, card=card, nothing="No shown run has scalars")
-        own = (PINNED, ORDER, COMBINED, HEIGHTS, FULL)
-        self.settings: tuple[Setting[Any], ...] = (*self._curves.settings, *own, *self._grid.settings)
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return SCALARS in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        lay_out = html.Button("Layout", className="quiet act-layout", title="Lay out charts of several tags for good")
-        controls = [tag_filter_input(view), *curve_controls(self._curves, snapshot, view), lay_out]
-        toolbar = html.Div(controls, className="toolbar")
-        return html.Div(
-            [toolbar, *self._grid.layout(snapshot, view), html.Div(id="curve-dock")], className="panel scalars"
+        super().__init__(
+            kind=SCALARS,
+            keys=card_keys,
+            card=card,
+            spec_of=spec_of,
+            settings=(PINNED, ORDER, COMBINED, HEIGHTS, FULL),
+            button=layout_button,
+            nothing="No shown run has scalars",
         )
 
-    def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        register_curve_cards(app, self.name, self._curves)
 
-    def router(self, live: Live) -> APIRouter | None:
-        routes = curve_routes(live, self._curves, spec_of, self._grid.first_keys)
-        routes.include_router(scalar_routes(live, spec_of))
-        return routes
+def layout_button() -> html.Button:
+    """Opens the editor of layouts."""
+    return html.Button("Layout", className="quiet act-layout", title="Lay out charts of several tags for good")
 
 
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:

@@ -3,19 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from dash import ClientsideFunction, Dash, Input, Output, dcc, html
-from fastapi import APIRouter
+from dash import dcc, html
 
 from dashboard.page.colors import RunColor
-from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input, view_input
+from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View, choice, flag, names
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw, full_width, pair_keys, pair_of, titled_card
+from dashboard.panels.card_panel import CardPanel
+from dashboard.panels.cards import Draw, full_width, pair_keys, pair_of, titled_card
 from dashboard.panels.text.routes import make_router
-from dashboard.server.live import Live
 from summary.kinds.text import PLUGIN_NAME
-from summary.snapshot import Snapshot
 
 FORMAT = choice("text.format", "markdown", ("markdown", "raw"))
 SHOWN = choice("text.shown", "list", ("list", "one"))
@@ -33,7 +30,7 @@ LAYOUT = choice("text.layout", "side", ("side", "unified"))
 UNCHANGED = choice("text.unchanged", "near", ("near", "all"))
 
 
-class TextPanel(Panel):
+class TextPanel(CardPanel):
     """Text over steps."""
 
     name = "text"
@@ -42,42 +39,18 @@ class TextPanel(Panel):
     tag_ending = "/text_summary$"
 
     def __init__(self) -> None:
-        self._grid = CardGrid(
-            panel=self.name,
+        super().__init__(
+            kind=PLUGIN_NAME,
+            called="Texts",
             keys=lambda snapshot, view: pair_keys(snapshot, view, PLUGIN_NAME),
             card=card,
-            target="data",
             depends=depends,
             draw=draw,
+            toolbar=lambda _snapshot, view: toolbar(view),
+            settings=(FORMAT, SHOWN, LINK, WRAP, MONOSPACE, FIND, REGEX, STEPS, COMPARED, LAYOUT, UNCHANGED),
+            routes=make_router,
             nothing="No shown run has text",
         )
-        self.settings: tuple[Setting[Any], ...] = (
-            *(FORMAT, SHOWN, LINK, WRAP, MONOSPACE, FIND, REGEX, STEPS, COMPARED, LAYOUT, UNCHANGED),
-            *self._grid.settings,
-        )
-
-    def has_data(self, snapshot: Snapshot) -> bool:
-        return PLUGIN_NAME in snapshot.kinds
-
-    def layout(self, snapshot: Snapshot, view: View) -> Any:
-        return html.Div([toolbar(view), *self._grid.layout(snapshot, view)], className="panel text")
-
-    def register(self, app: Dash, live: Live) -> None:
-        self._grid.register(app, live)
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "drawTexts"),
-            Output("text-drawn", "id"),
-            Input(self._grid.data_id_pattern, "data"),
-            prevent_initial_call=True,
-        )
-        app.clientside_callback(
-            ClientsideFunction("stepscope", "adjustTexts"),
-            Output("text-visible", "id"),
-            view_input(self.name),
-        )
-
-    def router(self, live: Live) -> APIRouter | None:
-        return make_router(live)
 
 
 def toolbar(view: View) -> html.Div:

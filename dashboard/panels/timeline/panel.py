@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
@@ -14,7 +13,7 @@ from dashboard.panels.base import Panel
 from dashboard.panels.timeline.api import make_router
 from dashboard.server.live import Live
 from dashboard.server.work import light
-from dashboard.traces.choices import choices, newest
+from dashboard.traces.choices import choices, trace_select
 from dashboard.traces.folders import TRACE_PATTERNS
 from dashboard.traces.sources import has_traces, trace_sources
 from profiler.lod import Match
@@ -77,25 +76,11 @@ class TimelinePanel(Panel):
         return has_traces(snapshot)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
-        sources = trace_sources(snapshot)
-        trace = TRACE.of(view) or newest(sources)
         return html.Div(
             [
                 html.Div(
                     [
-                        dmc.Select(
-                            id=setting_id(TRACE.name),
-                            value=trace,
-                            data=choices(sources, trace),
-                            searchable=True,
-                            allowDeselect=False,
-                            nothingFoundMessage="No trace of that name",
-                            maxDropdownHeight=420,
-                            comboboxProps={"width": "max-content", "position": "bottom-start"},
-                            size="xs",
-                            className="timeline-choice",
-                            **{"aria-label": "Trace"},
-                        ),
+                        trace_select(TRACE, snapshot, view, "timeline-choice"),
                         html.Button(
                             [icon("capture", 14), html.Span("Capture")],
                             id="timeline-capture",

@@ -26,7 +26,7 @@ export const hint = (title: string, key: keyof typeof KEYS): string => tip({ tit
 function listens({ root }: ProjectorPanel): boolean {
   const { activeElement } = document;
   if (!root.isConnected || document.querySelector(".beside-box")) return false;
-  return !activeElement || activeElement === document.body || Boolean(root.parentElement?.contains(activeElement));
+  return !activeElement || activeElement === document.body || Boolean(root.closest(".panel")?.contains(activeElement));
 }
 
 /** Pauses or plays: a projection that runs, or the steps. */

@@ -25,6 +25,7 @@ const CAMERA_MS = 350;
 const SLOW_MS = 300;
 
 export class ProjectorPanel extends PanelWithProjection {
+  readonly ended = new AbortController();
   readonly legend = new Legend(this);
   readonly tools = new Tools(this);
   readonly stage = make(
@@ -63,7 +64,6 @@ export class ProjectorPanel extends PanelWithProjection {
   readonly frame = make("div", { className: "pj-frame" }, this.left, this.stage, this.right, this.table.element);
   readonly view;
   readonly drop;
-  readonly ended = new AbortController();
   turn = 0;
   newsAt = -Infinity;
   newsTimer = 0;

@@ -1,132 +1,225 @@
-/** The metadata as a table below the cloud: sorted and paged by the server, only the rows in sight are on the page. */
-import * as parts from "./parts.ts";
+/** The metadata as a table below the cloud: sorted by the server, which is asked for the rows in sight alone. */
 import { hint } from "./commands.ts";
-import { format } from "./parts.ts";
-import { bind } from "../../../web/core/commands.ts";
-import { storage } from "../../../web/core/dom.ts";
+import { button, format, segmented } from "./parts.ts";
+import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady } from "../../../web/core/ag_grid.ts";
+import { bind, keyOf } from "../../../web/core/commands.ts";
+import { make, storage, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { ColumnInfo } from "./data.ts";
+import type { ColumnInfo, Dataset } from "./data.ts";
 import type { ProjectorPanel } from "./panel.ts";
 import type { Origin } from "./panel_base.ts";
 
-const ROW = 25;
-const PAGE = 100;
-const MOST_PAGES = 40;
-const MOST_COLUMNS = 60;
-/** Chromium draws nothing further down. */
-const MOST_HEIGHT = 15e6;
+/** The grid and the box around it (dashboard/panels/projector/panel.py). */
+const GRID = "projector-grid";
+const BOX = "projector-table";
+const HEIGHT = "stepscope-projector-table";
+/** The column of rows' places. */
+const PLACE = "#";
+/** Rows of one answer; the server gives no more. */
+const MOST_ASKED = 500;
+
 const NOTHING: Partial<Record<string, string>> = {
   selected: "nothing is selected",
   found: "nothing was searched, or found",
   visible: "nothing is shown",
 };
-const SORTS: [string, string][] = [["visible", "shown"], ["found", "found"], ["selected", "selected"], ["all", "all"]];
+const ROWS_OF: [string, string][] = [
+  ["visible", "shown"],
+  ["found", "found"],
+  ["selected", "selected"],
+  ["all", "all"],
+];
 
-/** "#" is the place, the others are the columns. */
-type Row = Record<string, string | number | null>;
+type Value = string | number | null;
+/** A line of the table. */
+interface Line {
+  id: string;
+  row: number;
+  values: Record<string, Value>;
+}
+/** Answer of the route "table": of each row its place, and what the columns say. */
+interface TableAnswer {
+  rows: Record<string, Value>[];
+}
+
+/** What the grid asks for. */
+interface Request {
+  startRow: number;
+  endRow: number;
+  successCallback(lines: Line[], count: number): void;
+  failCallback(): void;
+}
+interface LineEvent extends GridEvent {
+  data?: Line;
+  rowIndex: number | null;
+  event?: Event | null;
+}
+/** A grid that has only some of its lines. */
+interface LinesGrid extends Grid<Line | undefined> {
+  addEventListener(name: string, listener: (event: LineEvent) => void): void;
+  setRowCount(count: number, isKnown: boolean): void;
+  refreshInfiniteCache(): void;
+  ensureIndexVisible(index: number, place?: "middle"): void;
+  getFocusedCell(): { rowIndex: number; column: { getColId(): string } } | null;
+  refreshCells(how: { force: boolean; columns?: string[] }): void;
+}
+
+interface Column extends ColumnDef<Line | undefined, Value | undefined> {
+  flex?: number;
+  sortingOrder?: ("asc" | "desc" | null)[];
+}
+
+const said = (value: Value | undefined): string =>
+  value === null || value === undefined ? "" : typeof value === "number" ? format.number(value) : value;
+
+function columnOf({ name, kind }: ColumnInfo): Column {
+  const number = kind === "number";
+  return {
+    colId: name,
+    headerName: name,
+    headerTooltip: `Sort by ${name}`,
+    minWidth: number ? 72 : 90,
+    ...(number ? { width: 100, type: "rightAligned" } : { flex: 1 }),
+    valueGetter: ({ data }) => data?.values[name],
+    valueFormatter: ({ value }) => said(value),
+    tooltipValueGetter: ({ value }) => String(value ?? ""),
+  };
+}
 
 export class Table {
   readonly panel: ProjectorPanel;
-  pages: Map<number, Promise<Row[]> | Row[]> = new Map();
+  /** Lines of the table. */
   count = 0;
   turn = 0;
   /** The server's key of the rows that are wanted, on its way or there; null for all. */
   rowsKey: Promise<string | null> = Promise.resolve(null);
-  opener;
-  which;
-  about;
-  head;
-  rows;
-  scroll;
-  grip;
-  bar;
-  element;
+  readonly ready: Promise<LinesGrid>;
+  /** The grid, once it has shown something. */
+  grid: LinesGrid | null = null;
+  /** What its columns were made of. */
+  columns = "";
+  /** The line that ranges and keys begin at. */
   last: number | undefined;
-  nothing = false;
-  problem = "";
+  readonly opener;
+  readonly which;
+  readonly about = make("span", { className: "pj-count" });
+  readonly grip = make("div", { className: "pj-table-grip", title: "Drag: the height of the table" });
+  readonly element;
+  readonly box = document.getElementById(BOX);
 
   constructor(panel: ProjectorPanel) {
-    const { make, button, segmented } = parts;
     this.panel = panel;
     this.opener = button("Table", hint("Show or hide the metadata table", "table"), () => this.flip(), "plain");
     this.which = segmented(
       "Rows of the table",
-      SORTS.map(([value, text]) => [value, text, `Rows that are ${text}`]),
+      ROWS_OF.map(([value, text]) => [value, text, `Rows that are ${text}`]),
       (value) => {
         panel.state.tableOf = value;
         panel.tell({ table_of: value });
+        this.which.show(value);
         void this.reload();
       },
     );
-    this.about = make("span", { className: "pj-count" });
-    this.head = make("div", { className: "pj-table-head", role: "row" });
-    this.rows = make("div", { className: "pj-virtual-rows", role: "rowgroup" });
-    this.scroll = make(
-      "div",
-      { className: "pj-table-scroll", tabIndex: 0, role: "table", "aria-label": "Metadata" },
-      this.head,
-      this.rows,
-    );
-    this.grip = make("div", { className: "pj-table-grip", title: "Drag: the height of the table" });
-    this.bar = make(
-      "div",
-      { className: "pj-table-bar" },
-      panel.tools.left,
-      this.opener,
-      this.which,
-      this.about,
-      make("span", { className: "spacer" }),
-      panel.tools.right,
-    );
+    const spacer = make("span", { className: "spacer" });
     this.element = make(
       "section",
       { className: "pj-table", "aria-label": "Metadata table" },
       this.grip,
-      this.bar,
-      this.scroll,
+      make(
+        "div",
+        { className: "pj-table-bar" },
+        panel.tools.left,
+        this.opener,
+        this.which,
+        this.about,
+        spacer,
+        panel.tools.right,
+      ),
     );
-    this.scroll.addEventListener("scroll", () => this.draw());
-    bind(this.scroll, { ArrowDown: () => this.go(1), ArrowUp: () => this.go(-1) });
-    this.grip.addEventListener("pointerdown", (event: PointerEvent) => this.drag(event));
-    const height = Number(storage.get("stepscope-projector-table"));
-    if (height) this.element.style.setProperty("--table", `${height}px`);
-    new ResizeObserver(() => this.draw()).observe(this.scroll);
+    this.grip.addEventListener("pointerdown", (event) => this.drag(event));
+    const height = Number(storage.get(HEIGHT));
+    if (height) this.setHeight(height);
+    this.ready = gridWhenReady<Line | undefined>(GRID).then((grid) => this.begin(grid as LinesGrid));
+    // Whoever shows lines says that there is no grid.
+    this.ready.catch(() => {});
+    if (this.box) bind(this.box, { "Ctrl c": () => this.copy() });
   }
 
-  get open() {
+  begin(grid: LinesGrid): LinesGrid {
+    // All lines cannot be selected here, since most are not there.
+    const suppressKeyboardEvent = ({ event }: { event: KeyboardEvent }) => keyOf(event) === "Ctrl a";
+    grid.setGridOption("defaultColDef", {
+      sortable: true,
+      resizable: true,
+      suppressHeaderMenuButton: true,
+      suppressKeyboardEvent,
+    });
+    grid.addEventListener("rowClicked", ({ data, rowIndex, event }) => {
+      if (data && rowIndex !== null && event instanceof MouseEvent) this.click(data.row, rowIndex, event);
+    });
+    // Comes when the grid has gone on.
+    grid.addEventListener("cellKeyDown", ({ event }) => {
+      const at = grid.getFocusedCell()?.rowIndex;
+      const goes = event instanceof KeyboardEvent && /^(ArrowUp|ArrowDown|PageUp|PageDown|Home|End)$/.test(event.key);
+      if (goes && at !== undefined && at !== this.last) void this.goTo(at);
+    });
+    grid.addEventListener("selectionChanged", ({ source }) => {
+      const cell = source === "spaceKey" && grid.getFocusedCell();
+      const line = cell && grid.getDisplayedRowAtIndex(cell.rowIndex)?.data;
+      if (line) this.panel.toggle(line.row, true, "table");
+    });
+    grid.addEventListener("sortChanged", ({ source }) => {
+      if (source !== "uiColumnSorted") return;
+      const by = grid.getColumnState().find(({ sort }) => sort);
+      const name = !by || by.colId === PLACE ? "" : by.colId;
+      this.panel.state.sort = `${by?.sort === "desc" ? "-" : ""}${name}`;
+      this.panel.tell({ sort: this.panel.state.sort });
+      this.last = undefined;
+    });
+    return grid;
+  }
+
+  get open(): boolean {
     return this.panel.state.table;
   }
 
-  flip() {
+  flip(): void {
     this.panel.state.table = !this.open;
     this.panel.tell({ table: this.open ? "on" : "off" });
     this.show();
-    if (this.open) this.reload();
+    if (this.open) void this.reload();
   }
 
-  drag(event: PointerEvent) {
+  drag(event: PointerEvent): void {
     this.grip.setPointerCapture(event.pointerId);
-    const bottom = this.element.getBoundingClientRect().bottom;
-    this.grip.onpointermove = (move: PointerEvent) => {
-      const height = Math.round(Math.min(Math.max(bottom - move.clientY, 90), this.panel.root.clientHeight * 0.7));
-      this.element.style.setProperty("--table", `${height}px`);
-      storage.set("stepscope-projector-table", String(height));
+    const { bottom } = this.element.getBoundingClientRect();
+    this.grip.onpointermove = ({ clientY }) => {
+      const height = Math.round(Math.min(Math.max(bottom - clientY, 90), this.panel.root.clientHeight * 0.7));
+      this.setHeight(height);
+      storage.set(HEIGHT, String(height));
     };
     this.grip.onpointerup = () => (this.grip.onpointermove = this.grip.onpointerup = null);
   }
 
-  show() {
-    const { panel } = this;
-    this.element.hidden = !panel.dataset;
-    this.element.classList.toggle("open", this.open);
-    this.opener.classList.toggle("on", this.open);
-    this.opener.setAttribute("aria-expanded", String(this.open));
-    this.which.show(panel.state.tableOf);
-    this.which.hidden = this.about.hidden = this.scroll.hidden = !this.open;
+  setHeight(height: number): void {
+    for (const part of [this.element, this.box]) part?.style.setProperty("--table", `${height}px`);
   }
 
+  show(): void {
+    const { dataset, state } = this.panel;
+    this.element.hidden = !dataset;
+    this.element.classList.toggle("open", this.open);
+    this.box?.classList.toggle("open", this.open && dataset !== null);
+    this.opener.classList.toggle("on", this.open);
+    this.opener.setAttribute("aria-expanded", String(this.open));
+    this.which.show(state.tableOf);
+    this.which.hidden = this.about.hidden = !this.open;
+  }
+
+  // ---- which lines
+
   /** Rows that the table is asked for; null for all. */
-  wanted() {
+  wanted(): Uint32Array | null {
     const { panel } = this;
     switch (panel.state.tableOf) {
       case "selected":
@@ -141,236 +234,194 @@ export class Table {
   }
 
   /** What it shows may have changed: asks again where it has. */
-  refresh() {
-    if (this.open && this.panel.dataset) this.reload();
+  refresh(): void {
+    if (this.open && this.panel.dataset) void this.reload();
   }
 
-  selected(by: Origin) {
-    if (!this.open) return;
-    if (this.panel.state.tableOf === "selected" && by !== "table") return void this.reload();
-    if (by !== "table") this.reveal();
-    this.draw();
-  }
-
-  /** Brings the focus into sight, where the table is in the order of the rows. */
-  reveal() {
-    const { focus } = this.panel;
-    if (focus < 0 || this.sort.name || this.sort.descending) return;
-    const rows = this.wanted();
-    const at = rows ? rows.indexOf(focus) : focus;
-    const [top, height] = [at * ROW, this.scroll.clientHeight - ROW];
-    if (at < 0 || this.count * ROW > MOST_HEIGHT) return;
-    if (top < this.scroll.scrollTop || top + ROW > this.scroll.scrollTop + height) {
-      this.scroll.scrollTop = Math.max(top - height / 2, 0);
-    }
-    this.last = at;
-  }
-
-  hovered(row: number) {
-    if (!this.open) return;
-    this.rows.querySelector(".hovered")?.classList.remove("hovered");
-    if (row >= 0) this.rows.querySelector(`[data-row="${row}"]`)?.classList.add("hovered");
-  }
-
-  async reload() {
+  async reload(): Promise<void> {
     const { panel } = this;
     const turn = (this.turn += 1);
-    if (!this.open || !panel.dataset) return;
-    this.pages.clear();
-    const rows = this.wanted();
     const { dataset } = panel;
+    if (!this.open || !dataset) return;
+    const rows = this.wanted();
     try {
-      // Pages that are asked for from now on wait for it too.
-      this.rowsKey = rows && rows.length ? dataset.keyOf(rows) : Promise.resolve(null);
-      await this.rowsKey;
+      // Lines that are asked for from now on wait for it too.
+      this.rowsKey = rows?.length ? dataset.keyOf(rows) : Promise.resolve(null);
+      const [grid] = await Promise.all([this.ready, this.rowsKey]);
       if (turn !== this.turn) return;
-      this.nothing = rows !== null && rows.length === 0;
-      this.count = this.nothing ? 0 : rows ? rows.length : dataset.count;
-      this.problem = "";
+      this.count = rows ? rows.length : dataset.count;
+      this.tell(this.count || !rows ? format.counted(this.count, "row") : NOTHING[panel.state.tableOf] ?? "");
+      this.fill(grid, dataset);
     } catch (error) {
       if (turn !== this.turn) return;
-      this.problem = messageOf(error);
       this.count = 0;
+      this.tell(messageOf(error), true);
     }
-    this.showHead();
-    this.about.textContent = this.problem ||
-      (this.nothing ? NOTHING[panel.state.tableOf] ?? "" : format.counted(this.count, "row"));
-    this.about.classList.toggle("bad", Boolean(this.problem));
-    this.draw();
   }
 
-  get sort() {
+  tell(text: string, bad = false): void {
+    this.about.textContent = text;
+    this.about.classList.toggle("bad", bad);
+  }
+
+  /** Brings the columns, the order and the lines of the grid up to date. */
+  fill(grid: LinesGrid, dataset: Dataset): void {
+    const { panel } = this;
+    const columns = JSON.stringify(dataset.columnInfos.map(({ name, kind }) => [name, kind]));
+    if (columns !== this.columns) {
+      this.columns = columns;
+      const place: Column = {
+        colId: PLACE,
+        headerName: PLACE,
+        headerTooltip: `Sort by ${PLACE}`,
+        width: 76,
+        type: "rightAligned",
+        cellClass: "pj-place",
+        cellClassRules: { "pj-focus": ({ data }) => data?.row === panel.focus },
+        sortingOrder: ["desc", null],
+        valueGetter: ({ data }) => data?.row,
+      };
+      grid.setGridOption("columnDefs", [place, ...dataset.columnInfos.map(columnOf)]);
+    }
+    const { name, descending } = this.sort;
+    const sort = descending ? "desc" : "asc";
+    const state = name || descending ? [{ colId: name || PLACE, sort } as const] : [];
+    grid.applyColumnState({ state, defaultState: { sort: null } });
+    if (this.grid) {
+      grid.setRowCount(this.count, true);
+      grid.refreshInfiniteCache();
+    } else {
+      this.grid = grid;
+      grid.setGridOption("datasource", { getRows: (request: Request) => this.serve(request) });
+    }
+  }
+
+  get sort(): { name: string; descending: boolean } {
     const { sort } = this.panel.state;
     return sort.startsWith("-") ? { name: sort.slice(1), descending: true } : { name: sort, descending: false };
   }
 
-  columns() {
-    return (this.panel.dataset?.columnInfos ?? []).slice(0, MOST_COLUMNS);
-  }
-
-  widths() {
-    return `64px ${
-      this.columns().map((column) => (column.kind === "number" ? "minmax(72px, 110px)" : "minmax(90px, 1fr)"))
-        .join(" ")
-    }`;
-  }
-
-  showHead() {
-    const { make } = parts;
-    const { name: sorted, descending } = this.sort;
-    this.scroll.style.setProperty("--columns", this.widths());
-    const cells = [
-      { name: "", label: "#", kind: "number" },
-      ...this.columns().map((column) => ({ name: column.name, label: column.name, kind: column.kind })),
-    ].map(({ name, label, kind }) => {
-      const on = sorted === name;
-      const cell = make(
-        "button",
-        {
-          type: "button",
-          className: `pj-th ${kind}`,
-          role: "columnheader",
-          title: `Sort by ${label}`,
-          "aria-sort": on && (sorted || descending) ? (descending ? "descending" : "ascending") : "none",
-        },
-        make("bdi", {}, label),
-        on && (sorted || descending) ? make("i", { className: descending ? "down" : "up" }) : "",
-      );
-      cell.addEventListener("click", () => this.sortBy(name));
-      return cell;
-    });
-    this.head.replaceChildren(...cells);
-    this.rows.style.height = `${Math.min(this.count * ROW, MOST_HEIGHT)}px`;
-  }
-
-  sortBy(name: string) {
-    const { panel } = this;
-    const { name: sorted, descending } = this.sort;
-    panel.state.sort = sorted === name ? (descending ? "" : `-${name}`) : name;
-    panel.tell({ sort: panel.state.sort });
-    this.scroll.scrollTop = 0;
-    void this.reload();
-  }
-
-  page(page: number): Promise<Row[]> | Row[] {
-    const known = this.pages.get(page);
-    if (known) return known;
-    const { dataset, api } = this.panel;
+  /** Answers the grid. */
+  async serve({ startRow, endRow, successCallback, failCallback }: Request): Promise<void> {
     const { turn } = this;
-    if (!dataset) return [];
-    const { name, descending } = this.sort;
-    const asked = this.rowsKey.then((rows) =>
-      api.ask<{ rows: Row[] }>("table", {
-        ...dataset.at,
-        offset: page * PAGE,
-        limit: PAGE,
-        sort: name,
-        descending: descending ? "true" : "",
-        rows_of: rows,
-      })
-    ).then((answer) => {
-      if (turn !== this.turn) return [];
-      this.pages.set(page, answer.rows);
-      this.draw();
-      return answer.rows;
-    }, (error: Error) => {
-      if (turn === this.turn) {
-        this.about.textContent = error.message;
-        this.about.classList.add("bad");
-      }
-      return [];
-    });
-    if (this.pages.size > MOST_PAGES) this.pages.delete(this.pages.keys().next().value as number);
-    this.pages.set(page, asked);
-    return asked;
-  }
-
-  draw() {
-    const { panel } = this;
-    if (!this.open || !panel.dataset) return;
-    const { make } = parts;
-    const height = this.scroll.clientHeight || 200;
-    const whole = this.count * ROW;
-    // More rows than a page can be high: the scrollbar goes faster than the rows.
-    const share = whole > MOST_HEIGHT ? this.scroll.scrollTop / Math.max(MOST_HEIGHT - height, 1) : 0;
-    const top = whole > MOST_HEIGHT ? share * (whole - height) : this.scroll.scrollTop;
-    const shift = this.scroll.scrollTop - top;
-    const first = Math.max(Math.floor(top / ROW) - 3, 0);
-    const last = Math.min(first + Math.ceil(height / ROW) + 6, this.count);
-    const selected = new Set(panel.selection);
-    const columns = this.columns();
-    const made = [];
-    for (let at = first; at < last; at += 1) {
-      const page = this.page(Math.floor(at / PAGE));
-      const row = Array.isArray(page) ? page[at % PAGE] : null;
-      const line = make("div", { className: "pj-tr", role: "row" });
-      line.style.top = `${at * ROW + shift}px`;
-      if (row) {
-        const number = Number(row["#"]);
-        line.dataset.row = String(number);
-        line.classList.toggle("selected", selected.has(number));
-        line.classList.toggle("focus", panel.focus === number);
-        line.append(
-          make("span", { className: "pj-td number" }, String(number)),
-          ...columns.map((column) => this.cell(column, row[column.name])),
-        );
-        line.addEventListener("click", (event: MouseEvent) => this.click(number, at, event));
-      }
-      made.push(line);
+    try {
+      const lines = await this.lines(startRow, endRow);
+      if (turn !== this.turn) return failCallback();
+      successCallback(lines, this.count);
+      this.mark();
+    } catch (error) {
+      failCallback();
+      if (turn === this.turn) this.tell(messageOf(error), true);
     }
-    this.rows.replaceChildren(...made);
   }
 
-  cell(column: ColumnInfo, value: string | number | null) {
-    const { make } = parts;
-    const text = value === null || value === undefined
-      ? ""
-      : typeof value === "number"
-      ? format.number(value)
-      : String(value);
-    return make("span", {
-      className: `pj-td ${column.kind}`,
-      role: "cell",
-      title: value === null || value === undefined ? "" : String(value),
-    }, make("bdi", {}, text));
+  /** Lines from one place to before another. */
+  async lines(from: number, to: number): Promise<Line[]> {
+    const { dataset, api } = this.panel;
+    const rows = await this.rowsKey;
+    const limit = Math.min(to, this.count) - from;
+    if (!dataset || limit <= 0) return [];
+    const { name, descending } = this.sort;
+    const answer = await api.ask<TableAnswer>("table", {
+      ...dataset.at,
+      offset: from,
+      limit,
+      sort: name,
+      descending: descending ? "true" : "",
+      rows_of: rows,
+    });
+    return answer.rows.map((values) => ({ id: String(values[PLACE]), row: Number(values[PLACE]), values }));
+  }
+
+  /** Rows of the lines from one place to another; without an order of their own nobody is asked. */
+  async rows(first: number, last: number): Promise<Uint32Array> {
+    const { name, descending } = this.sort;
+    if (!name && !descending) {
+      const wanted = this.wanted();
+      return wanted
+        ? wanted.slice(first, last + 1)
+        : Uint32Array.from({ length: last - first + 1 }, (_, at) => first + at);
+    }
+    const rows: number[] = [];
+    for (let from = first; from <= last; from += MOST_ASKED) {
+      const lines = await this.lines(from, Math.min(from + MOST_ASKED, last + 1));
+      rows.push(...lines.map(({ row }) => row));
+    }
+    return Uint32Array.from(rows).sort();
+  }
+
+  // ---- what is selected
+
+  selected(by: Origin): void {
+    if (!this.open) return;
+    if (this.panel.state.tableOf === "selected" && by !== "table") return void this.reload();
+    if (by !== "table") this.reveal();
+    this.mark();
+  }
+
+  /** Shows which lines are selected, and which has the focus. */
+  mark(): void {
+    const { grid } = this;
+    if (!grid || grid.isDestroyed()) return;
+    const selected = new Set(this.panel.selection);
+    const changed: Record<"on" | "off", GridRow<Line | undefined>[]> = { on: [], off: [] };
+    grid.forEachNode((node) => {
+      if (!node.data) return;
+      const wanted = selected.has(node.data.row);
+      if (wanted !== Boolean(node.isSelected())) changed[wanted ? "on" : "off"].push(node);
+    });
+    grid.setNodesSelected({ nodes: changed.on, newValue: true, source: "api" });
+    grid.setNodesSelected({ nodes: changed.off, newValue: false, source: "api" });
+    grid.refreshCells({ force: true, columns: [PLACE] });
+  }
+
+  /** Brings the focus into sight, where the table is in the order of the rows. */
+  reveal(): void {
+    const { focus } = this.panel;
+    if (focus < 0 || this.panel.state.sort) return;
+    const rows = this.wanted();
+    const at = rows ? rows.indexOf(focus) : focus;
+    if (at < 0 || at >= this.count) return;
+    this.grid?.ensureIndexVisible(at);
+    this.last = at;
+  }
+
+  hovered(row: number): void {
+    if (!this.open || !this.box) return;
+    this.box.querySelector(".pj-hovered")?.classList.remove("pj-hovered");
+    if (row >= 0) this.box.querySelector(`.ag-row[row-id="${row}"]`)?.classList.add("pj-hovered");
   }
 
   /** @param at its place in the table */
-  click(row: number, at: number, event: MouseEvent) {
-    const { panel } = this;
+  click(row: number, at: number, event: MouseEvent): void {
     if (event.shiftKey && this.last !== undefined) return void this.range(this.last, at);
     this.last = at;
-    if (event.ctrlKey || event.metaKey) {
-      const has = panel.selection.includes(row);
-      return panel.select(panel.combined(Uint32Array.of(row), { add: !has, remove: has }), { by: "table" });
-    }
-    panel.goTo(row, "table");
+    if (event.ctrlKey || event.metaKey) this.panel.toggle(row, true, "table");
+    else this.panel.goTo(row, "table");
   }
 
-  async range(from: number, to: number) {
-    const [first, last] = [Math.min(from, to), Math.max(from, to)];
-    const rows: number[] = [];
-    for (let page = Math.floor(first / PAGE); page <= Math.floor(last / PAGE); page += 1) {
-      const content = await this.page(page);
-      content.forEach((row, at) => {
-        if (page * PAGE + at >= first && page * PAGE + at <= last) rows.push(Number(row["#"]));
-      });
+  async range(from: number, to: number): Promise<void> {
+    try {
+      this.panel.select(await this.rows(Math.min(from, to), Math.max(from, to)), { by: "table" });
+    } catch (error) {
+      this.tell(messageOf(error), true);
     }
-    this.panel.select(Uint32Array.from(rows).sort(), { by: "table" });
   }
 
-  go(by: number) {
-    if (!this.count) return false;
-    const at = Math.min(Math.max((this.last ?? -1) + by, 0), this.count - 1);
+  /** Keys have come to another line. */
+  async goTo(at: number): Promise<void> {
     this.last = at;
-    const top = at * ROW;
-    if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
-    else if (top + ROW > this.scroll.scrollTop + this.scroll.clientHeight - ROW) {
-      this.scroll.scrollTop = top + 2 * ROW - this.scroll.clientHeight;
-    }
-    void Promise.resolve(this.page(Math.floor(at / PAGE))).then((page) => {
-      const row = page[at % PAGE];
-      if (row && this.last === at) this.panel.goTo(Number(row["#"]), "table");
-    });
+    const known = this.grid?.getDisplayedRowAtIndex(at)?.data?.row;
+    const row = known ?? (await this.rows(at, at).catch(() => []))[0];
+    if (row !== undefined && this.last === at) this.panel.goTo(row, "table");
+  }
+
+  /** Copies the cell that has the focus; where a text is marked, the browser copies that. */
+  copy(): false | void {
+    const cell = this.grid?.getFocusedCell();
+    const line = cell && this.grid?.getDisplayedRowAtIndex(cell.rowIndex)?.data;
+    if (!line || getSelection()?.toString()) return false;
+    const name = cell.column.getColId();
+    void toClipboard(String((name === PLACE ? line.row : line.values[name]) ?? ""));
   }
 }

@@ -1,0 +1,76 @@
+"""What the panels of scalars are: controls of curves, a grid of cards that the page fills, and the data of both."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from dash import Dash, html
+from fastapi import APIRouter
+
+from dashboard.curves.cards import register_curve_cards
+from dashboard.curves.routes import curve_routes
+from dashboard.curves.settings import CurveParameters
+from dashboard.curves.spec import ChartSpec
+from dashboard.curves.table_routes import scalar_routes
+from dashboard.curves.toolbar import curve_controls
+from dashboard.page.colors import RunColor
+from dashboard.page.controls import tag_filter_input
+from dashboard.page.state import Setting, View
+from dashboard.panels.base import Panel
+from dashboard.panels.cards import CardGrid
+from dashboard.server.live import Live
+from summary.snapshot import Snapshot
+
+
+class CurvePanel(Panel):
+    """A panel of charts of scalars; a class of this has its name and title.
+
+    Args:
+        kind: the kind of series without which there is no panel.
+        keys: group and key of every card, in order.
+        card: the card of a key, still without curves.
+        spec_of: the lines of a card.
+        settings: what the panel keeps in the URL besides what curves and the grid do.
+        button: what the toolbar has at its end.
+        **grid: what else is said about the `CardGrid`.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        keys: Callable[[Snapshot, View], Sequence[tuple[str, str]]],
+        card: Callable[[str, bool, Mapping[str, RunColor]], Any],
+        spec_of: Callable[[str, Snapshot, View], ChartSpec],
+        settings: Sequence[Setting[Any]],
+        button: Callable[[], html.Button],
+        **grid: Any,
+    ) -> None:
+        self._kind: Final = kind
+        self._spec_of: Final = spec_of
+        self._button: Final = button
+        self._curves: Final = CurveParameters(self.name)
+        self._grid: Final = CardGrid(panel=self.name, keys=keys, card=card, **grid)
+        self.settings: tuple[Setting[Any], ...] = (*self._curves.settings, *settings, *self._grid.settings)
+
+    def has_data(self, snapshot: Snapshot) -> bool:
+        return self._kind in snapshot.kinds
+
+    def layout(self, snapshot: Snapshot, view: View) -> Any:
+        controls = [tag_filter_input(view), *curve_controls(self._curves, snapshot, view), self._button()]
+        return html.Div(
+            [
+                html.Div(controls, className="toolbar"),
+                *self._grid.layout(snapshot, view),
+                html.Div(id="curve-dock"),
+            ],
+            className=f"panel {self.name.replace('_', '-')}",
+        )
+
+    def register(self, app: Dash, live: Live) -> None:
+        self._grid.register(app, live)
+        register_curve_cards(app, self.name, self._curves)
+
+    def router(self, live: Live) -> APIRouter | None:
+        routes = curve_routes(live, self._curves, self._spec_of, self._grid.first_keys)
+        routes.include_router(scalar_routes(live, self._spec_of))
+        return routes
