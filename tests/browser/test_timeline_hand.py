@@ -250,7 +250,7 @@ def test_slices_take_the_colour_of_what_was_chosen(open_page: Open, mode: str) -
     assert plain[0] == plain[1]
     page.get_by_role("button", name="What slices are coloured by").click()
     page.get_by_role("menuitem", name=mode.capitalize()).click()
-    wait_for(page, f"d.colour === '{mode}' && !d.loading && d.slices > 0")
+    wait_for(page, f"d.color === '{mode}' && !d.loading && d.slices > 0")
     found = [colour_at(page, *place) for place in places]
     # Both kernels have one name and one category, but lie in two steps, and have 70 and 80 % of occupancy.
     assert (found[0] == found[1]) == (mode in ("category", "duration"))
@@ -273,7 +273,7 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_pa
     ]
     page.get_by_role("button", name="What slices are coloured by").click()
     page.get_by_role("menuitem", name="Difference").click()
-    state = wait_for(page, "d.colour === 'difference' && !d.loading")
+    state = wait_for(page, "d.color === 'difference' && !d.loading")
     second = next(row for row in state["rows"] if row["source"] == 1 and row["label"] == "stream 7 · compute")
     x, _ = point(page, state, 200, "stream 7 · compute")
     box = page.locator(".timeline-canvas").bounding_box()
@@ -284,14 +284,14 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_pa
     page.wait_for_function("() => location.search.includes('timeline.compare=')")
     page.reload()
     settled(page)
-    wait_for(page, "d.traces.length === 2 && d.colour === 'difference' && !d.loading")
+    wait_for(page, "d.traces.length === 2 && d.color === 'difference' && !d.loading")
     page.mouse.click(box["x"] + 60, box["y"] + second["y"] - 2, button="right")
     page.keyboard.press("Escape")
     state = debug(page)
     row = next(row for row in state["rows"] if row["type"] == "trace" and row["source"] == 1)
     page.mouse.click(box["x"] + 60, box["y"] + row["y"] + 8, button="right")
     page.get_by_role("menuitem", name="Close this trace").click()
-    assert wait_for(page, "d.traces.length === 1")["colour"] == "name"
+    assert wait_for(page, "d.traces.length === 1")["color"] == "name"
 
 
 def test_the_search_goes_through_all_traces(open_page: Open) -> None:

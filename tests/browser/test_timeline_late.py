@@ -115,7 +115,7 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
     held.release()
     settled(page)
     state = wait_for(page, "d.matches !== null")
-    assert (state["colour"], state["matches"]) == ("category", 2)
+    assert (state["color"], state["matches"]) == ("category", 2)
     assert page.get_by_label("Search slices by name").input_value() == "Memcpy"
     assert (address(page, "colour"), address(page, "search")) == (["category"], ["Memcpy"])
 

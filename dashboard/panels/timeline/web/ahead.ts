@@ -1,5 +1,6 @@
 /** The summary of the trace that the address names, asked for while the page is still loading. */
-import * as data from "./data.ts";
+import type { Api } from "../../../web/core/request.ts";
+import type { ClosedTrace, TraceSummary } from "./messages.generated.ts";
 
 // A large trace takes seconds to read; the page need not be there for the server to begin.
 const asked = new URLSearchParams(location.search);
@@ -9,10 +10,9 @@ let early = first
   : null;
 export const ahead = {
   /** What is known of a trace: asked for while the page was loading, or now. */
-  async summary(api: string, id: string) {
+  async summary(api: Api, id: string): Promise<TraceSummary | ClosedTrace> {
     const known = early?.id === id ? await early.answer : null;
     early = null;
-    const response = known?.ok ? known : await data.request(api, "trace", { id });
-    return response.json();
+    return known?.ok ? await known.json() : await api.ask("trace", { id });
   },
 };

@@ -1,29 +1,55 @@
 /** A chosen stretch of time over some lanes: what ran there, by name, category and lane, in the drawer. */
-import * as details from "./details.ts";
-import * as format from "./format.ts";
-import * as frame from "../../../web/page/layout.ts";
-import * as geometry from "./geometry.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { make, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { TimelinePanel } from "./panel.ts";
+import { say } from "../../../web/page/layout.ts";
 import type { Source } from "./data.ts";
-import type { Band } from "./layout.ts";
+import * as format from "./format.ts";
+import * as geometry from "./geometry.ts";
+import type { AreaAnswer } from "./messages.generated.ts";
+import type { TimelinePanel } from "./panel.ts";
+import { button } from "./parts.ts";
 
-export type Kind = "by_name" | "by_category" | "by_lane" | "counters";
-const TITLES = { by_name: "By name", by_category: "By category", by_lane: "By lane", counters: "Counters" };
+type Kind = "by_name" | "by_category" | "by_lane" | "counters";
+/** What is chosen, in the screen's time. */
+export interface Chosen {
+  times: [number, number];
+  bands: Set<string>;
+}
+/** What is in the area of one trace. */
+type Answer = AreaAnswer & { source: Source };
+/** A row of the table by the keys of its columns. */
+type Cells = Partial<Record<string, string | number>>;
+interface Table {
+  columns: [key: string, title: string][];
+  rows: Cells[];
+}
+const TITLES: Record<Kind, string> = {
+  by_name: "By name",
+  by_category: "By category",
+  by_lane: "By lane",
+  counters: "Counters",
+};
+const KINDS = ["by_name", "by_category", "by_lane", "counters"] as const;
 const MOST_ROWS = 500;
+/** Where there is no lane in it. */
+const NO_SLICES = {
+  slices: 0,
+  names_total: 0,
+  categories_total: 0,
+  by_name: [],
+  by_category: [],
+  lanes_total: 0,
+  by_lane: [],
+};
 
 export class Area {
-  panel;
-  /** What is chosen, in the screen's time. */
-  chosen: { times: [number, number]; bands: Set<string> } | null = null;
-  /** answers of the route `area`, with their sources */
-  answers: any[] = [];
+  readonly panel: TimelinePanel;
+  chosen: Chosen | null = null;
+  answers: Answer[] = [];
   kind: Kind = "by_name";
   sort = { column: "total_ns", descending: true };
   asked = 0;
 
-  /** @param panel the panel of timeline_panel.js */
   constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
@@ -50,15 +76,15 @@ export class Area {
   /** All lanes and counters of a trace over a stretch of the screen's time. */
   over(times: [number, number], source: Source) {
     const { rows } = this.panel;
-    const mine = [...rows.pinned, ...rows.bands].filter((b: Band) =>
+    const mine = [...rows.pinned, ...rows.bands].filter((b) =>
       b.source === source && (b.type === "lane" || b.type === "counter")
     );
-    this.chosen = { times, bands: new Set(mine.map((b: Band) => b.id)) };
+    this.chosen = { times, bands: new Set(mine.map((b) => b.id)) };
     return this.ask();
   }
 
   /** The times of the area in order. */
-  get range() {
+  get range(): [number, number] {
     const [a, b] = this.chosen ? this.chosen.times : [0, 0];
     return a <= b ? [a, b] : [b, a];
   }
@@ -70,23 +96,25 @@ export class Area {
     if (!chosen) return;
     const asked = ++this.asked;
     const [start, end] = this.range.map(Math.round);
-    const all = [...panel.rows.pinned, ...panel.rows.bands].filter((b: Band) => chosen.bands.has(b.id));
+    const all = [...panel.rows.pinned, ...panel.rows.bands].filter((b) => chosen.bands.has(b.id));
     if (!all.length || end <= start) return this.clear();
     panel.selection.cancel();
     try {
       const answers = await Promise.all(
-        panel.sources.map(async (source: Source) => {
-          const mine = all.filter((b: Band) => b.source === source);
+        panel.sources.map(async (source): Promise<Answer | null> => {
+          const mine = all.filter((b) => b.source === source);
           if (!mine.length) return null;
-          const lanes = mine.filter((b: Band) => b.lane >= 0).map((b: Band) => b.lane).join(",");
-          const counters = mine.filter((b: Band) => b.counter >= 0).map((b: Band) => b.counter);
-          const answer = await source.json("area", {
+          const lanes = mine.filter((b) => b.lane >= 0).map((b) => b.lane).join(",");
+          const counters = new Set(mine.filter((b) => b.counter >= 0).map((b) => b.counter));
+          const answer = await source.ask<AreaAnswer>("area", {
             start: start - source.offset,
             end: end - source.offset,
             lanes,
             top: MOST_ROWS,
           });
-          return { ...answer, source, counters: answer.counters.filter((c: any) => counters.includes(c.counter)) };
+          // Without lanes the route sums up all of them.
+          const inside = lanes ? answer : { ...answer, ...NO_SLICES };
+          return { ...inside, source, counters: answer.counters.filter(({ counter }) => counters.has(counter)) };
         }),
       );
       if (asked !== this.asked) return;
@@ -108,16 +136,17 @@ export class Area {
   }
 
   /** Rows of all traces under one another, with what they are called. */
-  table(): { columns: [string, string][]; rows: any[] } {
-    const several = this.answers.length > 1;
-    const of = (source: Source) => (several ? { trace: String(source.place + 1) } : {});
-    const trace = (several ? [["trace", "Trace"]] : []) as [string, string][];
-    if (this.kind === "by_lane") {
-      const rows = this.answers.flatMap((a) =>
-        a.by_lane.map((row: any) => ({
+  table(): Table {
+    const { answers, kind } = this;
+    const several = answers.length > 1;
+    const of = ({ place }: Source) => (several ? { trace: String(place + 1) } : {});
+    const trace: Table["columns"] = several ? [["trace", "Trace"]] : [];
+    if (kind === "by_lane") {
+      const rows = answers.flatMap(({ by_lane, source }) =>
+        by_lane.map((row) => ({
           ...row,
-          ...of(a.source),
-          lane: a.source.summary.lane_labels[row.lane] ?? `lane ${row.lane}`,
+          ...of(source),
+          lane: source.summary.lane_labels[row.lane] ?? `lane ${row.lane}`,
           percent: row.share,
         }))
       );
@@ -126,31 +155,27 @@ export class Area {
         rows,
       };
     }
-    if (this.kind === "counters") {
-      const rows = this.answers.flatMap((a) =>
-        a.counters.map((row: any) => ({
-          ...row,
-          ...of(a.source),
-          counter: a.source.summary.counter_labels[row.counter],
-        }))
+    if (kind === "counters") {
+      const rows = answers.flatMap(({ counters, source }) =>
+        counters.map((row) => ({ ...row, ...of(source), counter: source.summary.counter_labels[row.counter] }))
       );
       return {
         columns: [...trace, ["counter", "Counter"], ["min", "Min"], ["mean", "Mean over time"], ["max", "Max"]],
         rows,
       };
     }
-    const kind = this.kind;
-    const rows = this.answers.flatMap((a) =>
-      a[kind].map((row: any) => ({ ...row, ...of(a.source), percent: row.total_ns / (a.end - a.start) }))
+    const rows = answers.flatMap((answer) =>
+      answer[kind].map((row) => ({
+        ...row,
+        ...of(answer.source),
+        percent: row.total_ns / (answer.end - answer.start),
+      }))
     );
-    const first = (kind === "by_name" ? [["name", "Name"], ["category", "Category"]] : [["category", "Category"]]) as [
-      string,
-      string,
-    ][];
     return {
       columns: [
         ...trace,
-        ...first,
+        ...(kind === "by_name" ? [["name", "Name"] as [string, string]] : []),
+        ["category", "Category"],
         ["count", "Count"],
         ["total_ns", "Total"],
         ["percent", "Of the area"],
@@ -164,12 +189,11 @@ export class Area {
   }
 
   show() {
-    const { element, button } = details;
     const { duration, integer } = format;
     const [start, end] = this.range;
     const slices = this.answers.reduce((sum, answer) => sum + answer.slices, 0);
-    const tabs = element("span", "timeline-tabs");
-    for (const kind of (Object.keys(TITLES) as Kind[])) {
+    const tabs = make("span", { className: "timeline-tabs" });
+    for (const kind of KINDS) {
       if (kind === "counters" && !this.answers.some((answer) => answer.counters.length)) continue;
       const tab = button(TITLES[kind], `Totals ${TITLES[kind].toLowerCase()}`, () => {
         this.kind = kind;
@@ -184,89 +208,89 @@ export class Area {
       tabs.append(tab);
     }
     const { columns, rows } = this.table();
-    const title = element(
+    const title = make(
       "span",
-      "timeline-drawer-title",
+      { className: "timeline-drawer-title" },
       `${duration(end - start)} · ${integer(slices)} slice${slices === 1 ? "" : "s"}`,
     );
     title.title = `From ${format.exact(start)} to ${format.exact(end)}; times are cut at its borders`;
-    const head = element(
+    const head = make(
       "div",
-      "timeline-drawer-head",
+      { className: "timeline-drawer-head" },
       title,
       tabs,
-      element(
+      make(
         "span",
-        "timeline-drawer-tools",
+        { className: "timeline-drawer-tools" },
         button("Zoom to", "Zoom to this area (F)", () => this.panel.fit()),
         button("Copy", "Copy the table as tab-separated text", () =>
-          elements.toClipboard(
+          toClipboard(
             [columns.map((c) => c[1]).join("\t"), ...rows.map((row) => columns.map((c) => row[c[0]] ?? "").join("\t"))]
               .join("\n"),
-          ).then(() => frame.say("Table copied"))),
+          ).then(() => say("Table copied"))),
         button("✕", "Close (Esc)", () => this.clear(), "plain"),
       ),
     );
-    const known = this.answers.reduce((sum, answer) => sum + (answer.names_total ?? 0), 0);
-    const note = this.kind === "by_name" && known > rows.length
-      ? element(
-        "p",
-        "timeline-none",
-        `The ${integer(rows.length)} names with the largest totals, of ${integer(known)}.`,
-      )
-      : null;
-    const body = element("div", "timeline-drawer-body column", this.grid(columns, rows), note);
+    const known = this.answers.reduce((sum, answer) => sum + answer.names_total, 0);
+    const body = make("div", { className: "timeline-drawer-body column" }, this.grid(columns, rows));
+    if (this.kind === "by_name" && known > rows.length) {
+      const note = `The ${integer(rows.length)} names with the largest totals, of ${integer(known)}.`;
+      body.append(make("p", { className: "timeline-none" }, note));
+    }
     this.panel.drawer.replaceChildren(head, body);
     this.panel.paintSwatches();
     this.panel.resize();
   }
 
-  grid(columns: [string, string][], rows: any[]) {
-    const { element } = details;
+  grid(columns: Table["columns"], rows: Cells[]) {
     const { column, descending } = this.sort;
-    const value = (row: any) => row[column] ?? (typeof rows[0]?.[column] === "string" ? "" : -Infinity);
-    const sorted = [...rows].sort((a, b) =>
-      (typeof value(a) === "string" ? value(a).localeCompare(value(b)) : value(a) - value(b)) * (descending ? -1 : 1)
-    );
-    const head = element("tr");
+    const isText = (key: string) => typeof rows.at(0)?.[key] === "string";
+    const order = (one: Cells, other: Cells) => {
+      const [a, b] = [one[column], other[column]];
+      // What is not known is the least.
+      return isText(column)
+        ? String(a ?? "").localeCompare(String(b ?? ""))
+        : Number(a ?? -Infinity) - Number(b ?? -Infinity);
+    };
+    const sorted = [...rows].sort((a, b) => order(a, b) * (descending ? -1 : 1));
+    const head = make("tr");
     for (const [key, label] of columns) {
-      const cell = element("th", typeof rows[0]?.[key] === "string" ? "words" : "", element("button", "", label));
+      const cell = make("th", isText(key) ? { className: "words" } : null, make("button", null, label));
       cell.setAttribute("aria-sort", key === column ? (descending ? "descending" : "ascending") : "none");
       cell.firstElementChild?.addEventListener("click", () => {
-        this.sort = { column: key, descending: key === column ? !descending : typeof rows[0]?.[key] !== "string" };
+        this.sort = { column: key, descending: key === column ? !descending : !isText(key) };
         this.show();
       });
       head.append(cell);
     }
-    const body = element("tbody");
+    const body = make("tbody");
     for (const row of sorted) {
-      const line = element("tr");
-      for (const [key] of columns) line.append(cellOf(row, key, () => this.panel.search.set(row.name, "name")));
-      body.append(line);
+      const find = (name: string) => this.panel.search.set(name, "name");
+      body.append(make("tr", null, ...columns.map(([key]) => cellOf(row, key, find))));
     }
-    return element("table", "timeline-table", element("thead", "", head), body);
+    return make("table", { className: "timeline-table" }, make("thead", null, head), body);
   }
 }
 
-function cellOf(row: any, key: string, find: () => void) {
-  const { element, button } = details;
+function cellOf(row: Cells, key: string, find: (name: string) => void): HTMLElement {
   const { duration, integer, quantity } = format;
   const value = row[key];
-  if (key === "name") {
-    const swatch = element("span", "timeline-swatch small");
+  if (value === undefined) return make("td", { className: "number" }, "–");
+  if (typeof value === "string") {
+    if (key !== "name") return make("td", null, value || "–");
+    const swatch = make("span", { className: "timeline-swatch small" });
     swatch.dataset.name = value;
-    return element("td", "name", swatch, button(value, `${value}\nFind all slices of this name`, find, "link"));
+    const link = button(value, `${value}\nFind all slices of this name`, () => find(value), "link");
+    return make("td", { className: "name" }, swatch, link);
   }
-  if (value === null || value === undefined) return element("td", "number", "–");
-  if (typeof value === "string") return element("td", "", value || "–");
   const text = key.endsWith("_ns")
     ? duration(value, 4)
     : key === "percent"
     ? `${(100 * value).toFixed(1)} %`
     : key === "count"
     ? integer(value)
-    : quantity(row.counter || "", value);
-  const cell = element("td", "number", text);
+    : quantity(String(row.counter ?? ""), value);
+  const cell = make("td", { className: "number" }, text);
   if (key.endsWith("_ns")) cell.title = `${integer(value)} ns`;
   return cell;
 }

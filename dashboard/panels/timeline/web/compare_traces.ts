@@ -1,27 +1,42 @@
 /** Several traces in one view: which, how they are aligned, what their collectives and differences are. */
-import * as data from "./data.ts";
-import * as details from "./details.ts";
-import * as geometry from "./geometry.ts";
+import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
-import { view } from "../../../web/page/view.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { Scene } from "./geometry.ts";
-import type { TimelinePanel } from "./panel.ts";
+import { view } from "../../../web/page/view.ts";
 import type { Source } from "./data.ts";
-import type { Band } from "./layout.ts";
+import * as geometry from "./geometry.ts";
+import type { Scene, SlicePlace } from "./geometry.ts";
+import type {
+  AlignmentAnswer,
+  ClosedTrace,
+  CollectivesAnswer,
+  DifferencesAnswer,
+  TraceRow,
+  TracesAnswer,
+  TraceSummary,
+} from "./messages.generated.ts";
+import type { TimelinePanel } from "./panel.ts";
+import { button } from "./parts.ts";
+import { settings } from "./settings.generated.ts";
+
+export type Alignment = typeof settings.align.options[number];
 
 /** Comparing more would leave no room for any. */
 const MOST = 8;
 /** Characters of a name that windows carry. */
 const WINDOW_NAME = 160;
-const ALIGNMENTS = { start: "Beginnings", step: "A step", clock: "Wall clock", collectives: "Collectives" };
+const ALIGNMENTS: Record<Alignment, string> = {
+  start: "Beginnings",
+  step: "A step",
+  clock: "Wall clock",
+  collectives: "Collectives",
+};
 
 export class Together {
-  panel;
-  by = "start";
+  readonly panel: TimelinePanel;
+  by: Alignment = settings.align.default;
   step: number | null = null;
-  /** answer of the route `collectives` */
-  collectives: any = null;
+  collectives: CollectivesAnswer | null = null;
   notes: string[] = [];
   asked = 0;
   /** Ids of traces that are still to be added, which the address names all the same. */
@@ -29,13 +44,12 @@ export class Together {
   /** Whether the box waits for the list of traces. */
   opening = false;
 
-  /** @param panel the panel of timeline_panel.js */
   constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
 
   get ids() {
-    return this.panel.sources.map((source: Source) => source.id);
+    return this.panel.sources.map((source) => source.id);
   }
 
   reset() {
@@ -43,7 +57,7 @@ export class Together {
     this.coming = [];
     this.collectives = null;
     this.notes = [];
-    this.panel.colours.verdicts = null;
+    this.panel.colors.verdicts = null;
   }
 
   /** One after another, until another trace is opened. */
@@ -63,12 +77,11 @@ export class Together {
     if (panel.sources.length >= MOST) return panel.notify(`At most ${MOST} traces can be shown together.`);
     const first = panel.sources[0];
     try {
-      const response = await data.request(panel.settings.api, "trace", { id });
-      const summary = await response.json();
+      const summary = await panel.api.ask<TraceSummary | ClosedTrace>("trace", { id });
       if (panel.sources[0] !== first || this.ids.includes(id)) return;
-      if (summary.problem) return panel.notify(summary.problem);
+      if ("problem" in summary) return panel.notify(summary.problem);
       panel.addSource(summary);
-      const stepped = panel.sources.every((s: any) => s.summary.steps.length > 0);
+      const stepped = panel.sources.every((s) => s.summary.steps.length > 0);
       if (this.by === "start" && stepped) this.by = "step";
       if (this.by === "step" && !stepped) this.by = "start";
       await this.align();
@@ -80,8 +93,8 @@ export class Together {
   remove(source: Source) {
     const { panel } = this;
     source.close();
-    panel.sources = panel.sources.filter((s: any) => s !== source);
-    panel.sources.forEach((s: any, place: number) => (s.place = place));
+    panel.sources = panel.sources.filter((s) => s !== source);
+    panel.sources.forEach((s, place) => (s.place = place));
     this.coming = this.coming.filter((id) => id !== source.id);
     panel.setMatches(null);
     if (panel.selection.slice?.source === source) panel.selection.clear();
@@ -89,7 +102,7 @@ export class Together {
     this.align();
   }
 
-  alignBy(by: string, step: number | null = null): Promise<void> | void {
+  alignBy(by: Alignment, step: number | null = null): Promise<void> | void {
     this.by = by;
     this.step = step;
     return this.align();
@@ -101,21 +114,22 @@ export class Together {
     const asked = ++this.asked;
     panel.tellTraces();
     this.collectives = null;
-    panel.colours.verdicts = null;
+    panel.colors.verdicts = null;
     this.notes = [];
     if (panel.sources.length < 2) {
       for (const source of panel.sources) source.offset = 0;
-      if (panel.colours.mode === "difference") panel.setColour("name");
+      if (panel.colors.mode === "difference") panel.setColor("name");
       return panel.sourcesChanged();
     }
     const ids = this.ids;
     try {
-      const found = await panel.sources[0].many("align", ids, {
+      const found = await panel.api.ask<AlignmentAnswer>("align", {
+        id: ids,
         by: this.by,
         step: this.by === "step" ? this.step : null,
       });
       if (asked !== this.asked) return;
-      panel.sources.forEach((source: Source, place: number) => (source.offset = found.traces[place].offset));
+      panel.sources.forEach((source, place) => (source.offset = found.traces[place].offset));
       this.notes = found.notes;
       if (found.notes.length && this.by !== "start") panel.notify(found.notes.join(" "), "info");
     } catch (error) {
@@ -125,18 +139,15 @@ export class Together {
     }
     panel.sourcesChanged();
     const [collectives, differences] = await Promise.allSettled([
-      panel.sources[0].many("collectives", ids, { limit: 2000 }),
-      ids.length === 2 ? panel.sources[0].many("differences", ids, {}) : Promise.resolve(null),
+      panel.api.ask<CollectivesAnswer>("collectives", { id: ids, limit: 2000 }),
+      ids.length === 2 ? panel.api.ask<DifferencesAnswer>("differences", { id: ids }) : null,
     ]);
     if (asked !== this.asked) return;
     if (collectives.status === "fulfilled") this.collectives = collectives.value;
     if (differences.status === "fulfilled" && differences.value) {
       const { name, verdict, mean, count } = differences.value;
-      panel.colours.verdicts = new Map(
-        name.map((
-          each: string,
-          i: number,
-        ) => [each.slice(0, WINDOW_NAME), {
+      panel.colors.verdicts = new Map(
+        name.map((each, i) => [each.slice(0, WINDOW_NAME), {
           verdict: verdict[i],
           means: [mean[0][i], mean[1][i]],
           counts: [count[0][i], count[1][i]],
@@ -154,15 +165,15 @@ export class Together {
     context.lineWidth = 1;
     context.strokeStyle = theme.accent;
     for (const row of this.collectives.rows) {
-      let last: any = null;
+      let last: SlicePlace | null = null;
       for (let place = 0; place < ids.length; place += 1) {
         const slice = row.slices[place];
-        const at = slice && geometry.slicePlace(scene, slice, scene.sources[place]);
+        const at: SlicePlace | null = slice && geometry.slicePlace(scene, slice, scene.sources[place]);
         if (!at || at.band.pinned) continue;
         if (last && Math.max(last.x1, at.x1) > scene.left && Math.min(last.x0, at.x0) < scene.width) {
           context.globalAlpha = this.by === "collectives" ? 0.4 : 0.16;
           context.beginPath();
-          for (const side of ["x0", "x1"]) {
+          for (const side of ["x0", "x1"] as const) {
             context.moveTo(last[side], last.y + last.height);
             context.lineTo(at[side], at.y);
           }
@@ -177,14 +188,12 @@ export class Together {
   /** The box with the traces that can be added, and how they are aligned. */
   async open(anchor: HTMLElement) {
     const { panel } = this;
-    const { element, button } = details;
     if (!panel.sources.length || this.opening) return;
     this.opening = true;
     const active = document.activeElement;
-    let traces: any[];
+    let traces: TraceRow[];
     try {
-      const response = await data.request(panel.settings.api, "traces", {});
-      ({ traces } = await response.json());
+      ({ traces } = await panel.api.ask<TracesAnswer>("traces", {}));
     } catch (error) {
       return panel.notify(messageOf(error));
     } finally {
@@ -193,27 +202,27 @@ export class Together {
     // Whoever went elsewhere meanwhile keeps the focus.
     if (document.activeElement !== active || !panel.sources.length) return;
     const here = this.ids;
-    const first = traces.find((t: any) => t.id === here[0]);
+    const first = traces.find((t) => t.id === here[0]);
     const folder = (id: string) => id.slice(0, id.lastIndexOf("/"));
     const beside = first
-      ? traces.filter((t: any) =>
+      ? traces.filter((t) =>
         t.kind === "file" && first.kind === "file" && folder(t.id) === folder(first.id) && !here.includes(t.id)
       )
       : [];
-    const field = element("input", "text-field") as HTMLInputElement;
-    field.type = "search";
-    field.placeholder = "Find a trace";
-    field.setAttribute("aria-label", "Find a trace");
-    const list = element("div", "timeline-trace-list");
+    const field = make("input", {
+      className: "text-field",
+      type: "search",
+      placeholder: "Find a trace",
+      "aria-label": "Find a trace",
+    });
+    const list = make("div", { className: "timeline-trace-list" });
     const fill = () => {
       const wanted = field.value.toLowerCase();
-      const found = traces.filter((t: any) => !here.includes(t.id) && t.id.toLowerCase().includes(wanted));
+      const found = traces.filter((t) => !here.includes(t.id) && t.id.toLowerCase().includes(wanted));
       // Those beside the first trace are the likeliest.
-      found.sort((a: any, b: Band) =>
-        Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0]))
-      );
+      found.sort((a, b) => Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0])));
       list.replaceChildren(
-        ...found.slice(0, 200).map((t: any) => {
+        ...found.slice(0, 200).map((t) => {
           const entry = button(`${t.run} · ${t.label}`, t.id, () => {
             popover.close();
             this.add(t.id);
@@ -221,15 +230,16 @@ export class Together {
           entry.setAttribute("aria-label", `${t.run} · ${t.label}`);
           return entry;
         }),
-        found.length ? "" : element("p", "timeline-none", "No other trace of that name"),
+        found.length ? "" : make("p", { className: "timeline-none" }, "No other trace of that name"),
       );
     };
     field.addEventListener("input", fill);
     fill();
-    const ways = element("div", "timeline-ways");
-    for (const [by, label] of Object.entries(ALIGNMENTS)) {
+    const ways = make("div", { className: "timeline-ways" });
+    for (const by of settings.align.options) {
+      const label = ALIGNMENTS[by];
       // A request that cannot be answered is not offered.
-      if (by === "step" && !panel.sources.every((s: any) => s.summary.steps.length)) continue;
+      if (by === "step" && !panel.sources.every((s) => s.summary.steps.length)) continue;
       const way = button(label, `Align the traces by: ${label.toLowerCase()}`, () => {
         popover.close();
         this.alignBy(by, by === "step" ? panel.middleStep() : null);
@@ -238,12 +248,12 @@ export class Together {
       way.setAttribute("aria-pressed", String(this.by === by));
       ways.append(way);
     }
-    const notes = this.notes.map((note) => element("p", "timeline-none", note));
-    const open = panel.sources.slice(1).map((source: Source) =>
-      element(
+    const notes = this.notes.map((note) => make("p", { className: "timeline-none" }, note));
+    const open = panel.sources.slice(1).map((source) =>
+      make(
         "div",
-        "timeline-open-trace",
-        element("span", "", `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`),
+        { className: "timeline-open-trace" },
+        make("span", null, `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`),
         button("✕", `Close ${source.summary.label}`, () => {
           popover.close();
           this.remove(source);
@@ -252,15 +262,17 @@ export class Together {
     );
     const parts = [
       ...open,
-      ...(panel.sources.length > 1 ? [element("div", "timeline-box-head", "Aligned by"), ways, ...notes] : []),
-      ...(panel.colours.verdicts
+      ...(panel.sources.length > 1
+        ? [make("div", { className: "timeline-box-head" }, "Aligned by"), ways, ...notes]
+        : []),
+      ...(panel.colors.verdicts
         ? [
-          element(
+          make(
             "div",
-            "timeline-box-row",
+            { className: "timeline-box-row" },
             button("Colour differences", "Colour slices by what became of them in the second trace", () => {
               popover.close();
-              panel.setColour("difference");
+              panel.setColor("difference");
             }),
             button("Table of differences", "Both traces compared in the Profile panel", () => {
               popover.close();
@@ -273,11 +285,11 @@ export class Together {
           ),
         ]
         : []),
-      element("div", "timeline-box-head", "Add a trace below"),
+      make("div", { className: "timeline-box-head" }, "Add a trace below"),
       ...(beside.length
         ? [button(`All ${beside.length + 1} of this folder`, "The ranks of one job write into one folder", () => {
           popover.close();
-          this.addAll(beside.slice(0, MOST - here.length).map((t: any) => t.id));
+          this.addAll(beside.slice(0, MOST - here.length).map((t) => t.id));
         })]
         : []),
       field,

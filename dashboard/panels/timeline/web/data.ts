@@ -1,4 +1,7 @@
 /** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
+import { type Api, isAbort, messageOf, type Parameters } from "../../../web/core/request.ts";
+import { firstWhere } from "../../../web/core/steps.ts";
+import type { Row as ProfiledTrace } from "../../../curves/web/trace_steps.ts";
 import type {
   CounterWindow,
   IdleAnswer,
@@ -14,15 +17,16 @@ const MAX_WINDOWS = 48;
 const REQUEST_GAP_MS = 60;
 const LANE_BLOCK = 8;
 
-/** A trace's steps on the curves of its run (dashboard/traces/step_ranges.py). */
-export interface JoinedTrace {
-  id: string;
-  run: string;
-  runs: string[];
-  /** Step on the curve; start and duration in the trace, null for all of it; number in the trace; wall times. */
-  steps: [number, number | null, number | null, number, number | null, number | null][];
+export interface Range {
+  start: number;
+  end: number;
 }
-
+/** What is asked for of a window of slices. */
+interface Plan extends Range {
+  width: number;
+  lanes: number[] | null;
+  key: string;
+}
 export interface Row {
   lane: number;
   depth: number;
@@ -31,6 +35,7 @@ export interface Row {
   /** one past its last slice */
   to: number;
 }
+/** Slices of some lanes between two moments. Times are nanoseconds since the trace's start. */
 export interface SliceWindow {
   start: number;
   end: number;
@@ -46,14 +51,12 @@ export interface SliceWindow {
   count: Uint32Array;
   name: Uint16Array;
   category: Uint16Array;
-  /** what slices are coloured by, NaN where it is not known */
+  /** what slices are colored by, NaN where it is not known */
   value: Float32Array | null;
   /** the lanes it was asked for; null for all */
   lanes: Set<number> | null;
   used: number;
 }
-
-/** Slices of some lanes between two moments. Times are nanoseconds since the trace's start. */
 
 export function decode(buffer: ArrayBuffer): SliceWindow {
   const view = new DataView(buffer);
@@ -93,72 +96,57 @@ export function decode(buffer: ArrayBuffer): SliceWindow {
   };
 }
 
-async function sentence(response: Response) {
-  try {
-    const body = await response.json();
-    return typeof body.detail === "string" ? body.detail : `The server answered ${response.status}.`;
-  } catch {
-    return `The server answered ${response.status} ${response.statusText}.`;
-  }
-}
-
-/** What a route is asked: lists are repeated, and nothing is left out. */
-export type Query = Record<string, string | number | boolean | readonly (string | number)[] | null | undefined>;
-
-export async function request(base: string, route: string, query: Query, signal?: AbortSignal) {
-  const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) {
-    if (Array.isArray(value)) { for (const each of value) parameters.append(key, String(each)); }
-    else if (value !== undefined && value !== null) parameters.set(key, String(value));
-  }
-  const response = await fetch(`${base}/${route}?${parameters}`, { signal });
-  if (!response.ok) throw new Error(await sentence(response));
-  return response;
-}
+/** The first slice of a row that begins after a moment; one past its last where none does. */
+export const firstAfter = ({ starts }: SliceWindow, { from, to }: Row, time: number): number =>
+  from + firstWhere(to - from, (at) => starts[from + at] > time);
 
 /**
  * One opened trace as the browser sees it. Its times are nanoseconds since its own start; what is on the screen is at
  * those plus `offset`, so that several traces can be aligned.
  */
 export class Source {
-  base: string;
+  readonly api: Api;
   summary: TraceSummary;
-  onLoad: () => void;
-  onError: (message: string) => void;
+  readonly onLoad: () => void;
+  readonly onError: (message: string) => void;
   offset = 0;
-  /** Its steps on the curves of its run, see curve_profiled.js. */
-  joined: Promise<JoinedTrace | null> = Promise.resolve(null);
+  /** Its steps on the curves of its run. */
+  joined: Promise<ProfiledTrace | null> = Promise.resolve(null);
   /** Place among the traces of the view. */
   place = 0;
-  /** What windows carry for colours beside names: "" or "occupancy". */
+  /** What windows carry for colors beside names: "" or "occupancy". */
   value = "";
   windows: Map<string, SliceWindow> = new Map();
   pending: { key: string; abort: AbortController } | null = null;
   counters: Map<number, CounterWindow> = new Map();
-  stretches;
+  readonly stretches: {
+    counters: Stretch<CounterWindow[]>;
+    critical: Stretch<PathAnswer>;
+    idle: Stretch<IdleAnswer>;
+  };
   clock = 0;
   requests = 0;
   lastRequest = -Infinity;
   waiting = 0;
   bytes = 0;
   lanesKnown = 0;
-  lanesAsked = {};
+  #lanesAsked = {};
 
   /**
-   * @param base URL of the routes
+   * @param api the routes
    * @param summary answer of the route `trace`
    * @param onLoad called when something new can be drawn
    */
-  constructor(base: string, summary: TraceSummary, onLoad: () => void, onError: (message: string) => void) {
-    this.base = base;
+  constructor(api: Api, summary: TraceSummary, onLoad: () => void, onError: (message: string) => void) {
+    this.api = api;
     this.summary = summary;
     this.onLoad = onLoad;
     this.onError = onError;
     this.takeLanes(summary);
     this.stretches = {
-      counters: new Stretch<CounterWindow[]>(this, "counters"),
-      critical: new Stretch<PathAnswer>(this, "critical_path"),
-      idle: new Stretch<IdleAnswer>(this, "idle"),
+      counters: new Stretch(this, "counters"),
+      critical: new Stretch(this, "critical_path"),
+      idle: new Stretch(this, "idle"),
     };
   }
 
@@ -180,9 +168,9 @@ export class Source {
    */
   async findLanes(text: string, lane?: number): Promise<boolean> {
     if (this.lanesKnown === this.summary.lanes_total) return false;
-    const asked = (this.lanesAsked = {});
-    const answer = await this.json<LanesAnswer>("lanes", { q: text, lane });
-    if (asked !== this.lanesAsked) return false;
+    const asked = (this.#lanesAsked = {});
+    const answer = await this.ask<LanesAnswer>("lanes", { q: text, lane });
+    if (asked !== this.#lanesAsked) return false;
     this.takeLanes(answer);
     return true;
   }
@@ -197,16 +185,17 @@ export class Source {
   }
 
   /** Where what the program did lies on the screen's time, without the profiler's own notes. */
-  get work() {
-    return this.summary.work.map((time) => time + this.offset);
+  get work(): [number, number] {
+    const [start, end] = this.summary.work;
+    return [start + this.offset, end + this.offset];
   }
 
   /** A range of the screen's time in the trace's own. */
-  own(range: { start: number; end: number }) {
+  own(range: Range) {
     return { start: range.start - this.offset, end: range.end - this.offset };
   }
 
-  /** Windows with or without values to colour by. */
+  /** Windows with or without values to color by. */
   carry(value: string) {
     if (value === this.value) return;
     this.value = value;
@@ -225,13 +214,9 @@ export class Source {
     for (const stretch of Object.values(this.stretches)) stretch.close();
   }
 
-  async json<T>(route: string, query: Query, signal?: AbortSignal): Promise<T> {
-    return (await request(this.base, route, { id: this.summary.id, ...query }, signal)).json();
-  }
-
-  /** An answer about several traces. */
-  async many<T>(route: string, ids: string[], query: Query): Promise<T> {
-    return (await request(this.base, route, { ...query, id: ids })).json();
+  /** The answer of a route about this trace. */
+  ask<T>(route: string, query: Parameters, signal?: AbortSignal): Promise<T> {
+    return this.api.ask<T>(route, { id: this.id, ...query }, { signal });
   }
 
   /**
@@ -240,7 +225,7 @@ export class Source {
    * @param range in the trace's time
    * @param lanes visible lanes
    */
-  want(range: { start: number; end: number }, pixels: number, lanes: number[]) {
+  want(range: Range, pixels: number, lanes: number[]) {
     if (lanes.length === 0) return;
     const plan = this.plan(range, pixels, lanes);
     const held = this.windows.get(plan.key);
@@ -266,7 +251,7 @@ export class Source {
     this.pending = pending;
     this.load(plan, abort.signal)
       .catch((error) => {
-        if (error.name !== "AbortError") this.onError(error.message);
+        if (!isAbort(error)) this.onError(messageOf(error));
       })
       .finally(() => {
         if (this.pending === pending) this.pending = null;
@@ -274,7 +259,7 @@ export class Source {
       });
   }
 
-  plan(range: { start: number; end: number }, pixels: number, lanes: number[]) {
+  plan(range: Range, pixels: number, lanes: number[]): Plan {
     const span = range.end - range.start;
     const resolution = 2 ** Math.floor(Math.log2(Math.max((span / Math.max(pixels, 1)) * 1.5, 1)));
     const grain = resolution * 512;
@@ -295,14 +280,13 @@ export class Source {
   }
 
   async load(
-    plan: { start: number; end: number; width: number; lanes: number[] | null; key: string },
+    plan: Plan,
     signal: AbortSignal,
   ) {
     const { start, end, width, lanes } = plan;
-    const query = { id: this.summary.id, start, end, width, lanes: lanes?.join(","), value: this.value || null };
+    const query = { id: this.id, start, end, width, lanes: lanes?.join(","), value: this.value };
     this.requests += 1;
-    const response = await request(this.base, "window", query, signal);
-    const buffer = await response.arrayBuffer();
+    const buffer = await (await this.api.response("window", query, { signal })).arrayBuffer();
     if (signal.aborted) return;
     this.bytes = buffer.byteLength;
     const loaded = decode(buffer);
@@ -320,7 +304,7 @@ export class Source {
   }
 
   /** The loaded window that shows a lane best: it covers the range, or most of it, as finely as is useful. */
-  best(lane: number, range: { start: number; end: number }, nsPerPixel: number): SliceWindow | null {
+  best(lane: number, range: Range, nsPerPixel: number): SliceWindow | null {
     let best = null;
     let bestScore = -Infinity;
     const low = Math.max(range.start, 0);
@@ -341,7 +325,7 @@ export class Source {
   }
 
   /** @param range in the trace's time */
-  wantCounters(range: { start: number; end: number }, pixels: number, counters: number[]) {
+  wantCounters(range: Range, pixels: number, counters: number[]) {
     if (counters.length === 0) return;
     this.stretches.counters.want(range, pixels, { counters: counters.join(",") }, (loaded) => {
       for (const counter of loaded) this.counters.set(counter.counter, counter);
@@ -351,8 +335,8 @@ export class Source {
 
 /** The latest answer of a route about what is visible, asked for with room around it so that small moves need no other. */
 export class Stretch<Answer> {
-  source;
-  route;
+  readonly source: Source;
+  readonly route: string;
   key = "";
   /** The latest answer. */
   answer: Answer | null = null;
@@ -383,7 +367,7 @@ export class Stretch<Answer> {
    * @param range in the trace's time
    * @param more of the query
    */
-  want(range: { start: number; end: number }, pixels: number, more: Query, use?: (answer: Answer) => void) {
+  want(range: Range, pixels: number, more: Parameters, use?: (answer: Answer) => void) {
     const span = range.end - range.start;
     const grain = 2 ** Math.floor(Math.log2(Math.max(span / 2, 1)));
     const length = this.source.summary.end;
@@ -396,29 +380,17 @@ export class Stretch<Answer> {
     const abort = (this.abort = new AbortController());
     const query = { start: Math.floor(start), end: Math.ceil(end), width: Math.min(Math.ceil(pixels), 1500), ...more };
     this.source
-      .json(this.route, query, abort.signal)
+      .ask<Answer>(this.route, query, abort.signal)
       .then((answer) => {
         this.answer = answer;
         use?.(answer);
       })
       .catch((error) => {
-        if (error.name !== "AbortError") this.source.onError(error.message);
+        if (!isAbort(error)) this.source.onError(messageOf(error));
       })
       .finally(() => {
         if (this.abort === abort) this.abort = null;
         this.source.onLoad();
       });
   }
-}
-
-/** First position in [from, to) whose value is greater than `limit`; the values never decrease. */
-export function upperBound(values: Float64Array, from: number, to: number, limit: number) {
-  let low = from;
-  let high = to;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (values[middle] <= limit) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

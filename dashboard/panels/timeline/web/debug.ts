@@ -5,13 +5,11 @@ import type { TimelinePanel } from "./panel.ts";
 import type { Source } from "./data.ts";
 import type { Band } from "./layout.ts";
 
-/** @param panel the panel of timeline_panel.js */
 export const stateOf = (panel: TimelinePanel) => {
   const { sources } = panel;
   const { slice } = panel.selection;
   const scene = panel.ready ? panel.scene : null;
-  const sum = (of: (source: Source) => number) =>
-    sources.reduce((total: number, source: Source) => total + of(source), 0);
+  const sum = (of: (source: Source) => number) => sources.reduce((total, source) => total + of(source), 0);
   const row = (b: Band) => ({
     type: b.type,
     label: b.label,
@@ -27,13 +25,13 @@ export const stateOf = (panel: TimelinePanel) => {
   });
   return {
     trace: sources[0]?.id ?? null,
-    traces: sources.map((source: Source) => ({ id: source.id, offset: source.offset })),
+    traces: sources.map((source) => ({ id: source.id, offset: source.offset })),
     aligned: panel.together.by,
     message: panel.message.textContent,
     range: [panel.viewport.start, panel.viewport.end],
     target: [...panel.viewport.target],
     end: sources[0]?.summary.end ?? null,
-    loading: sources.some((source: Source) => source.loading),
+    loading: sources.some((source) => source.loading),
     requests: sum((source) => source.requests),
     bytes: sum((source) => source.bytes),
     windows: sum((source) => source.windows.size),
@@ -48,11 +46,11 @@ export const stateOf = (panel: TimelinePanel) => {
     width: panel.width,
     height: panel.height,
     dark: panel.theme.dark,
-    colour: panel.colours.mode,
+    color: panel.colors.mode,
     overlays: { critical: panel.overlays.critical, idle: panel.overlays.idle },
     gaps: sum((source) => source.stretches.idle.answer?.lane.length ?? 0),
     path: sum((source) => source.stretches.critical.answer?.lane.length ?? 0),
-    differences: panel.colours.verdicts?.size ?? 0,
+    differences: panel.colors.verdicts?.size ?? 0,
     collectives: panel.together.collectives?.rows.length ?? 0,
     selection: slice &&
       {
@@ -71,7 +69,7 @@ export const stateOf = (panel: TimelinePanel) => {
       {
         range: panel.area.range,
         bands: panel.area.chosen.bands.size,
-        answers: panel.area.answers.map((a: any) => a.slices),
+        answers: panel.area.answers.map((a) => a.slices),
       },
     rows: scene ? [...panel.rows.pinned, ...panel.rows.bands].map(row) : [],
     lanes: { total: panel.rows.total, hidden: panel.rows.hidden },

@@ -1,12 +1,30 @@
 /** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
-import * as colours from "./colours.ts";
-import * as format from "./format.ts";
-import * as pageFrame from "../../../web/page/layout.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
-import { causeKey, causeWords } from "./overlays.ts";
-import { elements } from "../../../web/core/dom.ts";
+import { make, toClipboard } from "../../../web/core/dom.ts";
+import { say } from "../../../web/page/layout.ts";
+import { type Change, type Colors, VERDICTS } from "./colors.ts";
 import type { Source } from "./data.ts";
+import * as format from "./format.ts";
+import type { DrawnSlice } from "./geometry.ts";
 import type { Band } from "./layout.ts";
+import type { DurationHistogram, FlowEnds, SliceRow, TableRow } from "./messages.generated.ts";
+import { causeKey, causeWords } from "./overlays.ts";
+import { button } from "./parts.ts";
+import type { SelectedSlice } from "./selection.ts";
+import type { Theme } from "./theme.ts";
+
+/** What the buttons of the drawer do. */
+export interface Actions {
+  close: () => void;
+  select: (index: number) => void;
+  find: (name: string) => void;
+  zoom: () => void;
+  table: (table: TableRow) => void;
+}
+/** A name, its value, and what that means. */
+type Fact = [name: string, value: string | Node, meaning?: string];
+/** What the bars of durations are drawn from. */
+type Bars = DurationHistogram & { own: number };
 
 /** What arguments mean, for those whose name does not say it. */
 const MEANINGS: Record<string, string> = {
@@ -46,23 +64,7 @@ const CAUSES = {
 
 const BYTES = /(^|[ _])(bytes|size|shared memory)$/i;
 
-export function element(tag: string, className: string = "", ...children: ((Node | string | null))[]): HTMLElement {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  made.append(...children.filter((c) => c !== null));
-  return made;
-}
-
-export function button(text: string, title: string, action: () => void, className: string = "") {
-  const made = element("button", `timeline-button ${className}`, text) as HTMLButtonElement;
-  made.type = "button";
-  made.title = title;
-  made.setAttribute("aria-label", title);
-  made.addEventListener("click", action);
-  return made;
-}
-
-function argumentText(key: string, value: any) {
+function argumentText(key: string, value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "object") return JSON.stringify(value).replace(/,/g, ", ");
   if (typeof value === "number") {
@@ -72,22 +74,24 @@ function argumentText(key: string, value: any) {
   return String(value);
 }
 
-function table(rows: [string, string | Node, string?][]) {
-  const body = element("div", "timeline-facts");
+function table(rows: Fact[]) {
+  const body = make("div", { className: "timeline-facts" });
   for (const [key, value, title] of rows) {
-    const name = element("span", "timeline-fact-name", key);
-    if (title) name.title = title;
-    if (title) name.classList.add("explained");
-    body.append(name, element("span", "timeline-fact-value", value));
+    const name = make("span", { className: "timeline-fact-name" }, key);
+    if (title) {
+      name.title = title;
+      name.classList.add("explained");
+    }
+    body.append(name, make("span", { className: "timeline-fact-value" }, value));
   }
   return body;
 }
 
 const section = (title: string, content: Node, className: string = "") =>
-  element("section", `timeline-section ${className}`, element("h4", "", title), content);
+  make("section", { className: `timeline-section ${className}` }, make("h4", null, title), content);
 
 /** A slice as a link to it. */
-function sliceLink(other: any, source: Source, select: (index: number) => void) {
+function sliceLink(other: SliceRow, source: Source, select: (index: number) => void) {
   const link = button(
     timelineText.shortName(other.name),
     `${other.name}\n${laneName(source, other.lane)}\n${format.duration(other.duration)}`,
@@ -95,31 +99,21 @@ function sliceLink(other: any, source: Source, select: (index: number) => void) 
     "link",
   );
   // Tells links to slices apart that are called alike.
-  link.dataset.index = other.index;
+  link.dataset.index = String(other.index);
   return link;
 }
 
 function laneName(source: Source, lane: number) {
-  const group = source.summary.groups.find((g: any) => g.lanes.includes(lane));
+  const group = source.summary.groups.find((g) => g.lanes.includes(lane));
   return `${group ? `${group.title} · ` : ""}${source.summary.lane_labels[lane] ?? `lane ${lane}`}`;
 }
 
-/** @param slice answer of the route `slice` with its `source`, and later `relations` and `spread` of those routes */
-export function drawer(
-  slice: any,
-  actions: {
-    close: () => void;
-    select: (index: number) => void;
-    find: (name: string) => void;
-    zoom: () => void;
-    table: (table: any) => void;
-  },
-) {
+export function drawer(slice: SelectedSlice, actions: Actions): HTMLElement[] {
   return [
     head(slice, actions),
-    element(
+    make(
       "div",
-      "timeline-drawer-body",
+      { className: "timeline-drawer-body" },
       factsOf(slice),
       argumentsOf(slice),
       causesOf(slice, actions),
@@ -137,81 +131,64 @@ export function refill(box: Element, wanted: Iterable<Node>) {
   for (const child of [...wanted]) {
     let alike = place;
     while (alike && !alike.isEqualNode(child)) alike = alike.nextSibling;
-    if (alike) { for (; place !== alike; place = removed(place)); }
-    else if (place?.cloneNode().isEqualNode(child.cloneNode()) && (child as Element).firstElementChild) {
-      refill(place as Element, child.childNodes);
-    } else {
+    if (alike) {
+      while (place && place !== alike) place = removed(place);
+    } else if (
+      place instanceof Element && child instanceof Element && child.firstElementChild &&
+      place.cloneNode().isEqualNode(child.cloneNode())
+    ) refill(place, child.childNodes);
+    else {
       box.insertBefore(child, place);
       continue;
     }
-    place = (place as Node).nextSibling;
+    place = place?.nextSibling ?? null;
   }
   while (place) place = removed(place);
 }
 
 /** @returns the one after it */
-function removed(node: any): ChildNode | null {
+function removed(node: ChildNode): ChildNode | null {
   const { nextSibling } = node;
   node.remove();
   return nextSibling;
 }
 
-function head(slice: any, actions: any) {
-  const { source, relations, spread } = slice;
-  const swatch = element("span", "timeline-swatch");
+function head(slice: SelectedSlice, actions: Actions) {
+  const { source, relations, spread, previous, next } = slice;
+  const swatch = make("span", { className: "timeline-swatch" });
   swatch.dataset.name = slice.name;
-  const title = element("span", "timeline-drawer-title", slice.name);
-  title.title = slice.name;
-  const tables: Record<string, string> = {
-    operators: "operators",
-    kernels: "kernels",
-    copies: "copies",
-    slices: "slices",
+  const title = make("span", { className: "timeline-drawer-title", title: slice.name }, slice.name);
+  const tools = make("span", { className: "timeline-drawer-tools" });
+  const goTo = (text: string, words: string, index: number | null | undefined) => {
+    if (index != null) tools.append(button(text, words, () => actions.select(index)));
   };
-  return element(
-    "div",
-    "timeline-drawer-head",
-    swatch,
-    title,
-    element(
-      "span",
-      "timeline-drawer-tools",
-      slice.previous === null
-        ? null
-        : button("‹", "Previous slice in this row (,)", () => actions.select(slice.previous)),
-      slice.next === null ? null : button("›", "Next slice in this row (.)", () => actions.select(slice.next)),
-      spread?.previous == null
-        ? null
-        : button("« same", "Previous slice of this name, on any lane", () => actions.select(spread.previous)),
-      spread?.next == null
-        ? null
-        : button("same »", "Next slice of this name, on any lane", () => actions.select(spread.next)),
-      button("Zoom to", "Zoom to this slice (F)", actions.zoom),
-      button("Find all", "Highlight every slice of this name", () => actions.find(slice.name)),
-      relations
-        ? button(
-          `In the table`,
-          `Its row in the Profile panel's table of ${tables[relations.table.page]}`,
-          () => actions.table(relations.table),
-        )
-        : null,
-      button(
-        "Copy",
-        "Copy everything about this slice as JSON",
-        () =>
-          elements.toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() =>
-            pageFrame.say("Copied")
-          ),
-      ),
-      button("✕", "Close (Esc)", actions.close, "plain"),
-    ),
+  goTo("‹", "Previous slice in this row (,)", previous);
+  goTo("›", "Next slice in this row (.)", next);
+  goTo("« same", "Previous slice of this name, on any lane", spread?.previous);
+  goTo("same »", "Next slice of this name, on any lane", spread?.next);
+  tools.append(
+    button("Zoom to", "Zoom to this slice (F)", actions.zoom),
+    button("Find all", "Highlight every slice of this name", () => actions.find(slice.name)),
   );
+  if (relations) {
+    const words = `Its row in the Profile panel's table of ${relations.table.page}`;
+    tools.append(button("In the table", words, () => actions.table(relations.table)));
+  }
+  tools.append(
+    button(
+      "Copy",
+      "Copy everything about this slice as JSON",
+      () => toClipboard(JSON.stringify({ ...slice, source: source.id }, null, 2)).then(() => say("Copied")),
+    ),
+    button("✕", "Close (Esc)", actions.close, "plain"),
+  );
+  return make("div", { className: "timeline-drawer-head" }, swatch, title, tools);
 }
 
-function factsOf(slice: any) {
+function factsOf(slice: SelectedSlice) {
   const { exact, integer, duration } = format;
   const { source, relations } = slice;
-  const rows: [string, string | Node, string?][] = [
+  const rows: Fact[] = [
     ["Category", slice.category || "–"],
     ["Start", exact(slice.start), `${integer(slice.start)} ns after the trace's first event`],
     ["Duration", exact(slice.duration), `${integer(slice.duration)} ns`],
@@ -231,42 +208,41 @@ function factsOf(slice: any) {
   return section("Slice", table(rows));
 }
 
-function argumentsOf(slice: any) {
+function argumentsOf(slice: SelectedSlice) {
   const entries = Object.entries(slice.arguments);
-  const rows = entries.map((
-    [key, value],
-  ) => ([key, argumentText(key, value), MEANINGS[key]] as [string, string, string?]));
+  const rows = entries.map(([key, value]): Fact => [key, argumentText(key, value), MEANINGS[key]]);
   return section(
     entries.length ? `Arguments (${entries.length})` : "Arguments",
-    entries.length ? table(rows) : element("p", "timeline-none", "The trace stores none for this slice."),
+    entries.length ? table(rows) : make("p", { className: "timeline-none" }, "The trace stores none for this slice."),
     "wide",
   );
 }
 
 /** What led to the slice and what came of it: launch, operator, stack, arrows, what lies in it. */
-function causesOf(slice: any, actions: any) {
+function causesOf(slice: SelectedSlice, actions: Actions) {
   const { source, relations } = slice;
   const { duration, integer } = format;
-  const list = element("div", "timeline-flows");
-  const add = (word: string, other: any, note: string) =>
+  const list = make("div", { className: "timeline-flows" });
+  const add = (word: string, other: SliceRow, note: string) =>
     list.append(
-      element("span", "timeline-flow-direction", word),
+      make("span", { className: "timeline-flow-direction" }, word),
       sliceLink(other, source, actions.select),
-      element("span", "timeline-flow-gap", note),
+      make("span", { className: "timeline-flow-gap" }, note),
     );
-  const more = (text: string) => list.append(element("span", "timeline-flow-more", text));
+  const more = (text: string) => list.append(make("span", { className: "timeline-flow-more" }, text));
   if (relations?.launch) add("launched by", relations.launch, duration(relations.launch.duration, 3));
   if (relations?.operator) add("operator", relations.operator, duration(relations.operator.duration, 3));
   for (const other of slice.stack.slice(-8).reverse()) add("inside", other, duration(other.duration, 3));
   if (slice.stack.length > 8) more(`and ${integer(slice.stack.length - 8)} more around it`);
   const launched = relations?.launched;
   for (const other of launched?.slices.slice(0, 6) || []) add("launches", other, duration(other.duration, 3));
-  if (launched?.count > 6) {
+  if (launched && launched.count > 6) {
     more(`${integer(launched.count)} activities on devices in all, ${duration(launched.total_ns)}`);
   }
-  const known = new Set([relations?.launch?.index, ...(launched?.slices || []).map((s: any) => s.index)]);
-  for (const [word, flows] of ([["from", slice.incoming], ["to", slice.outgoing]] as [string, any][])) {
-    const rest = flows.slices.filter((s: any) => !known.has(s.index));
+  const known = new Set([relations?.launch?.index, ...(launched?.slices ?? []).map(({ index }) => index)]);
+  const ways: [word: string, flows: FlowEnds][] = [["from", slice.incoming], ["to", slice.outgoing]];
+  for (const [word, flows] of ways) {
+    const rest = flows.slices.filter(({ index }) => !known.has(index));
     for (const other of rest.slice(0, 8)) {
       const gap = word === "from"
         ? slice.start - other.start - other.duration
@@ -288,26 +264,26 @@ function causesOf(slice: any, actions: any) {
   }
   const stack = relations?.call_stack || [];
   if (stack.length) {
-    const frames = element(
+    const frames = make(
       "ol",
-      "timeline-stack",
-      ...stack.slice().reverse().map((frame: string) => element("li", "", frame)),
+      { className: "timeline-stack" },
+      ...stack.slice().reverse().map((frame) => make("li", null, frame)),
     );
-    list.append(element("span", "timeline-flow-direction", "stack"), frames);
+    list.append(make("span", { className: "timeline-flow-direction" }, "stack"), frames);
   }
-  if (!relations) list.append(element("span", "timeline-flow-more", "Working out what launched what …"));
+  if (!relations) list.append(make("span", { className: "timeline-flow-more" }, "Working out what launched what …"));
   else if (!list.childElementCount) {
-    list.append(element("p", "timeline-none", "No launch, arrow, stack or other slice belongs to it."));
+    list.append(make("p", { className: "timeline-none" }, "No launch, arrow, stack or other slice belongs to it."));
   }
   return section("Where it comes from, where it goes", list, "wide");
 }
 
 /** All slices of the name: figures, and how their durations spread. */
-function spreadOf(slice: any, actions: any) {
+function spreadOf(slice: SelectedSlice, actions: Actions) {
   const { duration, integer } = format;
   const { occurrences, spread, source } = slice;
   const share = source.summary.end > 0 ? (100 * occurrences.total) / source.summary.end : 0;
-  const rows: [string, string | Node, string?][] = [
+  const rows: Fact[] = [
     [
       "Count",
       spread ? `${integer(spread.place + 1)} of ${integer(spread.count)}` : integer(occurrences.count),
@@ -332,22 +308,22 @@ function spreadOf(slice: any, actions: any) {
       `${spread.percentile.toFixed(1)} % take at most as long`,
     ]);
   }
-  const body = element("div", "", table(rows));
+  const body = make("div", null, table(rows));
   if (spread && spread.count > 1) {
-    const bars = element("canvas", "timeline-bars") as HTMLCanvasElement;
-    bars.dataset.bars = JSON.stringify({ ...spread.histogram, own: slice.duration });
+    const bars = make("canvas", { className: "timeline-bars", role: "img" });
+    const told: Bars = { ...spread.histogram, own: slice.duration };
+    bars.dataset.bars = JSON.stringify(told);
     bars.title = `How long the ${integer(spread.count)} slices take, from ${duration(spread.min)} to ${
       duration(spread.max)
     }, on a logarithmic scale; this one is marked`;
-    bars.setAttribute("role", "img");
     bars.setAttribute("aria-label", bars.title);
     body.prepend(bars);
     const longest = spread.longest[0];
     if (longest.index !== slice.index) {
       body.append(
-        element(
+        make(
           "p",
-          "timeline-none",
+          { className: "timeline-none" },
           button(
             `Go to the longest, ${duration(longest.duration)}`,
             "The longest slice of this name",
@@ -361,23 +337,20 @@ function spreadOf(slice: any, actions: any) {
   return section("All of this name", body, "narrow");
 }
 
-const rankText = (
-  rank: number,
-) => (rank === 1
-  ? "the"
-  : `${format.integer(rank)}${["th", "st", "nd", "rd"][rank % 100 > 10 && rank % 100 < 14 ? 0 : rank % 10] || "th"}`);
+const rankText = (rank: number) => rank === 1 ? "the" : format.ordinal(rank);
 
-export function paintBars(canvas: HTMLCanvasElement, theme: any) {
-  const { edges, counts, own } = JSON.parse(canvas.dataset.bars as string);
+export function paintBars(canvas: HTMLCanvasElement, theme: Theme) {
+  const context = canvas.getContext("2d");
+  if (!canvas.dataset.bars || !context) return;
+  const { edges, counts, own }: Bars = JSON.parse(canvas.dataset.bars);
   const [width, height] = [170, 40];
   const ratio = window.devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
-  const context = canvas.getContext("2d") as CanvasRenderingContext2D;
   context.scale(ratio, ratio);
   const most = Math.max(...counts, 1);
   const step = width / counts.length;
-  counts.forEach((count: number, i: number) => {
+  counts.forEach((count, i) => {
     const mine = own >= edges[i] && (own < edges[i + 1] || i === counts.length - 1);
     context.fillStyle = mine ? theme.accent : theme.unknown;
     const tall = count ? Math.max((count / most) * (height - 4), 2) : 0;
@@ -387,70 +360,63 @@ export function paintBars(canvas: HTMLCanvasElement, theme: any) {
   context.fillRect(0, height - 1, width, 1);
 }
 
-/**
- * What became of a name from the first trace to the second.
- * @param found of the colours' verdicts
- */
-function changeOf({ verdict, means: [first, second], counts }: any) {
+/** What became of a name from the first trace to the second. */
+function changeOf({ verdict, means: [first, second], counts }: Change) {
   const { duration, integer } = format;
   const both = first && second !== null
     ? `mean ${duration(first)} → ${duration(second)} (${second >= first ? "+" : ""}${
       ((100 * (second - first)) / first).toFixed(1)
     } %), `
     : "";
-  return `${colours.VERDICTS[verdict]}: ${both}${integer(counts[0])} → ${integer(counts[1])} slices`;
+  return `${VERDICTS[verdict]}: ${both}${integer(counts[0])} → ${integer(counts[1])} slices`;
 }
 
-/** @param colours what slices are coloured by */
-export function tooltip(slice: any, { mode, verdicts }: any) {
+/** @param colors what slices are colored by */
+export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElement[] {
   const { duration, integer } = format;
-  const known = mode === "occupancy"
-    ? (slice.value >= 0 ? ` · ${slice.value.toFixed(0)} % occupancy` : " · occupancy not known")
-    : "";
-  return [
-    element("div", "timeline-tip-name", slice.name),
-    element(
+  const { name, category, count, lane, source, value } = slice;
+  const known = value !== null && value >= 0 ? ` · ${value.toFixed(0)} % occupancy` : " · occupancy not known";
+  const parts = [
+    make("div", { className: "timeline-tip-name" }, name),
+    make(
       "div",
-      "timeline-tip-facts",
-      element("b", "", duration(slice.duration)),
-      slice.category ? ` · ${slice.category}` : "",
-      known,
+      { className: "timeline-tip-facts" },
+      make("b", null, duration(slice.duration)),
+      category ? ` · ${category}` : "",
+      mode === "occupancy" ? known : "",
     ),
-    element("div", "timeline-tip-lane", laneName(slice.source, slice.lane)),
-    mode === "difference" && verdicts?.has(slice.name)
-      ? element("div", "timeline-tip-facts", changeOf(verdicts.get(slice.name)))
-      : null,
-    slice.count > 1
-      ? element(
-        "div",
-        "timeline-tip-merged",
-        `The longest of ${integer(slice.count)} slices here; zoom in to part them`,
-      )
-      : null,
-  ].filter((e) => e !== null);
+    make("div", { className: "timeline-tip-lane" }, laneName(source, lane)),
+  ];
+  const change = mode === "difference" ? verdicts?.get(name) : undefined;
+  if (change) parts.push(make("div", { className: "timeline-tip-facts" }, changeOf(change)));
+  if (count > 1) {
+    const words = `The longest of ${integer(count)} slices here; zoom in to part them`;
+    parts.push(make("div", { className: "timeline-tip-merged" }, words));
+  }
+  return parts;
 }
 
 export function gapTip(gap: { start: number; end: number; cause: string }) {
   return [
-    element("div", "timeline-tip-name", `Idle: ${causeWords(gap.cause)}`),
-    element("div", "timeline-tip-facts", element("b", "", format.duration(gap.end - gap.start))),
-    element("div", "timeline-tip-lane", CAUSES[causeKey(gap.cause)]),
+    make("div", { className: "timeline-tip-name" }, `Idle: ${causeWords(gap.cause)}`),
+    make("div", { className: "timeline-tip-facts" }, make("b", null, format.duration(gap.end - gap.start))),
+    make("div", { className: "timeline-tip-lane" }, CAUSES[causeKey(gap.cause)]),
   ];
 }
 
 export function counterTip(band: Band, reading: { time: number; value: number | null }) {
   const counter = band.source.summary.counters[band.counter];
   const value = reading.value === null ? "not a number" : format.quantity(band.full, reading.value);
-  const made = element(
+  const made = make(
     "div",
-    "timeline-tip-facts",
-    element("b", "", value),
+    { className: "timeline-tip-facts" },
+    make("b", null, value),
     ` since ${format.duration(reading.time, 6)}`,
   );
   if (reading.value !== null) made.title = String(reading.value);
   return [
-    element("div", "timeline-tip-name", band.label),
+    make("div", { className: "timeline-tip-name" }, band.label),
     made,
-    element("div", "timeline-tip-lane", `${counter.process} · ${format.integer(counter.points)} points`),
+    make("div", { className: "timeline-tip-lane" }, `${counter.process} · ${format.integer(counter.points)} points`),
   ];
 }

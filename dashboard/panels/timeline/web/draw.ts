@@ -1,12 +1,12 @@
 /** Draws the lanes: slices with their names, and counters. */
-import * as data from "./data.ts";
+import * as timelineText from "../../../web/core/canvas_text.ts";
+import { firstAfter, type Range, type Row, type SliceWindow } from "./data.ts";
 import * as flows from "./flow_arrows.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
-import * as overlays from "./overlays.ts";
-import * as timelineText from "../../../web/core/canvas_text.ts";
 import type { Scene } from "./geometry.ts";
 import type { Band } from "./layout.ts";
+import * as overlays from "./overlays.ts";
 
 const TEXT_FONT = 11;
 const MIN_TEXT_WIDTH = 26;
@@ -17,8 +17,42 @@ const ROUNDED = 10;
 /** Opacity of what does not match the search. */
 const DIM = 0.22;
 
-export function lanes(scene: Scene): { slices: number; merged: number; windows: Set<any> } {
-  const total = { slices: 0, merged: 0, windows: new Set() };
+/** What was drawn. */
+export interface Drawn {
+  slices: number;
+  /** How many of them stand for several. */
+  merged: number;
+  windows: Set<SliceWindow>;
+}
+/** Where a row is on the canvas. */
+interface Place {
+  y: number;
+  height: number;
+}
+/** A slice with a shape of its own: its number in the window, where it is, and whether it does not match the search. */
+type Shape = [i: number, x: number, width: number, dim: boolean];
+/** What is to be painted of a row: its slices, or that they are still on their way. */
+type Painted = Waiting | PaintedRow;
+interface Waiting extends Place {
+  kind: "waiting";
+  extent: [number, number];
+}
+interface PaintedRow extends Place {
+  kind: "row";
+  shown: SliceWindow;
+  colorOf: (i: number) => string;
+  /** Lines of the raster: narrow slices, and which of them match; -1 for none. */
+  line: number;
+  marks: number;
+  wide: Shape[];
+  slices: number;
+  merged: number;
+}
+
+export const nothing = (): Drawn => ({ slices: 0, merged: 0, windows: new Set() });
+
+export function lanes(scene: Scene): Drawn {
+  const total = nothing();
   part(scene, false, scene.top, scene.height, total);
   if (scene.top > scene.pinTop) {
     part(scene, true, scene.pinTop, scene.top, total);
@@ -28,20 +62,14 @@ export function lanes(scene: Scene): { slices: number; merged: number; windows: 
   return total;
 }
 
-function part(
-  scene: Scene,
-  pinned: boolean,
-  top: number,
-  bottom: number,
-  total: { slices: number; merged: number; windows: Set<any> },
-) {
+function part(scene: Scene, pinned: boolean, top: number, bottom: number, total: Drawn) {
   const { context, theme, left, width } = scene;
   const { visibleBands, bandY } = geometry;
   const bands = visibleBands(scene, pinned);
   // Narrow slices of all rows become pixels first, so that they reach the canvas together.
   scene.raster?.begin(Math.round((width - left) * scene.ratio));
-  const rows = bands.filter((band: Band) => band.type === "lane")
-    .flatMap((band: Band) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
+  const rows = bands.filter((band) => band.type === "lane")
+    .flatMap((band) => rowsOf(scene, band, bandY(scene, band), top, bottom, total));
   scene.raster?.end();
   context.save();
   context.beginPath();
@@ -69,37 +97,31 @@ function part(
 }
 
 /** What is to be painted of a lane's rows. */
-function rowsOf(
-  scene: Scene,
-  band: Band,
-  y: number,
-  top: number,
-  bottom: number,
-  total: { slices: number; merged: number; windows: Set<any> },
-): any[] {
+function rowsOf(scene: Scene, band: Band, y: number, top: number, bottom: number, total: Drawn): Painted[] {
   const { viewport, width, left } = scene;
   const nsPerPixel = viewport.span / (width - left);
   const range = band.source.own(viewport);
-  const window = band.source.best(band.lane, range, nsPerPixel);
-  if (!window) {
-    return [{ y: y + geometry.LANE_PAD, height: band.height - 2 * geometry.LANE_PAD, waiting: band.source.extent }];
+  const shown = band.source.best(band.lane, range, nsPerPixel);
+  if (!shown) {
+    const { extent } = band.source;
+    return [{ kind: "waiting", y: y + geometry.LANE_PAD, height: band.height - 2 * geometry.LANE_PAD, extent }];
   }
-  total.windows.add(window);
-  const colourOf = scene.colours.of(scene.theme, band.source, window);
-  const found = [];
+  total.windows.add(shown);
+  const colorOf = scene.colors.of(scene.theme, band.source, shown);
+  const found: PaintedRow[] = [];
   for (let depth = 0; depth < band.depths; depth += 1) {
     const rowY = y + geometry.LANE_PAD + depth * band.sliceHeight;
     if (rowY + band.sliceHeight < top || rowY > bottom) continue;
-    const row = window.rows.get(`${band.lane}/${depth}`);
+    const row = shown.rows.get(`${band.lane}/${depth}`);
     if (!row) continue;
     const made = rowOf(scene, {
       range,
-      window,
+      shown,
       row,
       y: rowY,
       height: Math.max(band.sliceHeight - 1.5, 2),
       nsPerPixel,
-      colourOf,
+      colorOf,
     });
     total.slices += made.slices;
     total.merged += made.merged;
@@ -111,26 +133,22 @@ function rowsOf(
 /** Narrow slices as pixels of a line, the others as places. */
 function rowOf(
   scene: Scene,
-  { range, window, row, y, height, nsPerPixel, colourOf }: {
-    range: { start: number; end: number };
-    window: any;
-    row: any;
-    y: number;
-    height: number;
+  { range, shown, row, y, height, nsPerPixel, colorOf }: Place & {
+    range: Range;
+    shown: SliceWindow;
+    row: Row;
     nsPerPixel: number;
-    colourOf: (i: number) => string;
+    colorOf: (i: number) => string;
   },
-) {
+): PaintedRow {
   const { left, width, raster, ratio } = scene;
   const matching = scene.matches?.names ?? null;
-  const { starts, durations, name, count } = window;
-  const bucketPixels = window.bucket / nsPerPixel;
+  const { starts, durations, name, count } = shown;
+  const bucketPixels = shown.bucket / nsPerPixel;
   let merged = 0;
   let slices = 0;
-  let first = data.upperBound(starts, row.from, row.to, range.start);
-  if (first > row.from) first -= 1;
-  /** Slices with shapes of their own: number, x, width, whether they are dimmed. */
-  const wide: [number, number, number, boolean][] = [];
+  const first = Math.max(firstAfter(shown, row, range.start) - 1, row.from);
+  const wide: Shape[] = [];
   let line = -1;
   let marks = -1;
   for (let i = first; i < row.to; i += 1) {
@@ -142,15 +160,15 @@ function rowOf(
     if (count[i] > 1) {
       merged += 1;
       // What a merged slice stands for fills its bucket at most as long as all were as long as the longest.
-      if (count[i] * durations[i] * 2 >= window.bucket) {
-        const bucket = window.start + Math.floor((starts[i] - window.start) / window.bucket) * window.bucket;
+      if (count[i] * durations[i] * 2 >= shown.bucket) {
+        const bucket = shown.start + Math.floor((starts[i] - shown.start) / shown.bucket) * shown.bucket;
         x0 = Math.max(Math.min(x0, left + (bucket - range.start) / nsPerPixel), left - 4);
         x1 = Math.max(x1, Math.min(x0 + bucketPixels, width + 4));
       }
     }
     const next = i + 1 < row.to ? left + (starts[i + 1] - range.start) / nsPerPixel : Infinity;
     slices += 1;
-    const dim = matching !== null && !matching.has(window.names[name[i]]);
+    const dim = matching !== null && !matching.has(shown.names[name[i]]);
     const w = Math.max(Math.min(x1, next) - x0, durations[i] === 0 ? 1.5 : 0.8);
     if (w >= NARROW || !raster) {
       wide.push([i, x0, w, dim]);
@@ -159,51 +177,52 @@ function rowOf(
     if (line < 0) line = raster.line();
     const from = Math.floor((x0 - left) * ratio);
     const to = Math.max(Math.round((x0 + w - left) * ratio), from + 1);
-    raster.fill(line, from, to, raster.pixel(colourOf(i), dim ? DIM : 1));
+    raster.fill(line, from, to, raster.pixel(colorOf(i), dim ? DIM : 1));
     if (matching !== null && !dim) {
       if (marks < 0) marks = raster.line();
       raster.fill(marks, from, to, raster.pixel(scene.theme.match, 1));
     }
   }
-  return { window, y, height, colourOf, line, marks, wide, slices, merged, waiting: null };
+  return { kind: "row", shown, y, height, colorOf, line, marks, wide, slices, merged };
 }
 
-/** @param row made by `rowOf`, or a stretch that is still on its way */
-function paintRow(scene: Scene, { window, y, height, colourOf, line, marks, wide, waiting }: any) {
+function paintRow(scene: Scene, row: Painted) {
   const { context, theme, left, width, raster } = scene;
   const matching = scene.matches?.names ?? null;
-  if (waiting) {
-    const x0 = Math.max(geometry.xOf(scene, waiting[0]), left);
-    const x1 = Math.min(geometry.xOf(scene, waiting[1]), width);
+  const { y, height } = row;
+  if (row.kind === "waiting") {
+    const x0 = Math.max(geometry.xOf(scene, row.extent[0]), left);
+    const x1 = Math.min(geometry.xOf(scene, row.extent[1]), width);
     context.fillStyle = theme.grid;
     if (x1 > x0) context.fillRect(x0, y, x1 - x0, height);
     return;
   }
+  const { shown, colorOf, line, marks, wide } = row;
   if (line >= 0) raster?.draw(context, line, left, y, width - left, height);
   if (marks >= 0) raster?.draw(context, marks, left, y + height - 2, width - left, 2);
   const texts: [number, number, number][] = [];
-  let colour = "";
+  let color = "";
   for (const [i, x, w, dim] of wide) {
-    const wanted = colourOf(i);
-    if (wanted !== colour) context.fillStyle = colour = wanted;
+    const wanted = colorOf(i);
+    if (wanted !== color) context.fillStyle = color = wanted;
     if (dim) context.globalAlpha = DIM;
-    const single = window.count[i] === 1;
+    const single = shown.count[i] === 1;
     const room = w - (single ? 0.75 : 0);
     if (single && height > 8 && w > ROUNDED) rounded(context, x, y, room, height);
     else context.fillRect(x, y, room, height);
     if (dim) context.globalAlpha = 1;
     else if (matching !== null) {
-      context.fillStyle = colour = theme.match;
+      context.fillStyle = color = theme.match;
       context.fillRect(x, y + height - 2, Math.max(room, 1.5), 2);
     }
     if (room > MIN_TEXT_WIDTH && height > 10 && single) texts.push([i, x, room]);
   }
-  labelSlices(scene, window, texts, y, height);
+  labelSlices(scene, shown, texts, y, height);
 }
 
 function labelSlices(
   scene: Scene,
-  window: any,
+  shown: SliceWindow,
   texts: [number, number, number][],
   y: number,
   height: number,
@@ -217,14 +236,14 @@ function labelSlices(
     const from = Math.max(x, left);
     const room = x + w - from - 10;
     if (room < 12) continue;
-    const name = window.names[window.name[i]];
+    const name = shown.names[shown.name[i]];
     const text = timelineText.fit(context, timelineText.shortName(name), room);
     if (!text) continue;
     if (matching !== null && !matching.has(name)) context.globalAlpha = 0.35;
-    const long = window.durations[i] && room > timelineText.measure(context, text) + 56;
+    const long = shown.durations[i] && room > timelineText.measure(context, text) + 56;
     context.fillText(text, from + 5, y + height / 2 + 0.5);
     if (long) {
-      const time = format.duration(window.durations[i], 3);
+      const time = format.duration(shown.durations[i], 3);
       context.save();
       context.globalAlpha *= 0.6;
       context.fillText(time, from + 5 + timelineText.measure(context, text) + 7, y + height / 2 + 0.5);
@@ -251,12 +270,12 @@ function counter(scene: Scene, band: Band, y: number) {
   const { source } = band;
   const meta = source.summary.counters[band.counter];
   const loaded = source.counters.get(band.counter);
-  if (!loaded || meta.max === null) return;
+  if (!loaded || meta.min === null || meta.max === null) return;
   const low = Math.min(meta.min, 0);
   const range = Math.max(meta.max - low, 1e-12);
   const bottom = y + band.height - 4;
   const yOf = (v: number) => bottom - ((v - low) / range) * (band.height - 10);
-  context.fillStyle = theme.colour(band.label);
+  context.fillStyle = theme.color(band.label);
   // A rectangle each, and at most one a pixel: one path of them all takes ten times as long.
   let x = geometry.xOf(scene, (loaded.time[0] ?? 0) + source.offset);
   let highest = -Infinity;

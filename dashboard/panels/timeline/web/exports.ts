@@ -1,10 +1,11 @@
 /** What leaves the panel: pictures, the trace or the visible part of it, and on request Perfetto. */
+import { make } from "../../../web/core/dom.ts";
 import { save, saveBlob } from "../../../web/core/download.ts";
 import { SvgContext } from "../../../web/core/svg_context.ts";
-import { messageOf } from "../../../web/core/request.ts";
+import { messageOf, reasonOf } from "../../../web/core/request.ts";
 import type { TimelinePanel } from "./panel.ts";
 import type { Source } from "./data.ts";
-import type { Band } from "./layout.ts";
+import { penOf } from "./parts.ts";
 
 const PING_MS = 100;
 const GIVE_UP_MS = 30_000;
@@ -12,10 +13,9 @@ const GIVE_UP_MS = 30_000;
 /** The picture as it is on the screen. */
 function png(panel: TimelinePanel) {
   panel.draw();
-  const both = document.createElement("canvas");
-  both.width = panel.canvas.width;
-  both.height = panel.canvas.height;
-  const context = both.getContext("2d") as CanvasRenderingContext2D;
+  const { width, height } = panel.canvas;
+  const both = make("canvas", { width, height });
+  const context = penOf(both);
   context.drawImage(panel.canvas, 0, 0);
   context.drawImage(panel.overlay, 0, 0);
   save(both.toDataURL("image/png"), `${panel.sources[0].summary.label}.png`);
@@ -38,9 +38,8 @@ export function svg(panel: TimelinePanel) {
 /** Address of what is visible of a trace, as Chrome's JSON. */
 function visible(panel: TimelinePanel, source: Source) {
   const { start, end } = source.own(panel.viewport);
-  const lanes = panel.rows.bands.concat(panel.rows.pinned).filter((b: Band) => b.source === source && b.lane >= 0).map((
-    b: Band,
-  ) => b.lane);
+  const all = [...panel.rows.bands, ...panel.rows.pinned];
+  const lanes = all.filter((b) => b.source === source && b.lane >= 0).map((b) => b.lane);
   const query = new URLSearchParams({
     id: source.id,
     start: String(Math.floor(start)),
@@ -68,7 +67,7 @@ async function perfetto(panel: TimelinePanel, source: Source) {
   }
   try {
     const response = await fetch(visible(panel, source));
-    if (!response.ok) throw new Error((await response.json()).detail);
+    if (!response.ok) throw new Error(await reasonOf(response));
     const buffer = await response.arrayBuffer();
     const origin = new URL(address).origin;
     const since = performance.now();

@@ -44,6 +44,12 @@ export function bytes(bytes: number) {
   return level === 0 ? `${integer(value)} B` : `${value.toFixed(value < 10 ? 2 : 1)} ${names[level]}`;
 }
 
+/** A place in an order: "2nd". */
+export function ordinal(rank: number) {
+  const suffix = rank % 100 > 10 && rank % 100 < 14 ? "th" : ["th", "st", "nd", "rd"][rank % 10] ?? "th";
+  return `${integer(rank)}${suffix}`;
+}
+
 /** A short form of any number, for the labels of a counter. */
 export function compact(value: number) {
   return Number.isInteger(value) && Math.abs(value) < 1e4

@@ -1,5 +1,21 @@
 /** Where things are on the canvas, and what is at a point of it. */
 
+import { upperBound } from "../../../web/core/steps.ts";
+import { firstAfter } from "./data.ts";
+import { bandAt } from "./layout.ts";
+import type { Colors } from "./colors.ts";
+import type { Together } from "./compare_traces.ts";
+import type { Source } from "./data.ts";
+import type { Band, Rows } from "./layout.ts";
+import type { SliceRow } from "./messages.generated.ts";
+import type { Overlays } from "./overlays.ts";
+import type { Raster } from "./raster.ts";
+import type { Found } from "./search.ts";
+import type { SelectedSlice } from "./selection.ts";
+import type { Theme } from "./theme.ts";
+import type { Viewport } from "./viewport.ts";
+
+/** What drawing needs to know; the panel owns it. */
 export interface Scene {
   context: CanvasRenderingContext2D;
   theme: Theme;
@@ -22,26 +38,34 @@ export interface Scene {
   viewport: Viewport;
   sources: Source[];
   rows: Rows;
-  /** details of the selected slice with its `source`, or null */
   selection: SelectedSlice | null;
-  matches: { names: Set<string>; minimaps: number[][] } | null;
-  colours: Colours;
+  matches: Found | null;
+  colors: Colors;
   overlays: Overlays;
   together: Together;
 }
 
-/** What drawing needs to know; the panel owns it. */
-import * as data from "./data.ts";
-import * as layout from "./layout.ts";
-import type { Together } from "./compare_traces.ts";
-import type { Colours } from "./colours.ts";
-import type { Source } from "./data.ts";
-import type { Band, Rows } from "./layout.ts";
-import type { Overlays } from "./overlays.ts";
-import type { Raster } from "./raster.ts";
-import type { SelectedSlice } from "./selection.ts";
-import type { Theme } from "./theme.ts";
-import type { Viewport } from "./viewport.ts";
+/** A point of the canvas or the page. */
+export interface Point {
+  x: number;
+  y: number;
+}
+/** Where a slice is on the canvas, and the band that it is on. */
+export interface SlicePlace {
+  x0: number;
+  x1: number;
+  y: number;
+  height: number;
+  band: Band;
+}
+/** A slice as it is drawn: what is known of it without asking, and how many it stands for. */
+export interface DrawnSlice extends SliceRow {
+  category: string;
+  count: number;
+  /** what it is colored by, where windows carry that */
+  value: number | null;
+  source: Source;
+}
 
 export const LANE_PAD = 3;
 
@@ -49,12 +73,12 @@ export const xOf = (scene: Scene, time: number) =>
   scene.left + ((time - scene.viewport.start) / scene.viewport.span) * (scene.width - scene.left);
 
 /** Bands on the screen, of the pinned ones or the others. */
-export function visibleBands(scene: Scene, pinned: boolean) {
+export function visibleBands(scene: Scene, pinned: boolean): Band[] {
   const { bands, pinned: pins } = scene.rows;
   const [from, to] = pinned
     ? [scene.pinScroll, scene.pinScroll + scene.top - scene.pinTop]
     : [scene.scroll, scene.scroll + scene.height - scene.top];
-  return (pinned ? pins : bands).filter((b: Band) => b.y + b.height > from && b.y < to);
+  return (pinned ? pins : bands).filter((b) => b.y + b.height > from && b.y < to);
 }
 
 /** Where a band begins on the canvas. */
@@ -64,26 +88,26 @@ export const bandY = (
 ): number => (band.pinned ? scene.pinTop + band.y - scene.pinScroll : scene.top + band.y - scene.scroll);
 
 /** The band at a height of the canvas. */
-export function bandAtY(scene: Scene, y: number) {
+export function bandAtY(scene: Scene, y: number): Band | null {
   if (y < scene.pinTop) return null;
   return y < scene.top
-    ? layout.bandAt(scene.rows.pinned, y - scene.pinTop + scene.pinScroll)
-    : layout.bandAt(scene.rows.bands, y - scene.top + scene.scroll);
+    ? bandAt(scene.rows.pinned, y - scene.pinTop + scene.pinScroll)
+    : bandAt(scene.rows.bands, y - scene.top + scene.scroll);
 }
 
 /** Where a slice is on the screen, whether or not it is inside; null where its lane is not shown. */
 export function slicePlace(
   scene: Scene,
-  slice: { lane: number; depth: number; start: number; duration: number },
+  slice: Pick<SliceRow, "lane" | "depth" | "start" | "duration">,
   source: Source,
-) {
+): SlicePlace | null {
   const x0 = xOf(scene, slice.start + source.offset);
   const x1 = xOf(scene, slice.start + slice.duration + source.offset);
   const band = scene.rows.ofLane.get(`${source.place}/${slice.lane}`);
   if (!band) {
-    const group = source.summary.groups.find((g: any) => g.lanes.includes(slice.lane));
+    const group = source.summary.groups.find((g) => g.lanes.includes(slice.lane));
     const folded = group &&
-      scene.rows.bands.find((b: Band) => b.type === "group" && b.source === source && b.title === group.title);
+      scene.rows.bands.find((b) => b.type === "group" && b.source === source && b.title === group.title);
     return folded ? { x0, x1, y: bandY(scene, folded) + 4, height: folded.height - 8, band: folded } : null;
   }
   // Of a lane with very many rows not all are drawn.
@@ -92,23 +116,23 @@ export function slicePlace(
 }
 
 /** The slice under a point, with how many it stands for. */
-export function sliceAt(scene: Scene, x: number, y: number) {
+export function sliceAt(scene: Scene, x: number, y: number): DrawnSlice | null {
   const band = bandAtY(scene, y);
   if (!band || band.type !== "lane" || x < scene.left) return null;
   const { source } = band;
   const depth = Math.floor((y - bandY(scene, band) - LANE_PAD) / band.sliceHeight);
   const nsPerPixel = scene.viewport.span / (scene.width - scene.left);
-  const window = source.best(band.lane, source.own(scene.viewport), nsPerPixel);
-  const row = window?.rows.get(`${band.lane}/${depth}`);
-  if (!row) return null;
+  const loaded = source.best(band.lane, source.own(scene.viewport), nsPerPixel);
+  const row = loaded?.rows.get(`${band.lane}/${depth}`);
+  if (!loaded || !row) return null;
   const time = scene.viewport.start - source.offset + (x - scene.left) * nsPerPixel;
   const near = 2 * nsPerPixel;
-  const after = data.upperBound(window.starts, row.from, row.to, time + near);
+  const after = firstAfter(loaded, row, time + near);
   let best = -1;
   let bestGap = near;
   for (let i = after - 1; i >= Math.max(row.from, after - 3); i -= 1) {
-    const span = window.count[i] > 1 ? Math.max(window.durations[i], window.bucket) : window.durations[i];
-    const gap = Math.max(window.starts[i] - time, time - window.starts[i] - span, 0);
+    const span = loaded.count[i] > 1 ? Math.max(loaded.durations[i], loaded.bucket) : loaded.durations[i];
+    const gap = Math.max(loaded.starts[i] - time, time - loaded.starts[i] - span, 0);
     if (gap < bestGap || (gap === 0 && best < 0)) {
       best = i;
       bestGap = gap;
@@ -117,15 +141,15 @@ export function sliceAt(scene: Scene, x: number, y: number) {
   }
   if (best < 0) return null;
   return {
-    index: window.index[best],
-    name: window.names[window.name[best]],
-    category: window.categories[window.category[best]],
+    index: loaded.index[best],
+    name: loaded.names[loaded.name[best]],
+    category: loaded.categories[loaded.category[best]],
     lane: band.lane,
     depth,
-    start: window.starts[best],
-    duration: window.durations[best],
-    count: window.count[best],
-    value: window.value ? window.value[best] : null,
+    start: loaded.starts[best],
+    duration: loaded.durations[best],
+    count: loaded.count[best],
+    value: loaded.value ? loaded.value[best] : null,
     source,
   };
 }
@@ -134,6 +158,6 @@ export function sliceAt(scene: Scene, x: number, y: number) {
 export function counterAt(source: Source, counter: number, time: number) {
   const loaded = source.counters.get(counter);
   if (!loaded) return null;
-  const at = data.upperBound(loaded.time, 0, loaded.time.length, time) - 1;
+  const at = upperBound(loaded.time, time) - 1;
   return at < 0 ? null : { time: loaded.time[at], value: loaded.value[at] };
 }

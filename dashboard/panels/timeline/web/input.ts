@@ -1,8 +1,11 @@
 /** The hand on the canvas: mouse, touch, wheel and keys, turned into calls of the panel. */
-import * as rulers from "./rulers.ts";
 import { register } from "../../../web/core/commands.ts";
 import { groupsOf } from "./commands.ts";
+import type { Point } from "./geometry.ts";
+import type { Band } from "./layout.ts";
 import type { TimelinePanel } from "./panel.ts";
+import * as rulers from "./rulers.ts";
+import { still } from "./viewport.ts";
 
 const DRAG_THRESHOLD = 4;
 const HOLD_MS = 170;
@@ -15,31 +18,38 @@ const FRICTION = 0.9955;
 const LEAST_SPEED = 0.02;
 const THROW_MS = 90;
 
-const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+/** What a press has taken hold of, and how far it has come. */
+type Drag = { from: Point; last: Point; moved: boolean } & Held;
+type Held =
+  | { kind: "pan" | "divider" | "scrollbar" }
+  | { kind: "box" | "area"; time: number }
+  | { kind: "minimap"; inside: boolean; view: [number, number] }
+  | { kind: "label"; band: Band | null; drop: { place: number; y: number } | null };
 
+/** @param signal ends it */
 export function attach(
   panel: TimelinePanel,
   canvas: HTMLCanvasElement,
-): { tick: (now: number, elapsed: number) => boolean; close: () => void } {
-  const abort = new AbortController();
-  const options = { signal: abort.signal };
+  signal: AbortSignal,
+): { tick: (now: number, elapsed: number) => boolean } {
+  const options = { signal };
   /** keys held down, with since when */
   const held: Map<string, number> = new Map();
-  let drag: any = null;
+  let drag: Drag | null = null;
   /** Fingers on the canvas. */
-  const fingers: Map<number, { x: number; y: number }> = new Map();
+  const fingers: Map<number, Point> = new Map();
   /** Pixels per millisecond after a throw, and what moved last. */
   let speed = 0;
   let trail: { x: number; time: number }[] = [];
 
-  const where = (event: MouseEvent) => {
+  const where = (event: MouseEvent): Point => {
     const box = canvas.getBoundingClientRect();
     return { x: event.clientX - box.left, y: event.clientY - box.top };
   };
   const perPixel = () => panel.viewport.span / (panel.scene.width - panel.scene.left);
 
   /** What a press at a point takes hold of. */
-  const grip = (at: { x: number; y: number }, event: MouseEvent) => {
+  const grip = (at: Point, event: MouseEvent): Held["kind"] => {
     const scene = panel.scene;
     const bar = rulers.scrollbarPlace(scene);
     if (bar && at.x >= bar.x - 2 && at.y > scene.top) return "scrollbar";
@@ -48,6 +58,13 @@ export function attach(
     if (at.y < rulers.MINIMAP_HEIGHT) return "minimap";
     if (at.y < scene.pinTop || event.altKey) return "box";
     return event.shiftKey !== panel.choosing ? "area" : "pan";
+  };
+
+  const taken = (kind: Held["kind"], at: Point): Held => {
+    if (kind === "box" || kind === "area") return { kind, time: panel.timeAt(at.x) };
+    if (kind === "label") return { kind, band: panel.bandAt(at), drop: null };
+    if (kind !== "minimap") return { kind };
+    return { kind, inside: panel.insideMinimapView(at.x), view: panel.viewport.target };
   };
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -62,16 +79,7 @@ export function attach(
       panel.viewport.remember(performance.now());
       return;
     }
-    drag = {
-      kind: grip(at, event),
-      from: at,
-      last: at,
-      moved: false,
-      time: panel.timeAt(at.x),
-      view: [...panel.viewport.target],
-    };
-    if (drag.kind === "minimap") drag.inside = panel.insideMinimapView(at.x);
-    if (drag.kind === "label") drag.band = panel.bandAt(at);
+    drag = { from: at, last: at, moved: false, ...taken(grip(at, event), at) };
     trail = [{ x: at.x, time: performance.now() }];
     canvas.setPointerCapture(event.pointerId);
   }, options);
@@ -83,7 +91,7 @@ export function attach(
     if (!other || !before) return;
     const at = where(event);
     const [, fixed] = other;
-    const gap = (one: { x: number; y: number }) => Math.max(Math.hypot(one.x - fixed.x, one.y - fixed.y), 12);
+    const gap = (one: Point) => Math.max(Math.hypot(one.x - fixed.x, one.y - fixed.y), 12);
     const now = performance.now();
     const middle = (before.x + fixed.x) / 2;
     panel.viewport.zoom(gap(at) / gap(before), panel.timeAt(middle), now, true);
@@ -105,84 +113,106 @@ export function attach(
     if (drag?.moved) {
       panel.hover = null;
       panel.tip.hide();
-      dragTo(at);
+      dragTo(drag, at);
     } else panel.point(at);
     if (!drag) canvas.style.cursor = cursorOf(at, event);
   }, options);
 
-  const cursorOf = (at: { x: number; y: number }, event: MouseEvent) => {
+  const cursorOf = (at: Point, event: MouseEvent): string => {
     const kind = grip(at, event);
     if (kind === "divider") return "col-resize";
     if (kind === "label") return panel.bandAt(at) ? "pointer" : "default";
     if (kind === "minimap") return panel.insideMinimapView(at.x) ? "grab" : "crosshair";
-    if (kind === "box" && rulers.stepAtPoint(panel.scene, at.x, at.y)) return "pointer";
+    if (kind === "box" && rulers.stepAtPoint(panel.scene, at)) return "pointer";
     if (kind === "box" || kind === "area") return "crosshair";
     return kind === "pan" && panel.hover ? "pointer" : "default";
   };
 
-  const dragTo = (at: { x: number; y: number }) => {
+  const dragTo = (drag: Drag, at: Point) => {
     const now = performance.now();
     const { viewport, scene } = panel;
-    if (drag.kind === "pan") {
-      const by = (at.x - drag.last.x) * perPixel();
-      viewport.remember(now);
-      viewport.go(viewport.start - by, viewport.end - by, now, true);
-      panel.scrollBy(drag.last.y - at.y, drag.from.y < scene.top);
-      trail.push({ x: at.x, time: now });
-      trail = trail.filter((point) => now - point.time < THROW_MS);
-      canvas.style.cursor = "grabbing";
-    } else if (drag.kind === "box") {
-      panel.box = [drag.time, panel.timeAt(Math.max(at.x, scene.left))];
-    } else if (drag.kind === "area") {
-      panel.area.draw([drag.time, panel.timeAt(Math.max(at.x, scene.left))], [drag.from.y, at.y]);
-    } else if (drag.kind === "minimap") {
-      viewport.remember(now);
-      const to = panel.minimapTime(at.x);
-      const from = panel.minimapTime(drag.from.x);
-      if (drag.inside) viewport.go(drag.view[0] + to - from, drag.view[1] + to - from, now, true);
-      else viewport.go(Math.min(from, to), Math.max(from, to), now, true);
-    } else if (drag.kind === "divider") {
-      panel.setLabelWidth(at.x);
-    } else if (drag.kind === "label" && drag.band) {
-      drag.drop = panel.dropAt(drag.band, at.y);
-      canvas.style.cursor = "grabbing";
-    } else if (drag.kind === "scrollbar") {
-      const bar = rulers.scrollbarPlace(scene);
-      if (bar) panel.scrollBy(((at.y - drag.last.y) / bar.travel) * (panel.contentHeight - (scene.height - scene.top)));
+    switch (drag.kind) {
+      case "pan": {
+        const by = (at.x - drag.last.x) * perPixel();
+        viewport.remember(now);
+        viewport.go(viewport.start - by, viewport.end - by, now, true);
+        panel.scrollBy(drag.last.y - at.y, drag.from.y < scene.top);
+        trail.push({ x: at.x, time: now });
+        trail = trail.filter((point) => now - point.time < THROW_MS);
+        canvas.style.cursor = "grabbing";
+        break;
+      }
+      case "box":
+        panel.box = [drag.time, panel.timeAt(Math.max(at.x, scene.left))];
+        break;
+      case "area":
+        panel.area.draw([drag.time, panel.timeAt(Math.max(at.x, scene.left))], [drag.from.y, at.y]);
+        break;
+      case "minimap": {
+        const [from, to] = [panel.minimapTime(drag.from.x), panel.minimapTime(at.x)];
+        const [start, end] = drag.view;
+        viewport.remember(now);
+        if (drag.inside) viewport.go(start + to - from, end + to - from, now, true);
+        else viewport.go(Math.min(from, to), Math.max(from, to), now, true);
+        break;
+      }
+      case "divider":
+        panel.setLabelWidth(at.x);
+        break;
+      case "label":
+        if (drag.band) {
+          drag.drop = panel.dropAt(drag.band, at.y);
+          canvas.style.cursor = "grabbing";
+        }
+        break;
+      case "scrollbar": {
+        const bar = rulers.scrollbarPlace(scene);
+        const hidden = panel.contentHeight - (scene.height - scene.top);
+        if (bar) panel.scrollBy(((at.y - drag.last.y) / bar.travel) * hidden);
+      }
     }
     drag.last = at;
-    panel.drop = drag.drop ? drag.drop.y : null;
+    panel.drop = drag.kind === "label" ? drag.drop?.y ?? null : null;
     panel.changed();
   };
 
   canvas.addEventListener("pointerup", (event) => {
     fingers.delete(event.pointerId);
     if (!drag) return;
-    const { kind, moved, from, drop, band } = drag;
+    const done = drag;
     drag = null;
     panel.drop = null;
-    const now = performance.now();
-    const at = where(event);
-    if (kind === "box" && moved && panel.box) {
-      const [a, b] = panel.box;
-      panel.box = null;
-      panel.viewport.go(Math.min(a, b), Math.max(a, b), now);
-    } else if (kind === "area" && moved) panel.area.ask();
-    else if (kind === "pan" && moved) letGo(now);
-    else if (kind === "label" && drop) panel.moveBand(band, drop.place);
-    else if (!moved && kind === "label") panel.labelAt(from, event);
-    else if (!moved && kind === "minimap") panel.viewport.centre(panel.minimapTime(from.x), now);
-    else if (!moved && kind === "box") panel.rulerAt(from, event);
-    else if (!moved && (kind === "pan" || kind === "area")) panel.clickAt(from);
-    canvas.style.cursor = cursorOf(at, event);
+    if (done.moved) letGo(done);
+    else press(done, event);
+    canvas.style.cursor = cursorOf(where(event), event);
     panel.changed();
   }, options);
 
+  /** The end of a drag. */
+  const letGo = (drag: Drag) => {
+    const now = performance.now();
+    if (drag.kind === "box" && panel.box) {
+      const [a, b] = panel.box;
+      panel.box = null;
+      panel.viewport.go(Math.min(a, b), Math.max(a, b), now);
+    } else if (drag.kind === "area") panel.area.ask();
+    else if (drag.kind === "pan") throwOn(now);
+    else if (drag.kind === "label" && drag.band && drag.drop) panel.moveBand(drag.band, drag.drop.place);
+  };
+
+  /** A press that did not move. */
+  const press = ({ kind, from }: Drag, event: MouseEvent) => {
+    const page = { x: event.clientX, y: event.clientY };
+    if (kind === "label") panel.labelAt(from, page);
+    else if (kind === "minimap") panel.viewport.center(panel.minimapTime(from.x), performance.now());
+    else if (kind === "box") panel.rulerAt(from, page);
+    else if (kind === "pan" || kind === "area") panel.clickAt(from);
+  };
+
   /** The hand lets go while it moves: the view goes on, slower and slower. */
-  const letGo = (now: number) => {
-    const [first] = trail;
-    const last = trail[trail.length - 1];
-    if (!first || still() || now - last.time > 40 || last.time - first.time < 8) return;
+  const throwOn = (now: number) => {
+    const [first, last] = [trail.at(0), trail.at(-1)];
+    if (!first || !last || still() || now - last.time > 40 || last.time - first.time < 8) return;
     speed = (last.x - first.x) / (last.time - first.time);
   };
 
@@ -249,7 +279,7 @@ export function attach(
     panLeft: hold((now) => panel.viewport.pan(-PAN_STEP, now)),
     panRight: hold((now) => panel.viewport.pan(PAN_STEP, now)),
   };
-  for (const group of groupsOf(panel, canvas, moves)) register(group, abort.signal);
+  for (const group of groupsOf(panel, canvas, moves)) register(group, signal);
   document.addEventListener("keyup", (event) => held.delete(event.key.toLowerCase()), options);
   window.addEventListener("blur", () => held.clear(), options);
 
@@ -281,5 +311,5 @@ export function attach(
     }
     return moving;
   };
-  return { tick, close: () => abort.abort() };
+  return { tick };
 }

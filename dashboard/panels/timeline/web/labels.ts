@@ -75,12 +75,12 @@ function labelOf(scene: Scene, band: Band, y: number, top: number) {
 
 function chevron(
   context: CanvasRenderingContext2D,
-  colour: string,
+  color: string,
   x: number,
   y: number,
   folded: boolean,
 ) {
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = 1.5;
   context.beginPath();
   if (folded) {

@@ -1,10 +1,7 @@
 /** What the user made of the lanes: folded, pinned, hidden, in another order, filtered; remembered for traces alike. */
-import * as frame from "../../../web/page/layout.ts";
-import { elements, storage } from "../../../web/core/dom.ts";
-import { popover } from "../../../web/core/popover.ts";
-import type { TimelinePanel } from "./panel.ts";
-import type { Source } from "./data.ts";
-import type { Band } from "./layout.ts";
+import { storage } from "../../../web/core/dom.ts";
+import { type Choices, type Entry, type Pin, stable } from "./layout.ts";
+import type { TraceSummary } from "./messages.generated.ts";
 
 const KEY = "stepscope.timeline.lanes";
 /** Lanes of other traces are remembered too, but not without end. */
@@ -12,7 +9,25 @@ const MOST_REMEMBERED = 2000;
 const MOST_PROGRAMS = 40;
 const DEEP = 24;
 
-export class Lanes {
+/** What of the choices is remembered. */
+interface Kept {
+  folds?: unknown;
+  pins?: unknown;
+  hidden?: unknown;
+  order?: unknown;
+}
+
+const textsOf = (list: unknown): string[] =>
+  Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : [];
+
+/** Puts a key at a place among others. */
+function movedTo(keys: string[], key: string, to: number): string[] {
+  const rest = keys.filter((other) => other !== key);
+  rest.splice(Math.min(Math.max(to, 0), rest.length), 0, key);
+  return rest;
+}
+
+export class Lanes implements Choices {
   program = "";
   filter = "";
   /** Lanes so deep that they would fill the screen alone start folded where not all fits. */
@@ -20,37 +35,34 @@ export class Lanes {
   /** Whether the filter is no regular expression, and taken as text. */
   wrong = false;
   matches: (text: string) => boolean = () => true;
+  /** Keys of groups and lanes, folded or not against what they are at first. */
   folds = new Map<string, boolean>();
+  /** Keys in the order in which they were pinned. */
   pins: string[] = [];
   hidden = new Set<string>();
+  /** Keys of siblings in the order that the user gave them. */
   order: string[] = [];
 
-  /**
-   * What was made of the lanes of the same program's last trace.
-   * @param summary answer of the route `trace`
-   */
-  remember(summary: any) {
-    const hosts = summary.groups.filter((group: any) => group.kind === "host").map((group: any) => stable(group.title));
-    this.program = hosts.join("|") || summary.label;
-    this.take(remembered()[this.program] || {});
+  /** What was made of the lanes of the same program's last trace. */
+  remember({ groups, label }: Pick<TraceSummary, "groups" | "label">) {
+    this.program = groups.filter(({ kind }) => kind === "host").map(({ title }) => stable(title)).join("|") || label;
+    this.take(remembered()[this.program] ?? {});
   }
 
-  take(stored: any) {
-    const texts = (list: any) => (Array.isArray(list) ? list.filter((entry) => typeof entry === "string") : []);
-    const folds = Array.isArray(stored.folds)
-      ? stored.folds.filter((fold: any) => Array.isArray(fold) && typeof fold[0] === "string")
-      : [];
-    /** Keys of groups and lanes, folded or not against what they are at first. */
-    this.folds = new Map(folds);
-    /** Keys in the order in which they were pinned. */
-    this.pins = texts(stored.pins);
-    this.hidden = new Set(texts(stored.hidden));
-    /** Keys of siblings in the order that the user gave them. */
-    this.order = texts(stored.order);
+  take({ folds, pins, hidden, order }: Kept) {
+    const known: unknown[] = Array.isArray(folds) ? folds : [];
+    this.folds = new Map(
+      known.flatMap((fold): [string, boolean][] =>
+        Array.isArray(fold) && typeof fold[0] === "string" ? [[fold[0], Boolean(fold[1])]] : []
+      ),
+    );
+    this.pins = textsOf(pins);
+    this.hidden = new Set(textsOf(hidden));
+    this.order = textsOf(order);
   }
 
   keep() {
-    const last = (list: any[]) => list.slice(-MOST_REMEMBERED);
+    const last = <T>(list: T[]) => list.slice(-MOST_REMEMBERED);
     const { [this.program]: _before, ...others } = remembered();
     const mine = {
       folds: last([...this.folds]),
@@ -64,34 +76,34 @@ export class Lanes {
     );
   }
 
-  isFolded(band: Band) {
+  isFolded(band: Entry): boolean {
     const found = this.folds.get(band.key);
     if (found !== undefined) return found;
     return band.kind === "profiler" || (band.type === "lane" && this.foldDeep && band.depths > DEEP);
   }
 
-  fold(band: Band, folded: boolean) {
+  fold(band: Entry, folded: boolean) {
     this.folds.delete(band.key);
     if (this.isFolded(band) !== folded) this.folds.set(band.key, folded);
     this.keep();
   }
 
-  isPinned(band: Band) {
+  isPinned(band: Entry): boolean {
     return this.pins.includes(band.key);
   }
 
-  pin(band: Band, pinned: boolean) {
+  pin(band: Entry, pinned: boolean) {
     this.pins = this.pins.filter((key) => key !== band.key);
     if (pinned) this.pins.push(band.key);
     this.keep();
   }
 
-  isShown(band: Band) {
+  isShown(band: Entry): boolean {
     return !this.hidden.has(band.key) && !this.hidden.has(band.parent) &&
       (!this.filter || this.matches(`${band.full}\n${band.title}`));
   }
 
-  hide(band: Band) {
+  hide(band: Entry) {
     this.hidden.add(band.key);
     this.keep();
   }
@@ -116,7 +128,8 @@ export class Lanes {
     this.filter = text;
     const plain = text.toLowerCase();
     try {
-      const pattern = new RegExp(text, "i");
+      // By lines, as the name that the file has stands below the full one.
+      const pattern = new RegExp(text, "im");
       this.wrong = false;
       this.matches = (full) => pattern.test(full);
     } catch {
@@ -136,7 +149,7 @@ export class Lanes {
     return entries.map((entry) => (places.has(keyOf(entry)) ? known[next++] : entry));
   }
 
-  orderedPins(pins: { entry: any; source: Source }[]) {
+  orderedPins(pins: Pin[]): Pin[] {
     return [...pins].sort((a, b) => this.pins.indexOf(a.entry.key) - this.pins.indexOf(b.entry.key));
   }
 
@@ -146,8 +159,7 @@ export class Lanes {
    * @param to its new place among them
    */
   move(siblings: string[], key: string, to: number) {
-    const rest = siblings.filter((other) => other !== key);
-    rest.splice(Math.min(Math.max(to, 0), rest.length), 0, key);
+    const rest = movedTo(siblings, key, to);
     const moved = new Set(rest);
     this.order = [...this.order.filter((other) => !moved.has(other)), ...rest];
     this.keep();
@@ -155,65 +167,21 @@ export class Lanes {
 
   /** @param siblings pinned keys as shown */
   movePin(siblings: string[], key: string, to: number) {
-    const rest = siblings.filter((other) => other !== key);
-    rest.splice(Math.min(Math.max(to, 0), rest.length), 0, key);
+    const rest = movedTo(siblings, key, to);
     this.pins = [...this.pins.filter((other) => !rest.includes(other)), ...rest];
     this.keep();
   }
 }
 
-/** The like lane of another recording has other identifiers. */
-export const stable = (text: string) => text.replace(/\(process \d+\)/, "").replace(/-?\d{4,}/g, "#").trim();
+/** The filter that only one lane matches. */
+export const onlyLane = ({ full }: Entry) => `^${full.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
 
 /** Choices by program. */
-function remembered(): Record<string, any> {
+function remembered(): Record<string, Kept> {
   try {
-    const stored = JSON.parse(storage.get(KEY) || "{}");
-    return stored && typeof stored === "object" && !Array.isArray(stored) ? stored : {};
+    const stored: unknown = JSON.parse(storage.get(KEY) || "{}");
+    return stored && typeof stored === "object" && !Array.isArray(stored) ? { ...stored } : {};
   } catch {
     return {};
   }
 }
-
-/**
- * The menu of a lane, a counter or a group.
- * @param panel the panel of timeline_panel.js
- * @param at on the page
- */
-function menu(panel: TimelinePanel, band: Band, at: { x: number; y: number }) {
-  const { lanes } = panel;
-  const then = (act: () => void) => () => {
-    act();
-    panel.relayout();
-  };
-  const siblings = panel.siblingsOf(band);
-  const place = siblings.indexOf(band.key);
-  const move = (by: number) =>
-    then(
-      () => (band.pinned ? lanes.movePin(siblings, band.key, place + by) : lanes.move(siblings, band.key, place + by)),
-    );
-  const single = band.type === "lane" || band.type === "counter";
-  const entries: ([string, () => void] | null)[] = [
-    single ? [band.pinned ? "Unpin" : "Pin to the top", then(() => lanes.pin(band, !band.pinned))] : null,
-    band.foldable ? [band.folded ? "Unfold" : "Fold", then(() => lanes.fold(band, !band.folded))] : null,
-    place > 0 ? ["Move up", move(-1)] : null,
-    place >= 0 && place < siblings.length - 1 ? ["Move down", move(1)] : null,
-    band.type === "trace" && band.source.place > 0
-      ? ["Close this trace", () => panel.together.remove(band.source)]
-      : null,
-    band.type !== "trace" && !band.pinned ? ["Hide", then(() => lanes.hide(band))] : null,
-    single ? ["Only this one", () => panel.setFilter(`^${band.full.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`)] : null,
-    ["Fold all lanes", () => panel.foldLanes(true)],
-    ["Unfold all lanes", () => panel.foldLanes(false)],
-    ["Show all lanes", () => panel.showAllLanes()],
-    ["Lanes as at first", then(() => lanes.reset())],
-    ["Copy name", () => elements.toClipboard(band.full).then(() => frame.say("Name copied"))],
-  ];
-  popover.menu(panel.canvas, band.full, entries.filter((entry) => entry !== null), {
-    left: at.x,
-    top: at.y,
-    bottom: at.y,
-  });
-}
-
-export { menu as laneMenu };

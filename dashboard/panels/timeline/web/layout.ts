@@ -1,5 +1,7 @@
 /** Which rows are where: traces, groups of lanes, lanes and counters, from top to bottom; pinned ones apart. Pure. */
-import { stable } from "./lanes.ts";
+import { firstWhere } from "../../../web/core/steps.ts";
+import type { Source } from "./data.ts";
+import type { LaneGroup, LaneRow } from "./messages.generated.ts";
 
 const TRACE_HEIGHT = 28;
 const GROUP_HEIGHT = 26;
@@ -9,12 +11,11 @@ const LANE_GAP = 6;
 const MIN_LANE_HEIGHT = 24;
 const COUNTER_HEIGHT = 44;
 
-export interface Band {
+/** What can have a place among the rows. */
+export interface Entry {
   type: "trace" | "group" | "lane" | "counter";
   /** what its folding, pinning and place are remembered by; equal for the like lane of another trace */
   key: string;
-  /** as `key`, but of this trace alone */
-  id: string;
   /** key of what it lies in */
   parent: string;
   label: string;
@@ -22,19 +23,24 @@ export interface Band {
   full: string;
   /** the label as the file has it */
   title: string;
-  y: number;
-  height: number;
-  foldable: boolean;
-  folded: boolean;
-  pinned: boolean;
-  source: any;
-  /** index of the lane, -1 for other bands */
+  kind: LaneRow["kind"] | LaneGroup["kind"] | "counter" | "trace";
+  /** index of the lane, -1 for other entries */
   lane: number;
-  /** index of the counter, -1 for other bands */
+  /** index of the counter, -1 for other entries */
   counter: number;
   depths: number;
+  foldable: boolean;
+}
+/** An entry where it is shown. */
+export interface Band extends Entry {
+  /** as `key`, but of this trace alone */
+  id: string;
+  y: number;
+  height: number;
+  folded: boolean;
+  pinned: boolean;
+  source: Source;
   sliceHeight: number;
-  kind: string;
 }
 export interface Rows {
   pinned: Band[];
@@ -48,133 +54,125 @@ export interface Rows {
   /** the band of each lane, by `place of the source/lane` */
   ofLane: Map<string, Band>;
 }
+/** An entry that is pinned. */
+export interface Pin {
+  entry: Entry;
+  source: Source;
+}
+/** What the user made of the lanes. */
+export interface Choices {
+  isFolded(entry: Entry): boolean;
+  isPinned(entry: Entry): boolean;
+  isShown(entry: Entry): boolean;
+  ordered<T>(entries: T[], keyOf: (entry: T) => string): T[];
+  orderedPins(pins: Pin[]): Pin[];
+}
 
-/** Entries of each group, as bands without a place. */
-function groupsOf(source: any): { band: any; entries: any[] }[] {
-  const { summary } = source;
-  return summary.groups.map((group: any) => {
+/** The like lane of another recording has other identifiers. */
+export const stable = (text: string) => text.replace(/\(process \d+\)/, "").replace(/-?\d{4,}/g, "#").trim();
+
+/** What is no lane and no counter. */
+const heading = (type: "trace" | "group", key: string, label: string, kind: Entry["kind"], title = label): Entry => ({
+  type,
+  key,
+  parent: "",
+  label,
+  full: label,
+  title,
+  kind,
+  lane: -1,
+  counter: -1,
+  depths: 0,
+  foldable: true,
+});
+
+/** The groups of a trace with their lanes and counters. */
+function groupsOf({ summary }: Source): { band: Entry; entries: Entry[] }[] {
+  return summary.groups.map((group) => {
     const seen: Map<string, number> = new Map();
     const parent = `g:${stable(group.title)}`;
     const keyed = (key: string) => {
-      const times = seen.get(key) || 0;
+      const times = seen.get(key) ?? 0;
       seen.set(key, times + 1);
       return times ? `${key}~${times}` : key;
     };
-    const entries = [
-      ...group.lanes.map((index: number) => {
-        const lane = summary.lanes[index];
-        const label = summary.lane_labels[index];
-        return {
-          type: "lane",
-          key: keyed(`${parent}/l:${stable(label)}`),
-          parent,
-          label,
-          full: `${group.short} · ${label}`,
-          kind: lane.kind,
-          title: `${lane.process} › ${lane.name} (process ${lane.pid}, thread ${lane.tid})`,
-          lane: index,
-          counter: -1,
-          depths: lane.depths,
-          foldable: lane.depths > 1,
-        };
-      }),
-      ...group.counters.map((index: number) => {
-        const counter = summary.counters[index];
-        const label = summary.counter_labels[index];
-        return {
-          type: "counter",
-          key: keyed(`${parent}/c:${stable(label)}`),
-          parent,
-          label,
-          full: label,
-          kind: "counter",
-          title: `${counter.process} › ${counter.name} › ${counter.series}`,
-          lane: -1,
-          counter: index,
-          depths: 0,
-          foldable: false,
-        };
-      }),
-    ];
-    const band = {
-      type: "group",
-      key: parent,
-      parent: "",
-      label: group.title,
-      full: group.title,
-      title: group.title,
-      kind: group.kind,
-      lane: -1,
-      counter: -1,
-      depths: 0,
-      foldable: true,
-    };
-    return { band, entries };
+    const lanes = group.lanes.map((index): Entry => {
+      const lane = summary.lanes[index];
+      const label = summary.lane_labels[index];
+      return {
+        type: "lane",
+        key: keyed(`${parent}/l:${stable(label)}`),
+        parent,
+        label,
+        full: `${group.short} · ${label}`,
+        kind: lane.kind,
+        title: `${lane.process} › ${lane.name} (process ${lane.pid}, thread ${lane.tid})`,
+        lane: index,
+        counter: -1,
+        depths: lane.depths,
+        foldable: lane.depths > 1,
+      };
+    });
+    const counters = group.counters.map((index): Entry => {
+      const counter = summary.counters[index];
+      const label = summary.counter_labels[index];
+      return {
+        type: "counter",
+        key: keyed(`${parent}/c:${stable(label)}`),
+        parent,
+        label,
+        full: label,
+        kind: "counter",
+        title: `${counter.process} › ${counter.name} › ${counter.series}`,
+        lane: -1,
+        counter: index,
+        depths: 0,
+        foldable: false,
+      };
+    });
+    return { band: heading("group", parent, group.title, group.kind), entries: [...lanes, ...counters] };
   });
 }
 
-/** @param choices what the user made of the lanes, see timeline_lanes.js */
-export function layout(sources: any[], choices: any): Rows {
+export function layout(sources: Source[], choices: Choices): Rows {
   const rows: Rows = { pinned: [], pinnedHeight: 0, bands: [], height: 0, hidden: 0, total: 0, ofLane: new Map() };
-  const place = (band: any, source: any, pinned: boolean) => {
-    const folded = choices.isFolded(band);
-    const flat = folded && band.depths > 1;
-    const sliceHeight = flat ? FOLDED_SLICE_HEIGHT : SLICE_HEIGHT;
-    const height = band.type === "trace"
-      ? TRACE_HEIGHT
-      : band.type === "group"
-      ? GROUP_HEIGHT
-      : band.type === "counter"
-      ? COUNTER_HEIGHT
-      : Math.max(band.depths * sliceHeight + LANE_GAP, MIN_LANE_HEIGHT);
-    const full = {
-      ...band,
-      id: `${source.place}|${band.key}`,
-      source,
-      folded,
-      pinned,
-      sliceHeight,
-      height,
-      y: pinned ? rows.pinnedHeight : rows.height,
+  const place = (entry: Entry, source: Source, pinned: boolean): Band => {
+    const folded = choices.isFolded(entry);
+    const sliceHeight = folded && entry.depths > 1 ? FOLDED_SLICE_HEIGHT : SLICE_HEIGHT;
+    const heights = {
+      trace: TRACE_HEIGHT,
+      group: GROUP_HEIGHT,
+      counter: COUNTER_HEIGHT,
+      lane: Math.max(entry.depths * sliceHeight + LANE_GAP, MIN_LANE_HEIGHT),
     };
-    (pinned ? rows.pinned : rows.bands).push(full);
+    const height = heights[entry.type];
+    const y = pinned ? rows.pinnedHeight : rows.height;
+    const band = { ...entry, id: `${source.place}|${entry.key}`, source, folded, pinned, sliceHeight, height, y };
+    (pinned ? rows.pinned : rows.bands).push(band);
     if (pinned) rows.pinnedHeight += height;
     else rows.height += height;
-    const at = `${source.place}/${band.lane}`;
-    if (band.type === "lane" && !rows.ofLane.has(at)) rows.ofLane.set(at, full);
-    return full;
+    const at = `${source.place}/${entry.lane}`;
+    if (entry.type === "lane" && !rows.ofLane.has(at)) rows.ofLane.set(at, band);
+    return band;
   };
-  const all = sources.map((source) => ({ source, groups: choices.ordered(groupsOf(source), (g: any) => g.band.key) }));
+  const all = sources.map((source) => ({ source, groups: choices.ordered(groupsOf(source), ({ band }) => band.key) }));
   const pins = all.flatMap(({ source, groups }) =>
-    groups.flatMap((g: any) => g.entries)
-      .filter((entry: any) => choices.isPinned(entry)).map((entry: any) => ({ entry, source }))
+    groups.flatMap(({ entries }) => entries).filter((entry) => choices.isPinned(entry))
+      .map((entry) => ({ entry, source }))
   );
   for (const { entry, source } of choices.orderedPins(pins)) place(entry, source, true);
   for (const { source, groups } of all) {
     if (sources.length > 1) {
-      const label = `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`;
-      const trace = {
-        type: "trace",
-        key: `t:${source.place}`,
-        parent: "",
-        label,
-        full: label,
-        title: `Run ${source.summary.run}`,
-        kind: "trace",
-        lane: -1,
-        counter: -1,
-        depths: 0,
-        foldable: true,
-      };
-      if (place(trace, source, false).folded) continue;
+      const { run, label } = source.summary;
+      const name = `${source.place + 1} · ${run} · ${label}`;
+      if (place(heading("trace", `t:${source.place}`, name, "trace", `Run ${run}`), source, false).folded) continue;
     }
     for (const { band, entries } of groups) {
       rows.total += entries.length;
-      const shown = choices.ordered(entries, (e: any) => e.key).filter((e: any) => choices.isShown(e));
+      const shown = choices.ordered(entries, ({ key }) => key).filter((entry) => choices.isShown(entry));
       rows.hidden += entries.length - shown.length;
-      const rest = shown.filter((e: any) => !choices.isPinned(e));
-      if (!rest.length) continue;
-      if (place(band, source, false).folded) continue;
+      const rest = shown.filter((entry) => !choices.isPinned(entry));
+      if (!rest.length || place(band, source, false).folded) continue;
       for (const entry of rest) place(entry, source, false);
     }
   }
@@ -182,13 +180,6 @@ export function layout(sources: any[], choices: any): Rows {
 }
 
 export function bandAt(bands: Band[], y: number): Band | null {
-  let low = 0;
-  let high = bands.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (bands[middle].y + bands[middle].height <= y) low = middle + 1;
-    else high = middle;
-  }
-  const band = bands[low];
+  const band = bands.at(firstWhere(bands.length, (at) => bands[at].y + bands[at].height > y));
   return band && y >= band.y ? band : null;
 }

@@ -1,7 +1,10 @@
 /** What of a trace could not be shown as it was stored: a line, and a table behind it. */
-import * as details from "./details.ts";
-import * as format from "./format.ts";
+import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
+import type { Source } from "./data.ts";
+import * as format from "./format.ts";
+import type { TraceSummary } from "./messages.generated.ts";
+import { button } from "./parts.ts";
 
 const ARROW = /^flow|arrow/;
 
@@ -9,10 +12,9 @@ const ARROW = /^flow|arrow/;
  * One line that says what of a trace is not shown as stored; null when it is whole.
  * @param several whether other traces are shown too
  */
-export function strip({ summary }: any, several: boolean) {
-  const { element, button } = details;
+export function strip({ summary }: Source, several: boolean): HTMLElement | null {
   const { integer } = format;
-  const counted = Object.entries<number>(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
+  const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
   const total = counted.reduce((sum, [, n]) => sum + n, 0);
   const parts = [...summary.notes];
   if (summary.steps_total > summary.steps.length) {
@@ -30,7 +32,7 @@ export function strip({ summary }: any, several: boolean) {
       : "",
   ];
   const all = `${several ? `${summary.label}: ` : ""}${[...texts, ...parts].filter(Boolean).join(" · ")}`;
-  const line = element("span", "timeline-losses-text", all);
+  const line = make("span", { className: "timeline-losses-text" }, all);
   line.title = all;
   const more = button(
     "What are they?",
@@ -39,32 +41,31 @@ export function strip({ summary }: any, several: boolean) {
     "plain",
   );
   const close = button("✕", "Hide this line", () => box.remove(), "plain");
-  const box = element(
+  const box = make(
     "div",
-    `timeline-losses ${rest.length || parts.length ? "" : "quiet"}`,
-    element("span", "timeline-losses-mark", "!"),
+    { className: `timeline-losses ${rest.length || parts.length ? "" : "quiet"}` },
+    make("span", { className: "timeline-losses-mark" }, "!"),
     line,
-    counted.length ? more : null,
+    ...(counted.length ? [more] : []),
     close,
   );
   return box;
 }
 
-function table(summary: any, counted: [string, number][]) {
-  const { element } = details;
+function table(summary: TraceSummary, counted: [string, number][]) {
   const rows = counted.map(([reason, n]) => {
     const example = summary.examples[reason];
-    return element(
+    return make(
       "section",
-      "timeline-loss",
-      element("h4", "", element("b", "", format.integer(n)), ` ${reason}`),
-      element("p", "", summary.meanings[reason] || "No more is known about this reason."),
-      example ? element("p", "timeline-none", `The first: ${example}`) : null,
+      { className: "timeline-loss" },
+      make("h4", null, make("b", null, format.integer(n)), ` ${reason}`),
+      make("p", null, summary.meanings[reason] || "No more is known about this reason."),
+      ...(example ? [make("p", { className: "timeline-none" }, `The first: ${example}`)] : []),
     );
   });
   return [
-    element("div", "timeline-box-head", "Not shown as stored"),
+    make("div", { className: "timeline-box-head" }, "Not shown as stored"),
     ...rows,
-    ...summary.notes.map((note: string) => element("p", "", note)),
+    ...summary.notes.map((note) => make("p", null, note)),
   ];
 }

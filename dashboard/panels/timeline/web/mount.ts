@@ -1,34 +1,37 @@
 /** Joins the Timeline panel to the page: the trace selector opens traces, what is visible goes to the URL. */
-import { mount } from "./panel.ts";
+import { noUpdate } from "../../../web/core/dash.ts";
 import { view } from "../../../web/page/view.ts";
+import { mount } from "./panel.ts";
+import type { Wish } from "./panel_base.ts";
+import { settings } from "./settings.generated.ts";
 
 /** What the address asks for. */
-function wish() {
-  const one = (name: string) => view.values(`timeline.${name}`)[0] || "";
-  const range = one("range").split(":").map(Number);
+function wish(): Wish {
+  const range = view.read(settings.range).split(":").map(Number);
   const [start, end] = range.length === 2 && range.every(Number.isFinite) ? range : [];
+  const slice = view.read(settings.slice);
   return {
     start,
     end,
-    slice: /^\d+$/.test(one("slice")) ? Number(one("slice")) : undefined,
-    search: one("search"),
-    match: one("match") || "text",
-    colour: one("colour"),
-    compare: view.values("timeline.compare"),
-    align: one("align"),
-    overlays: view.values("timeline.overlay"),
-    lanes: one("lanes"),
+    slice: /^\d+$/.test(slice) ? Number(slice) : undefined,
+    search: view.read(settings.search),
+    match: view.read(settings.match),
+    color: view.read(settings.colour),
+    compare: [...view.read(settings.compare)],
+    align: view.read(settings.align),
+    overlays: [...view.read(settings.overlay)],
+    lanes: view.read(settings.lanes),
   };
 }
 
 export function open(trace: string | null) {
   const host = document.getElementById("timeline-host");
   const tools = document.getElementById("timeline-tools");
-  if (!host || !tools) return window.dash_clientside.no_update;
+  if (!host || !tools) return noUpdate();
   // What comes late for a panel that was left says nothing about the next one.
   const tell = (values: Record<string, string[]>) =>
     host.isConnected &&
-    view.update((_: URLSearchParams, set: (name: string, values: string[]) => void) => {
+    view.update((_params, set) => {
       for (const [name, told] of Object.entries(values)) set(name, told);
     });
   const fresh = host.childElementCount === 0;

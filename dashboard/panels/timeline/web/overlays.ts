@@ -3,7 +3,12 @@ import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import type { Scene } from "./geometry.ts";
-import type { Source } from "./data.ts";
+import type { Range, Source } from "./data.ts";
+import type { IdleAnswer, PathAnswer } from "./messages.generated.ts";
+import type { Theme } from "./theme.ts";
+
+/** What can lie over the slices. */
+export type Overlay = "critical" | "idle";
 
 const MIN_GAP_TEXT = 70;
 const WAITING = /delay|dependency|gap|backlog|wait|idle|python/;
@@ -13,7 +18,7 @@ export class Overlays {
   idle = false;
 
   /** Asks for what is on the screen. */
-  want(scene: Scene, target: { start: number; end: number }) {
+  want(scene: Scene, target: Range) {
     const pixels = scene.width - scene.left;
     for (const source of scene.sources) {
       if (this.critical) source.stretches.critical.want(source.own(target), pixels, {});
@@ -21,18 +26,18 @@ export class Overlays {
     }
   }
 
-  turn(which: "critical" | "idle", on: boolean, sources: Source[]) {
+  turn(which: Overlay, on: boolean, sources: Source[]) {
     this[which] = on;
     if (!on) { for (const source of sources) source.stretches[which].drop(); }
   }
 
-  /** What the overlays' colours mean, with what is in view of each. */
-  legend(theme: any, sources: Source[]): [string, string][] {
+  /** What the overlays' colors mean, with what is in view of each. */
+  legend(theme: Theme, sources: Source[]): [string, string][] {
     const entries: [string, string][] = [];
-    const sums = (which: "critical" | "idle") => {
+    const sums = (which: Overlay) => {
       const found: Map<string, number> = new Map();
       for (const source of sources) {
-        for (const [name, { ns }] of Object.entries<{ ns: number }>(source.stretches[which].answer?.totals || {})) {
+        for (const [name, { ns }] of Object.entries(source.stretches[which].answer?.totals ?? {})) {
           found.set(name, (found.get(name) || 0) + ns);
         }
       }
@@ -63,7 +68,7 @@ export class Overlays {
 
   /** Why an overlay that is on shows nothing; empty where it does, or is still on its way. */
   nothing(sources: Source[]): string {
-    const empty = (which: "critical" | "idle") =>
+    const empty = (which: Overlay) =>
       sources.every((source) =>
         source.stretches[which].answer && !Object.keys(source.stretches[which].answer.totals).length
       );
@@ -81,9 +86,7 @@ export class Overlays {
   gapAt(source: Source, lane: number, time: number) {
     const { answer } = source.stretches.idle;
     if (!this.idle || !answer) return null;
-    const at = answer.lane.findIndex((l: number, i: number) =>
-      l === lane && answer.start[i] <= time && time < answer.end[i]
-    );
+    const at = answer.lane.findIndex((l, i) => l === lane && answer.start[i] <= time && time < answer.end[i]);
     return at < 0 ? null : { start: answer.start[at], end: answer.end[at], cause: answer.causes[answer.cause[at]] };
   }
 }
@@ -105,7 +108,7 @@ export function over(scene: Scene, pinned: boolean) {
 }
 
 /** Stretches in which nothing ran on a stream, shaded by why. */
-function gaps(scene: Scene, source: Source, answer: any, pinned: boolean) {
+function gaps(scene: Scene, source: Source, answer: IdleAnswer, pinned: boolean) {
   const { context, theme, left, width } = scene;
   const { xOf, bandY, LANE_PAD } = geometry;
   context.font = `400 10.5px ${theme.font}`;
@@ -135,7 +138,7 @@ function gaps(scene: Scene, source: Source, answer: any, pinned: boolean) {
 }
 
 /** The slices that the length of the trace, or of a step, hangs on, joined in order. */
-function path(scene: Scene, source: Source, answer: any, pinned: boolean) {
+function path(scene: Scene, source: Source, answer: PathAnswer, pinned: boolean) {
   const { context, theme, left, width } = scene;
   context.lineWidth = 1.2;
   context.strokeStyle = context.fillStyle = theme.critical;

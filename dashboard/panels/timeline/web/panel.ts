@@ -1,13 +1,16 @@
 /** What the hand does on the Timeline panel: points, scrolls, clicks, zooms, marks.  */
 import * as geometry from "./geometry.ts";
 import * as rulers from "./rulers.ts";
-import { laneMenu } from "./lanes.ts";
+import type { Point } from "./geometry.ts";
+import { laneMenu } from "./lane_menu.ts";
 import { sliceMenu, stepMenu } from "./tools.ts";
+import type { Surroundings } from "./panel_base.ts";
 import { PanelWithLanes } from "./panel_lanes.ts";
+import type { Found } from "./search.ts";
 
 export class TimelinePanel extends PanelWithLanes {
   /** The mouse is here, or nowhere. */
-  point(at: { x: number; y: number } | null) {
+  point(at: Point | null) {
     this.cursor = at;
     if (!this.ready) return;
     const low = at && at.y >= this.scene.pinTop;
@@ -36,33 +39,33 @@ export class TimelinePanel extends PanelWithLanes {
   }
 
   /** A label was clicked. */
-  labelAt(at: { x: number; y: number }, event: MouseEvent) {
+  labelAt(at: Point, page: Point) {
     const band = this.bandAt(at);
     if (!band) return;
     if (band.foldable) {
       this.lanes.fold(band, !band.folded);
       this.relayout();
-    } else laneMenu(this, band, { x: event.clientX, y: event.clientY });
+    } else laneMenu(this, band, page);
   }
 
   /** A step in the rulers was clicked. */
-  rulerAt(at: { x: number; y: number }, event: MouseEvent) {
-    const found = rulers.stepAtPoint(this.scene, at.x, at.y);
-    if (found) stepMenu(this, found, { x: event.clientX, y: event.clientY });
+  rulerAt(at: Point, page: Point) {
+    const found = rulers.stepAtPoint(this.scene, at);
+    if (found) stepMenu(this, found, page);
   }
 
   /** @returns whether a menu was opened */
-  menuAt(at: { x: number; y: number }, page: { x: number; y: number }): boolean {
+  menuAt(at: Point, page: Point): boolean {
     this.tip.hide();
     const band = this.bandAt(at);
     const found = geometry.sliceAt(this.scene, at.x, at.y);
     if (found && at.y >= this.scene.pinTop) sliceMenu(this, found, page);
     else if (band) laneMenu(this, band, page);
-    else if (at.y < this.scene.pinTop) this.rulerAt(at, { clientX: page.x, clientY: page.y } as any);
+    else if (at.y < this.scene.pinTop) this.rulerAt(at, page);
     return true;
   }
 
-  clickAt(at: { x: number; y: number }) {
+  clickAt(at: Point) {
     const band = this.bandAt(at);
     if (band?.type === "group" || band?.type === "trace") {
       this.lanes.fold(band, !band.folded);
@@ -77,7 +80,7 @@ export class TimelinePanel extends PanelWithLanes {
     }
   }
 
-  zoomToAt(at: { x: number; y: number }) {
+  zoomToAt(at: Point) {
     const found = geometry.sliceAt(this.scene, at.x, at.y);
     if (found) {
       this.viewport.reveal(
@@ -124,13 +127,14 @@ export class TimelinePanel extends PanelWithLanes {
 
   mark() {
     const slice = this.selection.slice ?? this.hover;
-    const chosen = this.area.chosen
+    const start = slice ? slice.start + slice.source.offset : 0;
+    const chosen: [number, number] | null = this.area.chosen
       ? this.area.range
-      : slice && [slice.start + slice.source.offset, slice.start + slice.source.offset + slice.duration];
-    this.marked = chosen && !this.marked ? chosen : null;
+      : slice && [start, start + slice.duration];
+    this.marked = this.marked ? null : chosen;
   }
 
-  setMatches(matches: any) {
+  setMatches(matches: Found | null) {
     this.matches = matches;
     this.changed();
   }
@@ -139,11 +143,7 @@ export class TimelinePanel extends PanelWithLanes {
 let shown: TimelinePanel | null = null;
 
 /** Puts the panel into its host, or finds it there. */
-export const mount = (
-  host: HTMLElement,
-  tools: HTMLElement,
-  settings: { api: string; perfetto: string; tell: (values: Record<string, string[]>) => void },
-) => {
+export const mount = (host: HTMLElement, tools: HTMLElement, settings: Surroundings): TimelinePanel => {
   if (shown && shown.root === host) return shown;
   shown?.destroy();
   shown = new TimelinePanel(host, tools, settings);

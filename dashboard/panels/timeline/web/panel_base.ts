@@ -1,158 +1,158 @@
 /** The Timeline panel in the browser: opens traces, owns the state of the view, redraws when something changed. */
-import * as colours from "./colours.ts";
-import { Colours } from "./colours.ts";
-import * as data from "./data.ts";
+import { stepsOf } from "../../../curves/web/profiled_steps.ts";
+import { make, storage } from "../../../web/core/dom.ts";
+import { Api, messageOf } from "../../../web/core/request.ts";
+import { ahead } from "./ahead.ts";
+import { Area } from "./area.ts";
+import { Colors, type Mode, type Step } from "./colors.ts";
+import { type Alignment, Together } from "./compare_traces.ts";
+import { Source } from "./data.ts";
 import * as details from "./details.ts";
 import * as draw from "./draw.ts";
 import * as geometry from "./geometry.ts";
+import type { DrawnSlice, Point, Scene } from "./geometry.ts";
 import * as input from "./input.ts";
 import * as labels from "./labels.ts";
-import * as layout from "./layout.ts";
-import * as losses from "./losses.ts";
-import * as rulers from "./rulers.ts";
-import * as theme from "./theme.ts";
-import * as timelineTools from "./tools.ts";
-import { Area } from "./area.ts";
 import { Lanes } from "./lanes.ts";
-import { Overlays } from "./overlays.ts";
-import { Raster } from "./raster.ts";
-import { Report } from "./url_sync.ts";
-import { Search } from "./search.ts";
-import { Selection } from "./selection.ts";
-import { Tip } from "./tip.ts";
-import { Together } from "./compare_traces.ts";
-import { Viewport } from "./viewport.ts";
-import { ahead } from "./ahead.ts";
-import { stepsOf } from "../../../curves/web/profiled_steps.ts";
-import { storage } from "../../../web/core/dom.ts";
-import { messageOf } from "../../../web/core/request.ts";
-import type { Source } from "./data.ts";
-import type { Band } from "./layout.ts";
+import { type Band, layout, type Rows } from "./layout.ts";
+import * as legend from "./legend.ts";
+import * as losses from "./losses.ts";
+import type { TraceSummary } from "./messages.generated.ts";
+import { type Overlay, Overlays } from "./overlays.ts";
 import type { TimelinePanel } from "./panel.ts";
-import type { Scene } from "./geometry.ts";
+import { penOf } from "./parts.ts";
+import { Raster } from "./raster.ts";
+import * as rulers from "./rulers.ts";
+import { type Found, type Match, Search } from "./search.ts";
+import { Selection } from "./selection.ts";
+import * as theme from "./theme.ts";
+import { Tip } from "./tip.ts";
+import * as timelineTools from "./tools.ts";
+import { Report } from "./url_sync.ts";
+import { Viewport } from "./viewport.ts";
 
 const LABEL_WIDTH = { least: 90, most: 520, usual: 210 };
 const LABEL_WIDTH_KEY = "stepscope.timeline.labels";
 /** Pinned lanes leave at least this share of the height to the others. */
 const MOST_PINNED = 0.6;
 
-/** what is to be seen first */
+/** What is to be seen first. */
 export interface Wish {
   start?: number;
   end?: number;
   slice?: number;
   search?: string;
-  match?: "text" | "regex" | "name";
-  colour?: string;
+  match?: Match;
+  color?: Mode;
   compare?: string[];
-  align?: string;
+  align?: Alignment;
   overlays?: string[];
   lanes?: string;
 }
+
+/** How the panel reaches the page around it. */
+export interface Surroundings {
+  /** Where the routes are. */
+  api: string;
+  /** The address of Perfetto; empty where it is not offered. */
+  perfetto: string;
+  /** Puts settings into the address. */
+  tell: (values: Record<string, string[]>) => void;
+}
+
+const OVERLAYS: readonly Overlay[] = ["critical", "idle"];
+/** Where the first begins and the last ends. */
+const whole = (extents: [number, number][]): [number, number] => [
+  Math.min(...extents.map(([start]) => start)),
+  Math.max(...extents.map(([, end]) => end)),
+];
 
 export abstract class PanelBase {
   abstract relayout(): void;
   abstract setFilter(text: string): void;
   abstract scrollBy(by: number, pinned?: boolean): boolean;
-  abstract point(at: { x: number; y: number } | null): void;
+  abstract point(at: Point | null): void;
 
-  root;
-  tools;
-  settings;
+  readonly root: HTMLElement;
+  readonly settings: Surroundings;
+  readonly api: Api;
   /** The traces from top to bottom; the first gives the time. */
   sources: Source[] = [];
   viewport = new Viewport([0, 1], [0, 1]);
-  lanes = new Lanes();
-  colours = new Colours();
-  overlays = new Overlays();
-  together;
-  rows;
+  readonly lanes = new Lanes();
+  readonly colors = new Colors();
+  readonly overlays = new Overlays();
+  readonly together: Together;
+  rows: Rows = layout([], this.lanes);
   scroll = 0;
   pinScroll = 0;
   labelWidth = Number(storage.get(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
   /** Whether a drag chooses an area instead of moving. */
   choosing = false;
-  matches: any = null;
-  hover: any = null;
-  cursor: { x: number; y: number } | null = null;
+  matches: Found | null = null;
+  hover: DrawnSlice | null = null;
+  cursor: Point | null = null;
   box: [number, number] | null = null;
   drop: number | null = null;
   marked: [number, number] | null = null;
   dirty = true;
-  drawn = { slices: 0, merged: 0, windows: new Set() };
+  drawn = draw.nothing();
   frames = 0;
   drawMs = 0;
-  canvas: HTMLCanvasElement;
-  overlay: HTMLCanvasElement;
-  pen: CanvasRenderingContext2D;
-  raster = new Raster();
-  strips;
-  cursorLine;
-  hoverFrame;
+  readonly canvas = make("canvas", {
+    className: "timeline-canvas",
+    tabIndex: 0,
+    role: "application",
+    "aria-label": "Timeline of slices; press ? for keys",
+  });
+  readonly overlay = make("canvas", { className: "timeline-overlay" });
+  readonly pen = penOf(this.canvas, { alpha: false });
+  readonly overlayPen = penOf(this.overlay);
+  readonly raster = new Raster();
+  readonly strips = { key: "", canvas: make("canvas") };
+  readonly cursorLine = make("div", { className: "timeline-cursor" });
+  readonly hoverFrame = make("div", { className: "timeline-hover" });
   /** Whether it was said why an overlay shows nothing. */
   explained = false;
   /** Whether the overlay has anything on it. */
   overlaid = false;
-  tip;
-  message;
-  busy;
-  legend;
-  filter;
-  stage;
-  strip;
-  drawer;
-  search;
-  selection;
-  area;
-  report;
-  buttons;
-  input;
-  observers;
-  onWindow;
-  then;
-  frame;
+  readonly tip: Tip;
+  readonly message = make("div", { className: "timeline-message", role: "status" });
+  readonly busy = make("div", { className: "timeline-busy" });
+  readonly legend = make("div", { className: "timeline-legend" });
+  readonly filter: ReturnType<typeof timelineTools.laneFilter>;
+  readonly stage: HTMLElement;
+  readonly strip = make("div", { className: "timeline-strip" });
+  readonly drawer = make("div", { className: "timeline-drawer" });
+  readonly search: Search;
+  readonly selection: Selection;
+  readonly area: Area;
+  readonly report = new Report((range) => this.settings.tell({ "timeline.range": [range] }));
+  readonly buttons: { show: () => void };
+  readonly input: ReturnType<typeof input.attach>;
+  /** Ends with the panel. */
+  readonly life = new AbortController();
+  then = performance.now();
+  frame: number;
   wanted: string | null = null;
-  theme: any;
+  theme: theme.Theme;
   ratio = 1;
   width = 0;
   height = 0;
 
-  /**
-   * @param tools where the buttons go
-   * @param settings `tell` puts settings into the address
-   */
-  constructor(
-    host: HTMLElement,
-    tools: HTMLElement,
-    settings: { api: string; perfetto: string; tell: (values: Record<string, string[]>) => void },
-  ) {
-    const { element } = details;
+  /** @param tools where the buttons go */
+  constructor(host: HTMLElement, tools: HTMLElement, settings: Surroundings) {
     this.root = host;
-    this.tools = tools;
     this.settings = settings;
-    // What belongs to it is made of the whole panel, of which this is the base.
+    this.api = new Api(settings.api);
+    // Nothing but a TimelinePanel is ever made.
     const panel = this as unknown as TimelinePanel;
     this.together = new Together(panel);
-    this.rows = layout.layout([], this.lanes);
-
-    this.canvas = element("canvas", "timeline-canvas") as HTMLCanvasElement;
-    this.canvas.tabIndex = 0;
-    this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", "Timeline of slices; press ? for keys");
-    this.overlay = element("canvas", "timeline-overlay") as HTMLCanvasElement;
-    this.pen = this.canvas.getContext("2d", { alpha: false })!;
-    this.strips = { key: "", canvas: document.createElement("canvas") };
-    this.cursorLine = element("div", "timeline-cursor");
-    this.hoverFrame = element("div", "timeline-hover");
     this.tip = new Tip(panel);
-    this.message = element("div", "timeline-message");
-    this.message.setAttribute("role", "status");
-    this.busy = element("div", "timeline-busy");
-    this.legend = element("div", "timeline-legend");
     this.filter = timelineTools.laneFilter(panel);
-    this.stage = element(
+    this.stage = make(
       "div",
-      "timeline-stage",
+      { className: "timeline-stage" },
       this.canvas,
       this.overlay,
       this.cursorLine,
@@ -163,29 +163,28 @@ export abstract class PanelBase {
       this.message,
       this.busy,
     );
-    this.strip = element("div", "timeline-strip");
-    this.drawer = element("div", "timeline-drawer");
     this.search = new Search(panel);
     this.selection = new Selection(panel);
     this.area = new Area(panel);
-    this.report = new Report((range: string) => this.settings.tell({ "timeline.range": [range] }));
     host.replaceChildren(this.strip, this.stage, this.drawer);
     this.buttons = timelineTools.fill(panel, tools);
-
-    this.input = input.attach(panel, this.canvas);
-    this.observers = [new ResizeObserver(() => this.resize()), new MutationObserver(() => this.retheme())];
-    (this.observers[0] as ResizeObserver).observe(this.stage);
-    (this.observers[1] as MutationObserver).observe(document.documentElement, {
-      attributes: true,
-      attributeFilter: ["data-mantine-color-scheme"],
-    });
-    this.onWindow = () => this.fillHeight();
-    window.addEventListener("resize", this.onWindow);
+    this.input = input.attach(panel, this.canvas, this.life.signal);
+    this.theme = theme.read(host);
+    this.observe();
     this.fillHeight();
-    this.retheme();
     this.resize();
-    this.then = performance.now();
     this.frame = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  /** Follow the size of the page and its theme. */
+  observe() {
+    const size = new ResizeObserver(() => this.resize());
+    size.observe(this.stage);
+    const scheme = new MutationObserver(() => this.retheme());
+    scheme.observe(document.documentElement, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
+    const { signal } = this.life;
+    signal.addEventListener("abort", () => [size, scheme].forEach((observer) => observer.disconnect()));
+    window.addEventListener("resize", () => this.fillHeight(), { signal });
   }
 
   /** Whether there is something to draw. */
@@ -214,13 +213,11 @@ export abstract class PanelBase {
 
   destroy() {
     cancelAnimationFrame(this.frame);
-    this.input.close();
+    this.life.abort();
     for (const source of this.sources) source.close();
     // What is under way must not go on for a panel that nobody sees.
     this.sources = [];
     this.wanted = null;
-    window.removeEventListener("resize", this.onWindow);
-    for (const observer of this.observers) observer.disconnect();
   }
 
   // ---- traces
@@ -231,23 +228,23 @@ export abstract class PanelBase {
     this.wanted = id;
     this.reset();
     // Before the trace is there, as what is chosen and typed while it opens is later.
-    if (wish.colour) this.setColour(wish.colour);
-    for (const which of ((wish.overlays || []) as ("critical" | "idle")[])) this.turn(which, true);
+    if (wish.color) this.setColor(wish.color);
+    for (const which of OVERLAYS) if (wish.overlays?.includes(which)) this.turn(which, true);
     if (wish.search) this.search.set(wish.search, wish.match);
     this.relayout();
     if (!id) return this.say("Choose a trace above.");
     this.say("Opening the trace…", true);
     try {
-      const summary = await ahead.summary(this.settings.api, id);
+      const summary = await ahead.summary(this.api, id);
       if (this.wanted !== id) return;
-      if (summary.problem) this.say(summary.problem);
+      if ("problem" in summary) this.say(summary.problem);
       else await this.show(summary, wish);
     } catch (error) {
       if (this.wanted === id) this.say(messageOf(error));
     }
   }
 
-  async show(summary: any, wish: Wish) {
+  async show(summary: TraceSummary, wish: Wish) {
     const source = this.addSource(summary);
     const { asked } = this.selection;
     this.scroll = this.pinScroll = 0;
@@ -273,26 +270,25 @@ export abstract class PanelBase {
     this.search.run();
     this.resize();
     if (wish.compare?.length) {
-      if (["step", "clock", "collectives"].includes(wish.align || "")) this.together.by = wish.align as string;
+      if (wish.align && wish.align !== "start") this.together.by = wish.align;
       await this.together.addAll(wish.compare);
       if (this.sources[0] !== source) return;
     }
-    if (this.colours.mode === "difference" && this.sources.length < 2) this.setColour("name");
+    if (this.colors.mode === "difference" && this.sources.length < 2) this.setColor("name");
     // What the address shows stays in view; a slice elsewhere is gone to.
     if (wish.slice != null && wish.slice < summary.slices && this.selection.asked === asked) {
       this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source });
     }
   }
 
-  /** @param summary answer of the route `trace` */
-  addSource(summary: any) {
-    const source = new data.Source(this.settings.api, summary, () => this.changed(), (m: string) => this.notify(m));
+  addSource(summary: TraceSummary): Source {
+    const source = new Source(this.api, summary, () => this.changed(), (problem) => this.notify(problem));
     source.place = this.sources.length;
-    source.carry(this.colours.value);
+    source.carry(this.colors.value);
     // Where the trace's steps are on the curves of its run; nothing where that cannot be known.
     source.joined = stepsOf(source.id).catch(() => null);
     this.sources = [...this.sources, source];
-    this.colours.measure(this.sources);
+    this.colors.measure(this.sources);
     return source;
   }
 
@@ -306,14 +302,11 @@ export abstract class PanelBase {
   /** Traces have come, gone or moved. */
   sourcesChanged() {
     this.showLosses();
-    const whole = (
-      extents: [number, number][],
-    ) => [Math.min(...extents.map((e) => e[0])), Math.max(...extents.map((e) => e[1]))];
     this.viewport.reach(
       whole(this.sources.map((source) => source.extent)),
       whole(this.sources.map((source) => source.work)),
     );
-    this.colours.measure(this.sources);
+    this.colors.measure(this.sources);
     this.relayout();
     this.search.run();
     this.resize();
@@ -323,10 +316,8 @@ export abstract class PanelBase {
   middleStep(): number | null {
     const { steps } = this.sources[0].summary;
     const middle = (this.viewport.start + this.viewport.end) / 2;
-    const distance = (step: any) => Math.abs(step[2] + step[3] / 2 - middle);
-    return steps.length
-      ? steps.reduce((best: any, step: any) => (distance(step) < distance(best) ? step : best))[0]
-      : null;
+    const distance = ([, , start, length]: Step) => Math.abs(start + length / 2 - middle);
+    return steps.length ? steps.reduce((best, step) => (distance(step) < distance(best) ? step : best))[0] : null;
   }
 
   // ---- what the address says
@@ -352,18 +343,18 @@ export abstract class PanelBase {
 
   // ---- looks
 
-  setColour(mode: string) {
-    this.colours.mode = mode in colours.MODES ? (mode as colours.Mode) : "name";
-    for (const source of this.sources) source.carry(this.colours.value);
-    this.settings.tell({ "timeline.colour": [this.colours.mode] });
+  setColor(mode: Mode) {
+    this.colors.mode = mode;
+    for (const source of this.sources) source.carry(this.colors.value);
+    this.settings.tell({ "timeline.colour": [this.colors.mode] });
     this.buttons.show();
     this.changed();
   }
 
-  turn(which: "critical" | "idle", on: boolean = !this.overlays[which]) {
+  turn(which: Overlay, on: boolean = !this.overlays[which]) {
     this.overlays.turn(which, on, this.sources);
     this.explained = false;
-    this.settings.tell({ "timeline.overlay": (["critical", "idle"] as const).filter((each) => this.overlays[each]) });
+    this.settings.tell({ "timeline.overlay": OVERLAYS.filter((each) => this.overlays[each]) });
     this.buttons.show();
     this.changed();
   }
@@ -382,7 +373,7 @@ export abstract class PanelBase {
   /** Something that leaves the picture as it is. */
   notify(text: string, sort: "problem" | "info" = "problem") {
     this.stage.querySelector(".timeline-note")?.remove();
-    const note = details.element("div", `timeline-note ${sort}`, text);
+    const note = make("div", { className: `timeline-note ${sort}` }, text);
     note.setAttribute("role", sort === "info" ? "status" : "alert");
     this.stage.append(note);
     setTimeout(() => note.remove(), sort === "info" ? 2500 : 6000);
@@ -402,8 +393,8 @@ export abstract class PanelBase {
   }
 
   paintSwatches() {
-    for (const swatch of this.drawer.querySelectorAll(".timeline-swatch[data-name]")) {
-      (swatch as HTMLElement).style.background = this.theme.colour((swatch as HTMLElement).dataset.name);
+    for (const swatch of this.drawer.querySelectorAll<HTMLElement>(".timeline-swatch[data-name]")) {
+      swatch.style.background = this.theme.color(swatch.dataset.name ?? "");
     }
     for (const bars of this.drawer.querySelectorAll<HTMLCanvasElement>("canvas.timeline-bars")) {
       details.paintBars(bars, this.theme);
@@ -467,7 +458,7 @@ export abstract class PanelBase {
       rows: this.rows,
       selection: this.selection.slice,
       matches: this.matches,
-      colours: this.colours,
+      colors: this.colors,
       overlays: this.overlays,
       together: this.together,
     };
@@ -502,10 +493,10 @@ export abstract class PanelBase {
     const scene = this.scene;
     this.request(scene);
     this.paint(scene);
-    const legend = this.colours.legend(this.theme, [...this.drawn.windows]);
-    colours.showLegend(this.legend, this.theme, {
-      ...legend,
-      entries: [...(legend.entries || []), ...this.overlays.legend(this.theme, this.sources)],
+    const meaning = this.colors.legend(this.theme, [...this.drawn.windows]);
+    legend.show(this.legend, this.theme, {
+      ...meaning,
+      entries: [...(meaning.entries ?? []), ...this.overlays.legend(this.theme, this.sources)],
     });
     const nothing = this.explained ? "" : this.overlays.nothing(this.sources);
     if (nothing) {
@@ -532,9 +523,8 @@ export abstract class PanelBase {
     const something = this.box || this.marked || this.area.chosen || this.drop || this.selection.slice;
     if (!something && !this.overlaid) return;
     this.overlaid = Boolean(something);
-    const context = this.overlay.getContext("2d") as CanvasRenderingContext2D;
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    this.paintOverlay(context);
+    this.overlayPen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    this.paintOverlay(this.overlayPen);
   }
 
   /** What follows the mouse, and what is chosen. */
@@ -553,10 +543,10 @@ export abstract class PanelBase {
     const visible = [...geometry.visibleBands(scene, false), ...geometry.visibleBands(scene, true)];
     const pixels = scene.width - scene.left;
     for (const source of this.sources) {
-      const mine = visible.filter((b: Band) => b.source === source);
+      const mine = visible.filter((b) => b.source === source);
       const range = source.own({ start, end });
-      source.want(range, pixels, mine.filter((b: Band) => b.lane >= 0).map((b: Band) => b.lane));
-      source.wantCounters(range, pixels, mine.filter((b: Band) => b.counter >= 0).map((b: Band) => b.counter));
+      source.want(range, pixels, mine.filter((b) => b.lane >= 0).map((b) => b.lane));
+      source.wantCounters(range, pixels, mine.filter((b) => b.counter >= 0).map((b) => b.counter));
     }
     this.overlays.want(scene, { start, end });
   }
@@ -577,7 +567,7 @@ export abstract class PanelBase {
     return time >= start && time <= end && end - start < this.viewport.length * 0.98;
   }
 
-  bandAt(at: { x: number; y: number }) {
+  bandAt(at: Point): Band | null {
     return geometry.bandAtY(this.scene, at.y);
   }
 }

@@ -1,13 +1,16 @@
 /** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. */
 import * as geometry from "./geometry.ts";
-import * as layout from "./layout.ts";
+import { layout } from "./layout.ts";
+import { messageOf } from "../../../web/core/request.ts";
+import type { LaneGroup } from "./messages.generated.ts";
+import type { Point } from "./geometry.ts";
 import { PanelBase } from "./panel_base.ts";
 import type { Source } from "./data.ts";
 import type { Band } from "./layout.ts";
 
 export abstract class PanelWithLanes extends PanelBase {
   relayout() {
-    this.rows = layout.layout(this.sources, this.lanes);
+    this.rows = layout(this.sources, this.lanes);
     this.filter.show(this.rows);
     if (this.ready && this.rows.total) {
       this.say(
@@ -31,9 +34,8 @@ export abstract class PanelWithLanes extends PanelBase {
 
   /** Lists lanes that are not known yet, of a trace with very many. */
   findLanes(source: Source, text: string, lane?: number) {
-    source.findLanes(text, lane).then((found: boolean) => found && this.relayout()).catch((error: any) =>
-      this.notify(error.message)
-    );
+    source.findLanes(text, lane).then((found) => found && this.relayout())
+      .catch((error) => this.notify(messageOf(error)));
   }
 
   showAllLanes() {
@@ -47,7 +49,7 @@ export abstract class PanelWithLanes extends PanelBase {
   }
 
   /** Makes sure that a lane is shown. */
-  reveal(source: Source, lane: number, group: any) {
+  reveal(source: Source, lane: number, group: LaneGroup | undefined) {
     const folded = this.rows.bands.filter((b) =>
       b.source === source && b.folded && (b.type === "trace" || (b.type === "group" && b.title === group?.title))
     );
@@ -95,7 +97,7 @@ export abstract class PanelWithLanes extends PanelBase {
     this.relayout();
   }
 
-  pinAt(at: { x: number; y: number } | null) {
+  pinAt(at: Point | null) {
     const band = at && this.bandAt(at);
     if (!band || (band.type !== "lane" && band.type !== "counter")) return;
     this.lanes.pin(band, !band.pinned);

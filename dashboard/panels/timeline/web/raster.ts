@@ -4,25 +4,24 @@
  * Every row of slices is one line of an image, which is stretched to the row's height when it is drawn.
  */
 
+import { make } from "../../../web/core/dom.ts";
+import { ofHex } from "../../../web/core/color.ts";
+import { penOf } from "./parts.ts";
+
 const MORE_LINES = 64;
 const CHANNELS = /\d+(\.\d+)?/g;
 
 export class Raster {
-  canvas;
-  context: CanvasRenderingContext2D;
+  readonly canvas = make("canvas");
+  readonly context = penOf(this.canvas, { willReadFrequently: true });
   width = 0;
   lines = 0;
   used = 0;
   drawn = 0;
   image: ImageData | null = null;
   pixels = new Uint32Array(0);
-  /** Colours as pixels. */
+  /** Colors as pixels. */
   known: Map<string, number> = new Map();
-
-  constructor() {
-    this.canvas = document.createElement("canvas");
-    this.context = this.canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
-  }
 
   /**
    * Forgets the frame before.
@@ -70,17 +69,15 @@ export class Raster {
   }
 
   /**
-   * A colour as a pixel.
-   * @param colour `rgb(r,g,b)` or `#rrggbb`
+   * A color as a pixel.
+   * @param color `rgb(r,g,b)` or `#rrggbb`
    * @param alpha 0..1
    */
-  pixel(colour: string, alpha: number) {
-    const key = alpha === 1 ? colour : `${colour} ${alpha}`;
+  pixel(color: string, alpha: number) {
+    const key = alpha === 1 ? color : `${color} ${alpha}`;
     let found = this.known.get(key);
     if (found === undefined) {
-      const [r, g, b] = colour.startsWith("#")
-        ? [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16))
-        : (colour.match(CHANNELS) || ["0", "0", "0"]).map(Number);
+      const [r, g, b] = color.startsWith("#") ? ofHex(color) : (color.match(CHANNELS) || ["0", "0", "0"]).map(Number);
       found = ((Math.round(alpha * 255) << 24) | (b << 16) | (g << 8) | r) >>> 0;
       this.known.set(key, found);
     }

@@ -1,9 +1,11 @@
 /** Draws what is above the lanes (minimap, time axis, steps) and what lies over them (hover, selection, marks). */
-import * as colours from "./colours.ts";
+import { type Step, stepAt } from "./colors.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
-import type { Scene } from "./geometry.ts";
+import type { Chosen } from "./area.ts";
+import type { DrawnSlice, Point, Scene } from "./geometry.ts";
+import type { SelectedSlice } from "./selection.ts";
 import type { Source } from "./data.ts";
 
 export const MINIMAP_HEIGHT = 46;
@@ -31,7 +33,7 @@ export function minimap(scene: Scene) {
   cachedStrips(scene);
   if (matches) {
     context.fillStyle = theme.match;
-    matches.minimaps.forEach((minimap: number[], place: number) => {
+    matches.minimaps.forEach((minimap, place) => {
       const [from, to] = sources[place].extent;
       const step = (to - from) / minimap.length;
       minimap.forEach((hits, i) => {
@@ -74,7 +76,8 @@ function cachedStrips(scene: Scene) {
     cache.key = key;
     cache.canvas.width = Math.round(width * ratio);
     cache.canvas.height = Math.round(MINIMAP_HEIGHT * ratio);
-    const context = cache.canvas.getContext("2d")!;
+    const context = cache.canvas.getContext("2d");
+    if (!context) return;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     strips({ ...scene, context });
   }
@@ -84,7 +87,7 @@ function cachedStrips(scene: Scene) {
 /** One thin strip a lane, the stronger the busier. */
 function strips(scene: Scene) {
   const { context, theme, sources } = scene;
-  const all = sources.flatMap((source) => source.summary.coverage.strips.map((strip: any) => ({ strip, source })));
+  const all = sources.flatMap((source) => source.summary.coverage.strips.map((strip) => ({ strip, source })));
   if (!all.length) return;
   const room = MINIMAP_HEIGHT - 14;
   const pitch = Math.min(room / all.length, 9);
@@ -95,7 +98,7 @@ function strips(scene: Scene) {
     const step = (miniX(scene, coverage.end + source.offset) - x0) / strip.busy.length;
     context.fillStyle = theme.kinds[strip.kind] || theme.kinds.other;
     const y = top + row * pitch;
-    strip.busy.forEach((busy: number, i: number) => {
+    strip.busy.forEach((busy, i) => {
       if (!busy) return;
       context.globalAlpha = 0.15 + (0.75 * busy) / 100;
       // Edges on whole device pixels leave no seams.
@@ -181,7 +184,7 @@ export function ruler(scene: Scene) {
 }
 
 /** Room for a step's mark on the screen, or null. */
-function stepPlace(scene: Scene, source: Source, [, , start, length]: any) {
+function stepPlace(scene: Scene, source: Source, [, , start, length]: Step) {
   return { x0: geometry.xOf(scene, start + source.offset), x1: geometry.xOf(scene, start + length + source.offset) };
 }
 
@@ -194,7 +197,7 @@ function steps(
 ) {
   const { context, theme, left, width, viewport } = scene;
   let lastX = -Infinity;
-  const colour = scene.sources.length > 1 ? theme.traces[source.place % theme.traces.length] : theme.accent;
+  const color = scene.sources.length > 1 ? theme.traces[source.place % theme.traces.length] : theme.accent;
   for (const step of source.summary.steps) {
     const [number, , start, length] = step;
     if (start + source.offset > viewport.end) break;
@@ -202,7 +205,7 @@ function steps(
     const { x0, x1 } = stepPlace(scene, source, step);
     if (x1 - lastX < 1) continue;
     lastX = x1;
-    context.fillStyle = colour;
+    context.fillStyle = color;
     context.globalAlpha = number % 2 ? 0.13 : 0.24;
     context.fillRect(x0 + 0.5, y + 3, Math.max(x1 - x0 - 1, 1), height - 6);
     context.globalAlpha = 1;
@@ -221,14 +224,20 @@ function steps(
   }
 }
 
-/** The step under a point of the rulers, with its trace. */
-export function stepAtPoint(scene: Scene, x: number, y: number) {
+/** A step of a trace. */
+export interface StepOf {
+  source: Source;
+  step: Step;
+}
+
+/** The step under a point of the rulers. */
+export function stepAtPoint(scene: Scene, { x, y }: Point): StepOf | null {
   const { stepped } = heights(scene.sources);
   const source = stepped[Math.floor((y - MINIMAP_HEIGHT) / STEPS_HEIGHT)];
   if (!source || y < MINIMAP_HEIGHT || x < scene.left) return null;
   const time = scene.viewport.start + ((x - scene.left) / (scene.width - scene.left)) * scene.viewport.span -
     source.offset;
-  const at = colours.stepAt(source.summary.steps, time);
+  const at = stepAt(source.summary.steps, time);
   return at < 0 ? null : { source, step: source.summary.steps[at] };
 }
 
@@ -237,8 +246,8 @@ export function stepAtPoint(scene: Scene, x: number, y: number) {
  * @param scene with the overlay's context
  */
 export function overlay(
-  scene: any,
-  state: { box: [number, number] | null; mark: [number, number] | null; area: any; drop?: number | null },
+  scene: Scene,
+  state: { box: [number, number] | null; mark: [number, number] | null; area: Chosen | null; drop: number | null },
 ) {
   const { context, theme, left, width, height } = scene;
   context.clearRect(0, 0, width, height);
@@ -259,8 +268,8 @@ export function overlay(
 
 function outline(
   scene: Scene,
-  slice: any,
-  colour: string,
+  slice: SelectedSlice,
+  color: string,
   width: number,
   alpha: number,
 ) {
@@ -274,7 +283,7 @@ function outline(
   const x1 = Math.min(at.x1, scene.width + 10);
   if (x1 < scene.left || x0 > scene.width) return;
   context.globalAlpha = alpha;
-  context.strokeStyle = colour;
+  context.strokeStyle = color;
   context.lineWidth = width;
   context.beginPath();
   context.roundRect(x0 - 0.5, at.y - 0.5, Math.max(x1 - x0, 2) + 0.5, at.height + 1, 3);
@@ -282,18 +291,18 @@ function outline(
   context.globalAlpha = 1;
 }
 
-function range(scene: Scene, times: [number, number], colour: string, alpha: number) {
+function range(scene: Scene, times: [number, number], color: string, alpha: number) {
   const { context, height } = scene;
   const [a, b] = times[0] <= times[1] ? times : [times[1], times[0]];
   const x0 = geometry.xOf(scene, a);
   const x1 = geometry.xOf(scene, b);
-  context.fillStyle = colour;
+  context.fillStyle = color;
   context.globalAlpha = alpha;
   context.fillRect(x0, MINIMAP_HEIGHT, Math.max(x1 - x0, 1), height);
   context.globalAlpha = 1;
   context.fillRect(x0, MINIMAP_HEIGHT, 1, height);
   context.fillRect(x1, MINIMAP_HEIGHT, 1, height);
-  label(scene, x0, x1, colour, format.duration(b - a));
+  label(scene, x0, x1, color, format.duration(b - a));
 }
 
 /** A word on the time axis over a stretch. */
@@ -301,7 +310,7 @@ function label(
   scene: Scene,
   x0: number,
   x1: number,
-  colour: string,
+  color: string,
   text: string,
 ) {
   const { context, theme, width, left } = scene;
@@ -309,7 +318,7 @@ function label(
   const w = context.measureText(text).width + 14;
   const x = Math.min(Math.max((x0 + x1) / 2 - w / 2, left + 4), width - w - 4);
   const y = scene.pinTop - AXIS_HEIGHT + 3;
-  context.fillStyle = colour;
+  context.fillStyle = color;
   context.beginPath();
   context.roundRect(x, y, w, 18, 9);
   context.fill();
@@ -323,8 +332,8 @@ export function pointer(
   scene: Scene,
   line: HTMLElement,
   frame: HTMLElement,
-  cursor: { x: number; y: number } | null,
-  hover: any,
+  cursor: Point | null,
+  hover: DrawnSlice | null,
 ) {
   const inside = cursor && cursor.x >= scene.left && cursor.y > MINIMAP_HEIGHT;
   line.style.visibility = inside ? "visible" : "hidden";
@@ -342,7 +351,7 @@ export function pointer(
 }
 
 /** The chosen area: a stretch of time over some lanes. */
-function areaOf(scene: any, area: any) {
+function areaOf(scene: Scene, area: Chosen) {
   const { context, theme } = scene;
   const [a, b] = area.times[0] <= area.times[1] ? area.times : [area.times[1], area.times[0]];
   const x0 = geometry.xOf(scene, a);
@@ -365,7 +374,7 @@ function areaOf(scene: any, area: any) {
 }
 
 /** Where the scrollbar is, or null where all is in view. */
-export function scrollbarPlace(scene: any) {
+export function scrollbarPlace(scene: Scene) {
   const room = scene.height - scene.top;
   const content = scene.rows.height + BELOW;
   if (content <= room) return null;

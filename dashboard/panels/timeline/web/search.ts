@@ -1,21 +1,35 @@
 /** The search box: over the whole trace, with a count, and next and previous match. */
 import { bind } from "../../../web/core/commands.ts";
-import * as details from "./details.ts";
-import * as format from "./format.ts";
+import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { TimelinePanel } from "./panel.ts";
 import type { Source } from "./data.ts";
+import * as format from "./format.ts";
+import type { Matches } from "./messages.generated.ts";
+import type { TimelinePanel } from "./panel.ts";
+import { button } from "./parts.ts";
+import { settings } from "./settings.generated.ts";
+
+/** How names are compared: any part, a regular expression, or the whole name. */
+export type Match = typeof settings.match.options[number];
+/** What was found in all traces. */
+export interface Found {
+  /** Null where nothing matches: fading everything would say less. */
+  names: Set<string> | null;
+  minimaps: number[][];
+  count: number;
+}
+/** Matches of a trace, of which it has a page. */
+type Page = Matches & { source: Source };
 
 const PAGE = 2000;
 const PAUSE_MS = 180;
 
 export class Search {
-  panel;
+  readonly panel: TimelinePanel;
   /** What was found: how often in all traces, and a page of each. */
-  found: any = null;
+  found: { query: string; count: number; pages: Page[] } | null = null;
   current = -1;
-  /** How names are compared: any part, a regular expression, or the whole name. */
-  match: "text" | "regex" | "name" = "text";
+  match: Match = settings.match.default;
   abort: AbortController | null = null;
   /** What was asked for last, of which traces, and its answer. */
   key = "";
@@ -25,21 +39,19 @@ export class Search {
   moving = Promise.resolve();
   went = -1;
   timer = 0;
-  input: HTMLInputElement;
-  count;
-  toggles;
-  element;
+  readonly input = make("input", {
+    className: "timeline-search-input",
+    type: "text",
+    placeholder: "Search slices  ( / )",
+    spellcheck: false,
+    "aria-label": "Search slices by name",
+  });
+  readonly count = make("span", { className: "timeline-search-count", "aria-live": "polite" });
+  readonly toggles: { regex: HTMLButtonElement; name: HTMLButtonElement };
+  readonly element: HTMLElement;
 
   constructor(panel: TimelinePanel) {
-    const { element, button } = details;
     this.panel = panel;
-    this.input = element("input", "timeline-search-input") as HTMLInputElement;
-    this.input.type = "text";
-    this.input.placeholder = "Search slices  ( / )";
-    this.input.spellcheck = false;
-    this.input.setAttribute("aria-label", "Search slices by name");
-    this.count = element("span", "timeline-search-count");
-    this.count.setAttribute("aria-live", "polite");
     this.toggles = {
       regex: button(
         ".*",
@@ -54,9 +66,9 @@ export class Search {
         "plain toggle",
       ),
     };
-    this.element = element(
+    this.element = make(
       "div",
-      "timeline-search",
+      { className: "timeline-search" },
       this.input,
       this.count,
       this.toggles.regex,
@@ -83,12 +95,12 @@ export class Search {
     this.input.select();
   }
 
-  set(text: string, match: "text" | "regex" | "name" = "text") {
+  set(text: string, match: Match = "text") {
     this.input.value = text;
     return this.setMatch(match);
   }
 
-  setMatch(match: "text" | "regex" | "name") {
+  setMatch(match: Match) {
     this.match = match;
     for (const [name, toggle] of Object.entries(this.toggles)) {
       toggle.classList.toggle("on", name === match);
@@ -112,7 +124,7 @@ export class Search {
     const wanted = () => this.key === key && [asked, this.went].includes(selection.asked);
     this.moving = Promise.all([this.moving, answer])
       .then(() => this.move(direction, wanted))
-      .catch((error) => this.panel.notify(error.message));
+      .catch((error) => this.panel.notify(messageOf(error)));
   }
 
   /** Asks for what the field says; whoever asks for the same again shares the answer. */
@@ -148,15 +160,14 @@ export class Search {
     this.abort = new AbortController();
     const { signal } = this.abort;
     try {
-      const found = await Promise.all(this.panel.sources.map((source: Source) => this.page(source, query, 0, signal)));
+      const pages = await Promise.all(this.panel.sources.map((source) => this.page(source, query, 0, signal)));
       if (signal.aborted) return this.answer;
-      const count = found.reduce((sum, each) => sum + each.count, 0);
-      this.found = { query, count, found };
+      const count = pages.reduce((sum, page) => sum + page.count, 0);
+      this.found = { query, count, pages };
       this.say(count ? format.integer(count) : "none");
-      // Where nothing matches, fading everything would say less.
       this.panel.setMatches({
-        names: count ? new Set(found.flatMap((each) => each.names)) : null,
-        minimaps: found.map((each) => each.minimap),
+        names: count ? new Set(pages.flatMap(({ names }) => names)) : null,
+        minimaps: pages.map(({ minimap }) => minimap),
         count,
       });
     } catch (error) {
@@ -167,24 +178,21 @@ export class Search {
     }
   }
 
-  async page(source: Source, query: string, offset: number, signal?: AbortSignal) {
+  async page(source: Source, query: string, offset: number, signal?: AbortSignal): Promise<Page> {
     const at = Math.round(this.panel.viewport.target[0] - source.offset);
-    return {
-      ...(await source.json("search", { q: query, match: this.match, offset, limit: PAGE, at }, signal)),
-      source,
-    };
+    const asked = { q: query, match: this.match, offset, limit: PAGE, at };
+    return { ...await source.ask<Matches>("search", asked, signal), source };
   }
 
   /** @param wanted whether nothing has taken its place meanwhile */
   async move(direction: number, wanted: () => boolean) {
     const { found } = this;
     if (!found?.count || !wanted()) return;
-    const { count, query } = found;
-    const pages = found.found;
+    const { count, query, pages } = found;
     // One trace after another; within each by time, beginning with what is visible.
     let at = (this.current + direction + count) % count;
     if (this.current < 0) {
-      const first = pages.findIndex((each: { count: number }) => each.count);
+      const first = pages.findIndex((page) => page.count);
       pages[first] = await this.page(pages[first].source, query, 0);
       at = (pages[first].rank + (direction < 0 ? count - 1 : 0)) % count;
     }

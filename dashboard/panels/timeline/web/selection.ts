@@ -1,27 +1,22 @@
 /** The selected slice: fetched, described in the drawer, brought into view. */
-import * as geometry from "./geometry.ts";
-import * as timelineDetails from "./details.ts";
-import { view } from "../../../web/page/view.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { TimelinePanel } from "./panel.ts";
+import { view } from "../../../web/page/view.ts";
 import type { Source } from "./data.ts";
+import * as details from "./details.ts";
+import * as geometry from "./geometry.ts";
+import type { OccurrencesAnswer, Relations, SliceDetails } from "./messages.generated.ts";
+import type { TimelinePanel } from "./panel.ts";
 
 /** A slice as the route `slice` describes it, and what the routes `relations` and `occurrences` add later. */
-export interface SelectedSlice {
-  index: number;
-  name: string;
-  lane: number;
-  depth: number;
-  start: number;
-  duration: number;
+export type SelectedSlice = SliceDetails & {
   source: Source;
-  // deno-lint-ignore no-explicit-any
-  [fact: string]: any;
-}
+  /** Null where they are not known, or were not asked for. */
+  relations?: Relations | null;
+  spread?: OccurrencesAnswer | null;
+};
 
 export class Selection {
-  panel: TimelinePanel;
-  /** Details of the slice with its `source`, or null. */
+  readonly panel: TimelinePanel;
   slice: SelectedSlice | null = null;
   asked = 0;
   /** Which of what was asked for has no answer yet. */
@@ -29,7 +24,6 @@ export class Selection {
   /** What keys asked for that need an answer first, in their order. */
   keys: (() => void)[] = [];
 
-  /** @param panel the panel of timeline_panel.js */
   constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
@@ -76,14 +70,14 @@ export class Selection {
     panel.area.asked += 1;
     const { chosen } = panel.area;
     try {
-      const details = await source.json("slice", { index }).finally(() => {
+      const found = await source.ask<SliceDetails>("slice", { index }).finally(() => {
         if (this.awaited === request) this.awaited = -1;
       });
       if (request !== this.asked) return;
       if (!panel.sources.includes(source)) return this.cancel();
       // An area that the hand has begun to draw since stays.
       if (panel.area.chosen === chosen) panel.area.clear();
-      const slice = (this.slice = { ...details, source });
+      const slice: SelectedSlice = (this.slice = { ...found, source });
       panel.tellSlice(source.place === 0 ? index : null);
       // The buttons of another slice look alike and lead elsewhere.
       panel.drawer.replaceChildren();
@@ -97,16 +91,17 @@ export class Selection {
       // Nobody asks what launched a slice that is only passed.
       if (this.awaiting) return void (slice.relations = null);
       const more = await Promise.allSettled([
-        source.json("relations", { index }),
-        source.json("occurrences", { index }),
+        source.ask<Relations>("relations", { index }),
+        source.ask<OccurrencesAnswer>("occurrences", { index }),
       ]);
       if (this.slice !== slice) return;
-      const [relations, occurrences] = more.map((each) => (each.status === "fulfilled" ? each.value : null));
-      Object.assign(slice, { relations, spread: occurrences });
+      const [relations, occurrences] = more;
+      slice.relations = relations.status === "fulfilled" ? relations.value : null;
+      slice.spread = occurrences.status === "fulfilled" ? occurrences.value : null;
       this.show();
       panel.changed();
       this.catchUp();
-      for (const each of more) if (each.status === "rejected") panel.notify(each.reason.message);
+      for (const each of more) if (each.status === "rejected") panel.notify(messageOf(each.reason));
     } catch (error) {
       if (request !== this.asked) return;
       this.keys = [];
@@ -124,14 +119,14 @@ export class Selection {
   show() {
     const { panel, slice } = this;
     if (!slice) return;
-    timelineDetails.refill(
+    details.refill(
       panel.drawer,
-      timelineDetails.drawer(slice, {
+      details.drawer(slice, {
         close: () => this.clear(),
-        select: (i: number) => this.select(i, { reveal: true }),
-        find: (name: string) => panel.search.set(name, "name"),
+        select: (i) => this.select(i, { reveal: true }),
+        find: (name) => panel.search.set(name, "name"),
         zoom: () => panel.fit(),
-        table: (table: { page: string; row: string }) =>
+        table: (table) =>
           view.open("profile", {
             "profile.trace": [slice.source.id],
             "profile.view": [table.page],
@@ -152,10 +147,10 @@ export class Selection {
    * Scrolls and pans as little as shows the slice.
    * @param stay whether a slice too small to see may stay so
    */
-  bringIntoView(slice: any, stay: boolean = false) {
+  bringIntoView(slice: SelectedSlice, stay: boolean = false) {
     const { panel } = this;
     const now = performance.now();
-    const group = slice.source.summary.groups.find((g: any) => g.lanes.includes(slice.lane));
+    const group = slice.source.summary.groups.find((g) => g.lanes.includes(slice.lane));
     panel.reveal(slice.source, slice.lane, group);
     panel.draw();
     const at = geometry.slicePlace(panel.scene, slice, slice.source);
@@ -173,7 +168,7 @@ export class Selection {
     else if (pixels < 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.04, now);
     else if (pixels > panel.width * 3) panel.viewport.reveal({ start: from, duration: slice.duration }, 0.9, now);
     else if (!visible || from < start || from + Math.min(slice.duration, (end - start) / 2) > end) {
-      panel.viewport.centre(from + Math.min(slice.duration, end - start) / 2, now);
+      panel.viewport.center(from + Math.min(slice.duration, end - start) / 2, now);
     }
     panel.changed();
   }
@@ -205,10 +200,10 @@ export class Selection {
     const launched = way === "incoming" ? slice.relations?.launch : slice.relations?.launched.slices[0];
     const to = slice[way].slices[0] ?? launched;
     if (to) this.select(to.index, { reveal: true });
-    else {this.panel.notify(
-        way === "incoming" ? "No arrow leads to this slice." : "No arrow leaves this slice.",
-        "info",
-      );}
+    else {
+      const words = way === "incoming" ? "No arrow leads to this slice." : "No arrow leaves this slice.";
+      this.panel.notify(words, "info");
+    }
     return true;
   }
 }

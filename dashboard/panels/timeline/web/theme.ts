@@ -1,4 +1,5 @@
-/** Colours of the timeline: from the page's CSS variables, and stable per name in a palette of equal lightness. */
+/** Colors of the timeline: from the page's CSS variables, and stable per name in a palette of equal lightness. */
+import { css, hashOf, oklch } from "../../../web/core/color.ts";
 
 /** Hues (degrees, OKLCH) that stay apart from their neighbours for most eyes; red is left to errors. */
 const HUES = [255, 165, 60, 310, 205, 95, 340, 140, 280, 75, 225, 185, 40, 295, 120, 240];
@@ -7,39 +8,10 @@ const TINT_HUES = [255, 60, 150, 320, 205, 95, 25, 285, 180, 345, 120, 230];
 const LIGHT = { lightness: 0.815, chroma: 0.088 };
 const DARK = { lightness: 0.5, chroma: 0.088 };
 
-/**
- * OKLCH to sRGB (B. Ottosson, "A perceptual color space for image processing", 2020).
- * @param lightness 0..1
- * @param hue degrees
- */
-function oklch(lightness: number, chroma: number, hue: number) {
-  const a = chroma * Math.cos((hue * Math.PI) / 180);
-  const b = chroma * Math.sin((hue * Math.PI) / 180);
-  const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
-  const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
-  const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-  const linear = [
-    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-    -0.0041960863 * l - 0.7034186147 * m + 1.707614701 * s,
-  ];
-  const bytes = linear.map((v) => {
-    const x = Math.min(Math.max(v, 0), 1);
-    return Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055));
-  });
-  return `rgb(${bytes.join(",")})`;
-}
+const mixed = (lightness: number, chroma: number, hue: number) => css(oklch(lightness, chroma, hue));
 
-/** Digits and template arguments vary between instances of one thing; they must not change its colour. */
+/** Digits and template arguments vary between instances of one thing; they must not change its color. */
 const stem = (name: string) => name.replace(/[<(].*$/, "").replace(/\d+/g, "") || name;
-
-/** @param text FNV-1a */
-function hash(text: string) {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i += 1) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  value ^= value >>> 15;
-  return value >>> 0;
-}
 
 /** A ramp in a hundred steps. */
 function memo(make: (share: number) => string) {
@@ -63,22 +35,22 @@ export interface Theme {
   match: string;
   sliceText: string;
   font: string;
-  colour: (name: string) => string;
-  /** colour of each kind of lane */
+  color: (name: string) => string;
+  /** color of each kind of lane */
   kinds: Record<string, string>;
   /** background of a trace's own row */
   strong: string;
-  /** colours of several traces */
+  /** colors of several traces */
   traces: string[];
   /** from 0 (little) to 1 (much) */
   ramp: (share: number) => string;
-  /** colour of slices of which what they are coloured by is not known */
+  /** color of slices of which what they are colored by is not known */
   unknown: string;
-  /** colours of differences between two traces */
+  /** colors of differences between two traces */
   verdicts: Record<string, string>;
-  /** colours of reasons why a stream is idle */
+  /** colors of reasons why a stream is idle */
   causes: Record<string, string>;
-  /** colour of the critical path */
+  /** color of the critical path */
   critical: string;
   /** one of the palette by number */
   tint: (place: number) => string;
@@ -90,20 +62,17 @@ export function read(element: Element): Theme {
   const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
   const { lightness, chroma } = dark ? DARK : LIGHT;
   const palette = HUES.flatMap((hue) => [
-    oklch(lightness, chroma, hue),
-    oklch(lightness + (dark ? 0.07 : -0.055), chroma + 0.018, hue + 8),
+    mixed(lightness, chroma, hue),
+    mixed(lightness + (dark ? 0.07 : -0.055), chroma + 0.018, hue + 8),
   ]);
-  const tints = TINT_HUES.map((hue) => oklch(lightness, chroma + 0.012, hue));
+  const tints = TINT_HUES.map((hue) => mixed(lightness, chroma + 0.012, hue));
   const known: Map<string, string> = new Map();
-  const colour = (name: string) => {
+  const color = (name: string) => {
     let found = known.get(name);
-    if (found === undefined) {
-      found = palette[hash(stem(name)) % palette.length];
-      known.set(name, found);
-    }
+    if (found === undefined) known.set(name, found = palette[hashOf(stem(name)) % palette.length]);
     return found;
   };
-  const strong = (hue: number) => oklch(dark ? 0.72 : 0.6, 0.14, hue);
+  const strong = (hue: number) => mixed(dark ? 0.72 : 0.6, 0.14, hue);
   return {
     dark,
     body: variable("--surface", dark ? "#1a1b1e" : "#ffffff"),
@@ -116,18 +85,18 @@ export function read(element: Element): Theme {
     match: dark ? "#ffd43b" : "#e8590c",
     sliceText: dark ? "rgba(255,255,255,0.95)" : "rgba(10,15,30,0.9)",
     font: variable("--mantine-font-family", "system-ui, sans-serif"),
-    colour,
+    color,
     strong: dark ? "#20242b" : "#e9edf3",
     traces: [strong(255), strong(40), strong(150), strong(310), strong(95), strong(205), strong(0), strong(280)],
     ramp: memo((share) =>
-      oklch(dark ? 0.36 + 0.3 * share : 0.9 - 0.26 * share, 0.04 + 0.11 * share, 250 - 215 * share)
+      mixed(dark ? 0.36 + 0.3 * share : 0.9 - 0.26 * share, 0.04 + 0.11 * share, 250 - 215 * share)
     ),
     unknown: dark ? "#3a3f47" : "#d9dee5",
     verdicts: {
       "only in first": strong(255),
       "only in second": strong(310),
-      longer: oklch(dark ? 0.58 : 0.74, 0.15, 30),
-      shorter: oklch(dark ? 0.58 : 0.74, 0.13, 150),
+      longer: mixed(dark ? 0.58 : 0.74, 0.15, 30),
+      shorter: mixed(dark ? 0.58 : 0.74, 0.13, 150),
       same: dark ? "#3a3f47" : "#d9dee5",
     },
     causes: { host: strong(55), kernel: strong(205), other: dark ? "#7d828a" : "#9aa3ad" },

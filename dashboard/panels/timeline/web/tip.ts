@@ -1,16 +1,17 @@
 /** The box beside the mouse, about what is under it. */
+import { make } from "../../../web/core/dom.ts";
 import * as details from "./details.ts";
 import * as geometry from "./geometry.ts";
+import type { Point } from "./geometry.ts";
 import type { TimelinePanel } from "./panel.ts";
 
 export class Tip {
-  panel;
-  element = details.element("div", "timeline-tip");
+  readonly panel: TimelinePanel;
+  element = make("div", { className: "timeline-tip" });
   /** What it says, as a key; empty while it is hidden. */
   shown = "";
   size = [0, 0];
 
-  /** @param panel the panel of timeline_panel.js */
   constructor(panel: TimelinePanel) {
     this.panel = panel;
   }
@@ -25,10 +26,10 @@ export class Tip {
    * Follows the mouse.
    * @param at in the lanes, or null
    */
-  point(at: { x: number; y: number } | null) {
-    const { hover, colours } = this.panel;
+  point(at: Point | null) {
+    const { hover, colors } = this.panel;
     // What is said of a slice stays the same while the mouse moves over it.
-    const key = at && hover ? `${hover.source.place} ${hover.index} ${hover.count} ${colours.mode}` : "";
+    const key = at && hover ? `${hover.source.place} ${hover.index} ${hover.count} ${colors.mode}` : "";
     if (at && key && key === this.shown) return this.place(at);
     const content = at && this.about(at);
     if (!at || !content) return this.hide();
@@ -40,16 +41,16 @@ export class Tip {
   }
 
   /** What is said about what is under a point. */
-  about(at: { x: number; y: number }): Node[] | null {
+  about(at: Point): Node[] | null {
     const { panel } = this;
-    if (panel.hover) return details.tooltip(panel.hover, panel.colours);
+    if (panel.hover) return details.tooltip(panel.hover, panel.colors);
     if (at.y < panel.scene.pinTop) return null;
     const band = panel.bandAt(at);
     if (!band) return null;
     if (at.x < panel.left) {
       return [
-        details.element("div", "timeline-tip-name", band.full),
-        details.element("div", "timeline-tip-lane", band.title),
+        make("div", { className: "timeline-tip-name" }, band.full),
+        make("div", { className: "timeline-tip-lane" }, band.title),
       ];
     }
     const time = panel.timeAt(at.x) - band.source.offset;
@@ -59,7 +60,7 @@ export class Tip {
     return reading && details.counterTip(band, reading);
   }
 
-  place(at: { x: number; y: number }) {
+  place(at: Point) {
     const [w, h] = this.size;
     const x = at.x + 16 + w > this.panel.width ? Math.max(at.x - w - 12, 4) : at.x + 16;
     const y = at.y + 18 + h > this.panel.height ? Math.max(at.y - h - 12, 4) : at.y + 18;

@@ -1,17 +1,18 @@
 /** Tells the page what is visible, once the hand rests. */
 
+import type { Viewport } from "./viewport.ts";
+
 const RETELL_MS = 350;
 
 export class Report {
-  tell;
-  told: any;
-  seen: any;
-  restsSince: any;
+  readonly tell: (range: string) => void;
+  told = "";
+  seen = "";
+  restsSince = 0;
 
   /** @param tell gets `START:END` in ns, and an empty text where all is visible */
   constructor(tell: (range: string) => void) {
     this.tell = tell;
-    this.forget();
   }
 
   forget() {
@@ -21,17 +22,17 @@ export class Report {
   }
 
   /** What is visible, as text that is empty where that is all. */
-  key(viewport: any) {
+  key(viewport: Viewport): string {
     const [start, end] = viewport.target;
     return viewport.showsAll ? "" : `${Math.round(start)}:${Math.round(end)}`;
   }
 
   /** What the page knows already. */
-  known(viewport: any) {
+  known(viewport: Viewport) {
     this.told = this.key(viewport);
   }
 
-  tick(viewport: any, now: number) {
+  tick(viewport: Viewport, now: number) {
     const key = this.key(viewport);
     if (key !== this.seen) {
       this.seen = key;

@@ -7,6 +7,9 @@ const ANIMATION_MS = 180;
 const GESTURE_GAP_MS = 500;
 const MAX_UNDO = 100;
 
+/** Whether the user wants nothing to move by itself. */
+export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 const ease = (x: number) => 1 - (1 - x) ** 3;
 
 export class Viewport {
@@ -82,8 +85,7 @@ export class Viewport {
 
   go(start: number, end: number, now: number, instantly: boolean = false) {
     const to = this.clamp(start, end);
-    const still = instantly || window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (still) {
+    if (instantly || still()) {
       [this.start, this.end] = to;
       this.animation = null;
     } else {
@@ -116,7 +118,7 @@ export class Viewport {
   }
 
   /** Brings a moment to the middle. */
-  centre(time: number, now: number) {
+  center(time: number, now: number) {
     this.remember(now);
     this.go(time - this.span / 2, time + this.span / 2, now);
   }

@@ -1,0 +1,73 @@
+// Scenes for the tests of this folder; there is no test in here.
+import type { SceneAnswer } from "./scene.ts";
+
+type Node = SceneAnswer["nodes"][number];
+type Edge = SceneAnswer["edges"][number];
+
+export const node = (id: string, [x, y, w, h]: [number, number, number, number], more: Partial<Node> = {}): Node => ({
+  id,
+  label: id.slice(id.lastIndexOf("/") + 1),
+  kind: "op",
+  op: "MatMul",
+  parent: id.includes("/") ? id.slice(0, id.lastIndexOf("/")) : null,
+  expanded: false,
+  count: 1,
+  aux: [],
+  structure: 0,
+  device: "",
+  xla: "",
+  parameters: 0,
+  flops: null,
+  problems: 0,
+  aside: false,
+  members: [],
+  x,
+  y,
+  w,
+  h,
+  ...more,
+});
+export const edge = (source: string, target: string, points: number[], more: Partial<Edge> = {}): Edge => ({
+  source,
+  target,
+  control: false,
+  reference: false,
+  tensors: 1,
+  bytes: null,
+  label: "",
+  points,
+  ...more,
+});
+export const answer = (nodes: Node[], edges: Edge[] = []): SceneAnswer => ({
+  key: "key",
+  x: 0,
+  y: 0,
+  width: 0,
+  height: 0,
+  measures: {
+    font: 1,
+    op_height: 1,
+    group_height: 1,
+    series_height: 1,
+    series_stack: 1,
+    min_width: 1,
+    max_width: 1,
+    label_padding: 1,
+    group_extra: 1,
+    long_count: 1,
+    badge: 1,
+    header: 1,
+    padding: 1,
+    gap: 1,
+    bend_gap: 1,
+    row_gap: 1,
+    most_row_gap: 1,
+    port_gap: 1,
+    inset: 1,
+  },
+  aside: [],
+  problems: [],
+  total: { nodes: 0, edges: 0, parameters: 0, bytes: 0, flops: null },
+  nodes,
+  edges,
+});

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import * as format from "./format.ts";
+
+Deno.test("a duration has its significant digits in the largest unit that it fills", () => {
+  const durations = [0, 0.25, 999, 1000, 12_345, 1.5e9, 3600e9, 2 * 86_400e9].map((ns) => format.duration(ns));
+  assert.deepEqual(durations, [
+    "0 ns",
+    "0.25 ns",
+    "999 ns",
+    "1.000 µs",
+    "12.35 µs",
+    "1.500 s",
+    "1.000 h",
+    "2.000 d",
+  ]);
+  assert.deepEqual([format.duration(-12_345, 2), format.duration(123_456, 1)], ["-12 µs", "123 µs"]);
+});
+
+Deno.test("an exact time keeps every nanosecond and no zero too many", () => {
+  assert.deepEqual(
+    [0, 1, 1_000_001, 1_500_000_000, 1234.5e9].map(format.exact),
+    [
+      "0 ns",
+      "1 ns",
+      "1.000001 ms",
+      "1.5 s",
+      "20.575 min",
+    ].map((text) => text.replace("20.575 min", "1,234.5 s")),
+  );
+});
+
+Deno.test("bytes are counted in thousands, and only a counter of bytes shows them", () => {
+  assert.deepEqual([999, 1000, 9_999, 12_345_678, 5e15].map(format.bytes), [
+    "999 B",
+    "1.00 kB",
+    "10.00 kB",
+    "12.3 MB",
+    "5000.0 TB",
+  ]);
+  assert.deepEqual(
+    [["allocated bytes", 12_345], ["allocated bytes", 12], ["memory %", 12_345], ["queue length", 12_345]].map(
+      ([name, value]) => format.quantity(String(name), Number(value)),
+    ),
+    ["12.3 kB", "12", "12.35K", "12.35K"],
+  );
+});
+
+Deno.test("a place in an order is read as people say it", () => {
+  assert.deepEqual(
+    [1, 2, 3, 4, 11, 12, 13, 21, 102, 1111, 1113].map(format.ordinal),
+    "1st 2nd 3rd 4th 11th 12th 13th 21st 102nd 1,111th 1,113th".split(" "),
+  );
+});
+
+Deno.test("ticks lie at round times, no more of them than fit", () => {
+  assert.deepEqual(format.ticks(130, 1000, 5), { step: 200, first: 200 });
+  assert.deepEqual(format.ticks(0, 3, 10), { step: 1, first: 0 });
+  assert.deepEqual(format.ticks(-50, 450, 5), { step: 100, first: -0 });
+});
+
+Deno.test("labels far from the beginning count from a round moment", () => {
+  assert.equal(format.tickBase(0, 1e6, 1e5), 0);
+  const base = format.tickBase(5_000_000_123, 5_000_001_123, 100);
+  assert.equal(base, 5_000_000_000);
+  assert.deepEqual([5_000_000_000, 5_000_000_200, 5_000_001_500].map((time) => format.tickLabel(time, 100, base)), [
+    "+0",
+    "+200 ns",
+    "+1.5 µs",
+  ]);
+  assert.deepEqual([0, 2e5, 1.5e6].map((time) => format.tickLabel(time, 1e5, 0)), ["0", "200 µs", "1.5 ms"]);
+});

@@ -1,0 +1,45 @@
+/** The menu of a lane, a counter or a group. */
+import { toClipboard } from "../../../web/core/dom.ts";
+import { popover } from "../../../web/core/popover.ts";
+import { say } from "../../../web/page/layout.ts";
+import type { Point } from "./geometry.ts";
+import type { Band } from "./layout.ts";
+import { onlyLane } from "./lanes.ts";
+import type { TimelinePanel } from "./panel.ts";
+
+/** @param at on the page */
+export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
+  const { lanes } = panel;
+  const then = (act: () => void) => () => {
+    act();
+    panel.relayout();
+  };
+  const siblings = panel.siblingsOf(band);
+  const place = siblings.indexOf(band.key);
+  const move = (by: number) =>
+    then(
+      () => (band.pinned ? lanes.movePin(siblings, band.key, place + by) : lanes.move(siblings, band.key, place + by)),
+    );
+  const single = band.type === "lane" || band.type === "counter";
+  const entries: ([string, () => void] | null)[] = [
+    single ? [band.pinned ? "Unpin" : "Pin to the top", then(() => lanes.pin(band, !band.pinned))] : null,
+    band.foldable ? [band.folded ? "Unfold" : "Fold", then(() => lanes.fold(band, !band.folded))] : null,
+    place > 0 ? ["Move up", move(-1)] : null,
+    place >= 0 && place < siblings.length - 1 ? ["Move down", move(1)] : null,
+    band.type === "trace" && band.source.place > 0
+      ? ["Close this trace", () => panel.together.remove(band.source)]
+      : null,
+    band.type !== "trace" && !band.pinned ? ["Hide", then(() => lanes.hide(band))] : null,
+    single ? ["Only this one", () => panel.setFilter(onlyLane(band))] : null,
+    ["Fold all lanes", () => panel.foldLanes(true)],
+    ["Unfold all lanes", () => panel.foldLanes(false)],
+    ["Show all lanes", () => panel.showAllLanes()],
+    ["Lanes as at first", then(() => lanes.reset())],
+    ["Copy name", () => toClipboard(band.full).then(() => say("Name copied"))],
+  ];
+  popover.menu(panel.canvas, band.full, entries.filter((entry) => entry !== null), {
+    left: at.x,
+    top: at.y,
+    bottom: at.y,
+  });
+}
