@@ -1,4 +1,3 @@
-// @ts-nocheck
 // The charts' engine without the page.
 import * as chart from "../../../dashboard/web/lines/chart.ts";
 import * as draw from "../../../dashboard/web/lines/draw.ts";
@@ -10,4 +9,6 @@ import * as scene from "../../../dashboard/web/lines/scene.ts";
 import * as ticks from "../../../dashboard/web/lines/ticks.ts";
 import { loop } from "../../../dashboard/web/lines/loop.ts";
 
-window.stepscope = { curves: { ...chart, ...draw, ...pen, ...points, ...raster, ...scale, ...scene, ...ticks, loop } };
+Object.assign(window, {
+  stepscope: { curves: { ...chart, ...draw, ...pen, ...points, ...raster, ...scale, ...scene, ...ticks, loop } },
+});
