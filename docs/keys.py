@@ -13,13 +13,14 @@ from tools.browser import FLAGS, browser_path
 
 PAGE: Final = Path(__file__).with_name("keys.md")
 _LONGEST_WAIT_MS: Final = 60_000
-_READ: Final = """() => [...document.querySelectorAll("dialog.shortcuts section")].map((section) => ({
-  title: section.querySelector("h3").textContent,
-  rows: [...section.querySelectorAll("dt")].map((keys) => [
-    [...keys.childNodes].map((part) => part.nodeName === "KBD" ? "`" + part.textContent + "`" : part.textContent).join(""),
-    keys.nextElementSibling.textContent,
-  ]),
-}))"""
+_READ: Final = """() => {
+  const written = (part) => (part.nodeName === "KBD" ? "`" + part.textContent + "`" : part.textContent);
+  const row = (keys) => [[...keys.childNodes].map(written).join(""), keys.nextElementSibling.textContent];
+  return [...document.querySelectorAll("dialog.shortcuts section")].map((section) => ({
+    title: section.querySelector("h3").textContent,
+    rows: [...section.querySelectorAll("dt")].map(row),
+  }));
+}"""
 
 Sections = Mapping[str, Sequence[tuple[str, str]]]
 
@@ -54,8 +55,8 @@ def written(tabs: Mapping[str, Sections]) -> str:
     lines = [
         "# Keys",
         "",
-        "What a key does while the page has the focus and no field of it; `?` shows those of the open tab. This page is made from",
-        "the commands of the panels by `python -m docs.keys`.",
+        "What a key does while the page has the focus and no field of it; `?` shows those of the open tab. This page",
+        "is made from the commands of the panels by `python -m docs.keys`.",
     ]
     for tab, sections in tabs.items():
         for title, rows in sections.items():
