@@ -78,16 +78,16 @@ class CardPanel(Panel):
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        # Neither function gives anything back; Dash wants each to have an output of its own.
+        # Neither function gives anything back, but Dash wants an output of its own for each; two are the grid's.
         app.clientside_callback(
             ClientsideFunction("stepscope", f"draw{self._called}"),
-            Output(f"{self.name}-drawn", "id"),
+            Output(f"{self.name}-visible", "id"),
             Input(self._grid.data_id_pattern, self._grid.target),
             prevent_initial_call=True,
         )
         app.clientside_callback(
             ClientsideFunction("stepscope", f"adjust{self._called}"),
-            Output(f"{self.name}-visible", "id"),
+            Output(f"{self.name}-kept", "id"),
             view_input(self.name),
             *(follow(self.name) for follow in self._follows),
         )

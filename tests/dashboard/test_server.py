@@ -1,5 +1,6 @@
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,3 +143,25 @@ def test_page_names_no_other_host(client: TestClient) -> None:
     page = client.get("/").text
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert "https://" not in page
+
+
+def test_no_two_callbacks_have_the_same_output(client: TestClient) -> None:
+    """The page would refuse one of them, and say so to nobody."""
+    callbacks = client.get("/_dash-dependencies").json()
+    outputs = [
+        output
+        for callback in callbacks
+        for output in re.split(r"\.\.\.", callback["output"].removesuffix("..").removeprefix(".."))
+    ]
+    assert len(outputs) > 50
+    assert sorted(output for output in set(outputs) if outputs.count(output) > 1) == []
+
+
+def test_the_page_is_called_by_each_panel_whose_cards_the_server_draws(client: TestClient) -> None:
+    functions = {
+        callback["clientside_function"]["function_name"]
+        for callback in client.get("/_dash-dependencies").json()
+        if callback["clientside_function"]
+    }
+    for called in ("Histograms", "PrCurves", "Audio", "Images", "Meshes", "Texts"):
+        assert {f"draw{called}", f"adjust{called}"} <= functions
