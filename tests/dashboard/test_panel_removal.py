@@ -23,11 +23,12 @@ for module in pkgutil.walk_packages(dashboard.__path__, "dashboard."):
 from dashboard.panels.registry import COMPANION_PATTERNS, PANELS
 from dashboard.server.app import build_app
 from dashboard.server.live import Live
-from summary.follower import Follower
+from summary.follow import Follower
 from summary.logdir import Logdir
 
-live = Live(sys.argv[1], lambda publish: Follower(Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS), publish))
-live.publish(Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS).update())
+logdir = Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS)
+live = Live(sys.argv[1], lambda publish: Follower(logdir, publish))
+live.publish(logdir.update())
 client = TestClient(build_app(live), base_url="http://localhost")
 assert client.get("/").status_code == 200
 layout = client.get("/_dash-layout").text

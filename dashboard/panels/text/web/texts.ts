@@ -15,7 +15,7 @@ export interface CardData {
   /** all runs that have the tag */
   runs: string[];
 }
-/** A text; its HTML was sanitized by the server (panels/text/rendering.py, json_tree.py). */
+/** A text; its HTML was sanitized by the server (page/safe_html.py, json_tree.py). */
 export interface Entry {
   index: number;
   step: number;
