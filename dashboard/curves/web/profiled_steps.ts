@@ -191,7 +191,7 @@ function shown(runs: readonly string[]): Record<string, string[]> {
   if (!found.length) return {};
   const missing = found.map(({ run }) => run);
   const added = found.filter(({ row }) =>
-    params.get("runs") !== "all" && (params.has("runs") || !row || row.order >= around().defaultRuns)
+    params.get("runs") !== "all" && (params.has("runs") || !row || row.order >= around().default_runs)
   );
   return {
     hide: params.getAll("hide").filter((run) => !missing.includes(run)),

@@ -45,12 +45,12 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
             {"spec": "metric:loss.last", "label": "loss last", "kind": "metric"},
         ],
         "groups": groups,
-        "groupError": "",
+        "group_error": "",
         "legend": None,
         "seeds": {"settings": 0, "runs": 0},
         "total": 2,
         "loading": False,
-        "defaultRuns": 20,
+        "default_runs": 20,
     }
 
 
