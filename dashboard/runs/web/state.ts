@@ -108,13 +108,13 @@ export const runs = {
   /** Shows these runs and no others. */
   only: (shown: string[]): void => setBase("none", shown),
   select: (selected: string[]): void => pageView.write(settings.select, selected),
-  pin: (run: string, on: boolean): void => pageView.toggle(settings.pin.name, run, on),
+  pin: (run: string, on: boolean): void => pageView.toggle(settings.pin, run, on),
   fold: (group: { label: string }, on: boolean): void =>
-    pageView.toggle(settings.fold.name, group.label, on !== view.allFolded),
+    pageView.toggle(settings.fold, group.label, on !== view.allFolded),
   foldAll: (on: boolean): void =>
     pageView.update((_params, set) => {
-      set(settings.fold.name, []);
-      set(settings.folded.name, settings.folded.format(on));
+      set(settings.fold, []);
+      set(settings.folded, on);
     }),
   /** What a run was given by hand, or "". */
   given: (setting: Gift, run: string): string => givenIn(pageView.read(setting), run),
