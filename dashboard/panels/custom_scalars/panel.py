@@ -8,22 +8,19 @@ from fastapi import APIRouter
 
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
-from dashboard.curves.settings import CurveParameters
 from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import tag_filter_input
-from dashboard.page.state import Setting, View, names
+from dashboard.page.state import Setting, View
 from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid
 from dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from dashboard.panels.custom_scalars.routes import layout_routes
+from dashboard.panels.custom_scalars.settings import CURVES, SETTINGS
 from dashboard.server.live import Live
 from summary.kinds.custom_scalars import PLUGIN_NAME
 from summary.snapshot import Snapshot
-
-HEIGHTS = names("custom_scalars.height")
-FULL = names("custom_scalars.full")
 
 
 class CustomScalarsPanel(Panel):
@@ -33,7 +30,6 @@ class CustomScalarsPanel(Panel):
     title = "Custom scalars"
 
     def __init__(self) -> None:
-        self._curves = CurveParameters(self.name)
         self._grid = CardGrid(
             panel=self.name,
             keys=card_keys,
@@ -42,14 +38,14 @@ class CustomScalarsPanel(Panel):
             remedy="Edit layout adds one.",
             closed_at_first=closed_categories,
         )
-        self.settings: tuple[Setting[Any], ...] = (*self._curves.settings, HEIGHTS, FULL, *self._grid.settings)
+        self.settings: tuple[Setting[Any], ...] = (*SETTINGS, *self._grid.settings)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return PLUGIN_NAME in snapshot.kinds
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
         edit = html.Button("Edit layout", className="quiet act-layout", title="Change the charts and save the layout")
-        controls = [tag_filter_input(view), *curve_controls(self._curves, snapshot, view), edit]
+        controls = [tag_filter_input(view), *curve_controls(CURVES, snapshot, view), edit]
         return html.Div(
             [
                 html.Div(controls, className="toolbar"),
@@ -61,10 +57,10 @@ class CustomScalarsPanel(Panel):
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        register_curve_cards(app, self.name, self._curves)
+        register_curve_cards(app, self.name, CURVES)
 
     def router(self, live: Live) -> APIRouter | None:
-        routes = curve_routes(live, self._curves, spec_of, self._grid.first_keys)
+        routes = curve_routes(live, CURVES, spec_of, self._grid.first_keys)
         routes.include_router(scalar_routes(live, spec_of))
         routes.include_router(layout_routes(live))
         return routes

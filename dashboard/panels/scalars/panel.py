@@ -8,7 +8,6 @@ from fastapi import APIRouter
 
 from dashboard.curves.cards import curve_card, register_curve_cards
 from dashboard.curves.routes import curve_routes
-from dashboard.curves.settings import CurveParameters
 from dashboard.curves.table_routes import scalar_routes
 from dashboard.curves.toolbar import curve_controls
 from dashboard.page.colors import RunColor
@@ -16,16 +15,8 @@ from dashboard.page.controls import tag_filter_input
 from dashboard.page.state import Setting, View
 from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, action
-from dashboard.panels.scalars.arrangement import (
-    COMBINED,
-    FULL,
-    HEIGHTS,
-    ORDER,
-    PINNED,
-    card_keys,
-    combined_tags,
-    spec_of,
-)
+from dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
+from dashboard.panels.scalars.settings import CURVES, SETTINGS
 from dashboard.server.live import Live
 from summary.series import SCALARS
 from summary.snapshot import Snapshot
@@ -39,17 +30,15 @@ class ScalarsPanel(Panel):
     kinds = ("scalars",)
 
     def __init__(self) -> None:
-        self._curves = CurveParameters(self.name)
         self._grid = CardGrid(panel=self.name, keys=card_keys, card=card, nothing="No shown run has scalars")
-        own = (PINNED, ORDER, COMBINED, HEIGHTS, FULL)
-        self.settings: tuple[Setting[Any], ...] = (*self._curves.settings, *own, *self._grid.settings)
+        self.settings: tuple[Setting[Any], ...] = (*SETTINGS, *self._grid.settings)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return SCALARS in snapshot.kinds
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
         lay_out = html.Button("Layout", className="quiet act-layout", title="Lay out charts of several tags for good")
-        controls = [tag_filter_input(view), *curve_controls(self._curves, snapshot, view), lay_out]
+        controls = [tag_filter_input(view), *curve_controls(CURVES, snapshot, view), lay_out]
         toolbar = html.Div(controls, className="toolbar")
         return html.Div(
             [toolbar, *self._grid.layout(snapshot, view), html.Div(id="curve-dock")], className="panel scalars"
@@ -57,10 +46,10 @@ class ScalarsPanel(Panel):
 
     def register(self, app: Dash, live: Live) -> None:
         self._grid.register(app, live)
-        register_curve_cards(app, self.name, self._curves)
+        register_curve_cards(app, self.name, CURVES)
 
     def router(self, live: Live) -> APIRouter | None:
-        routes = curve_routes(live, self._curves, spec_of, self._grid.first_keys)
+        routes = curve_routes(live, CURVES, spec_of, self._grid.first_keys)
         routes.include_router(scalar_routes(live, spec_of))
         return routes
 
