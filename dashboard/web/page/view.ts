@@ -4,18 +4,11 @@ import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../co
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
 import type { Setting } from "../core/setting.ts";
+import type { Declared, PanelFacts } from "./messages.generated.ts";
 import { theme } from "./theme.ts";
 
 let current: string = "";
 let defaults: Record<string, string[]> = {};
-/** What the server says of its panels. */
-interface PanelFacts {
-  name: string;
-  /** The kinds of data whose tags it shows. */
-  kinds: string[];
-  /** A regular expression for the end of a stored tag that no card shows. */
-  ending: string;
-}
 let panels: PanelFacts[] = [];
 /** Settings that are remembered for the next visit. */
 let personal: Set<string> = new Set();
@@ -226,7 +219,7 @@ export const view = {
 
 callbacks("stepscope", {
   /** The page begins: takes the view from the address bar. */
-  boot(settings: { values: Record<string, string[]>; personal: string[]; panels: PanelFacts[] }) {
+  boot(settings: Declared) {
     defaults = settings.values;
     panels = settings.panels;
     personal = new Set(settings.personal);
