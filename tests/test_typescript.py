@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tools.generate_page import DASHBOARD, generated
 from tools.typescript import interfaces
 
 
@@ -72,3 +73,14 @@ def test_what_is_no_message_is_refused() -> None:
     some: Any = int
     with pytest.raises(TypeError, match="neither a TypedDict nor a dataclass"):
         interfaces([some])
+
+
+def test_messages_of_rooms_without_a_panel_are_the_pages_own() -> None:
+    text = generated()[DASHBOARD / "web/page/messages.generated.ts"]
+    head, *_ = text.split("\n")
+    assert head.startswith("// Made from dashboard.page.messages and dashboard.traces.messages by ")
+    assert [f"export interface {name} {{" in text for name in ("Declared", "CaptureRules", "StepsNews")] == [
+        True,
+        True,
+        False,
+    ]

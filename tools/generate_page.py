@@ -1,4 +1,4 @@
-"""Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room.
+"""Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room, and in ``web/page``.
 
 ``settings.generated.ts`` holds the settings, ``messages.generated.ts`` the types of ``messages.py`` beside it: what the
 server's routes answer.
@@ -9,17 +9,21 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from dashboard.curves.settings import CurveParameters
+from dashboard.curves.settings import ArrangementParameters, CurveParameters
 from dashboard.page.state import Setting
 from dashboard.panels.registry import PANELS
 from dashboard.runs.settings import RUN_SETTINGS
 from tools.typescript import interfaces
 
 DASHBOARD = Path(__file__).resolve().parents[1] / "dashboard"
+_OF_THE_PAGE = (DASHBOARD / "page", DASHBOARD / "traces")
+"""Rooms without a panel, whose messages are for the page itself."""
 SETTINGS_FILE = "settings.generated.ts"
 MESSAGES_FILE = "messages.generated.ts"
+_CURVE_SETTINGS = (*CurveParameters("${panel}").settings, *ArrangementParameters("${panel}").settings)
 _HOW = "by `python -m tools.generate_page`; change them there."
 
 
@@ -29,13 +33,17 @@ def generated() -> dict[Path, str]:
 
 
 def _messages() -> dict[Path, str]:
-    found = {}
+    sources: dict[Path, list[ModuleType]] = {}
     for path in sorted(DASHBOARD.glob("**/messages.py")):
-        web = path.parent / "web"
+        module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
+        web = DASHBOARD / "web/page" if path.parent in _OF_THE_PAGE else path.parent / "web"
         if web.is_dir():
-            module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
-            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{interfaces(module.MESSAGES)}"
-    return found
+            sources.setdefault(web / MESSAGES_FILE, []).append(module)
+    return {
+        path: f"// Made from {' and '.join(module.__name__ for module in modules)} {_HOW}\n\n"
+        + interfaces([message for module in modules for message in module.MESSAGES])
+        for path, modules in sources.items()
+    }
 
 
 def _settings() -> dict[Path, str]:
@@ -45,7 +53,7 @@ def _settings() -> dict[Path, str]:
     }
     rooms = {
         DASHBOARD / "runs/web": _module(_fixed(RUN_SETTINGS, "runs"), "../../web"),
-        DASHBOARD / "curves/web": _module(_of_any_panel(CurveParameters("${panel}").settings), "../../web"),
+        DASHBOARD / "curves/web": _module(_of_any_panel(_CURVE_SETTINGS), "../../web"),
     }
     return {folder / SETTINGS_FILE: content for folder, content in (panels | rooms).items()}
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.curves.messages import AxisAbout
 from dashboard.curves.settings import CurveSettings, XAxis
 from summary.series import Columns
 
@@ -23,14 +24,14 @@ class Axis:
     """Seconds in the unit of relative time."""
     unit: str = ""
 
-    def described(self, settings: CurveSettings) -> dict[str, Any]:
+    def described(self, settings: CurveSettings) -> AxisAbout:
         """What the page has to know to draw it."""
         return {
             "kind": self.kind,
             "scale": "time" if self.kind == "wall" else settings.x_scale,
             "suffix": f" {self.unit}" if self.unit else "",
             "integer": self.kind == "step",
-            "offsetSeconds": settings.utc_offset,
+            "offset_seconds": settings.utc_offset,
             "label": settings.x_tag if self.kind == "metric" else "",
         }
 

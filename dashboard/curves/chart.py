@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, NamedTuple, assert_never, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dashboard.curves.axes import Axis, axis_of, places
 from dashboard.curves.bands import group_curve
 from dashboard.curves.lines import DrawnLine, Line, choose, nearest_point, packed
+from dashboard.curves.messages import Drawing, LineAbout, NotFinite, PointAt, Rule, Shades
 from dashboard.curves.settings import CurveSettings
 from dashboard.curves.smoothing import smooth
 from dashboard.curves.spec import ChartSpec, LineSpec
@@ -51,7 +52,7 @@ def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, win
 
 def chart(
     spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int, pack: ColumnPack
-) -> dict[str, Any]:
+) -> Drawing:
     """Draws one chart's lines into the pack.
 
     Args:
@@ -61,11 +62,6 @@ def chart(
         window: the visible part of the horizontal axis, in its own unit; None for all of it.
         most: points of each line, from `LEAST_POINTS` to `MOST_POINTS`.
         pack: takes the columns.
-
-    Returns:
-        "x" (what the horizontal axis is), "lines", "marks" (points that are not finite, as [line, x, what]), "best" (as
-        [line, x, y]), "rules" (where runs were resumed, as x, light, dark, title), "note" (what is not in the picture)
-        and "empty" (why there is nothing, else "").
     """
     most = min(max(most, LEAST_POINTS), MOST_POINTS)
     whole = _whole_chart(spec, table, settings)
@@ -84,14 +80,13 @@ def chart(
     }
 
 
-def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: float) -> dict[str, dict[str, Any]]:
+def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: float) -> dict[str, PointAt]:
     """The point of each line that is nearest to a place on the axis, among all points of the line; by the line's id.
 
-    "x", "value" (as stored), "y" (as drawn, smoothed), and what the line has of "low", "high", "seconds", "step" and
-    "members", as `json_number` writes them. On an axis of steps "step" is "x".
+    On an axis of steps "step" is "x".
     """
     whole = _whole_chart(spec, table, settings)
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, PointAt] = {}
     for line in whole.lines:
         at = nearest_point(line.x, x)
         if at < 0:
@@ -102,9 +97,8 @@ def values_at(spec: ChartSpec, table: RunTable, settings: CurveSettings, x: floa
         for name, edge in (("low", line.low), ("high", line.high)):
             if edge is not None:
                 columns[name] = smooth(edge, settings.smoothing)
-        found[line.about["id"]] = {
-            name: json_number(float(column[at])) for name, column in (columns | line.extra).items()
-        }
+        told = {name: json_number(float(column[at])) for name, column in (columns | line.extra).items()}
+        found[line.about["id"]] = cast(PointAt, told)
     return found
 
 
@@ -153,8 +147,7 @@ def _lines(
     spec: LineSpec, index: int, series: Sequence[Series], table: RunTable, settings: CurveSettings, axis: Axis
 ) -> list[Line]:
     """The lines of one tag: a line a group where runs are grouped, with the members if they are asked for."""
-    common = {"tag": spec.tag, "side": spec.side, "dash": index}
-    single = [_run_line(s, table, settings, axis, spec, common) for s in series]
+    single = [_run_line(s, table, settings, axis, spec, index) for s in series]
     if not table.groups:
         return single
     by_run = {s.run: line for s, line in zip(series, single, strict=True)}
@@ -166,11 +159,12 @@ def _lines(
         color = table.group_colors[group.label]
         if settings.members:
             lines += [
-                Line(m.about | {"kind": "member"} | _shades(color), m.x, m.y, None, None, m.extra) for m in members
+                Line({**m.about, **_shades(color), "kind": "member"}, m.x, m.y, None, None, m.extra) for m in members
             ]
         joined = group_curve([(m.x, m.y) for m in members], settings.line, settings.band, settings.align)
-        about = common | _shades(color) | {
-            "id": f"{index}:group:{group.label}", "kind": "group", "label": group.label,
+        about: LineAbout = {
+            "light": color.light, "dark": color.dark, "id": f"{index}:group:{group.label}", "kind": "group",
+            "label": group.label, "tag": spec.tag, "side": spec.side, "dash": index,
             "runs": [member.about["run"] for member in members],
         }  # fmt: skip
         # One run has no spread.
@@ -179,15 +173,15 @@ def _lines(
     return lines
 
 
-def _run_line(
-    series: Series, table: RunTable, settings: CurveSettings, axis: Axis, spec: LineSpec, common: Mapping[str, Any]
-) -> Line:
+def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Axis, spec: LineSpec, index: int) -> Line:
     columns = series.columns
     other = _scalar(table, series.run, settings.x_tag) if axis.kind == "metric" else None
     x = places(columns, axis, other.columns if other is not None else None)
     first = float(columns.wall_times[0])
-    about = dict(common) | _shades(table.colors[series.run]) | {
-        "id": f"{common['dash']}:run:{series.run}", "kind": "run", "run": series.run, "label": table.label(series.run),
+    color = table.colors[series.run]
+    about: LineAbout = {
+        "light": color.light, "dark": color.dark, "id": f"{index}:run:{series.run}", "kind": "run", "run": series.run,
+        "label": table.label(series.run), "tag": spec.tag, "side": spec.side, "dash": index,
         "first": first if np.isfinite(first) else None,
     }  # fmt: skip
     extra: dict[str, NDArray[Any]] = {"seconds": (columns.wall_times - first).astype(np.float32)}
@@ -206,7 +200,7 @@ def _told_apart(lines: list[Line]) -> list[Line]:
     if len(tags) < 2 or len(owners) != 1:
         return lines
     colors = assign_colors(tags)
-    return [replace(line, about=line.about | _shades(colors[line.about["tag"]]) | {"dash": 0}) for line in lines]
+    return [replace(line, about={**line.about, **_shades(colors[line.about["tag"]]), "dash": 0}) for line in lines]
 
 
 def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
@@ -219,13 +213,13 @@ def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.f
     return np.where(known[at] == columns.steps, series.values[first][at], np.nan)
 
 
-def _shades(color: RunColor) -> dict[str, str]:
+def _shades(color: RunColor) -> Shades:
     return {"light": color.light, "dark": color.dark}
 
 
-def _marks(drawn: Sequence[DrawnLine]) -> list[list[Any]]:
-    """Where lines are not finite: index of the line, x, and "NaN", "+Inf" or "-Inf"."""
-    marks: list[list[Any]] = []
+def _marks(drawn: Sequence[DrawnLine]) -> list[tuple[int, float, NotFinite]]:
+    """Where lines are not finite: index of the line, x, and what they are there."""
+    marks: list[tuple[int, float, NotFinite]] = []
     for index, one in enumerate(drawn):
         if one.line.about["kind"] == "group":
             continue
@@ -235,28 +229,28 @@ def _marks(drawn: Sequence[DrawnLine]) -> list[list[Any]]:
             at = at[np.linspace(0, len(at) - 1, MOST_MARKS).round().astype(np.int64)]
         for place in at.tolist():
             value = one.line.y[place]
-            kind = "NaN" if np.isnan(value) else "+Inf" if value > 0 else "-Inf"
-            marks.append([index, float(one.line.x[place]), kind])
+            kind: NotFinite = "NaN" if np.isnan(value) else "+Inf" if value > 0 else "-Inf"
+            marks.append((index, float(one.line.x[place]), kind))
     return marks
 
 
-def _best(lines: Sequence[Line], settings: CurveSettings) -> list[list[float]]:
+def _best(lines: Sequence[Line], settings: CurveSettings) -> list[tuple[int, float, float]]:
     """The least or greatest point of each line: index of the line, x and y."""
     if settings.best == "none":
         return []
-    found: list[list[float]] = []
+    found: list[tuple[int, float, float]] = []
     for index, line in enumerate(lines):
         usable = np.flatnonzero(np.isfinite(line.y) & np.isfinite(line.x))
         if len(usable):
             y = line.y[usable]
             at = usable[int(y.argmin() if settings.best == "min" else y.argmax())]
-            found.append([index, float(line.x[at]), float(line.y[at])])
+            found.append((index, float(line.x[at]), float(line.y[at])))
     return found
 
 
-def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[dict[str, Any]]:
+def _rules(series: Sequence[Series], table: RunTable, axis: Axis) -> list[Rule]:
     """Where runs were resumed after a restart that overwrote points."""
-    rules: list[dict[str, Any]] = []
+    rules: list[Rule] = []
     for one in series:
         for resumed in one.resumptions:
             match axis.kind:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dashboard.curves.messages import LineAbout, SentLine
 from dashboard.curves.smoothing import smooth
 from dashboard.server.binary import ColumnPack
 from dashboard.tensorboard.downsample import indices_to_draw
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 class Line:
     """All points of a line, in the order in which it is drawn; arrays of equal length."""
 
-    about: dict[str, Any]
+    about: LineAbout
     """What the page is told of the line besides its points."""
     x: Floats
     y: Floats
@@ -81,7 +82,7 @@ def nearest_point(places: Floats, x: float) -> int:
     return int(np.nanargmin(distance)) if np.isfinite(distance).any() else -1
 
 
-def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> dict[str, Any]:
+def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> SentLine:
     """What is sent of a line: what it is, how many points it has, and where its columns are in the pack.
 
     "x" and "y" are the points as stored, y being NaN where it is not finite. Where not all points are sent, "smooth" is
@@ -99,7 +100,7 @@ def packed(drawn: DrawnLine, smoothing: float, pack: ColumnPack) -> dict[str, An
             columns[name] = pack.add_numbers(_finite(smooth(edge, smoothing)[chosen]))
     for name, values in line.extra.items():
         columns[name] = pack.add(values[chosen])
-    return line.about | {"total": len(line.x), "visible": drawn.visible, "columns": columns}
+    return {**line.about, "total": len(line.x), "visible": drawn.visible, "columns": columns}
 
 
 def gap_means(y: Floats, chosen: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int32]]:

@@ -1,13 +1,14 @@
 """The route that panels of curves get their charts from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
 from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
+from dashboard.curves.messages import ChartsAnswer, SentChart, ValuesAnswer
 from dashboard.curves.settings import CurveParameters
 from dashboard.curves.spec import ChartSpec
 from dashboard.page.state import MAX_QUERY, View, decode
@@ -89,11 +90,7 @@ def curve_routes(
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
-        """Charts as `dashboard.server.binary` writes them: "revision", "traces" (whether the log directory has any) and
-        "charts" by key, without those that did not change.
-
-        Each is what `dashboard.curves.chart.chart` gives, with its "version".
-        """
+        """Charts as `dashboard.server.binary` writes them, without those that did not change."""
         return await answered("curves", body, charts_asked_for)
 
     def charts_asked_for(body: bytes) -> bytes:
@@ -101,10 +98,8 @@ def curve_routes(
         return answer(asked.view, asked.charts)
 
     @routes.post("/values")
-    def values(body: Body) -> dict[str, Any]:
-        """What each line of a chart has at one place of its axis, of all its points: "points" by the line's id, each as
-        `dashboard.curves.chart.values_at` gives it.
-        """
+    def values(body: Body) -> ValuesAnswer:
+        """What each line of a chart has at one place of its axis, of all its points."""
         asked = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
         settings = parameters.of(view, utc_offset())
@@ -122,7 +117,7 @@ def curve_routes(
         table = RunTable(snapshot, view)
         settings = parameters.of(view, utc_offset())
         pack = ColumnPack()
-        found: dict[str, Mapping[str, Any]] = {}
+        found: dict[str, SentChart] = {}
         for wanted in charts:
             spec = spec_of(wanted.key, snapshot, view)
             most = min(wanted.points, MOST_POINTS)
@@ -131,7 +126,8 @@ def curve_routes(
                 made = chart(spec, table, settings, wanted.window, most, pack)
                 # Equal but for the smoothing: the page keeps what it has drawn of the points themselves.
                 raw = chart_version(spec, table, replace(settings, smoothing=0.0), wanted.window, most)
-                found[wanted.key] = made | {"version": version, "raw_version": raw, "points": wanted.points}
-        return pack.body({"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found})
+                found[wanted.key] = {**made, "version": version, "raw_version": raw, "points": wanted.points}
+        told: ChartsAnswer = {"revision": snapshot.revision, "traces": has_traces(snapshot), "charts": found}
+        return pack.body(told)
 
     return routes

@@ -1,4 +1,4 @@
-"""How curves are drawn, as URL parameters."""
+"""How curves are drawn and their cards arranged, as URL parameters."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
@@ -51,13 +51,16 @@ class CurveParameters:
         """Places of the measuring marks A and B on the horizontal axis."""
         self.profiled: Final = flag(f"{panel}.profiled", True)
         """Whether the steps that traces cover are shaded: see ``curves/web/profiled_steps.ts``."""
+        self.heights: Final = names(f"{panel}.height")
+        self.full: Final = names(f"{panel}.full")
+        """Key of the card that fills the window."""
 
     @property
     def settings(self) -> tuple[Setting[Any], ...]:
         """All of them."""
         return (
             self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.ranges,
-            self.marks, self.profiled,
+            self.marks, self.profiled, self.heights, self.full,
         )  # fmt: skip
 
     def of(self, view: View, utc_offset: float) -> CurveSettings:
@@ -76,3 +79,20 @@ class CurveParameters:
             align=cast(Alignment, run_settings.ALIGN.of(view)),
             utc_offset=utc_offset,
         )
+
+
+class ArrangementParameters:
+    """The URL parameters of a panel whose cards of curves the user arranges."""
+
+    def __init__(self, panel: str) -> None:
+        self.pinned: Final = names(f"{panel}.pin")
+        """Keys of the cards that stand first."""
+        self.order: Final = names(f"{panel}.order")
+        """Keys of cards in the order that the user gave them within their groups."""
+        self.combined: Final = names(f"{panel}.chart")
+        """Charts of several tags: see ``curves/web/entries.ts``."""
+
+    @property
+    def settings(self) -> tuple[Setting[Any], ...]:
+        """All of them."""
+        return self.pinned, self.order, self.combined

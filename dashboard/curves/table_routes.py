@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
+from dashboard.curves.messages import NamesAnswer
 from dashboard.curves.spec import ChartSpec
 from dashboard.export.tables import TableFormat, csv_pieces, json_pieces, write_table
 from dashboard.page.state import MAX_QUERY, View, decode
@@ -35,7 +36,7 @@ def scalar_routes(live: Live, spec_of: Callable[[str, Snapshot, View], ChartSpec
     @routes.get("/names")
     def names(
         view: Annotated[str, Query(max_length=MAX_QUERY, description="The page's query string.")] = "",
-    ) -> dict[str, list[str]]:
+    ) -> NamesAnswer:
         """Scalar tags of the shown runs, whatever the tag filter: at most 5,000."""
         snapshot = live.snapshot()
         shown = RunTable(snapshot, decode(view)).shown

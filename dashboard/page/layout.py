@@ -10,6 +10,7 @@ from dash import dcc, html
 from dashboard.page.controls import pattern_input, setting_id
 from dashboard.page.health_badge import READING_ID
 from dashboard.page.icons import icon
+from dashboard.page.messages import Declared
 from dashboard.page.state import Setting
 from dashboard.page.theme import MANTINE
 
@@ -220,7 +221,7 @@ def header() -> html.Header:
 
 def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.page.state` for "view"."""
-    declared = {
+    declared: Declared = {
         "panels": [{"name": panel.name, "kinds": panel.kinds, "ending": panel.tag_ending} for panel in panels],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],

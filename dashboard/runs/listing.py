@@ -2,19 +2,28 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 from dashboard.page.state import DEFAULT_RUNS
 from dashboard.runs import settings
 from dashboard.runs.facts import FactValue, Field, HParamField
 from dashboard.runs.grouping import seeds_found, shown_value
+from dashboard.runs.messages import (
+    ChangedRows,
+    Listing,
+    PaintedValue,
+    RunColumn,
+    RunRow,
+    ScaleLegend,
+    Surroundings,
+    ValuesLegend,
+)
 from dashboard.runs.table import RunTable
 from dashboard.server.fingerprint import fingerprint
 from dashboard.server.numbers import json_number
 
-Row: TypeAlias = Mapping[str, Any]
 MOST_VALUES: Final = 12
 """Values that the legend lists where colours tell no number."""
 REMEMBERED: Final = 8
@@ -28,7 +37,7 @@ def listing_key(table: RunTable) -> str:
     return fingerprint((table.snapshot.revision, view.run_filter, chosen))
 
 
-def rows_of(table: RunTable) -> dict[str, Row]:
+def rows_of(table: RunTable) -> dict[str, RunRow]:
     """By run, the rows of those that pass the filter, in order of their first event."""
     places = {group.label: place for place, group in enumerate(table.groups)}
     orders = {run: order for order, run in enumerate(table.snapshot.runs)}
@@ -48,7 +57,7 @@ def rows_of(table: RunTable) -> dict[str, Row]:
     }
 
 
-def surroundings(table: RunTable) -> dict[str, Any]:
+def surroundings(table: RunTable) -> Surroundings:
     """What the table shows besides its rows."""
     found = seeds_found(table.facts)
     return {
@@ -62,22 +71,25 @@ def surroundings(table: RunTable) -> dict[str, Any]:
             }
             for group in table.groups
         ],
-        "groupError": table.group_error,
+        "group_error": table.group_error,
         "legend": legend(table),
         "seeds": {"settings": found.settings, "runs": found.runs},
         "total": len(table.snapshot.runs),
         "loading": table.snapshot.loading or not table.snapshot.revision,
-        "defaultRuns": DEFAULT_RUNS,
+        "default_runs": DEFAULT_RUNS,
     }
 
 
-def column_of(field: Field) -> dict[str, str]:
+def column_of(field: Field) -> RunColumn:
     """A field as the page knows it."""
-    kind = "hparam" if isinstance(field, HParamField) else "metric"
-    return {"spec": field.spec, "label": field.label, "kind": kind}
+    return {
+        "spec": field.spec,
+        "label": field.label,
+        "kind": "hparam" if isinstance(field, HParamField) else "metric",
+    }
 
 
-def legend(table: RunTable) -> dict[str, Any] | None:
+def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
     """What the colours tell where they tell a field: a scale, or the values with their colours."""
     field = table.color_field
     if field is None:
@@ -92,7 +104,9 @@ def legend(table: RunTable) -> dict[str, Any] | None:
         }  # fmt: skip
     # Not the runs' colours, which may be painted by hand.
     by_value = {shown_value(value): table.unpainted[run] for run, value in table.facts.column(field).items()}
-    entries = [{"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()]
+    entries: list[PaintedValue] = [
+        {"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()
+    ]
     return {"label": field.label, "entries": entries[:MOST_VALUES], "more": max(0, len(entries) - MOST_VALUES)}
 
 
@@ -109,7 +123,7 @@ def _plain(value: FactValue) -> float | str | bool | None:
 @dataclass(frozen=True)
 class _Told:
     version: str
-    rows: Mapping[str, Row]
+    rows: Mapping[str, RunRow]
     around: str
 
 
@@ -123,7 +137,7 @@ class Listings:
         self._told: Final[OrderedDict[str, _Told]] = OrderedDict()
         self._lock: Final = threading.Lock()
 
-    def news(self, table: RunTable, known: str) -> tuple[dict[str, Any] | None, str]:
+    def news(self, table: RunTable, known: str) -> tuple[Listing | None, str]:
         """What a page has to be told.
 
         Args:
@@ -155,10 +169,10 @@ class Listings:
         return {**told, **around, "base": base, "version": version}, key
 
 
-def message(before: Mapping[str, Row] | None, now: Mapping[str, Row]) -> dict[str, Any]:
+def message(before: Mapping[str, RunRow] | None, now: Mapping[str, RunRow]) -> ChangedRows:
     """What turns the rows of before into those of now: all, or those that changed and the runs that are gone."""
     if before is None:
         return {"whole": True, "rows": list(now.values()), "gone": []}
     changed = [row for run, row in now.items() if before.get(run) != row]
-    gone: Sequence[str] = [run for run in before if run not in now]
+    gone = [run for run in before if run not in now]
     return {"whole": False, "rows": changed, "gone": gone}

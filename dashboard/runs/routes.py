@@ -1,9 +1,10 @@
 """``/api/search`` and ``/api/runs/fields``: what the palette finds, and what runs can be described by."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 from fastapi import APIRouter, Query
 
+from dashboard.runs import messages
 from dashboard.runs.expression import BuiltIn
 from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
 from dashboard.runs.listing import column_of
@@ -22,28 +23,28 @@ def router(live: Live) -> APIRouter:
     def find(
         q: Annotated[str, Query(max_length=LONGEST_SEARCH)] = "",
         limit: Annotated[int, Query(ge=1, le=200)] = MOST_HITS,
-    ) -> list[dict[str, Any]]:
+    ) -> list[messages.Hit]:
         """Runs and tags whose names hold the letters of ``q`` in order, best first."""
         return [_as_json(hit) for hit in search(live.snapshot(), q, limit)]
 
     @routes.get("/api/runs/fields")
-    def fields() -> dict[str, Any]:
+    def fields() -> messages.RunFields:
         """What runs can be grouped, coloured and searched by: hyperparameters, and scalar tags."""
         return _fields(live)
 
     return routes
 
 
-def _as_json(hit: Hit) -> dict[str, Any]:
+def _as_json(hit: Hit) -> messages.Hit:
     return {"kind": hit.kind, "name": hit.name, "data": hit.data, "places": hit.places}
 
 
-def _fields(live: Live) -> dict[str, Any]:
+def _fields(live: Live) -> messages.RunFields:
     snapshot = live.snapshot()
     facts = Facts.of(snapshot)
     tags = [tag for tag, kind in facts.once("tags", lambda: tags_of(snapshot)) if kind == "scalars"]
     return {
-        "builtIn": list(get_args(BuiltIn)),
+        "built_in": list(get_args(BuiltIn)),
         "hparams": [
             {**column_of(HParamField(name)), "differs": name in facts.differing_hparams}
             for name in facts.hparam_names[:MOST_FIELDS]

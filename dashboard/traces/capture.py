@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
@@ -17,6 +17,8 @@ from dashboard.server.access import is_loopback
 from dashboard.server.bodies import JsonBody, parsed
 from dashboard.server.live import Live
 from dashboard.server.work import LightRoute
+from dashboard.traces import messages
+from dashboard.traces.messages import Captured, CaptureProblem
 from dashboard.traces.sources import trace_sources
 from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
 from profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
@@ -74,11 +76,8 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
     routes = APIRouter(tags=["capture"], route_class=LightRoute)
 
     @routes.get("/api/capture")
-    def possible() -> dict[str, Any]:
-        """Whether anything can be recorded, and what there is to choose from.
-
-        "why_not" is empty where it can; "runs" are those that a trace can belong to.
-        """
+    def possible() -> messages.CaptureRules:
+        """Whether anything can be recorded, and what there is to choose from."""
         return {
             "why_not": why_not(live, rules),
             "loopback": rules.loopback,
@@ -89,11 +88,11 @@ def router(live: Live, rules: CaptureRules) -> APIRouter:
         }
 
     @routes.post("/api/capture")
-    async def capture(request: Request, body: JsonBody) -> dict[str, Any]:
+    async def capture(request: Request, body: JsonBody) -> Captured | CaptureProblem:
         """Records a program; the answer comes when its trace is in the log directory.
 
-        "trace" is the trace's id, or null where it was written but is not listed yet. A program that cannot be
-        recorded is no error of the caller: the answer is then ``{"problem": <kind>, "message": <sentence>}``.
+        A program that cannot be
+        recorded is no error of the caller: the answer then says why.
         """
         order, wanted = ordered(body)
         try:
@@ -214,7 +213,7 @@ async def listed(live: Live, trace_path: Path) -> str | None:
         await live.wait_beyond(snapshot.revision, left)
 
 
-def answer(capture: Capture, trace: str | None) -> dict[str, Any]:
+def answer(capture: Capture, trace: str | None) -> Captured:
     """What the page gets."""
     files = capture.files
     return {

@@ -7,25 +7,19 @@ counts from 0, one that counts batches is ahead of epochs. Wall times tell which
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.server.live import Live
+from dashboard.traces.messages import Joined, SentStep, State, StepsOfTrace
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
 from summary.kinds.base import PayloadError
 from summary.series import SCALARS, Columns, Series
 from summary.snapshot import Snapshot
-
-Joined = Literal["step", "time", "marked"]
-"""How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was
-logged at their time; or by their numbers alone, where nothing was logged then or the trace does not say when it was."""
-State = Literal["ready", "waiting", "large", "unreadable", "none"]
-"""Of a trace: its steps are known; it has not been read yet; it is read only when somebody opens it; it is damaged; it
-marks no steps."""
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -191,7 +185,7 @@ class Listing:
 
     pending: bool
     """Whether traces are still being read."""
-    traces: list[dict[str, Any]]
+    traces: list[StepsOfTrace]
 
 
 class StepRanges:
@@ -217,7 +211,7 @@ class StepRanges:
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, tuple[int, ...]], MarkedSteps | Unreadable] = OrderedDict()
-        self._joined: OrderedDict[tuple[str, tuple[int, ...]], tuple[object, dict[str, Any]]] = OrderedDict()
+        self._joined: OrderedDict[tuple[str, tuple[int, ...]], tuple[object, StepsOfTrace]] = OrderedDict()
         self._waiting: list[TraceSource] = []
         self._reader: threading.Thread | None = None
 
@@ -231,7 +225,7 @@ class StepRanges:
         for index, row in enumerate(rows):
             over = max(0, len(row["steps"]) - left)
             if over:
-                rows[index] = row | {"steps": row["steps"][:left], "left_out": row["left_out"] + over}
+                rows[index] = {**row, "steps": row["steps"][:left], "left_out": row["left_out"] + over}
             left -= len(rows[index]["steps"])
         return Listing(bool(waiting), rows)
 
@@ -239,30 +233,23 @@ class StepRanges:
         """Keeps the steps of a trace that was opened anyway."""
         self._keep(opened.source, marked_steps(opened))
 
-    def row(self, snapshot: Snapshot, source: TraceSource) -> dict[str, Any]:
-        """One trace.
-
-        Returns:
-            "id", "run", "label", "kind"; "state" and "problem"; "runs" (whose curves it belongs to); "joined";
-            "steps" as [step on the curve, start and duration in the trace in ns (None: all of it), the trace's number,
-            wall times of beginning and end in s or None]; "left_out" (steps that are not listed); "range" (least and
-            greatest step on the curve) and "wall" (earliest and latest time), None without steps.
-        """
+    def row(self, snapshot: Snapshot, source: TraceSource) -> StepsOfTrace:
+        """One trace."""
         state = self._state(source)
-        about = {"id": source.id, "run": source.run, "label": source.label, "kind": source.kind, "state": state}
         known = self._find(source)
-        about["problem"] = known.problem if isinstance(known, Unreadable) else ""
+        problem = known.problem if isinstance(known, Unreadable) else ""
+        about = _About(source, state, problem)
         if source.kind == "run_metadata" and source.step is not None:
             wall = source.modified if np.isfinite(source.modified) else None
-            rows = [[source.step, None, None, source.step, wall, wall]]
+            rows: list[SentStep] = [(source.step, None, None, source.step, wall, wall)]
             return _complete(about, (source.run,), "step", rows, 0)
         if state != "ready" or not isinstance(known, MarkedSteps):
             return _complete(about, (), "marked", [], 0)
         return self._joined_row(snapshot, source, known, about)
 
     def _joined_row(
-        self, snapshot: Snapshot, source: TraceSource, marked: MarkedSteps, about: Mapping[str, Any]
-    ) -> dict[str, Any]:
+        self, snapshot: Snapshot, source: TraceSource, marked: MarkedSteps, about: "_About"
+    ) -> StepsOfTrace:
         key = (source.id, source.version)
         runs = curve_runs(snapshot, source.run)
         with self._lock:
@@ -349,10 +336,10 @@ def _holds(run: str, other: str) -> bool:
     return run in (".", other) or other.startswith(run + "/")
 
 
-def _rows(marked: MarkedSteps, found: JoinedSteps) -> list[list[Any]]:
+def _rows(marked: MarkedSteps, found: JoinedSteps) -> list[SentStep]:
     walls = [[None if np.isnan(wall) else wall for wall in column.tolist()] for column in (found.begins, found.ends)]
     columns = (found.steps.tolist(), marked.start_ns.tolist(), marked.duration_ns.tolist(), marked.numbers.tolist())
-    return [list(row) for row in zip(*columns, *walls, strict=True)]
+    return list(zip(*columns, *walls, strict=True))
 
 
 def _columns(series: Sequence[Series]) -> list[Columns]:
@@ -367,16 +354,27 @@ def _columns(series: Sequence[Series]) -> list[Columns]:
     return found
 
 
-def _complete(
-    about: Mapping[str, Any], runs: Sequence[str], joined: Joined, rows: list[list[Any]], left_out: int
-) -> dict[str, Any]:
+class _About(NamedTuple):
+    source: TraceSource
+    state: State
+    problem: str
+
+
+def _complete(about: _About, runs: Sequence[str], joined: Joined, rows: list[SentStep], left_out: int) -> StepsOfTrace:
     steps = [row[0] for row in rows]
     walls = [wall for row in rows for wall in row[4:6] if wall is not None]
-    return dict(about) | {
+    source = about.source
+    return {
+        "id": source.id,
+        "run": source.run,
+        "label": source.label,
+        "kind": source.kind,
+        "state": about.state,
+        "problem": about.problem,
         "runs": list(runs),
         "joined": joined,
         "steps": rows,
         "left_out": left_out,
-        "range": [min(steps), max(steps)] if steps else None,
-        "wall": [min(walls), max(walls)] if walls else None,
+        "range": (min(steps), max(steps)) if steps else None,
+        "wall": (min(walls), max(walls)) if walls else None,
     }

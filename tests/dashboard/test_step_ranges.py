@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 
 from dashboard.panels.timeline.routes_steps import make_router
 from dashboard.server.live import Live
+from dashboard.traces.messages import Joined
 from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
 from dashboard.traces.step_ranges import (
-    Joined,
     MarkedSteps,
     StepRanges,
     curve_runs,

@@ -1,5 +1,6 @@
 // Cards of curves: what they show, fetched for those on the screen, kept up to date, with one cursor for all.
 // dashboard/curves/routes.py answers; web/lines draws.
+import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import type { Column } from "../../web/core/binary.ts";
 import { callbackContext, callbacks, noUpdate } from "../../web/core/dash.ts";
 import { storage, within } from "../../web/core/dom.ts";
@@ -12,25 +13,19 @@ import * as actions from "./actions.ts";
 import "./commands.ts";
 import { rangesOf } from "./entries.ts";
 import * as marks from "./marks_table.ts";
-import { type CurveChart, isOf, modelOf, received, type Scheme, type SentChart, smoothed } from "./model.ts";
+import type { ChartsAnswer } from "./messages.generated.ts";
+import { type CurveChart, isOf, modelOf, received, type Scheme, smoothed } from "./model.ts";
 import * as profiledMenu from "./profiled_menu.ts";
 import * as profiled from "./profiled_steps.ts";
 import { settingsOf } from "./settings.generated.ts";
-import { allCards, api, axisNamed, type Card, read, setRange, state, visibleCards } from "./state.ts";
+import { allCards, api, axisNamed, type Card, read, readSetting, setRange, state, visibleCards } from "./state.ts";
 import * as table from "./table.ts";
 
 const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
 const POINTS_AT_FIRST = 600;
 
-/** What the server tells of the charts that were asked for: those that changed. */
-interface Answer {
-  revision: number;
-  /** Whether the log directory has any. */
-  traces: boolean;
-  charts: Record<string, SentChart>;
-  arrays: Column[];
-}
+type Answer = ChartsAnswer & { arrays: Column[] };
 /** What is asked for of a chart. */
 interface Wanted {
   key: string;
@@ -65,7 +60,7 @@ function draw(card: Card) {
   const { chart, element, plot, key } = card;
   if (!chart) return;
   const range = state.ranges.get(key) ?? null;
-  const selected = new Set(state.params.getAll("runs.select"));
+  const selected = new Set(readSetting(runSettings.select));
   card.model = modelOf(chart, {
     weight: state.weight,
     scheme: state.scheme,
@@ -123,7 +118,7 @@ function viewOf(query: string) {
   const rest = new URLSearchParams(query);
   const hidden = new Set(rest.getAll("hide"));
   rest.delete("hide");
-  return { base: `${state.panel} ${revision} ${rest}`, hidden, grouped: rest.has("runs.group") };
+  return { base: `${state.panel} ${revision} ${rest}`, hidden, grouped: rest.has(runSettings.group.name) };
 }
 
 /** Whether all that is wanted is here: runs were switched off since, or on again that have not been forgotten. */
@@ -260,7 +255,7 @@ document.addEventListener("cards-visible", (event) => {
 
 function withoutSmoothing(text: string): string {
   const rest = new URLSearchParams(text);
-  rest.delete(`${state.panel}.smoothing`);
+  rest.delete(settingsOf(state.panel).smoothing.name);
   return rest.toString();
 }
 
@@ -309,8 +304,9 @@ callbacks("stepscope", {
     if (moved && (state.ranges.size || read(({ marks }) => marks).length)) {
       state.ranges.clear();
       pageView.update((_params, set) => {
-        set(`${panel}.range`, []);
-        set(`${panel}.marks`, []);
+        const { range, marks } = settingsOf(panel);
+        set(range, []);
+        set(marks, []);
       });
     }
     return { ...style, display: x === "metric" ? "block" : "none" };
@@ -322,7 +318,7 @@ function lookAhead() {
   const next = pageView.params();
   const rest = (of: URLSearchParams) => {
     const others = new URLSearchParams(of);
-    for (const name of ["hide", "runs.select", `${state.panel}.smoothing`]) others.delete(name);
+    for (const name of ["hide", runSettings.select.name, settingsOf(state.panel).smoothing.name]) others.delete(name);
     return others.toString();
   };
   const { panel, params } = state;

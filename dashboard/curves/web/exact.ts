@@ -1,10 +1,11 @@
 // Values of all points of thinned lines, not only of those that are drawn: the server is asked for those at one place.
-import { type Row, rowsAt, type ToldPoint } from "./rows.ts";
+import type { ValuesAnswer } from "./messages.generated.ts";
+import { type Row, rowsAt } from "./rows.ts";
 import { api, type Card, state } from "./state.ts";
 
 const MOST_PLACES = 16;
 
-type Told = Record<string, ToldPoint>;
+type Told = ValuesAnswer["points"];
 
 /** By card: what was answered for its latest version, by the place. */
 const known: WeakMap<Card, { version: string; places: Map<number, Told> }> = new WeakMap();
@@ -34,7 +35,7 @@ async function ask(card: Card, x: number) {
   asking = true;
   const { key, version } = card;
   // What cannot be had is not asked for again: the table stays as it is.
-  const { points } = await api().ask<{ points: Told }>("values", {}, { body: { view: state.query, key, x } })
+  const { points } = await api().ask<ValuesAnswer>("values", {}, { body: { view: state.query, key, x } })
     .catch(() => ({ points: {} }));
   const old = known.get(card);
   const places: Map<number, Told> = old?.version === version ? old.places : new Map();

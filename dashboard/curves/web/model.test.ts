@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { inliers, type Looks, modelOf, received, type SentChart, smooth, smoothed } from "./model.ts";
+import type { SentChart } from "./messages.generated.ts";
+import { inliers, type Looks, modelOf, received, smooth, smoothed } from "./model.ts";
 
 const LOOKS: Looks = {
   weight: 0,
@@ -13,7 +14,7 @@ const LOOKS: Looks = {
 };
 
 const sent = (...lines: Partial<SentChart["lines"][0]>[]): SentChart => ({
-  x: { kind: "relative", scale: "log", suffix: " s", integer: false, offsetSeconds: 3600, label: "" },
+  x: { kind: "relative", scale: "log", suffix: " s", integer: false, offset_seconds: 3600, label: "" },
   lines: lines.map((more, index) => ({
     id: String(index),
     kind: "run",
@@ -24,6 +25,8 @@ const sent = (...lines: Partial<SentChart["lines"][0]>[]): SentChart => ({
     light: "#00" + index,
     dark: "#ff" + index,
     run: "abc"[index],
+    total: 3,
+    visible: 3,
     columns: { x: 0, y: 1, low: 2, high: 2 },
     ...more,
   })),

@@ -1,43 +1,11 @@
 // From what the server sends of a chart (dashboard/curves/chart.py) to what the engine draws: pure functions.
 import type { Column } from "../../web/core/binary.ts";
-import type { Kind, Range } from "../../web/lines/scale.ts";
+import type { Range } from "../../web/lines/scale.ts";
 import type { Line, Mark, Model, Span, Values, Zoom } from "../../web/lines/scene.ts";
+import type { LineAbout, SentChart } from "./messages.generated.ts";
 
 export type Scheme = "light" | "dark";
-/** What a point is that has no place on a vertical axis. */
-export type NotFinite = "NaN" | "+Inf" | "-Inf";
-
-/** What `described` of dashboard/curves/axes.py says of a horizontal axis. */
-export interface AxisAbout {
-  kind: "step" | "relative" | "wall" | "metric";
-  scale: Kind;
-  suffix: string;
-  integer: boolean;
-  offsetSeconds: number;
-  /** The tag of a metric. */
-  label: string;
-}
-/** What is told of a line besides its points. */
-interface LineAbout {
-  id: string;
-  kind: "run" | "group" | "member";
-  label: string;
-  tag: string;
-  side: "left" | "right";
-  dash: number;
-  light: string;
-  dark: string;
-  /** Of a run, and of a member of a group. */
-  run?: string;
-  /** When it began, Unix seconds. */
-  first?: number | null;
-  /** Of a group. */
-  runs?: string[];
-}
-/** A line as `packed` of dashboard/curves/lines.py sends it: where its columns are in the pack. */
-export interface SentLine extends LineAbout {
-  columns: Record<string, number>;
-}
+type NotFinite = SentChart["marks"][number][2];
 /** A line with its columns. */
 export interface CurveLine extends LineAbout {
   x: Values;
@@ -54,27 +22,8 @@ export interface CurveLine extends LineAbout {
   members?: ArrayLike<number>;
   smoothing: number;
 }
-interface Chart<L> {
-  x: AxisAbout;
-  lines: L[];
-  /** Index of the line, and the place on the horizontal axis. */
-  marks: [number, number, NotFinite][];
-  /** Index of the line, x and y. */
-  best: [number, number, number][];
-  rules: { x: number; title: string; light: string; dark: string }[];
-  /** What is not in the picture. */
-  note: string;
-  /** Why there is nothing, else "". */
-  empty: string;
-  version: string;
-  /** Equal where nothing but the smoothing differs. */
-  raw_version: string;
-  points: number;
-}
-export type SentChart = Chart<SentLine>;
-export interface CurveChart extends Chart<CurveLine> {
-  smoothing: number;
-}
+/** A chart with the columns of its lines. */
+export type CurveChart = Omit<SentChart, "lines"> & { lines: CurveLine[]; smoothing: number };
 /** What a chart is drawn by. */
 export interface Looks {
   weight: number;
@@ -214,7 +163,7 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
     range: range ?? (on.outliers ? inliers(of, on.yScale === "log") : null),
   });
   const range = on.range ?? {};
-  const { scale, suffix, integer, offsetSeconds } = chart.x;
+  const { scale, suffix, integer, offset_seconds: offsetSeconds } = chart.x;
   return {
     lines,
     marks: marksOf(chart, on, isHidden),

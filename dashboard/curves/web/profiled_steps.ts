@@ -5,8 +5,9 @@ import { stepText } from "../../web/core/dom.ts";
 import { Api } from "../../web/core/request.ts";
 import type { Span } from "../../web/lines/scene.ts";
 import { view } from "../../web/page/view.ts";
-import { withStep } from "./entries.ts";
+import { markEntries, withStep } from "./entries.ts";
 import { rowsOf } from "./exact.ts";
+import type { NamesAnswer, StepsNews, StepsOfTrace } from "./messages.generated.ts";
 import type { CurveChart, CurveLine, Scheme } from "./model.ts";
 import { settingsOf } from "./settings.generated.ts";
 import { axisNamed, type Card, showsProfiled, state } from "./state.ts";
@@ -18,7 +19,6 @@ import {
   placeOf,
   type Profiled,
   profiledByRun,
-  type Row,
   stretchText,
   timeAt,
 } from "./trace_steps.ts";
@@ -42,20 +42,12 @@ export interface Found {
   /** How far that is, in steps. */
   away: number;
 }
-interface News {
-  version: string;
-  /** Whether there are more to come. */
-  pending: boolean;
-  /** Not where they are those of the version that is here. */
-  traces?: Row[];
-}
-
 const api = new Api("/api/timeline");
 const listeners: (() => void)[] = [];
 let there = false;
 let known = "";
 let pending = false;
-let rows: Row[] = [];
+let rows: StepsOfTrace[] = [];
 let byRun: Map<string, Profiled> = new Map();
 let latest: number | null = null;
 let asked: number | null = null;
@@ -74,7 +66,7 @@ async function ask() {
   asking = true;
   asked = latest;
   try {
-    const news = await api.ask<News>("steps", { version: known });
+    const news = await api.ask<StepsNews>("steps", { version: known });
     pending = news.pending;
     if (news.traces) {
       [known, rows] = [news.version, news.traces];
@@ -181,7 +173,7 @@ export function hint(card: Card, x: number): string {
 // --- back from the Timeline --------------------------------------------------------------------------------------
 
 /** The steps of one trace. */
-export const stepsOf = (traceId: string): Promise<Row> => api.ask<Row>("steps", { id: traceId });
+export const stepsOf = (traceId: string): Promise<StepsOfTrace> => api.ask<StepsOfTrace>("steps", { id: traceId });
 
 /** Parameters with which runs are shown, whatever hides them now. */
 function shown(runs: readonly string[]): Record<string, string[]> {
@@ -191,7 +183,7 @@ function shown(runs: readonly string[]): Record<string, string[]> {
   if (!found.length) return {};
   const missing = found.map(({ run }) => run);
   const added = found.filter(({ row }) =>
-    params.get("runs") !== "all" && (params.has("runs") || !row || row.order >= around().defaultRuns)
+    params.get("runs") !== "all" && (params.has("runs") || !row || row.order >= around().default_runs)
   );
   return {
     hide: params.getAll("hide").filter((run) => !missing.includes(run)),
@@ -203,7 +195,7 @@ function shown(runs: readonly string[]): Record<string, string[]> {
 /** The first card that has one of the runs. */
 async function cardOf(runs: readonly string[]): Promise<string> {
   const only = new URLSearchParams([["runs", "none"], ...runs.map((run) => ["show", run])]);
-  const { tags } = await new Api("/api/scalars").ask<{ tags: string[] }>("names", { view: only.toString() })
+  const { tags } = await new Api("/api/scalars").ask<NamesAnswer>("names", { view: only.toString() })
     .catch(() => ({ tags: [] }));
   return tags[0] ?? "";
 }
@@ -217,14 +209,14 @@ export async function showStep(run: string, step: number): Promise<void> {
   const row = rows.find((one) => one.run === run && one.runs.length && !one.runs.includes(run));
   const runs = row ? row.runs : [run];
   const key = await cardOf(runs);
-  const kind = view.read(settingsOf("scalars").axis);
+  const { axis, marks, range, full } = settingsOf("scalars");
   state.axis = axisNamed("scalars", "step", "");
   view.open("scalars", {
-    "scalars.axis": ["step"],
-    "scalars.marks": key ? [`card:${key}`, `a:${step}`] : [],
+    [axis.name]: axis.format("step"),
+    [marks.name]: key ? markEntries({ card: key, a: step, b: null }) : [],
     // A zoom may not have the step in it; one of another axis means nothing.
-    "scalars.range": kind === "step" ? withStep(view.params().getAll("scalars.range"), step) : [],
-    "scalars.full": [],
+    [range.name]: view.read(axis) === "step" ? withStep(view.read(range), step) : [],
+    [full.name]: [],
     ...shown(runs),
   });
 }

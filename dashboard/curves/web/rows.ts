@@ -2,6 +2,7 @@
 import { isSorted } from "../../web/lines/points.ts";
 import type { NearestPoint } from "../../web/lines/chart.ts";
 import type { Values } from "../../web/lines/scene.ts";
+import type { PointAt } from "./messages.generated.ts";
 import type { CurveChart, CurveLine } from "./model.ts";
 
 /** A line's point nearest to a place; what is not known of it is NaN. */
@@ -35,8 +36,6 @@ export interface Change {
   slope: number;
   seconds: number;
 }
-/** A point as `values_at` of dashboard/curves/chart.py tells it: numbers that JSON has no name for are texts. */
-export type ToldPoint = Partial<Record<"x" | "y" | "value" | "low" | "high" | "members" | "step" | "seconds", unknown>>;
 /** What `rowsAt` has to know of a plot. */
 export interface Plotted {
   model: { lines: { id: string; x: Values }[] };
@@ -88,7 +87,7 @@ export function rowsAt(
   chart: CurveChart,
   plot: Plotted,
   x: number,
-  told: Record<string, ToldPoint> | null,
+  told: Record<string, PointAt> | null,
   weight: number,
 ): Row[] {
   const byId = new Map(chart.lines.map((line, index) => [line.id, { line, index }]));
@@ -118,7 +117,7 @@ export function rowsAt(
 }
 
 /** What the server told of a point, in place of what is drawn; while the slider moves, the page alone knows the smoothing. */
-function exactly(row: Row, point: ToldPoint, isSmoothed: boolean): Row {
+function exactly(row: Row, point: PointAt, isSmoothed: boolean): Row {
   const told: Partial<Row> = Object.fromEntries(Object.entries(point).map(([name, value]) => [name, Number(value)]));
   const exact = { ...row, ...told, y: isSmoothed ? told.y ?? row.y : row.y };
   return { ...exact, wall: wallOf(row.line, exact.seconds) };

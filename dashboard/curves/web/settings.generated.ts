@@ -12,4 +12,9 @@ export const settingsOf = (panel: string) => ({
   range: names(`${panel}.range`),
   marks: names(`${panel}.marks`),
   profiled: flag(`${panel}.profiled`, true),
+  height: names(`${panel}.height`),
+  full: names(`${panel}.full`),
+  pin: names(`${panel}.pin`),
+  order: names(`${panel}.order`),
+  chart: names(`${panel}.chart`),
 });

@@ -26,7 +26,7 @@ export const state = {
   params: new URLSearchParams(),
   scheme: "light" as Scheme,
   /** The smoothing that is drawn. */
-  weight: 0.6,
+  weight: settingsOf("").smoothing.default,
   /** The visible parts of cards. */
   ranges: new Map() as Map<string, Zoom>,
   cards: new Map() as Map<string, Card>,
@@ -36,11 +36,13 @@ export const state = {
   axis: "",
 };
 
+type Settings = ReturnType<typeof settingsOf>;
+type ListName = { [K in keyof Settings]: Settings[K] extends Setting<readonly string[]> ? K : never }[keyof Settings];
+
+/** A setting, as the cards follow it. */
+export const readSetting = <T>(setting: Setting<T>): T => setting.parse(state.params.getAll(setting.name));
 /** A setting of the panel, as the cards follow it. */
-export function read<T>(of: (settings: ReturnType<typeof settingsOf>) => Setting<T>): T {
-  const setting = of(settingsOf(state.panel));
-  return setting.parse(state.params.getAll(setting.name));
-}
+export const read = <T>(of: (settings: Settings) => Setting<T>): T => readSetting(of(settingsOf(state.panel)));
 
 export const allCards = (): Card[] => [...state.cards.values()];
 /** Cards on the screen. */
@@ -52,9 +54,9 @@ export const titleOf = (card: Card): string => card.element.querySelector("h3")?
 export const api = (): Api => new Api(`/api/${state.panel}`);
 
 /** A list of the panel as the view is now: what was done since the cards followed it is not taken back. */
-export const list = (name: string): string[] => view.values(`${state.panel}.${name}`);
-export const assign = (name: string, values: string[]): void =>
-  view.update((_params, set) => set(`${state.panel}.${name}`, values));
+export const list = (name: ListName): readonly string[] => view.read(settingsOf(state.panel)[name]);
+export const assign = (name: ListName, values: readonly string[]): void =>
+  view.write(settingsOf(state.panel)[name], values);
 
 /** Remembers the visible part of a card in the URL; null for all of it. */
 export function setRange(key: string, range: Zoom | null): void {

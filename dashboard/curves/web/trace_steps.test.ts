@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { AxisAbout } from "./model.ts";
+import type { AxisAbout, StepsOfTrace } from "./messages.generated.ts";
 import * as steps from "./trace_steps.ts";
 
-const row = (more: Partial<steps.Row>, ...sent: steps.SentStep[]): steps.Row => ({
+const row = (more: Partial<StepsOfTrace>, ...sent: StepsOfTrace["steps"][number][]): StepsOfTrace => ({
   id: "t",
   run: "a",
   label: "t.json",
@@ -18,12 +18,12 @@ const row = (more: Partial<steps.Row>, ...sent: steps.SentStep[]): steps.Row => 
   ...more,
 });
 const axis = (kind: AxisAbout["kind"], suffix = ""): AxisAbout => (
-  { kind, suffix, scale: "linear", integer: false, offsetSeconds: 0, label: "" }
+  { kind, suffix, scale: "linear", integer: false, offset_seconds: 0, label: "" }
 );
 /** Steps of one run, each as long as a second. */
 const entriesOf = (...numbers: number[]) =>
   steps.profiledByRun([
-    row({}, ...numbers.map((step): steps.SentStep => [step, 0, 1e9, step, step - 0.5, step + 0.5])),
+    row({}, ...numbers.map((step): StepsOfTrace["steps"][number] => [step, 0, 1e9, step, step - 0.5, step + 0.5])),
   ]).get("a")?.entries ?? [];
 
 Deno.test("steps without a gap are one stretch, from the first beginning to the last end", () => {

@@ -1,29 +1,8 @@
-// Steps that traces cover, as the curves count them: pure functions of what dashboard/traces/step_ranges.py tells.
+// Steps that traces cover, as the curves count them: pure functions of what the server tells.
 import { firstWhere } from "../../web/core/steps.ts";
 import { stepText } from "../../web/core/dom.ts";
-import type { AxisAbout } from "./model.ts";
+import type { AxisAbout, StepsOfTrace } from "./messages.generated.ts";
 
-/**
- * A step on the curve; its start and duration in the trace in ns, null for all of it; the trace's number; wall times of
- * its beginning and end in seconds.
- */
-export type SentStep = [number, number | null, number | null, number, number | null, number | null];
-/** What the server tells of a trace. */
-export interface Row {
-  id: string;
-  run: string;
-  label: string;
-  kind: string;
-  state: string;
-  problem: string;
-  /** Whose curves it belongs to. */
-  runs: string[];
-  joined: "step" | "time" | "marked";
-  steps: SentStep[];
-  left_out: number;
-  range: number[] | null;
-  wall: number[] | null;
-}
 /** A step of a trace. */
 export interface Entry {
   step: number;
@@ -34,7 +13,7 @@ export interface Entry {
   end: number | null;
   trace: string;
   label: string;
-  joined: Row["joined"];
+  joined: StepsOfTrace["joined"];
   order: number;
 }
 /** Steps without a gap, and their wall times where these are known. */
@@ -69,7 +48,7 @@ function stretchesOf(entries: readonly Entry[]): Stretch[] {
 }
 
 /** What was profiled, by the run whose curves it is on. */
-export function profiledByRun(rows: readonly Row[]): Map<string, Profiled> {
+export function profiledByRun(rows: readonly StepsOfTrace[]): Map<string, Profiled> {
   const byRun: Map<string, Entry[]> = new Map();
   for (const { id: trace, label, joined, kind, steps, runs } of rows) {
     // A file has the whole program in it, and the steps around this one.

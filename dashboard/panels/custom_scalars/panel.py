@@ -8,14 +8,10 @@ from fastapi import APIRouter
 from dashboard.curves.cards import curve_card
 from dashboard.curves.panel import CurvePanel
 from dashboard.page.colors import RunColor
-from dashboard.page.state import names
 from dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
 from dashboard.panels.custom_scalars.routes import layout_routes
 from dashboard.server.live import Live
 from summary.kinds.custom_scalars import PLUGIN_NAME
-
-HEIGHTS = names("custom_scalars.height")
-FULL = names("custom_scalars.full")
 
 
 class CustomScalarsPanel(CurvePanel):
@@ -30,7 +26,7 @@ class CustomScalarsPanel(CurvePanel):
             keys=card_keys,
             card=card,
             spec_of=spec_of,
-            settings=(HEIGHTS, FULL),
+            settings=(),
             button=edit_button,
             nothing="No layout has a chart",
             remedy="Edit layout adds one.",

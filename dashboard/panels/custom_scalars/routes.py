@@ -3,13 +3,14 @@
 import time
 from pathlib import Path
 from threading import Lock
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, cast
 
 from fastapi import APIRouter, HTTPException, Query
 from google.protobuf import json_format
 
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.custom_scalars.charts import matched_tags
+from dashboard.panels.custom_scalars.messages import Folder, LayoutAnswer, Matches, SentLayout
 from dashboard.runs.table import RunTable
 from dashboard.server.bodies import JsonBody, parsed_message
 from dashboard.server.live import Live
@@ -69,13 +70,13 @@ def layout_routes(live: Live) -> APIRouter:
     saved = SavedLayouts()
 
     @routes.get("/layout")
-    def layout() -> dict[str, Any]:
+    def layout() -> LayoutAnswer:
         """The layouts of all runs as one, and where another one would be written; "" where none can."""
         merged = merged_layout(live.snapshot()) or Layout()
-        return {"layout": json_format.MessageToDict(merged), "folder": str(live.folder() or "")}
+        return {"layout": cast(SentLayout, json_format.MessageToDict(merged)), "folder": str(live.folder() or "")}
 
     @routes.post("/layout")
-    def save(body: JsonBody) -> dict[str, str]:
+    def save(body: JsonBody) -> Folder:
         """Writes a layout into the log directory, as an event file of its own; TensorBoard reads it too."""
         folder = live.folder()
         if folder is None:
@@ -89,8 +90,8 @@ def layout_routes(live: Live) -> APIRouter:
     def matches(
         pattern: Annotated[str, Query(max_length=LONGEST_PATTERN)],
         view: Annotated[str, Query(max_length=MAX_QUERY)] = "",
-    ) -> dict[str, Any]:
-        """Scalar tags of the shown runs that an expression matches: how many, the first of them, what is wrong."""
+    ) -> Matches:
+        """Scalar tags of the shown runs that an expression matches."""
         snapshot = live.snapshot()
         shown = RunTable(snapshot, decode(view)).shown
         tags = list(dict.fromkeys(s.tag for run in shown for s in snapshot.runs[run].of_kind(SCALARS)))

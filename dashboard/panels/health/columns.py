@@ -1,7 +1,9 @@
 """The columns of the table of files; ``health/web/index.ts`` has the functions they name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
+
+from dashboard.panels.health.messages import FileRow
 
 NUMBER: Final[dict[str, Any]] = {
     "type": "rightAligned",
@@ -60,7 +62,7 @@ COLUMNS: Final[list[dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def columns(rows: Sequence[FileRow]) -> list[dict[str, Any]]:
     """The columns for some rows: that of overwritten points is hidden where there are none, to leave room for names."""
     superseded = any(row["superseded"] for row in rows)
     return [column | {"hide": column["field"] == "superseded" and not superseded} for column in COLUMNS]

@@ -15,9 +15,11 @@ from dashboard.page.state import View, decode, pattern_error
 from dashboard.panels.base import Panel
 from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
 from dashboard.panels.health.details import details
+from dashboard.panels.health.messages import FileRow
 from dashboard.panels.health.report import table_row, verdict, worst_first
 from dashboard.panels.health.routes import make_router
-from dashboard.panels.health.selection import FILE, FILTER, SHOW, files_of
+from dashboard.panels.health.selection import files_of
+from dashboard.panels.health.settings import FILE, FILTER, SETTINGS, SHOW
 from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.numbers import count, counted
@@ -34,7 +36,7 @@ class HealthPanel(Panel):
 
     name = "health"
     title = "Health"
-    settings = (SHOW, FILTER, FILE)
+    settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
         # While the first files are read, the page says so; this tab would be the only one, and so the open one.
@@ -178,7 +180,7 @@ def selected(files: Sequence[FileHealth], path: str) -> Any:
     return details(next((file for file in files if file.path == path), None), path)
 
 
-def table(rows: list[dict[str, Any]], path: str) -> dag.AgGrid:
+def table(rows: list[FileRow], path: str) -> dag.AgGrid:
     """The table of files."""
     return dag.AgGrid(
         id="health-grid",

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Final, Literal
+from typing import Final
 
 from dashboard.page.health_badge import is_bad, is_read, writers_text
+from dashboard.panels.health.messages import FileRow, Severity
 from dashboard.server.numbers import count, counted, file_size
 from summary.contents import FileHealth
-
-Severity = Literal["bad", "open", "good"]
-"""What was lost for good or cannot be read; what is still to come; nothing to say."""
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",
@@ -50,7 +48,7 @@ def worst_first(files: Iterable[FileHealth]) -> list[FileHealth]:
     return sorted(files, key=lambda file: (not is_bad(file), not file.waiting, file.path))
 
 
-def table_row(file: FileHealth) -> dict[str, Any]:
+def table_row(file: FileHealth) -> FileRow:
     """One row of the table; ``health/web/index.ts`` formats its numbers."""
     state = condition(file)
     return {

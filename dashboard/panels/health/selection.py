@@ -1,22 +1,10 @@
-"""Which files the health panel lists, and its settings in the URL."""
-
-from collections.abc import Sequence
+"""Which files the health panel lists."""
 
 from dashboard.page.health_badge import is_bad
-from dashboard.page.state import Setting, View, choice, matching
+from dashboard.page.state import View, matching
+from dashboard.panels.health.settings import FILTER, SHOW
 from summary.contents import FileHealth
 from summary.snapshot import Snapshot
-
-
-def _last(raw: Sequence[str]) -> str:
-    return raw[-1]
-
-
-SHOW = choice("health.show", "all", ("all", "bad"))
-FILTER: Setting[str] = Setting("health.filter", "", _last, lambda value: (value,))
-"""A regular expression that is searched for in the files' paths."""
-FILE: Setting[str] = Setting("health.file", "", _last, lambda value: (value,))
-"""Path of the selected file."""
 
 
 def chosen_files(snapshot: Snapshot, show: str, pattern: str) -> list[FileHealth]:

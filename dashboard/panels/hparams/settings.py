@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import unquote
 
-from dashboard.page.state import Setting, View, choice, flag, names
+from dashboard.page.state import Setting, View, choice, flag, names, text
 
 ValueOf = Literal["last", "min", "max"]
 Better = Literal["auto", "lower", "higher"]
@@ -15,17 +15,13 @@ Status = Literal["running", "success", "failure", "unknown"]
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
 
-def _text(name: str) -> Setting[str]:
-    return Setting(name, "", lambda raw: raw[-1], lambda value: (value,))
-
-
-FOLDER: Final = _text("hparams.folder")
+FOLDER: Final = text("hparams.folder", "")
 """The first folder of the runs that are taken, where several hold sessions: an experiment, or a log directory."""
 HPARAMS: Final = names("hparams.hparams")
 """Hyperparameters that are columns; without any, those that differ; one empty name for none."""
 METRICS: Final = names("hparams.metrics")
 """Metrics that are columns; without any, the declared ones or the first few; one empty name for none."""
-TARGET: Final = _text("hparams.target")
+TARGET: Final = text("hparams.target", "")
 BETTER: Final = choice("hparams.better", "auto", get_args(Better))
 VALUE: Final = choice("hparams.value", "last", get_args(ValueOf))
 ROWS: Final = choice("hparams.rows", "sessions", get_args(Rows))
@@ -36,10 +32,10 @@ RANGES: Final = names("hparams.range")
 """Bounds of a column, each as "column:low:high"; either may be empty."""
 
 CHART: Final = choice("hparams.chart", "parallel", ("parallel", "scatter", "importance", "none"))
-COLOR: Final = _text("hparams.color")
+COLOR: Final = text("hparams.color", "")
 """The column that colours lines and points; empty for the target, "@run" for the colours of the runs."""
-HORIZONTAL: Final = _text("hparams.x")
-VERTICAL: Final = _text("hparams.y")
+HORIZONTAL: Final = text("hparams.x", "")
+VERTICAL: Final = text("hparams.y", "")
 SCALES: Final = names("hparams.scale")
 """Scales that the user chose, each as "column:log"."""
 ORDER: Final = names("hparams.order")
@@ -47,7 +43,7 @@ ORDER: Final = names("hparams.order")
 BRUSHES: Final = names("hparams.brush")
 """Parts of axes that are brushed, each as "column:low:high"; of a category, its place among all."""
 HEAT: Final = flag("hparams.heat", False)
-SEARCH: Final = _text("hparams.search")
+SEARCH: Final = text("hparams.search", "")
 SORT: Final = names("hparams.sort")
 """Columns that the table is sorted by, each as "column:asc"."""
 TABLE: Final = names("hparams.table")

@@ -7,6 +7,8 @@ from statistics import fmean
 from typing import Any, Final, assert_never
 
 from dashboard.page.colors import PALETTE, RING, RunColor
+from dashboard.panels.hparams import messages
+from dashboard.panels.hparams.messages import SentRow, SentTable
 from dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
 from dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
 from dashboard.server.numbers import json_number
@@ -104,17 +106,17 @@ def grouped(rows: Sequence[Row], how: Rows, target: str) -> list[Row]:
     return [_joined(name, group, how, target) for name, group in members.items()]
 
 
-def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str], folder: str) -> dict[str, Any]:
+def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str], folder: str) -> SentTable:
     """The table as the page gets it; rows hold their values in the order of the shown columns."""
     found = table.found
     shown = {column.key: place for place, column in enumerate(table.columns)}
-    counts = dict.fromkeys(STATUSES, 0)
+    counts: dict[Status, int] = dict.fromkeys(STATUSES, 0)
     for session in found.sessions:
         counts[session.status] += 1
     return {
         "all": [_column_payload(column, column.key in shown) for column in found.columns],
         "columns": list(shown),
-        "constant": [list(pair) for pair in table.constant],
+        "constant": list(table.constant),
         "target": table.target.key if table.target is not None else "",
         "lower": table.lower_is_better,
         "rows": [_row_payload(row, table.columns, colors) for row in table.rows],
@@ -123,12 +125,12 @@ def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str]
         "statuses": {status: number for status, number in counts.items() if number},
         "groups": len({session.group for session in found.sessions}),
         "folders": list(folders),
-        "palette": [[color.light, color.dark] for color in PALETTE[:RING]],
+        "palette": [(color.light, color.dark) for color in PALETTE[:RING]],
         "folder": folder,
     }
 
 
-def _column_payload(column: Column, shown: bool) -> dict[str, Any]:
+def _column_payload(column: Column, shown: bool) -> messages.Column:
     return {
         "key": column.key,
         "label": column.label,
@@ -142,8 +144,8 @@ def _column_payload(column: Column, shown: bool) -> dict[str, Any]:
     }
 
 
-def _row_payload(row: Row, columns: Sequence[Column], colors: Mapping[str, RunColor]) -> dict[str, Any]:
-    values: list[Any] = []
+def _row_payload(row: Row, columns: Sequence[Column], colors: Mapping[str, RunColor]) -> SentRow:
+    values: list[float | str | None] = []
     steps: list[int | None] = []
     for column in columns:
         if column.kind == "metric":

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
+from dashboard.panels.profile.messages import NameParams
 from dashboard.panels.profile.rows import totals
 from dashboard.panels.profile.table import Table
 from dashboard.traces.headings import headings
@@ -179,7 +180,8 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             column["cellClassRules"] = column.get("cellClassRules", {}) | {"zero": "params.value === 0"}
     if first:
         column["cellRenderer"] = "ProfileFrame" if table.tree else "ProfileName"
-        column["cellRendererParams"] = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
+        told: NameParams = {"linked": any(table.at), "trace": table.trace, "tree": table.groups is not None}
+        column["cellRendererParams"] = told
         if table.groups is not None:
             column["suppressKeyboardEvent"] = {"function": "stepscopeProfileTreeKey(params)"}
             column["getQuickFilterText"] = {"function": "stepscopeProfileTreeText(params)"}

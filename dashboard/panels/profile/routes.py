@@ -1,6 +1,6 @@
 """``/api/profile``: the tables as files, and how far the work is."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from dashboard.export.tables import csv_pieces, json_pieces
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.profile.ask import answer_of
+from dashboard.panels.profile.messages import Progress
 from dashboard.panels.profile.settings import Asked
 from dashboard.server.headers import attachment
 from dashboard.server.live import Live
@@ -44,7 +45,7 @@ def make_router(live: Live) -> APIRouter:
         return Pieces(pieces(found[name].frame), media_type=media, headers=headers)
 
     @routes.get("/progress")
-    async def progress() -> list[dict[str, Any]]:
+    async def progress() -> list[Progress]:
         """What is being read or worked out, the latest first, and for how many seconds it has been."""
         now = studies_of(live).progress.now()
         return [{"what": what, "seconds": round(seconds, 1)} for what, seconds in now]

@@ -1,10 +1,11 @@
 """The rows of a table as the grid gets them; keys that begin with "@" are for ``profile/web``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dashboard.panels.profile.messages import RowMarks
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
 from dashboard.server.numbers import counted
 from profiler.analysis.members import Histograms
@@ -32,8 +33,7 @@ def rows(table: Table) -> list[dict[str, Any]]:
     if table.chosen is not None and table.chosen >= MOST_ROWS:
         numbers.append(table.chosen)
     found = _written(table, table.frame[numbers], table.at, table.spread)
-    for number, row in zip(numbers, found, strict=True):
-        row["@row"] = str(number)
+    found = [_marked(row, {"@row": str(number)}) for number, row in zip(numbers, found, strict=True)]
     return found if table.groups is None else list(_grouped(table, table.groups, found))
 
 
@@ -43,23 +43,29 @@ def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms
     moments = [name for name in frame.columns if name in table.moments]
     found = plain(frame.with_columns(pl.col(moments) - table.start_ns))
     for number, row in enumerate(found):
+        marks: RowMarks = {}
         place = at[number] if number < len(at) else None
         if place is not None:
-            row["@at"] = place.range
+            marks["@at"] = place.range
             if place.slice >= 0:
-                row["@slice"] = place.slice
+                marks["@slice"] = place.slice
             # Of most rows it is what the row says anyway.
             if place.search != row[table.first]:
-                row["@search"] = place.search
-        for name, value in row.items():
-            if isinstance(value, str) and len(value) > MOST_LETTERS and name[0] != "@":
-                row[name] = value[:MOST_LETTERS] + "…"
+                marks["@search"] = place.search
         if spread is not None and number < len(spread.counts):
             counts = spread.counts[number]
             if counts.sum() > 1:
                 low, high = float(spread.low_ns[number]), float(spread.high_ns[number])
-                row["@spread"] = [round(low, 1), round(high, 1), *counts.tolist()]
+                marks["@spread"] = [round(low, 1), round(high, 1), *counts.tolist()]
+        for name, value in row.items():
+            if isinstance(value, str) and len(value) > MOST_LETTERS:
+                row[name] = value[:MOST_LETTERS] + "…"
+        found[number] = _marked(row, marks)
     return found
+
+
+def _marked(row: Mapping[str, Any], marks: RowMarks) -> dict[str, Any]:
+    return {**row, **marks}
 
 
 def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -73,9 +79,9 @@ def _grouped(table: Table, groups: Groups, rows_of_table: list[dict[str, Any]]) 
         if sizes[number] == 1 and members and not groups.alone:
             yield members[0]
             continue
-        yield row | {"@row": f"group {number}", "@group": number, "@size": sizes[number]}
+        yield _marked(row, {"@row": f"group {number}", "@group": number, "@size": sizes[number]})
         for member in members:
-            yield member | {"@in": number}
+            yield _marked(member, {"@in": number})
 
 
 def chosen_id(table: Table) -> str:
@@ -99,7 +105,7 @@ def total_row(table: Table) -> list[dict[str, Any]]:
     if not sums or len(table.frame) < 2:
         return []
     words = f"Total of {len(table.frame):,} rows" if table.frame.schema[table.first] == pl.String else "Total"
-    return [{table.first: words, "@row": "total", **sums}]
+    return [_marked({table.first: words, **sums}, {"@row": "total"})]
 
 
 def size_note(table: Table) -> str:

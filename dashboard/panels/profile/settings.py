@@ -1,11 +1,11 @@
 """What the Profile panel keeps in the URL."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
-from dashboard.page.state import Setting, View, number, text
+from dashboard.page.state import Setting, View, choice, number, text
 from profiler.analysis.compare import Per, What
 from profiler.analysis.operators import Key
 from profiler.analysis.tfprof import View as TfprofView
@@ -66,13 +66,7 @@ PERS: Final[Mapping[Per, str]] = {"step": "Per step", "call": "Per call", "total
 
 def _one_of(name: str, default: str, options: Sequence[str]) -> Setting[str]:
     """A choice that belongs to the data looked at, so that the browser does not remember it."""
-
-    def parse(raw: Sequence[str]) -> str:
-        if raw[-1] not in options:
-            raise ValueError(f"{name} is {raw[-1]!r}, expected one of {', '.join(options)}")
-        return raw[-1]
-
-    return Setting(name, default, parse, lambda value: (value,))
+    return replace(choice(name, default, options), personal=False)
 
 
 def _keys(raw: Sequence[str]) -> tuple[Key, ...]:

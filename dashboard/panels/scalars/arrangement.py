@@ -5,20 +5,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.state import View, names
+from dashboard.page.state import View
 from dashboard.panels.cards import tag_keys
+from dashboard.panels.scalars.settings import ARRANGEMENT
 from summary.series import SCALARS
 from summary.snapshot import Snapshot
 
-PINNED: Final = names("scalars.pin")
-"""Keys of the cards that stand first."""
-ORDER: Final = names("scalars.order")
-"""Keys of cards in the order that the user gave them within their groups."""
-COMBINED: Final = names("scalars.chart")
-"""Charts of several tags: see `combined_tags`."""
-HEIGHTS: Final = names("scalars.height")
-FULL: Final = names("scalars.full")
-"""Key of the card that fills the window."""
 PINNED_GROUP: Final = "Pinned"
 COMBINED_GROUP: Final = "Combined"
 MOST_TAGS: Final = 40
@@ -51,10 +43,10 @@ def spec_of(key: str, _snapshot: Snapshot, _view: View) -> ChartSpec:
 
 def card_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
     """Group and key of every card: pinned ones first, then those of several tags, then the tags by their prefix."""
-    by_prefix = _ordered(tag_keys(snapshot, view, SCALARS), ORDER.of(view))
-    combined = [(COMBINED_GROUP, key) for key in COMBINED.of(view) if combined_tags(key) is not None]
+    by_prefix = _ordered(tag_keys(snapshot, view, SCALARS), ARRANGEMENT.order.of(view))
+    combined = [(COMBINED_GROUP, key) for key in ARRANGEMENT.combined.of(view) if combined_tags(key) is not None]
     known = {key for _, key in (*combined, *by_prefix)}
-    pinned = [(PINNED_GROUP, key) for key in PINNED.of(view) if key in known]
+    pinned = [(PINNED_GROUP, key) for key in ARRANGEMENT.pinned.of(view) if key in known]
     first = {key for _, key in pinned}
     return [*pinned, *(pair for pair in (*combined, *by_prefix) if pair[1] not in first)]
 

@@ -8,16 +8,8 @@ from dashboard.curves.cards import curve_card
 from dashboard.curves.panel import CurvePanel
 from dashboard.page.colors import RunColor
 from dashboard.panels.cards import action
-from dashboard.panels.scalars.arrangement import (
-    COMBINED,
-    FULL,
-    HEIGHTS,
-    ORDER,
-    PINNED,
-    card_keys,
-    combined_tags,
-    spec_of,
-)
+from dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
+from dashboard.panels.scalars.settings import SETTINGS
 from summary.series import SCALARS
 
 
@@ -34,7 +26,7 @@ class ScalarsPanel(CurvePanel):
             keys=card_keys,
             card=card,
             spec_of=spec_of,
-            settings=(PINNED, ORDER, COMBINED, HEIGHTS, FULL),
+            settings=SETTINGS,
             button=layout_button,
             nothing="No shown run has scalars",
         )

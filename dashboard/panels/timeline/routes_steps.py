@@ -8,6 +8,7 @@ from dashboard.server.fingerprint import fingerprint
 from dashboard.server.json_bytes import json_bytes
 from dashboard.server.live import Live
 from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from dashboard.traces.messages import StepsNews
 from dashboard.traces.requests import TraceRequests
 from dashboard.traces.step_ranges import step_ranges_of
 
@@ -28,7 +29,7 @@ def make_router(live: Live) -> APIRouter:
         trace_id: OptionalId = None,
         version: Annotated[str, Query(max_length=64, description="What the page has.")] = "",
     ) -> Response:
-        """Which steps of their runs traces cover, as `dashboard.traces.step_ranges.StepRanges.row` gives them.
+        """Which steps of their runs traces cover, as `StepsOfTrace`.
 
         Without an id, "traces" of all that are known so far, "pending" while there are more to come, and "version"; no
         "traces" where they are those of the page's version. With an id, one trace, which is opened for it.
@@ -42,7 +43,7 @@ def make_router(live: Live) -> APIRouter:
         listing = ranges.listing(snapshot)
         rows = json_bytes(listing.traces)
         now = fingerprint(rows)
-        head = {"revision": snapshot.revision, "version": now, "pending": listing.pending}
+        head: StepsNews = {"revision": snapshot.revision, "version": now, "pending": listing.pending}
         if now == version:
             return json_answer(request, head)
         body = json_bytes(head)[:-1] + b',"traces":' + rows + b"}"

@@ -3,8 +3,8 @@ import type { ColumnDef } from "../../web/core/ag_grid.ts";
 import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { cellRules, Name, stateOf, Swatch } from "./cells.ts";
 import { isHead, type Item } from "./items.ts";
-import { type RunColumn, runs, type Value } from "./state.ts";
-import { ago, asNumber, compare, full, short } from "./values.ts";
+import { type RunColumn, runs } from "./state.ts";
+import { ago, asNumber, compare, full, short, type Value } from "./values.ts";
 
 export const SWATCH = 34;
 const STARTED = 84;

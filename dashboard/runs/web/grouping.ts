@@ -1,4 +1,4 @@
-/** How runs are grouped, as "runs.group" has it. */
+/** How runs are grouped, as the setting has it. */
 
 export type Mode = "none" | "seeds" | "path" | "hparams" | "regex";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { arranged, type Item, itemsOf } from "./items.ts";
-import type { RunColumn, RunRow, Value } from "./listing.ts";
+import type { RunColumn, RunRow } from "./messages.generated.ts";
+import type { Value } from "./values.ts";
 
 const row = (run: string, order: number, group: number | null, ...values: Value[]): RunRow => ({
   run,

@@ -1,6 +1,6 @@
 /** The rows of the table: runs, and groups above their members. */
-import type { RunGroup, RunRow, Surroundings, Value } from "./listing.ts";
-import { asNumber } from "./values.ts";
+import type { Listing, RunGroup, RunRow } from "./messages.generated.ts";
+import { asNumber, type Value } from "./values.ts";
 
 export interface RunItem extends RunRow {
   id: string;
@@ -41,7 +41,7 @@ function summary(rows: readonly RunRow[], place: number, isMetric: boolean): Val
 /** All of them by id. Runs that are as they were keep their object: the grid redraws only what differs. */
 export function itemsOf(
   rows: Iterable<RunRow>,
-  { groups, columns }: Pick<Surroundings, "groups" | "columns">,
+  { groups, columns }: Pick<Listing, "groups" | "columns">,
   known: ReadonlyMap<string, Item>,
 ): Map<string, Item> {
   const items = new Map<string, Item>();

@@ -3,6 +3,7 @@ import { bind } from "../../web/core/commands.ts";
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { type Place, popover } from "../../web/core/popover.ts";
 import { say } from "../../web/page/layout.ts";
+import { settings } from "./settings.generated.ts";
 import { type RunRow, runs } from "./state.ts";
 
 const scheme = () => (document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light");
@@ -18,7 +19,7 @@ function colorEntry(row: RunRow): HTMLElement {
   let waiting = 0;
   const give = () => {
     clearTimeout(waiting);
-    if (input.value !== runs.given("runs.paint", row.run)) runs.give("runs.paint", row.run, input.value);
+    if (input.value !== runs.given(settings.paint, row.run)) runs.give(settings.paint, row.run, input.value);
   };
   // While the chooser is open the colour changes with every movement of the hand.
   input.addEventListener("input", () => {
@@ -30,11 +31,11 @@ function colorEntry(row: RunRow): HTMLElement {
     className: "quiet",
     role: "menuitem",
     title: "Back to the colour it had",
-    disabled: !runs.given("runs.paint", row.run),
+    disabled: !runs.given(settings.paint, row.run),
   }, "Reset");
   reset.addEventListener("click", () => {
     popover.close();
-    runs.give("runs.paint", row.run, "");
+    runs.give(settings.paint, row.run, "");
   });
   return make("div", { className: "menu-color" }, make("label", {}, "Colour ", input), reset);
 }
@@ -63,7 +64,7 @@ export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
 export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
   const input = make("input", {
     type: "text",
-    value: runs.given("runs.name", run) || run,
+    value: runs.given(settings.name, run) || run,
     maxLength: 200,
     className: "text-field",
     "aria-label": `Name on the screen of ${run}`,
@@ -72,7 +73,7 @@ export function rename({ run }: RunRow, anchor: HTMLElement, at: Place): void {
   const save = () => {
     const text = input.value.trim();
     popover.close();
-    runs.give("runs.name", run, text === run ? "" : text);
+    runs.give(settings.name, run, text === run ? "" : text);
   };
   bind(input, { Enter: save });
   const done = make("button", { className: "primary" }, "Rename");

@@ -2,7 +2,8 @@
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
 import { grouping } from "./grouping.ts";
-import { button, set, value } from "./parts.ts";
+import { button } from "./parts.ts";
+import { settings } from "./settings.generated.ts";
 import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";
 import { full, short } from "./values.ts";
@@ -14,7 +15,7 @@ const note = (...parts: Node[]) => make("div", { className: "note" }, ...parts);
 
 function seedsHint(): HTMLElement[] {
   const { seeds } = runs.around();
-  if (!seeds.settings || view.values("runs.group").length || storage.get(HINT) === logdir()) return [];
+  if (!seeds.settings || view.read(settings.group).length || storage.get(HINT) === logdir()) return [];
   const dismiss = iconButton("close", "Do not say this again", () => {
     storage.set(HINT, logdir());
     notes();
@@ -22,7 +23,7 @@ function seedsHint(): HTMLElement[] {
   const text = `${seeds.runs} runs are ${seeds.settings} ${
     seeds.settings === 1 ? "setting" : "settings"
   } with several seeds.`;
-  return [note(make("span", {}, text), button("Group", "link", () => set("runs.group", ["seeds"])), dismiss)];
+  return [note(make("span", {}, text), button("Group", "link", () => view.write(settings.group, ["seeds"])), dismiss)];
 }
 
 function filterNote(): HTMLElement[] {
@@ -36,7 +37,7 @@ function filterNote(): HTMLElement[] {
 }
 
 function notes(): void {
-  const error = runs.around().groupError;
+  const error = runs.around().group_error;
   const wrong = error ? [make("div", { className: "note bad", role: "alert" }, error)] : [];
   document.getElementById("runs-notes")?.replaceChildren(...wrong, ...seedsHint(), ...filterNote());
 }
@@ -86,10 +87,10 @@ function buttons(): void {
     if (found?.lastElementChild) found.lastElementChild.textContent = text;
     found?.classList.toggle("set", on);
   };
-  const mode = grouping(view.values("runs.group"));
+  const mode = grouping(view.read(settings.group));
   say("runs-group", MODES[mode], mode !== "none");
-  say("runs-color", "Colour", value("runs.color") !== "auto");
-  say("runs-columns", "Columns", view.values("runs.columns").length > 0);
+  say("runs-color", "Colour", view.read(settings.color) !== settings.color.default);
+  say("runs-columns", "Columns", view.read(settings.columns).length > 0);
   const selected = document.getElementById("runs-selected");
   if (selected) selected.hidden = !runs.view().selected.size;
 }

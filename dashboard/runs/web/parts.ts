@@ -1,11 +1,7 @@
 /** Parts of the boxes that open from the sidebar. */
 import { make } from "../../web/core/dom.ts";
-import { view } from "../../web/page/view.ts";
 
 const MOST_LISTED = 300;
-
-export const value = (name: string): string => view.values(name)[0] || "";
-export const set = (name: string, values: string[]): void => view.update((_params, assign) => assign(name, values));
 
 export function button(
   text: string,
@@ -20,20 +16,20 @@ export function button(
 
 /**
  * A choice of one; `pick` gets its value.
- * @param options value and label
+ * @param options values and labels
  */
-export function select(
+export function select<T extends string>(
   label: string,
-  options: [string, string][],
-  chosen: string,
-  pick: (value: string) => void,
+  options: readonly (readonly [T, string])[],
+  chosen: T,
+  pick: (value: T) => void,
 ): HTMLElement {
   const found = make(
     "select",
     { "aria-label": label },
     ...options.map(([name, text]) => make("option", { value: name, selected: name === chosen }, text)),
   );
-  found.addEventListener("change", () => pick(found.value));
+  found.addEventListener("change", () => pick(options[found.selectedIndex][0]));
   return make("label", { className: "row" }, make("span", {}, label), found);
 }
 

@@ -21,7 +21,7 @@ let words: Promise<string[]> = Promise.resolve([]);
 let list: HTMLUListElement | null = null;
 
 async function learnWords(): Promise<string[]> {
-  const { builtIn, hparams, metrics, statistics } = await runs.fields();
+  const { built_in: builtIn, hparams, metrics, statistics } = await runs.fields();
   const tags = metrics.flatMap(({ tag }) => statistics.map((statistic) => quoted(`${tag}.${statistic}`)));
   return [...builtIn, ...hparams.map(({ label }) => quoted(label)), ...tags];
 }

@@ -1,11 +1,13 @@
 /** What opens from the sidebar: grouping, colours, columns and help. */
 import { make, within } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
+import type { Choice } from "../../web/core/setting.ts";
 import { view } from "../../web/page/view.ts";
 import { quoted } from "./completion.ts";
 import { detailOf, grouping, type Mode } from "./grouping.ts";
-import { button, check, searchable, select, set, value } from "./parts.ts";
+import { button, check, searchable, select } from "./parts.ts";
 import { write } from "./search.ts";
+import { settings } from "./settings.generated.ts";
 import { type RunFields, runs } from "./state.ts";
 
 // --- grouping ------------------------------------------------------------------------------------------------
@@ -27,10 +29,10 @@ function specsOf(mode: Mode, fields: RunFields): string[] {
 
 function openGrouping(anchor: HTMLElement, fields: RunFields): void {
   const body = make("div", { className: "stack" });
-  let mode = grouping(view.values("runs.group"));
+  let mode = grouping(view.read(settings.group));
   const pick = (picked: Mode) => {
     mode = picked;
-    set("runs.group", specsOf(mode, fields));
+    view.write(settings.group, specsOf(mode, fields));
     draw(mode);
   };
   const draw = (focused?: Mode) => {
@@ -54,7 +56,7 @@ function openGrouping(anchor: HTMLElement, fields: RunFields): void {
 
 /** What belongs to a way of grouping. */
 function details(mode: Mode, fields: RunFields): HTMLElement[] {
-  const specs = view.values("runs.group");
+  const specs = view.read(settings.group);
   if (mode === "path") {
     const input = make("input", {
       type: "number",
@@ -65,7 +67,7 @@ function details(mode: Mode, fields: RunFields): HTMLElement[] {
     });
     input.addEventListener(
       "change",
-      () => set("runs.group", [`path:${Math.min(Math.max(Number(input.value) || 1, 1), 32)}`]),
+      () => view.write(settings.group, [`path:${Math.min(Math.max(Number(input.value) || 1, 1), 32)}`]),
     );
     return [make("label", { className: "row detail" }, make("span", {}, "Folders from the top"), input)];
   }
@@ -78,14 +80,14 @@ function details(mode: Mode, fields: RunFields): HTMLElement[] {
       "aria-label": "Regular expression",
       spellcheck: false,
     });
-    input.addEventListener("change", () => set("runs.group", input.value ? [`regex:${input.value}`] : []));
+    input.addEventListener("change", () => view.write(settings.group, input.value ? [`regex:${input.value}`] : []));
     const hint = "Runs with the same text in parentheses are a group. Enter to apply.";
     return [make("div", { className: "detail" }, input, make("p", { className: "hint" }, hint))];
   }
   if (mode === "hparams") {
     const toggle = (spec: string, on: boolean) => {
-      const rest = view.values("runs.group").filter((other) => other !== spec);
-      set("runs.group", on ? [...rest, spec] : rest);
+      const rest = view.read(settings.group).filter((other) => other !== spec);
+      view.write(settings.group, on ? [...rest, spec] : rest);
     };
     const entries = fields.hparams.map(({ label, spec }) => ({
       text: label,
@@ -97,29 +99,31 @@ function details(mode: Mode, fields: RunFields): HTMLElement[] {
   return [];
 }
 
-const LINES: [string, string][] = [["mean", "Mean"], ["median", "Median"], ["min", "Minimum"], ["max", "Maximum"]];
-const BANDS: [string, string][] = [
-  ["none", "None"],
-  ["minmax", "Minimum to maximum"],
-  ["std", "Standard deviation"],
-  ["stderr", "Standard error"],
-  ["ci95", "95 % interval of the mean"],
-];
-const ALIGNMENTS: [string, string][] = [["interpolate", "Interpolated"], ["bucket", "In buckets"]];
+const LINES = { mean: "Mean", median: "Median", min: "Minimum", max: "Maximum" };
+const BANDS = {
+  none: "None",
+  minmax: "Minimum to maximum",
+  std: "Standard deviation",
+  stderr: "Standard error",
+  ci95: "95 % interval of the mean",
+};
+const ALIGNMENTS = { interpolate: "Interpolated", bucket: "In buckets" };
 
 /** How groups are drawn. */
 function drawing(): HTMLElement[] {
-  const choice = (label: string, options: [string, string][], name: string) =>
-    select(label, options, value(name), (picked) => set(name, [picked]));
+  const choice = <T extends string>(label: string, labels: Record<T, string>, setting: Choice<T>) => {
+    const options = setting.options.map((option) => [option, labels[option]] as const);
+    return select(label, options, view.read(setting), (picked) => view.write(setting, picked));
+  };
   return [
     make("h3", {}, "Draw a group as"),
-    choice("Line", LINES, "runs.line"),
-    choice("Band", BANDS, "runs.band"),
-    choice("Steps that differ", ALIGNMENTS, "runs.align"),
+    choice("Line", LINES, settings.line),
+    choice("Band", BANDS, settings.band),
+    choice("Steps that differ", ALIGNMENTS, settings.align),
     check(
       "Runs of the group as thin lines",
-      value("runs.members") === "on",
-      (on) => set("runs.members", [on ? "on" : "off"]),
+      view.read(settings.members),
+      (on) => view.write(settings.members, on),
     ),
     make(
       "div",
@@ -136,8 +140,8 @@ const TELLING: [string, string][] = [["auto", "The group, else the run"], ["run"
 const BY_COLOR = "run-color";
 
 function openColors(anchor: HTMLElement, fields: RunFields): void {
-  const chosen = value("runs.color");
-  const pick = (spec: string) => set("runs.color", [spec]);
+  const chosen = view.read(settings.color);
+  const pick = (spec: string) => view.write(settings.color, spec);
   const option = (spec: string, label: string) => check(label, chosen === spec, () => pick(spec), BY_COLOR);
   const fixed = TELLING.map(([spec, label]) => option(spec, label));
   const entries = [
@@ -177,12 +181,12 @@ function metricEntries(
 // --- columns -------------------------------------------------------------------------------------------------
 
 function openColumns(anchor: HTMLElement, fields: RunFields): void {
-  const own = view.values("runs.columns");
+  const own = view.read(settings.columns);
   let wanted = own.length ? own : runs.around().columns.map(({ spec }) => spec);
   const toggle = (spec: string, on: boolean) => {
     wanted = [...wanted.filter((other) => other !== spec && other !== "none"), ...(on ? [spec] : [])];
     // Nothing at all would mean the columns that come by themselves.
-    set("runs.columns", wanted.length ? wanted : ["none"]);
+    view.write(settings.columns, wanted.length ? wanted : ["none"]);
   };
   const entries = [
     ...fields.hparams.map(({ spec, label }) => ({
@@ -193,7 +197,7 @@ function openColumns(anchor: HTMLElement, fields: RunFields): void {
   ];
   const { parts, field } = searchable("Hyperparameters and metrics", entries, "No run has hyperparameters or scalars.");
   const reset = button("Reset", "quiet", () => {
-    set("runs.columns", []);
+    view.write(settings.columns, []);
     popover.close();
   }, { title: "The hyperparameters that differ" });
   popover.show(anchor, "Columns", [make("div", { className: "row" }, make("h3", {}, "Columns"), reset), ...parts], {
@@ -223,7 +227,7 @@ function openHelp(anchor: HTMLElement, fields: RunFields): void {
     examples.append(make("dt", {}, use), make("dd", {}, meaning));
   }
   const names = [
-    ...fields.builtIn,
+    ...fields.built_in,
     ...fields.hparams.map((field) => quoted(field.label)),
     ...fields.metrics.map((metric) => quoted(metric.tag)),
   ];

@@ -2,16 +2,20 @@
 import { callbacks, noUpdate, setProps } from "../../web/core/dash.ts";
 import { Api } from "../../web/core/request.ts";
 import { view as pageView } from "../../web/page/view.ts";
-import type { Listing, RunFields, RunRow, Surroundings } from "./listing.ts";
+import type { Listing, RunFields, RunRow } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
 import { givenIn, isOn, switched, withGiven } from "./switches.ts";
 
-export type * from "./listing.ts";
+export type * from "./messages.generated.ts";
+
+/** What surrounds the rows. */
+type Surroundings = Omit<Listing, "whole" | "rows" | "gone" | "base" | "version">;
 
 /** What changed: rows with what surrounds them, or the view. */
 export type Change = "rows" | "view";
 
 /** Settings that give runs something by hand. */
-export type Gift = "runs.name" | "runs.paint";
+export type Gift = typeof settings.name | typeof settings.paint;
 
 const api = new Api("api/runs");
 /** Rows that pass the search, by run. */
@@ -19,12 +23,12 @@ const rows = new Map<string, RunRow>();
 let around: Surroundings = {
   columns: [],
   groups: [],
-  groupError: "",
+  group_error: "",
   legend: null,
   seeds: { settings: 0, runs: 0 },
   total: 0,
   loading: true,
-  defaultRuns: 20,
+  default_runs: 20,
 };
 let version = "";
 let view = read();
@@ -36,14 +40,14 @@ function read() {
     base: params.get("runs") || "default",
     show: list("show"),
     hide: list("hide"),
-    selected: list("runs.select"),
-    pinned: list("runs.pin"),
-    folded: list("runs.fold"),
-    allFolded: params.get("runs.folded") === "on",
+    selected: new Set(pageView.read(settings.select)),
+    pinned: new Set(pageView.read(settings.pin)),
+    folded: new Set(pageView.read(settings.fold)),
+    allFolded: pageView.read(settings.folded),
   };
 }
 
-const switches = () => ({ ...view, defaultRuns: around.defaultRuns });
+const switches = () => ({ ...view, defaultRuns: around.default_runs });
 const isFolded = (group: { label: string }) => view.folded.has(group.label) !== view.allFolded;
 
 function setBase(base: string, shown: string[]): void {
@@ -103,19 +107,19 @@ export const runs = {
   },
   /** Shows these runs and no others. */
   only: (shown: string[]): void => setBase("none", shown),
-  select: (selected: string[]): void => pageView.update((_params, set) => set("runs.select", selected)),
-  pin: (run: string, on: boolean): void => pageView.toggle("runs.pin", run, on),
+  select: (selected: string[]): void => pageView.write(settings.select, selected),
+  pin: (run: string, on: boolean): void => pageView.toggle(settings.pin, run, on),
   fold: (group: { label: string }, on: boolean): void =>
-    pageView.toggle("runs.fold", group.label, on !== view.allFolded),
+    pageView.toggle(settings.fold, group.label, on !== view.allFolded),
   foldAll: (on: boolean): void =>
     pageView.update((_params, set) => {
-      set("runs.fold", []);
-      set("runs.folded", [on ? "on" : "off"]);
+      set(settings.fold, []);
+      set(settings.folded, on);
     }),
   /** What a run was given by hand, or "". */
-  given: (setting: Gift, run: string): string => givenIn(pageView.params().getAll(setting), run),
+  given: (setting: Gift, run: string): string => givenIn(pageView.read(setting), run),
   give: (setting: Gift, run: string, text: string): void =>
-    pageView.update((params, set) => set(setting, withGiven(params.getAll(setting), run, text))),
+    pageView.write(setting, withGiven(pageView.read(setting), run, text)),
   label: (run: string): string => (run === "." ? ". (the log directory)" : run),
   onChange: (listener: (what: Change) => void): void => void listeners.push(listener),
   fields: (): Promise<RunFields> => api.ask("fields", {}),

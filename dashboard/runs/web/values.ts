@@ -1,5 +1,8 @@
 /** Values of runs: as text, in order, and how long ago. */
-import type { Value } from "./listing.ts";
+import type { RunRow } from "./messages.generated.ts";
+
+/** A value of a run in a column. */
+export type Value = RunRow["values"][number];
 
 const SPECIAL: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
 

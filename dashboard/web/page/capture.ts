@@ -4,6 +4,7 @@ import * as frame from "./layout.ts";
 import { iconButton, make, storage, within } from "../core/dom.ts";
 import { isAbort } from "../core/request.ts";
 import { popover } from "../core/popover.ts";
+import type { Captured, CaptureProblem, CaptureRules } from "./messages.generated.ts";
 import { view } from "./view.ts";
 
 const ROUTE = "/api/capture";
@@ -13,15 +14,6 @@ const STEPS_WITHIN_SECONDS = 60;
 const NOTE_MS = 12000;
 const TICK_MS = 100;
 
-/** What can be recorded, and where it is written (dashboard/server/capture.py). */
-interface Rules {
-  why_not: string;
-  loopback: boolean;
-  addresses: string[];
-  usual: string;
-  runs: string[];
-  collectors: string[];
-}
 interface Form {
   address: string;
   amount: string;
@@ -34,21 +26,6 @@ interface Form {
   collectors: string[];
 }
 
-/** A capture that has ended well. */
-interface Captured {
-  /** Id of the trace, where it is listed already. */
-  trace: string;
-  file: string;
-  notes: string[];
-  steps: number;
-  first_step: number;
-  last_step: number;
-  records: number;
-  unfinished: number;
-  pid: number;
-  host: string;
-}
-
 // As long as the page is open, and nowhere else.
 let token = "";
 let running: { abort: AbortController; began: number; form: Form } | null = null;
@@ -58,7 +35,7 @@ let problem = "";
 let ticking = 0;
 
 /** What is remembered of the last capture, of this log directory where it depends on that. */
-function remembered(rules: Rules): Form {
+function remembered(rules: CaptureRules): Form {
   let kept: Partial<Form> & { logdir?: string } = {};
   try {
     kept = JSON.parse(storage.get(STORED) || "{}") || {};
@@ -114,7 +91,7 @@ function check(label: string, checked: boolean) {
 }
 
 /** The fields, and a function that reads them. */
-function fields(rules: Rules) {
+function fields(rules: CaptureRules) {
   const form = remembered(rules);
   const address = make("input", {
     type: "text",
@@ -238,14 +215,14 @@ function order(form: Form) {
 
 // --- the dialog ----------------------------------------------------------------------------------------------
 
-async function rulesNow(): Promise<Rules> {
+async function rulesNow(): Promise<CaptureRules> {
   const answer = await fetch(ROUTE);
   return answer.json();
 }
 
 /** Opens the dialog. */
 export async function open(anchor: HTMLElement) {
-  let rules: Rules;
+  let rules: CaptureRules;
   try {
     rules = await rulesNow();
   } catch {
@@ -340,7 +317,7 @@ async function start(form: Form) {
 }
 
 /** The route's answer; what went wrong as `message`, empty if it was ended by hand. */
-async function ask(form: Form, signal: AbortSignal): Promise<Captured | { message: string }> {
+async function ask(form: Form, signal: AbortSignal): Promise<Captured | Pick<CaptureProblem, "message">> {
   try {
     const answer = await fetch(ROUTE, {
       method: "POST",
@@ -361,12 +338,13 @@ async function ask(form: Form, signal: AbortSignal): Promise<Captured | { messag
 /** The new trace is opened where the user waits for it, and offered elsewhere. */
 function succeed(found: Captured, watched: boolean) {
   const there = view.tabs().some((tab) => tab.open && tab.name === "timeline");
-  const openTrace = () => view.open("timeline", { "timeline.trace": [found.trace], "timeline.range": [""] });
+  const { trace } = found;
   if (watched) popover.close();
   const text = [make("b", {}, "Recorded "), summary(found)];
-  if (!found.trace) {
+  if (!trace) {
     return note([make("span", {}, ...text, ` into ${found.file}, which is not listed yet.`)], false, found.notes);
   }
+  const openTrace = () => view.open("timeline", { "timeline.trace": [trace], "timeline.range": [""] });
   if (watched || there) {
     openTrace();
     return note([make("span", {}, ...text, ".")], false, found.notes);

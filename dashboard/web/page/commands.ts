@@ -6,12 +6,13 @@ import { live } from "./live.ts";
 import * as palette from "./palette.ts";
 import { theme } from "./theme.ts";
 import { view } from "./view.ts";
+import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import { runs } from "../../runs/web/state.ts";
 import { type Command, panelIsFoundBy, register } from "../core/commands.ts";
 
 const isPaused = () => document.getElementById("live")?.dataset.state === "paused";
-const isGrouped = () => view.values("runs.group").length > 0;
-const group = (specs: string[]) => view.update((_params, set) => set("runs.group", specs));
+const isGrouped = () => view.read(runSettings.group).length > 0;
+const group = (specs: string[]) => view.write(runSettings.group, specs);
 
 function search(): unknown {
   const field = document.querySelector<HTMLInputElement>("#panel .pattern input") ??

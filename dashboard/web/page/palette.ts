@@ -3,6 +3,7 @@ import { active, bind } from "../core/commands.ts";
 import { icon, make, within } from "../core/dom.ts";
 import { popover } from "../core/popover.ts";
 import { Api } from "../core/request.ts";
+import type { Hit } from "../../runs/web/messages.generated.ts";
 import { runTable } from "../../runs/web/table.ts";
 import { runs } from "../../runs/web/state.ts";
 import { bestFirst, type Entry, tagShown } from "./palette_entries.ts";
@@ -11,16 +12,6 @@ import { view } from "./view.ts";
 const WAIT_MS = 60;
 const MOST_LETTERS = 200;
 const api = new Api("api");
-
-/** A run or a tag that the server has found (dashboard/runs/search.py). */
-interface Hit {
-  kind: "run" | "tag";
-  name: string;
-  /** The tag's kind of data. */
-  data: string;
-  /** Where the letters are in the name. */
-  places: number[];
-}
 
 const commands = (): Entry[] =>
   active().flatMap(({ commands }) => commands).flatMap(({ title, palette, when, act }) =>

@@ -4,18 +4,11 @@ import { callbackContext, callbacks, noUpdate, setProps, settingId } from "../co
 import { live } from "./live.ts";
 import { storage } from "../core/dom.ts";
 import type { Setting } from "../core/setting.ts";
+import type { Declared, PanelFacts } from "./messages.generated.ts";
 import { theme } from "./theme.ts";
 
 let current: string = "";
 let defaults: Record<string, string[]> = {};
-/** What the server says of its panels. */
-interface PanelFacts {
-  name: string;
-  /** The kinds of data whose tags it shows. */
-  kinds: string[];
-  /** A regular expression for the end of a stored tag that no card shows. */
-  ending: string;
-}
 let panels: PanelFacts[] = [];
 /** Settings that are remembered for the next visit. */
 let personal: Set<string> = new Set();
@@ -120,7 +113,7 @@ function sameValues(one: readonly string[], other: readonly string[]) {
 }
 
 /** Sets a parameter, or removes it where that is its default. */
-function assign(params: URLSearchParams, name: string, values: string[]) {
+function assign(params: URLSearchParams, name: string, values: readonly string[]) {
   if (sameValues(params.getAll(name), values)) return;
   params.delete(name);
   if (!sameValues(values, defaults[name] || [])) values.forEach((value) => params.append(name, value));
@@ -140,7 +133,16 @@ function tellDash() {
   else requestAnimationFrame(() => setTimeout(tell));
 }
 
-type Assign = (name: string, values: string[]) => void;
+/** Sets a parameter, or a setting. */
+export interface Assign {
+  (name: string, values: readonly string[]): void;
+  <T>(setting: Setting<T>, value: NoInfer<T>): void;
+}
+
+const assigning = (params: URLSearchParams): Assign => <T>(of: string | Setting<T>, value: T | readonly string[]) =>
+  typeof of === "string"
+    ? assign(params, of, value as readonly string[])
+    : assign(params, of.name, of.format(value as T));
 
 export const view = {
   /** The parameters as they are now; changing them changes nothing until `update`. */
@@ -151,13 +153,13 @@ export const view = {
     return found.length ? found : defaults[name] || [];
   },
   /**
-   * Changes the view: `change` gets the parameters and a function (name, values) that sets one; `step` makes it
-   * a step that the back button undoes.
+   * Changes the view: `change` gets the parameters and a function that sets one; `step` makes it a step that the back
+   * button undoes.
    */
   update(change: (params: URLSearchParams, assign: Assign) => void, step?: boolean) {
     const params = new URLSearchParams(current);
     const before = current;
-    change(params, (name, values) => assign(params, name, values));
+    change(params, assigning(params));
     if (remember(params, step) !== before) tellDash();
   },
   query: () => current,
@@ -171,7 +173,7 @@ export const view = {
   },
   /** Change a setting; `step` makes it a step that the back button undoes. */
   write<T>(setting: Setting<T>, value: NoInfer<T>, step?: boolean) {
-    this.update((_params, set) => set(setting.name, setting.format(value)), step);
+    this.update((_params, set) => set(setting, value), step);
   },
   /** The panel that shows tags of a kind of data. */
   panelOf: (kind: string): PanelFacts | undefined => panels.find(({ kinds }) => kinds.includes(kind)),
@@ -183,7 +185,7 @@ export const view = {
       open: tab.getAttribute("aria-selected") === "true",
     })),
   /** Opens a tab, with other parameters if need be, as a step that the back button undoes. */
-  open(name: string, others?: Record<string, string[]>) {
+  open(name: string, others?: Record<string, readonly string[]>) {
     this.update((_params, set) => {
       set("tab", [name]);
       for (const [other, values] of Object.entries(others || {})) set(other, values);
@@ -206,7 +208,8 @@ export const view = {
   },
   follow,
   /** Adds `value` to a list parameter or takes it out. */
-  toggle(name: string, value: string, on: boolean) {
+  toggle(list: string | Setting<readonly string[]>, value: string, on: boolean) {
+    const name = typeof list === "string" ? list : list.name;
     this.update((params, set) => {
       const rest = params.getAll(name).filter((entry) => entry !== value);
       set(name, on ? [...rest, value] : rest);
@@ -216,7 +219,7 @@ export const view = {
 
 callbacks("stepscope", {
   /** The page begins: takes the view from the address bar. */
-  boot(settings: { values: Record<string, string[]>; personal: string[]; panels: PanelFacts[] }) {
+  boot(settings: Declared) {
     defaults = settings.values;
     panels = settings.panels;
     personal = new Set(settings.personal);

@@ -1,3 +1,5 @@
+from typing import Any
+
 from dashboard.page.state import View
 from dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
 from dashboard.runs.table import RunTable
@@ -45,23 +47,23 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
             {"spec": "metric:loss.last", "label": "loss last", "kind": "metric"},
         ],
         "groups": groups,
-        "groupError": "",
+        "group_error": "",
         "legend": None,
         "seeds": {"settings": 0, "runs": 0},
         "total": 2,
         "loading": False,
-        "defaultRuns": 20,
+        "default_runs": 20,
     }
 
 
 def test_the_legend_explains_colours_that_tell_something() -> None:
     assert legend(table(shot(0.5))) is None
     by_text = table(shot(0.5, 1, "c"), color="hparam:opt", paint="a:#123456")
-    told = legend(by_text)
+    told: Any = legend(by_text)
     assert told is not None
     assert [entry["value"] for entry in told["entries"]] == ["adam", "sgd", "(none)"]
     assert [entry["light"] for entry in told["entries"]] == [by_text.unpainted[run].light for run in "abc"]
-    scale = legend(table(snapshot({"a": ({}, {"x": [1e-4]}), "b": ({}, {"x": [1.0]})}), color="metric:x.last"))
+    scale: Any = legend(table(snapshot({"a": ({}, {"x": [1e-4]}), "b": ({}, {"x": [1.0]})}), color="metric:x.last"))
     assert scale is not None
     assert (scale["low"], scale["high"], scale["logarithmic"], len(scale["light"])) == (1e-4, 1.0, True, 13)
     assert (scale["light"][0], scale["light"][6], scale["light"][12]) == ("#440f6b", "#23868c", "#9cb726")

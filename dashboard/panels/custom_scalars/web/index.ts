@@ -13,17 +13,9 @@ import {
   newMargin,
   programOf,
   read,
-  type SentLayout,
   written,
 } from "./layout.ts";
-
-/** As the server writes them: an expression that is none says so. */
-interface Matches {
-  count: number;
-  /** The first of them. */
-  tags: string[];
-  error: string;
-}
+import type { LayoutAnswer, Matches } from "./messages.generated.ts";
 
 const LONGEST_PATTERN = 300;
 const PARTS: (keyof Margin)[] = ["value", "lower", "upper"];
@@ -33,7 +25,7 @@ let categories: Category[] = [];
 const body = make("div", { className: "layout-body" });
 
 async function open() {
-  const { layout, folder } = await api.ask<{ layout: SentLayout; folder: string }>("layout", {});
+  const { layout, folder } = await api.ask<LayoutAnswer>("layout", {});
   categories = read(layout);
   if (!categories.length) categories = [newCategory("Charts")];
   const problem = make("span", { className: "problem", role: "alert" });

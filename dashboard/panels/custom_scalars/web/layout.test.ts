@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { type Category, newCategory, newChart, programOf, read, type SentLayout, written } from "./layout.ts";
+import { type Category, newCategory, newChart, programOf, read, written } from "./layout.ts";
+import type { SentLayout } from "./messages.generated.ts";
 
 const SENT: SentLayout = {
   category: [{

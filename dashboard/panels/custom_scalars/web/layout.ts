@@ -1,10 +1,7 @@
 // Layouts of custom scalars as the editor changes them: pure functions.
+import type { SentChart, SentLayout, SentMargin } from "./messages.generated.ts";
 
-export interface Margin {
-  value: string;
-  lower: string;
-  upper: string;
-}
+export type Margin = Required<SentMargin>;
 /** Either lines of all tags that expressions match, or lines with margins. */
 export type Chart =
   | { title: string; kind: "multiline"; tags: string[] }
@@ -13,16 +10,6 @@ export interface Category {
   title: string;
   closed: boolean;
   charts: Chart[];
-}
-
-/** A layout as protobuf writes it as JSON: without what is empty. */
-export interface SentLayout {
-  category?: { title?: string; closed?: boolean; chart?: SentChart[] }[];
-}
-interface SentChart {
-  title?: string;
-  multiline?: { tag?: string[] };
-  margin?: { series?: Partial<Margin>[] };
 }
 
 export const newMargin = (): Margin => ({ value: "", lower: "", upper: "" });

@@ -6,6 +6,8 @@ import { save } from "../../../web/core/download.ts";
 import { h } from "../../../web/core/react.ts";
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import type { FileRow } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
 import { byHealth, type CutName, fileParts, type HealthRow, runParts, some } from "./texts.ts";
 
 const DONE_MS = 1200;
@@ -33,10 +35,12 @@ Object.assign(gridFunctions, {
 // --- what leaves the page ----------------------------------------------------------------------------------
 
 /** A table as CSV: of the files that the panel lists, or of the selected one. */
-function route({ dataset }: HTMLElement): [string, Record<string, string | undefined>] {
-  const names = dataset.selected ? ["file"] : ["show", "filter"];
-  const asked = names.map((name) => [name, view.values("health." + name)[0]]);
-  return [`${dataset.table}.csv`, Object.fromEntries(asked)];
+function route({ dataset }: HTMLElement): [string, Record<string, string>] {
+  const { file, show, filter } = settings;
+  const asked: Record<string, string> = dataset.selected
+    ? { file: view.read(file) }
+    : { show: view.read(show), filter: view.read(filter) };
+  return [`${dataset.table}.csv`, asked];
 }
 
 async function copy(button: HTMLElement): Promise<void> {
@@ -63,16 +67,16 @@ function openPanel(path: string | undefined): void {
   document.getElementById("health-badge")?.click();
   view.update((_params, set) => {
     set("tab", ["health"]);
-    set("health.show", []);
-    set("health.filter", []);
-    set("health.file", path ? [path] : []);
+    set(settings.show, settings.show.default);
+    set(settings.filter, settings.filter.default);
+    set(settings.file, path ?? "");
   });
 }
 
 function close(): void {
   const grids: { getApi(id: string): { deselectAll(): void } | undefined } = Reflect.get(window, "dash_ag_grid");
   grids.getApi("health-grid")?.deselectAll();
-  view.update((_params, set) => set("health.file", []));
+  view.write(settings.file, "");
 }
 
 document.addEventListener("click", (event) => {
@@ -85,10 +89,10 @@ document.addEventListener("click", (event) => {
 });
 
 callbacks("stepscope", {
-  openHealthFile(selected: { path: string }[] | null) {
+  openHealthFile(selected: FileRow[] | null) {
     // Rows that leave the table take the selection with them; the file stays open until it is closed.
     if (Array.isArray(selected) && selected.length) {
-      view.update((_params, set) => set("health.file", [selected[0].path]));
+      view.write(settings.file, selected[0].path);
     }
     return noUpdate();
   },

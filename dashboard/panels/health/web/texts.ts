@@ -1,4 +1,5 @@
 /** How the table of event files writes and sorts what it has. */
+import type { FileRow } from "./messages.generated.ts";
 
 const count = (value: number): string => value.toLocaleString("en-US");
 
@@ -7,9 +8,7 @@ export const some = (value: number, write: (value: number) => string = count): s
 
 const ORDER = { good: 0, open: 1, bad: 2 };
 /** A row of the table, as far as it is sorted by. */
-export interface HealthRow {
-  severity: keyof typeof ORDER;
-}
+export type HealthRow = Pick<FileRow, "severity">;
 
 /** By how bad it is, then by the words. */
 export const byHealth = (one: string, other: string, oneRow: HealthRow, otherRow: HealthRow): number =>

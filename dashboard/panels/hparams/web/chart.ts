@@ -1,14 +1,20 @@
 /** The chart above the table: its head with legend and choices, and which of the charts is drawn. */
 import { make } from "../../../web/core/dom.ts";
+import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
+import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Coloring, coloring as coloringNow, hideTip, shade } from "./drawing.ts";
 import { parallel } from "./parallel.ts";
 import type { Data, ShownColumn } from "./payload.ts";
 import { scatter } from "./scatter.ts";
 import { short } from "./scales.ts";
-import { columns, data, redraw, scheme, setSetting, setting, settings } from "./state.ts";
+import { settings } from "./settings.generated.ts";
+import { columns, data, redraw, scheme } from "./state.ts";
 
 const MOST_LEGEND = 10;
+/** Settings that the charts follow. */
+const { color, x, y, scale, order, brush } = settings;
+const DRAWN = [color, x, y, scale, order, brush, runSettings.select];
 
 /** A native choice: `options` as value and text. */
 function choice(label: string, value: string, options: [string, string][], change: (value: string) => void) {
@@ -56,8 +62,8 @@ function head(chart: string, coloring: Coloring): HTMLElement {
     chart,
     columns().map((column) => [column.key, column.label]),
     coloring.key,
-    setting("x"),
-    setting("y"),
+    view.read(settings.x),
+    view.read(settings.y),
     legendState(coloring),
     scheme(),
   ]);
@@ -68,15 +74,15 @@ function head(chart: string, coloring: Coloring): HTMLElement {
 
 function newHead(chart: string, coloring: Coloring, columns: ShownColumn[]): HTMLElement {
   const named = columns.map(({ key, label }): [string, string] => [key, label]);
-  const one = (label: string, name: string, first: [string, string], value = setting(name)) =>
-    choice(label, value, first[0] ? [...named, first] : [first, ...named], (key) => setSetting(name, key));
+  const one = (label: string, setting: Setting<string>, first: [string, string], value = view.read(setting)) =>
+    choice(label, value, first[0] ? [...named, first] : [first, ...named], (key) => view.write(setting, key));
   const rest = chart === "scatter"
-    ? [one("x", "x", ["", "all hyperparameters"]), one("y", "y", ["", "all metrics"])]
+    ? [one("x", settings.x, ["", "all hyperparameters"]), one("y", settings.y, ["", "all metrics"])]
     : [make("span", { className: "count hint" }, "Drag along an axis to select; drag its name to move it")];
   return make(
     "div",
     { className: "hparams-head" },
-    one("Colour", "color", ["@run", "run"], coloring.key),
+    one("Colour", settings.color, ["@run", "run"], coloring.key),
     legend(coloring),
     make("span", { className: "spacer" }),
     ...rest,
@@ -96,7 +102,7 @@ let shown = "";
 let drawn: Data | null = null;
 
 export function drawChart(): void {
-  const chart = setting("chart");
+  const chart = view.read(settings.chart);
   const place = document.getElementById("hparams-chart");
   if (!place) return;
   if (observed !== place) {
@@ -114,8 +120,7 @@ export function drawChart(): void {
     chart,
     place.clientWidth,
     scheme(),
-    ...["color", "x", "y", "scale", "order", "brush"].flatMap((name) => [name, ...settings(name)]),
-    ...view.values("runs.select"),
+    ...DRAWN.flatMap(({ name }) => [name, ...view.values(name)]),
   ].join("\n");
   if (state === shown && drawn === data()) return;
   shown = state;

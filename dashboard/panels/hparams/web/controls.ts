@@ -1,12 +1,15 @@
 /** The column of controls: target, rows, and for every column whether it is shown and a filter. */
 import { iconButton, make } from "../../../web/core/dom.ts";
+import type { Choice, Setting } from "../../../web/core/setting.ts";
+import { type Assign, view } from "../../../web/page/view.ts";
 import { allowedEntries, allowedIn } from "./entries.ts";
-import type { Column } from "./payload.ts";
+import type { Column } from "./messages.generated.ts";
 import { short } from "./scales.ts";
-import { type Assign, data, pairs, setPairs, setSetting, setting, settings, update } from "./state.ts";
+import { settings } from "./settings.generated.ts";
+import { data, pairs, setPairs, update } from "./state.ts";
 
 type Kind = Column["kind"];
-type Options = [value: string, text: string][];
+type Options<T extends string = string> = readonly (readonly [value: T, text: string])[];
 const SEARCHABLE = 8;
 const LISTED = 40;
 
@@ -16,12 +19,18 @@ const searched = { hparam: "", metric: "" };
 let shown = "";
 let place: HTMLElement | null = null;
 
-function selectBox(label: string, name: string, options: Options, title: string): HTMLSelectElement {
-  const value = setting(name);
-  const select = make("select", { ariaLabel: label, title, onchange: () => setSetting(name, select.value) });
+function selectBox<T extends string>(
+  label: string,
+  setting: Setting<T>,
+  options: Options<T>,
+  title: string,
+): HTMLSelectElement {
+  const value = view.read(setting);
+  const change = () => view.write(setting, options[select.selectedIndex][0]);
+  const select = make("select", { ariaLabel: label, title, onchange: change });
   for (const [key, text] of options) select.append(make("option", { value: key }, text));
   select.value = options.some(([key]) => key === value) ? value : options[0][0];
-  select.dataset.focus = name;
+  select.dataset.focus = setting.name;
   return select;
 }
 
@@ -37,9 +46,9 @@ const section = (head: HTMLElement[], ...parts: HTMLElement[]) =>
 
 // --- filters -----------------------------------------------------------------------------------------------
 
-const allowed = () => allowedIn(settings("values"));
-const setAllowed = (set: Assign, map: Map<string, Set<string>>) => set("hparams.values", allowedEntries(map));
-const isFiltered = (key: string) => allowed().has(key) || pairs("range").has(key);
+const allowed = () => allowedIn(view.read(settings.values));
+const setAllowed = (set: Assign, map: Map<string, Set<string>>) => set(settings.values, allowedEntries(map));
+const isFiltered = (key: string) => allowed().has(key) || pairs(settings.range).has(key);
 
 function toggleValue(column: Column, value: string, on: boolean): void {
   const map = allowed();
@@ -72,7 +81,7 @@ function valueList(column: Column): HTMLElement {
 }
 
 function rangeInputs(column: Column): HTMLElement {
-  const [low, high] = (pairs("range").get(column.key) ?? ":").split(":");
+  const [low, high] = (pairs(settings.range).get(column.key) ?? ":").split(":");
   const known = column.values.map(Number).filter(Number.isFinite);
   const input = (name: string, value: string, bound: number) => {
     const made = make("input", {
@@ -92,19 +101,19 @@ function rangeInputs(column: Column): HTMLElement {
     const wrong = texts.map((text) => Number.isNaN(Number(text)));
     inputs.forEach((one, at) => one.classList.toggle("wrong", wrong[at]));
     if (wrong.some(Boolean)) return;
-    const map = pairs("range").set(column.key, texts.some((text) => text !== "") ? texts.join(":") : "");
-    update((set) => setPairs(set, "range", map));
+    const map = pairs(settings.range).set(column.key, texts.some((text) => text !== "") ? texts.join(":") : "");
+    update((set) => setPairs(set, settings.range, map));
   }
   return make("div", { className: "range" }, inputs[0], make("span", { className: "dim" }, "to"), inputs[1]);
 }
 
 function removeFilter(column: Column): void {
   update((set) => {
-    const [values, ranges] = [allowed(), pairs("range")];
+    const [values, ranges] = [allowed(), pairs(settings.range)];
     values.delete(column.key);
     ranges.delete(column.key);
     setAllowed(set, values);
-    setPairs(set, "range", ranges);
+    setPairs(set, settings.range, ranges);
   });
 }
 
@@ -120,14 +129,14 @@ function filterOf(column: Column): HTMLElement {
 
 // --- lists of columns ----------------------------------------------------------------------------------------
 
-const SETTING = { hparam: "hparams", metric: "metrics" };
+const SHOWN_OF = { hparam: settings.hparams, metric: settings.metrics };
 
 const show = (kind: Kind, columns: Column[]) =>
-  setSetting(SETTING[kind], ...(columns.length ? columns.map((column) => column.key) : [""]));
+  view.write(SHOWN_OF[kind], columns.length ? columns.map((column) => column.key) : [""]);
 
 /** Whether a column is wanted: as chosen, which the data may not follow yet, or else as the data has it. */
 function isWanted(column: Column): boolean {
-  const chosen = settings(SETTING[column.kind]);
+  const chosen = view.read(SHOWN_OF[column.kind]);
   return chosen.length ? chosen.includes(column.key) : column.shown;
 }
 
@@ -201,7 +210,7 @@ function columnList(kind: Kind, title: string): HTMLElement[] {
     quiet(
       "Reset",
       kind === "hparam" ? "Show those that differ" : "Show the declared ones, or the first few",
-      () => setSetting(SETTING[kind]),
+      () => view.write(SHOWN_OF[kind], []),
     ),
   );
   const count = make("span", { className: "count" }, `${all.filter(isWanted).length} of ${all.length}`);
@@ -213,14 +222,14 @@ function statusList(): HTMLElement[] {
   const { statuses } = data();
   const names = Object.keys(statuses);
   if (names.length < 2) return [];
-  const chosen = settings("status");
+  const chosen = view.read(settings.status);
   const passes = (name: string) => !chosen.length || chosen.includes(name);
   const boxes = names.map((name) => {
     const box = make("input", { type: "checkbox", checked: passes(name) });
     box.dataset.focus = "status " + name;
     box.onchange = () => {
       const kept = names.filter((one) => (one === name ? box.checked : passes(one)));
-      setSetting("status", ...(kept.length === names.length ? [] : kept));
+      view.write(settings.status, kept.length === names.length ? [] : kept);
     };
     const count = make("span", { className: "count" }, statuses[name].toLocaleString("en-US"));
     return make("label", {}, box, make("span", {}, name), count);
@@ -228,14 +237,17 @@ function statusList(): HTMLElement[] {
   return [section([make("h3", {}, "Status")], make("div", { className: "statuses" }, ...boxes))];
 }
 
-const VALUES: Options = [["last", "last"], ["min", "least"], ["max", "greatest"]];
-const ROWS: Options = [
-  ["sessions", "every session"],
-  ["avg", "groups: mean"],
-  ["median", "groups: median session"],
-  ["min", "groups: least session"],
-  ["max", "groups: greatest session"],
-];
+const VALUES = { last: "last", min: "least", max: "greatest" };
+const ROWS = {
+  sessions: "every session",
+  avg: "groups: mean",
+  median: "groups: median session",
+  min: "groups: least session",
+  max: "groups: greatest session",
+};
+
+const choiceBox = <T extends string>(label: string, setting: Choice<T>, texts: Record<T, string>, title: string) =>
+  selectBox(label, setting, setting.options.map((option) => [option, texts[option]]), title);
 
 function general(): HTMLElement {
   const { all, folders, groups, lower, sessions, target: chosen } = data();
@@ -243,30 +255,36 @@ function general(): HTMLElement {
   if (folders.length) {
     const options: Options = [["", "all"], ...folders.map((name): [string, string] => [name, name])];
     const title = "Experiment or log directory: the first folder of the runs";
-    parts.push(field("Folder", selectBox("Folder", "folder", options, title)));
+    parts.push(field("Folder", selectBox("Folder", settings.folder, options, title)));
   }
   const metrics = all.filter(({ kind }) => kind === "metric").map(({ key, label }): [string, string] => [key, label]);
   if (metrics.length) {
-    const target = selectBox("Target metric", "target", metrics, "What colours, sorting and importance are about");
+    const target = selectBox(
+      "Target metric",
+      settings.target,
+      metrics,
+      "What colours, sorting and importance are about",
+    );
     target.value = chosen;
-    const better: Options = [["auto", `auto: ${lower ? "lower" : "higher"}`], ["lower", "lower"], ["higher", "higher"]];
+    const better = { auto: `auto: ${lower ? "lower" : "higher"}`, lower: "lower", higher: "higher" };
     const title = "Whether lower or higher values of the target are better";
     parts.push(
       field("Target", target),
-      field("Better", selectBox("Which is better", "better", better, title)),
-      field("Value", selectBox("Value of a metric", "value", VALUES, "Which of a metric's values is taken")),
+      field("Better", choiceBox("Which is better", settings.better, better, title)),
+      field("Value", choiceBox("Value of a metric", settings.value, VALUES, "Which of a metric's values is taken")),
     );
   }
   if (groups < sessions) {
     const title =
       "Sessions of one group as one row: the mean of each metric, or the session whose target is the median, least or greatest";
-    parts.push(field("Rows", selectBox("Rows", "rows", ROWS, title)));
+    parts.push(field("Rows", choiceBox("Rows", settings.rows, ROWS, title)));
   }
   return make("section", {}, ...parts);
 }
 
 /** Settings that the controls show. */
-const SHOWN = ["folder", "target", "better", "value", "rows", "status", "values", "range", "hparams", "metrics"];
+const { folder, target, better, value, rows, status, values, range, hparams, metrics } = settings;
+const SHOWN = [folder, target, better, value, rows, status, values, range, hparams, metrics];
 
 export function drawControls(): void {
   const aside = document.getElementById("hparams-controls");
@@ -274,7 +292,7 @@ export function drawControls(): void {
   const { all, groups, sessions, statuses, folders, target, lower } = data();
   const state = JSON.stringify([
     [all, groups, sessions, statuses, folders, target, lower],
-    SHOWN.map(settings),
+    SHOWN.map(({ name }) => view.values(name)),
     [...opened],
   ]);
   if (state === shown && place === aside) return;

@@ -1,9 +1,11 @@
 /** What both charts draw with: canvases, colours of the page and of rows, the scales of columns, and the tooltip. */
 import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
 import { make, runLabel } from "../../../web/core/dom.ts";
+import { view } from "../../../web/page/view.ts";
 import type { Cell, Row, ShownColumn } from "./payload.ts";
 import { kindAfter, type Scale, scaleFor, short } from "./scales.ts";
-import { columns, data, pairs, scheme, setPairs, setting, update, valuesOf } from "./state.ts";
+import { settings } from "./settings.generated.ts";
+import { columns, data, pairs, scheme, setPairs, update, valuesOf } from "./state.ts";
 
 const MOST_TIP = 24;
 
@@ -33,12 +35,12 @@ export function within(box: HTMLElement, event: MouseEvent): [number, number] {
 
 /** The scale of a column over the rows that are there: as the user chose it, else as suits it. */
 export const scaleOf = (column: ShownColumn): Scale =>
-  scaleFor(column, valuesOf(column.place), pairs("scale").get(column.key));
+  scaleFor(column, valuesOf(column.place), pairs(settings.scale).get(column.key));
 
 /** Takes the next of the three scales for a column. */
 export function nextScale(column: ShownColumn): void {
-  const scales = pairs("scale").set(column.key, kindAfter(scaleOf(column).kind));
-  update((set) => setPairs(set, "scale", scales));
+  const scales = pairs(settings.scale).set(column.key, kindAfter(scaleOf(column).kind));
+  update((set) => setPairs(set, settings.scale, scales));
 }
 
 // --- colours -----------------------------------------------------------------------------------------------
@@ -66,7 +68,7 @@ export interface Coloring {
 export function coloring(): Coloring {
   const { rows, target, palette } = data();
   const now = scheme();
-  const key = setting("color") || target;
+  const key = view.read(settings.color) || target;
   const find = (wanted: string) => columns().find((one) => one.key === wanted);
   const column = key === "@run" ? undefined : find(key) ?? find(target);
   if (!column) return { key: "@run", scale: null, colors: rows.map((row) => row[now]), hue: () => MISSING[now] };

@@ -1,6 +1,7 @@
 /** The line above the chart: how many sessions there are, what all have in common, and what is selected. */
 import { make } from "../../../web/core/dom.ts";
 import { runs } from "../../../runs/web/state.ts";
+import { settings } from "./settings.generated.ts";
 import { clear, data, refusal, selectedRows, selectedRuns, update } from "./state.ts";
 
 const many = (number: number) => number.toLocaleString("en-US");
@@ -22,7 +23,7 @@ const button = (id: string, text: string, title: string, onclick: () => void, cl
   make("button", { className, id, title, onclick }, text);
 
 export function removeFilters(): void {
-  update((set) => ["values", "range", "status"].forEach((name) => set("hparams." + name, [])));
+  update((set) => [settings.values, settings.range, settings.status].forEach((list) => set(list, [])));
 }
 
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {

@@ -1,12 +1,15 @@
 /** The hparams panel: takes what the server sends, and draws its parts when something has changed. */
 import { callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { within } from "../../../web/core/dom.ts";
+import { view } from "../../../web/page/view.ts";
 import { drawChart } from "./chart.ts";
 import "./commands.ts";
 import { drawControls } from "./controls.ts";
 import { drawFacts } from "./facts.ts";
-import { type Data, received } from "./payload.ts";
-import { hasData, isDrawnBy, redraw, setData, setSetting, setting } from "./state.ts";
+import type { SentTable } from "./messages.generated.ts";
+import { received } from "./payload.ts";
+import { settings } from "./settings.generated.ts";
+import { data, hasData, isDrawnBy, redraw, setData } from "./state.ts";
 import { applyTable, type Column, tableColumns } from "./table.ts";
 
 /** A hand is on the panel: what it pressed stays until it lets go, or there would be no click and no drag. */
@@ -15,8 +18,8 @@ let held = false;
 isDrawnBy(() => {
   const panel = document.querySelector<HTMLElement>(".hparams-panel");
   if (!panel || !hasData() || held) return;
-  panel.dataset.chart = setting("chart");
-  panel.dataset.controls = setting("controls");
+  panel.dataset.chart = view.read(settings.chart);
+  panel.dataset.controls = view.read(settings.controls) ? "on" : "off";
   drawFacts();
   drawControls();
   drawChart();
@@ -37,18 +40,18 @@ for (const name of ["pointerup", "pointercancel"]) {
     }), true);
 }
 document.addEventListener("click", (event) => {
-  if (within(event, "#hparams-toggle")) setSetting("controls", setting("controls") === "on" ? "off" : "on");
+  if (within(event, "#hparams-toggle")) view.write(settings.controls, !view.read(settings.controls));
 });
 new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-mantine-color-scheme"] });
 
 callbacks("stepscope", {
   /** New data. Columns that stay are left alone: a click may be on them. */
-  hparamsData(sent: Data | null, shown: Column[]) {
+  hparamsData(sent: SentTable | null, shown: Column[]) {
     if (!sent) return [noUpdate(), noUpdate()];
     setData(received(sent));
     redraw();
     const wanted = tableColumns();
-    return [sent.rows, JSON.stringify(wanted) === JSON.stringify(shown) ? noUpdate() : wanted];
+    return [data().rows, JSON.stringify(wanted) === JSON.stringify(shown) ? noUpdate() : wanted];
   },
   hparamsView() {
     redraw();

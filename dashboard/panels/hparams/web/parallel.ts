@@ -1,11 +1,13 @@
 /** Parallel coordinates: one axis per column, one line per row; brushes on the axes, together, are a selection. */
 import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
+import { view } from "../../../web/page/view.ts";
 import { type Bounds, type Brushes, brushesIn, inside, moved, widened, written } from "./brushes.ts";
 import { canvas, type Coloring, hideTip, ink, nextScale, scaleOf, showTip, within } from "./drawing.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale } from "./scales.ts";
-import { clear, columns, data, pairs, pick, select, selectedRows, setSetting, settings } from "./state.ts";
+import { settings } from "./settings.generated.ts";
+import { clear, columns, data, pairs, pick, select, selectedRows } from "./state.ts";
 
 const HEIGHT = 322;
 const TOP = 66;
@@ -36,7 +38,7 @@ const placeOf = (y: number) => inRange((BOTTOM - y) / (BOTTOM - TOP));
 /** The columns in the order of their axes: those that were moved, then the others as they are. */
 function inOrder(): ShownColumn[] {
   const all = columns();
-  const first = settings("order").flatMap((key) => all.find((column) => column.key === key) ?? []);
+  const first = view.read(settings.order).flatMap((key) => all.find((column) => column.key === key) ?? []);
   // What differs inside every group has no value of its own, and so no axis.
   return [...new Set([...first, ...all])].filter(({ place }) => data().rows.some((row) => row.v[place] !== null));
 }
@@ -45,10 +47,10 @@ function inOrder(): ShownColumn[] {
 export function moveAxis(key: string, by: number): void {
   const keys = inOrder().map((column) => column.key);
   const from = keys.indexOf(key);
-  if (from >= 0) setSetting("order", ...moved(keys, from, from + by));
+  if (from >= 0) view.write(settings.order, moved(keys, from, from + by));
 }
 
-const brushes = (): Brushes => brushesIn(pairs("brush"));
+const brushes = (): Brushes => brushesIn(pairs(settings.brush));
 
 /** The height of a bound of a brush; `side` is 1 for the upper, -1 for the lower. */
 function edgeOf({ kind, labels, place }: Scale, bound: number, side: number): number {

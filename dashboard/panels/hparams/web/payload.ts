@@ -1,20 +1,8 @@
-/** What the server tells of sessions (`payload` of dashboard/panels/hparams/table.py). */
+/** What the server tells of sessions, with numbers in the place of those that JSON has as text. */
+import type { Column, SentRow, SentTable } from "./messages.generated.ts";
 
-/** A value of a session: numbers that JSON has not are numbers here, texts belong to columns of texts. */
-export type Cell = number | string | null;
-
-export interface Column {
-  key: string;
-  label: string;
-  about: string;
-  kind: "hparam" | "metric";
-  type: "number" | "text";
-  shown: boolean;
-  constant: boolean;
-  /** Texts of its values, the first 200 of `count`. */
-  values: string[];
-  count: number;
-}
+/** A value of a session: texts belong to columns of texts. */
+export type Cell = SentRow["v"][number];
 
 /** A column that the table shows, with its place in the values of a row. */
 export interface ShownColumn extends Column {
@@ -22,43 +10,9 @@ export interface ShownColumn extends Column {
 }
 
 /** A session, or a group of them. */
-export interface Row {
-  id: string;
-  runs: string[];
-  group: string;
-  /** How many sessions it stands for. */
-  n: number;
-  status: string;
-  start: number;
-  duration: number | null;
-  light: string;
-  dark: string;
-  v: Cell[];
-  /** The steps of metrics. */
-  s: (number | null)[];
-  /** Of a group, by column, the values in which its sessions differ. */
-  several: Record<string, string>;
-}
+export type Row = Omit<SentRow, "start" | "duration"> & { start: number; duration: number | null };
 
-export interface Data {
-  all: Column[];
-  /** Keys of those that are shown. */
-  columns: string[];
-  /** Hyperparameters that are the same everywhere: name and text. */
-  constant: [string, string][];
-  target: string;
-  /** Whether lower values of the target are better. */
-  lower: boolean;
-  rows: Row[];
-  sessions: number;
-  passing: number;
-  groups: number;
-  statuses: Record<string, number>;
-  folders: string[];
-  folder: string;
-  /** Colours for the light and the dark scheme. */
-  palette: [string, string][];
-}
+export type Data = Omit<SentTable, "rows"> & { rows: Row[] };
 
 export function shownColumns({ all, columns }: Pick<Data, "all" | "columns">): ShownColumn[] {
   const byKey = new Map(all.map((column) => [column.key, column]));
@@ -68,13 +22,14 @@ export function shownColumns({ all, columns }: Pick<Data, "all" | "columns">): S
   });
 }
 
-/** What came, with numbers in the place of those that JSON has as text. */
-export function received(sent: Data): Data {
+const numberOf = <N extends null>(value: number | string | N): number | N => (value === null ? value : Number(value));
+
+/** What came, its rows changed in place: there may be many. */
+export function received(sent: SentTable): Data {
   const numeric = shownColumns(sent).filter(({ type }) => type === "number").map(({ place }) => place);
-  for (const row of sent.rows) {
-    for (const place of numeric) if (row.v[place] !== null) row.v[place] = Number(row.v[place]);
-    row.start = Number(row.start);
-    if (row.duration !== null) row.duration = Number(row.duration);
-  }
-  return sent;
+  const rows = sent.rows.map((row) => {
+    for (const place of numeric) row.v[place] = numberOf(row.v[place]);
+    return Object.assign(row, { start: Number(row.start), duration: numberOf(row.duration) });
+  });
+  return { ...sent, rows };
 }

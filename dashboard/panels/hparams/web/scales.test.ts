@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import type { Cell, Column } from "./payload.ts";
+import type { Column } from "./messages.generated.ts";
+import type { Cell } from "./payload.ts";
 import { kindAfter, scaleFor, short } from "./scales.ts";
 
 const column = (kind: Column["kind"], type: Column["type"], values: string[] = []) => ({ kind, type, values });

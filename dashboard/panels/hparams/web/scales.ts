@@ -1,6 +1,7 @@
 /** Scales of columns: from values to places on an axis and back, and their ticks. */
 import { upperBound } from "../../../web/core/steps.ts";
-import type { Cell, Column } from "./payload.ts";
+import type { Column } from "./messages.generated.ts";
+import type { Cell } from "./payload.ts";
 
 export interface Tick {
   at: number;

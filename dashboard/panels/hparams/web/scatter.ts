@@ -1,10 +1,13 @@
 /** The scatter matrix: every hyperparameter against every metric, or one large chart of two columns. */
 import { fit } from "../../../web/core/canvas_text.ts";
 import { make } from "../../../web/core/dom.ts";
+import type { Setting } from "../../../web/core/setting.ts";
+import { view } from "../../../web/page/view.ts";
 import { canvas, type Coloring, hideTip, ink, nextScale, scaleOf, showTip, within } from "./drawing.ts";
 import type { ShownColumn } from "./payload.ts";
 import type { Scale, Tick } from "./scales.ts";
-import { columns, data, pick, selectedRows, setting, update, valuesOf } from "./state.ts";
+import { settings } from "./settings.generated.ts";
+import { columns, data, pick, selectedRows, update, valuesOf } from "./state.ts";
 
 const GAP = 10;
 const LEFT = 74;
@@ -30,9 +33,9 @@ interface Cell {
 }
 
 /** The column of a setting, else those of a kind. */
-function sides(name: string, kind: ShownColumn["kind"]): Side[] {
+function sides(setting: Setting<string>, kind: ShownColumn["kind"]): Side[] {
   const all = columns();
-  const one = all.find((column) => column.key === setting(name));
+  const one = all.find((column) => column.key === view.read(setting));
   const those = one ? [one] : all.filter((column) => column.kind === kind);
   return (those.length ? those : all.slice(0, 1)).map((column) => {
     const scale = scaleOf(column);
@@ -207,8 +210,8 @@ function listen(
     if (!cell || hovered >= 0) return;
     const isAlone = cells.length === 1;
     update((set) => {
-      set("hparams.x", isAlone ? [] : [cell.x.key]);
-      set("hparams.y", isAlone ? [] : [cell.y.key]);
+      set(settings.x, isAlone ? "" : cell.x.key);
+      set(settings.y, isAlone ? "" : cell.y.key);
     });
   };
 }
@@ -238,7 +241,7 @@ function foot(shown: Side[]): HTMLElement {
 /** The chart. */
 export function scatter(width: number, coloring: Coloring): HTMLElement {
   const { rows } = data();
-  const [across, down] = [sides("x", "hparam"), sides("y", "metric")];
+  const [across, down] = [sides(settings.x, "hparam"), sides(settings.y, "metric")];
   const isSingle = across.length * down.length === 1;
   const cellWidth = Math.max(92, (width - LEFT - 12) / across.length - GAP);
   const cellHeight = isSingle ? 380 : down.length === 1 ? 240 : Math.max(124, Math.min(180, 420 / down.length));

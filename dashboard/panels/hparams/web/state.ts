@@ -1,10 +1,10 @@
 /** What the parts of the panel share: the data, its settings in the URL, which rows are selected, and that they are drawn. */
-import { view } from "../../../web/page/view.ts";
+import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
+import type { Setting } from "../../../web/core/setting.ts";
+import { type Assign, view } from "../../../web/page/view.ts";
 import { pairEntries, pairsIn } from "./entries.ts";
 import { type Cell, type Data, type Row, type ShownColumn, shownColumns } from "./payload.ts";
-
-/** Sets one setting of the page. */
-export type Assign = (name: string, values: string[]) => void;
+import { settings } from "./settings.generated.ts";
 
 /** Before any has come. */
 const NOTHING: Data = {
@@ -34,18 +34,16 @@ export const valuesOf = (place: number): Cell[] => current.rows.map((row) => row
 
 // --- settings ----------------------------------------------------------------------------------------------
 
-/** The value of one setting of the panel. */
-export const setting = (name: string): string => settings(name)[0] || "";
-export const settings = (name: string): string[] => view.values(`hparams.${name}`);
-export const setSetting = (name: string, ...values: string[]): void => update((set) => set(`hparams.${name}`, values));
+type List = Setting<readonly string[]>;
+
 export const update = (change: (set: Assign) => void): void => view.update((_params, set) => change(set));
 
-/** Entries of the form "column:rest" of a list setting, by column; "rest" as it stands there. */
-export const pairs = (name: string): Map<string, string> => pairsIn(settings(name));
+/** Entries of the form "column:rest" of a list, by column; "rest" as it stands there. */
+export const pairs = (list: List): Map<string, string> => pairsIn(view.read(list));
 
 /** Writes such a list; entries whose rest is empty are left out. */
-export const setPairs = (set: Assign, name: string, map: ReadonlyMap<string, string>): void =>
-  set(`hparams.${name}`, pairEntries(map));
+export const setPairs = (set: Assign, list: List, map: ReadonlyMap<string, string>): void =>
+  set(list, pairEntries(map));
 
 export const scheme = (): "light" | "dark" =>
   document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light";
@@ -58,7 +56,7 @@ let refused = "";
 
 /** Why a selection was not made, or "". */
 export const refusal = (): string => refused;
-export const selectedRuns = (): ReadonlySet<string> => new Set(view.values("runs.select"));
+export const selectedRuns = (): ReadonlySet<string> => new Set(view.read(runSettings.select));
 
 /** Places of the selected rows; null where no row is selected, and so all count. */
 export function selectedRows(): Set<number> | null {
@@ -77,8 +75,8 @@ export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string
   const fits = runs.reduce((length, run) => length + encodeURIComponent(run).length + 13, 0) < LONGEST_SELECTION;
   refused = fits ? "" : `${runs.length.toLocaleString("en-US")} runs are too many to select; choose fewer`;
   update((set) => {
-    if (fits) set("runs.select", runs);
-    setPairs(set, "brush", brushes);
+    if (fits) set(runSettings.select, runs);
+    setPairs(set, settings.brush, brushes);
   });
   redraw();
 }
@@ -95,8 +93,8 @@ export function pick(rows: readonly Row[], event: MouseEvent): void {
 export function clear(): void {
   refused = "";
   update((set) => {
-    set("runs.select", []);
-    set("hparams.brush", []);
+    set(runSettings.select, []);
+    set(settings.brush, []);
   });
   redraw();
 }

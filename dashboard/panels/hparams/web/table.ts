@@ -13,6 +13,7 @@ import { compare } from "../../../runs/web/values.ts";
 import { coded, decoded } from "./entries.ts";
 import type { Cell, Data, Row, ShownColumn } from "./payload.ts";
 import { finiteOf, short } from "./scales.ts";
+import { settings } from "./settings.generated.ts";
 import * as state from "./state.ts";
 
 const SELECTION_COLUMN = "ag-Grid-SelectionColumn";
@@ -70,7 +71,7 @@ function sortedValues(place: number): Float64Array {
 /** The better a value of the target, and the higher one of any other metric, the stronger; by rank. */
 function heat({ value }: Params, key: string, place: number): { backgroundColor: string } {
   const plain = { backgroundColor: "" };
-  if (state.setting("heat") !== "on" || typeof value !== "number" || !Number.isFinite(value)) return plain;
+  if (!view.read(settings.heat) || typeof value !== "number" || !Number.isFinite(value)) return plain;
   const values = sortedValues(place);
   if (values.length < 2 || values[0] === values[values.length - 1]) return plain;
   const { target, lower } = state.data();
@@ -224,13 +225,13 @@ function tell<T>(name: Told, wanted: T, apply: (wanted: T) => void): void {
 
 function wantedSort(): ColumnState[] {
   const { target, lower } = state.data();
-  const said = [...state.pairs("sort")];
+  const said = [...state.pairs(settings.sort)];
   const wanted = said.length ? said : target ? [[target, lower ? "asc" : "desc"]] : [];
   return wanted.map(([colId, sort], sortIndex) => ({ colId, sort: sort === "desc" ? "desc" : "asc", sortIndex }));
 }
 
 function wantedPlaces(): ColumnState[] {
-  return state.settings("table").map((entry) => {
+  return view.read(settings.table).map((entry) => {
     const [key, pinned] = entry.split(":");
     return { colId: decoded(key), pinned: pinned === "left" || pinned === "right" ? pinned : null };
   });
@@ -244,8 +245,8 @@ export function applyTable(): void {
     if (places.length) grid.applyColumnState({ state: places, applyOrder: true });
   });
   tell("sort", wantedSort(), (sorts) => grid.applyColumnState({ state: sorts, defaultState: { sort: null } }));
-  tell("search", state.setting("search"), (text) => grid.setGridOption("quickFilterText", text));
-  tell("heat", state.setting("heat"), () => grid.refreshCells({ force: true }));
+  tell("search", view.read(settings.search), (text) => grid.setGridOption("quickFilterText", text));
+  tell("heat", view.read(settings.heat), () => grid.refreshCells({ force: true }));
   const ids = state.data().rows.map((row) => row.id);
   const selected = [...state.selectedRows() ?? []].map((place) => ids[place]);
   tell("selection", [selected, ids], () => select(grid, new Set(selected)));
@@ -284,13 +285,13 @@ function listen(grid: Grid<Row>): void {
     if (source === "api" || source === "gridOptionsChanged") return;
     const sorts = grid.getColumnState().filter(({ sort }) => sort);
     sorts.sort((one, other) => (one.sortIndex ?? 0) - (other.sortIndex ?? 0));
-    state.setSetting("sort", ...sorts.map(({ colId, sort }) => `${coded(colId)}:${sort}`));
+    view.write(settings.sort, sorts.map(({ colId, sort }) => `${coded(colId)}:${sort}`));
     tellAgain("sort");
   });
   const moved = (source: string) => {
     if (source !== "uiColumnMoved") return;
     const places = ownColumns(grid).map(({ colId, pinned }) => coded(colId) + (pinned ? ":" + pinned : ""));
-    state.setSetting("table", ...places);
+    view.write(settings.table, places);
     tellAgain("places");
   };
   grid.addEventListener("columnMoved", ({ source, finished }) => {

@@ -2,6 +2,7 @@
 import { h, type ReactElement } from "../../../web/core/react.ts";
 import type { CellParams, RowData } from "./grid.ts";
 import { isGroup, setOpen } from "./groups.ts";
+import type { NameParams } from "./messages.generated.ts";
 import { address, placeOf } from "./places.ts";
 import { HEIGHT, spreadOf, WIDTH } from "./spread.ts";
 import { frameParts } from "./texts.ts";
@@ -45,10 +46,7 @@ function chevron({ data, api, node }: CellParams): ReactElement | null {
   }, icon("chevron", 12));
 }
 
-/** With what the column tells (`cellRendererParams` of dashboard/panels/profile/columns.py). */
-type NameParams = CellParams & { linked: boolean; trace: string; tree: boolean };
-
-export function ProfileName(params: NameParams): ReactElement {
+export function ProfileName(params: CellParams & NameParams): ReactElement {
   const { data, value, valueFormatted, linked, trace, tree } = params;
   const size = data["@size"];
   return h(

@@ -1,21 +1,13 @@
 /** What the Profile panel uses of its tables, which are grids of AG Grid that Dash makes. */
+import type { RowMarks } from "./messages.generated.ts";
 
-/** A row as dashboard/panels/profile/rows.py makes it; keys that begin with "@" are for the page. */
-export interface RowData {
+/** A row: its columns, and what begins with "@", which is for the page. */
+export interface RowData extends RowMarks {
   [field: string]: unknown;
-  "@row"?: string;
-  /** The number of a group, whose row this is, and how many are in it. */
-  "@group"?: number;
-  "@size"?: number;
-  /** Whether the group is open. */
+  /** Of a group, whether it is open. */
   "@open"?: boolean;
-  /** The group that it is in, and whether that shows it. */
-  "@in"?: number;
+  /** Of what is in a group, whether that shows it. */
   "@shown"?: boolean;
-  /** Where it is on the Timeline: a range, a slice, what to search for. */
-  "@at"?: string;
-  "@slice"?: string | number;
-  "@search"?: string;
   depth?: number;
 }
 export interface RowNode {

@@ -6,6 +6,7 @@ import {
   gridFunctions,
   noUpdate,
   setProps,
+  settingId,
 } from "../../../web/core/dash.ts";
 import { make, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
@@ -15,8 +16,10 @@ import { view } from "../../../web/page/view.ts";
 import { ProfileFrame, ProfileName, ProfileSpread } from "./cells.ts";
 import { type Grid, gridOfTable, type RowNode } from "./grid.ts";
 import { isShown, isTreeKey, order, search, searchText, setAllOpen, takeKey } from "./groups.ts";
+import type { Progress } from "./messages.generated.ts";
 import { type Place, settingsOf } from "./places.ts";
 import { showRow } from "./selection.ts";
+import { settings } from "./settings.generated.ts";
 import { formats } from "./texts.ts";
 
 const POLL_MS = 500;
@@ -79,21 +82,21 @@ document.addEventListener("input", (event) => {
 
 /** Id of the open trace, which the address names only where it was chosen. */
 const openTrace = () =>
-  view.values("profile.trace")[0] || document.getElementById("profile-to-timeline")?.dataset.trace || "";
+  view.read(settings.trace) || document.getElementById("profile-to-timeline")?.dataset.trace || "";
 
 const showOnTimeline = (place: Place) => view.open("timeline", settingsOf(place));
 
 function openPage(page: string, row: string | undefined): void {
-  setProps({ type: "setting", name: "profile:view" }, { value: page });
+  setProps(settingId(settings.view.name), { value: page });
   view.update((_params, set) => {
-    set("profile.view", [page]);
-    set("profile.row", row ? [row] : []);
+    set(settings.view, settings.view.parse([page]));
+    set(settings.row, row ?? "");
   }, true);
 }
 
 // A row belongs to the page that it was asked for on: who chooses another page leaves it behind.
 document.addEventListener("change", (event) => {
-  if (within(event, ".profile-views")) view.update((_params, set) => set("profile.row", []));
+  if (within(event, ".profile-views")) view.write(settings.row, "");
 });
 
 function showLost(): void {
@@ -133,11 +136,6 @@ document.addEventListener("click", (event) => {
 
 // --- what is going on --------------------------------------------------------------------------------------
 
-/** What the server is at, as dashboard/panels/profile/routes.py tells. */
-interface Progress {
-  what: string;
-  seconds: number;
-}
 let polling = 0;
 
 /** Says what the server is at while somebody waits for it. */

@@ -1,18 +1,18 @@
 // Made from the settings in Python by `python -m tools.generate_page`; change them there.
-import { number, text } from "../../../web/core/setting.ts";
+import { choice, number, text } from "../../../web/core/setting.ts";
 
 export const settings = {
-  view: text("profile.view", "overview"),
+  view: choice("profile.view", "overview", ["overview", "operators", "slices", "kernels", "copies", "idle", "memory", "path", "input", "code", "tfprof", "roofline", "ranks", "diff"]),
   trace: text("profile.trace", ""),
   by: text("profile.by", "name"),
-  group: text("profile.group", "none"),
+  group: choice("profile.group", "none", ["none", "stem", "category"]),
   row: text("profile.row", ""),
   device: text("profile.device", ""),
-  tfprof: text("profile.tfprof", "scope"),
+  tfprof: choice("profile.tfprof", "scope", ["scope", "graph", "op"]),
   ranks: text("profile.ranks", ""),
   before: text("profile.before", ""),
-  changed: text("profile.changed", "operators"),
-  per: text("profile.per", "step"),
+  changed: choice("profile.changed", "operators", ["steps", "operators", "kernels"]),
+  per: choice("profile.per", "step", ["step", "call", "total"]),
   tflops: number("profile.tflops", 0, 0, 1e+06),
   gbps: number("profile.gbps", 0, 0, 1e+06),
 };

@@ -1,0 +1,23 @@
+"""What the page begins with, as JSON; its types of it are made from these."""
+
+from collections.abc import Sequence
+from typing import Final, TypedDict
+
+
+class PanelFacts(TypedDict):
+    """A panel: the kinds of data whose tags it shows, and an expression for the end of tags that no card shows."""
+
+    name: str
+    kinds: Sequence[str]
+    ending: str
+
+
+class Declared(TypedDict):
+    """All panels, the defaults of all settings, and which of these are remembered for the next visit."""
+
+    panels: list[PanelFacts]
+    values: dict[str, list[str]]
+    personal: list[str]
+
+
+MESSAGES: Final = (Declared,)

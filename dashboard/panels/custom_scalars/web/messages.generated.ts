@@ -1,0 +1,50 @@
+// Made from dashboard.panels.custom_scalars.messages by `python -m tools.generate_page`; change them there.
+
+/** The layouts of all runs as one, and where another one would be written. */
+export interface LayoutAnswer {
+  folder: string;
+  layout: SentLayout;
+}
+
+/** Scalar tags that an expression matches: how many, the first of them, and what is wrong with it. */
+export interface Matches {
+  count: number;
+  tags: string[];
+  error: string;
+}
+
+/** A layout as protobuf writes it as JSON: without what is empty. */
+export interface SentLayout {
+  category?: SentCategory[];
+}
+
+/** Charts under a title; closed at first, or not. */
+export interface SentCategory {
+  title?: string;
+  closed?: boolean;
+  chart?: SentChart[];
+}
+
+/** A chart of either kind. */
+export interface SentChart {
+  title?: string;
+  multiline?: SentMultiline;
+  margin?: SentMargins;
+}
+
+/** Regular expressions of tags. */
+export interface SentMultiline {
+  tag?: string[];
+}
+
+/** Lines with margins. */
+export interface SentMargins {
+  series?: SentMargin[];
+}
+
+/** Tags of a line and of the edges of its band. */
+export interface SentMargin {
+  value?: string;
+  lower?: string;
+  upper?: string;
+}

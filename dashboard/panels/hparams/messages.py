@@ -1,0 +1,65 @@
+"""What the page is told of sessions, as JSON; its types of it are made from these."""
+
+from typing import Final, Literal, TypedDict
+
+from dashboard.panels.hparams.settings import Status
+
+
+class Column(TypedDict):
+    """A hyperparameter or a metric, and texts of its values: the first 200 of ``count``."""
+
+    key: str
+    label: str
+    about: str
+    kind: Literal["hparam", "metric"]
+    type: Literal["number", "text"]
+    shown: bool
+    constant: bool
+    values: tuple[str, ...]
+    count: int
+
+
+class SentRow(TypedDict):
+    """A session, or a group of them; numbers that JSON has not are texts."""
+
+    id: str
+    runs: tuple[str, ...]
+    group: str
+    n: int
+    """How many sessions it stands for."""
+    status: Status
+    start: float | str
+    duration: float | str | None
+    light: str
+    dark: str
+    v: list[float | str | None]
+    """A value for each shown column."""
+    s: list[int | None]
+    """The steps of metrics."""
+    several: dict[str, str]
+    """Of a group, by column, the values in which its sessions differ."""
+
+
+class SentTable(TypedDict):
+    """What the panel shows."""
+
+    all: list[Column]
+    columns: list[str]
+    """Keys of those that are shown."""
+    constant: list[tuple[str, str]]
+    """Hyperparameters that are the same everywhere: name and text."""
+    target: str
+    lower: bool
+    """Whether lower values of the target are better."""
+    rows: list[SentRow]
+    sessions: int
+    passing: int
+    statuses: dict[Status, int]
+    groups: int
+    folders: list[str]
+    palette: list[tuple[str, str]]
+    """Colors for the light and the dark scheme."""
+    folder: str
+
+
+MESSAGES: Final = (SentTable,)

@@ -1,0 +1,47 @@
+// Made from dashboard.panels.hparams.messages by `python -m tools.generate_page`; change them there.
+
+/** What the panel shows. */
+export interface SentTable {
+  all: Column[];
+  columns: string[];
+  constant: [string, string][];
+  target: string;
+  lower: boolean;
+  rows: SentRow[];
+  sessions: number;
+  passing: number;
+  statuses: Record<string, number>;
+  groups: number;
+  folders: string[];
+  palette: [string, string][];
+  folder: string;
+}
+
+/** A hyperparameter or a metric, and texts of its values: the first 200 of ``count``. */
+export interface Column {
+  key: string;
+  label: string;
+  about: string;
+  kind: "hparam" | "metric";
+  type: "number" | "text";
+  shown: boolean;
+  constant: boolean;
+  values: string[];
+  count: number;
+}
+
+/** A session, or a group of them; numbers that JSON has not are texts. */
+export interface SentRow {
+  id: string;
+  runs: string[];
+  group: string;
+  n: number;
+  status: "running" | "success" | "failure" | "unknown";
+  start: number | string;
+  duration: number | string | null;
+  light: string;
+  dark: string;
+  v: (number | string | null)[];
+  s: (number | null)[];
+  several: Record<string, string>;
+}

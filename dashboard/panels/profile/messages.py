@@ -1,0 +1,40 @@
+"""What the page is told of a profile besides its figures, as JSON; its types of it are made from these."""
+
+from typing import Final, TypedDict
+
+RowMarks = TypedDict(
+    "RowMarks",
+    {
+        "@row": str,
+        "@group": int,
+        "@size": int,
+        "@in": int,
+        "@at": str,
+        "@slice": int,
+        "@search": str,
+        "@spread": list[float],
+    },
+    total=False,
+)
+"""What a row has besides its columns: its id; of a group its number and how many are in it, of what is in one that
+number; where it is on the Timeline: a stretch, a slice, what to search for; and least and greatest of the durations
+behind it, with how many there are in stretches between."""
+
+
+class NameParams(TypedDict):
+    """What a table tells the cells of its first column: whether any row is on the Timeline, and of which trace."""
+
+    linked: bool
+    trace: str
+    tree: bool
+    """Whether it has groups."""
+
+
+class Progress(TypedDict):
+    """What is being read or worked out, and for how long it has been."""
+
+    what: str
+    seconds: float
+
+
+MESSAGES: Final = (RowMarks, NameParams, Progress)

@@ -1,0 +1,25 @@
+// Made from dashboard.panels.profile.messages by `python -m tools.generate_page`; change them there.
+
+export interface RowMarks {
+  "@row"?: string;
+  "@group"?: number;
+  "@size"?: number;
+  "@in"?: number;
+  "@at"?: string;
+  "@slice"?: number;
+  "@search"?: string;
+  "@spread"?: number[];
+}
+
+/** What a table tells the cells of its first column: whether any row is on the Timeline, and of which trace. */
+export interface NameParams {
+  linked: boolean;
+  trace: string;
+  tree: boolean;
+}
+
+/** What is being read or worked out, and for how long it has been. */
+export interface Progress {
+  what: string;
+  seconds: number;
+}

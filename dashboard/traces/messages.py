@@ -1,0 +1,87 @@
+"""What pages are told of traces and of recording them, as JSON; the page's types of it are made from these."""
+
+from typing import Final, Literal, NotRequired, TypedDict
+
+Joined = Literal["step", "time", "marked"]
+"""How a trace's steps were found on the curves: their numbers are those that were logged at their time; by what was
+logged at their time; or by their numbers alone, where nothing was logged then or the trace does not say when it was."""
+State = Literal["ready", "waiting", "large", "unreadable", "none"]
+"""Of a trace: its steps are known; it has not been read yet; it is read only when somebody opens it; it is damaged; it
+marks no steps."""
+SentStep = tuple[int, int | None, int | None, int, float | None, float | None]
+"""Step on the curve, start and duration in the trace in ns (None: all of it), the trace's number, wall times of
+beginning and end in s or None."""
+
+
+class StepsOfTrace(TypedDict):
+    """Which steps of its runs a trace covers.
+
+    A step is its number on the curve, its start and duration in the trace in ns (null: all of it), the trace's number,
+    and wall times of its beginning and end in s.
+    """
+
+    id: str
+    run: str
+    label: str
+    kind: str
+    state: State
+    problem: str
+    runs: list[str]
+    """Whose curves it belongs to."""
+    joined: Joined
+    steps: list[SentStep]
+    left_out: int
+    """Steps that are not listed."""
+    range: tuple[int, int] | None
+    """Least and greatest step on the curve."""
+    wall: tuple[float, float] | None
+    """Earliest and latest time."""
+
+
+class StepsNews(TypedDict):
+    """Steps of all traces that are known so far, unless they are those of the version that the page has."""
+
+    revision: int
+    version: str
+    pending: bool
+    """Whether there are more to come."""
+    traces: NotRequired[list[StepsOfTrace]]
+
+
+class CaptureRules(TypedDict):
+    """What can be recorded, by whom, and into which runs; if nothing can, why not."""
+
+    why_not: str
+    loopback: bool
+    addresses: list[str]
+    usual: str
+    """The address that is usually meant."""
+    runs: list[str]
+    collectors: list[str]
+
+
+class Captured(TypedDict):
+    """A recording that has ended well, with its trace's id where that is listed already."""
+
+    trace: str | None
+    file: str
+    address: str
+    host: str
+    pid: int
+    steps: int
+    first_step: int | None
+    last_step: int | None
+    records: int
+    unfinished: int
+    notes: list[str]
+
+
+class CaptureProblem(TypedDict):
+    """Why a program cannot be recorded: what kind of problem it is, and a sentence."""
+
+    problem: str
+    message: str
+
+
+MESSAGES: Final = (CaptureRules, Captured, CaptureProblem)
+"""Of the page itself; steps are told to curves."""

@@ -1,0 +1,46 @@
+// Made from dashboard.page.messages and dashboard.traces.messages by `python -m tools.generate_page`; change them there.
+
+/** All panels, the defaults of all settings, and which of these are remembered for the next visit. */
+export interface Declared {
+  panels: PanelFacts[];
+  values: Record<string, string[]>;
+  personal: string[];
+}
+
+/** What can be recorded, by whom, and into which runs; if nothing can, why not. */
+export interface CaptureRules {
+  why_not: string;
+  loopback: boolean;
+  addresses: string[];
+  usual: string;
+  runs: string[];
+  collectors: string[];
+}
+
+/** A recording that has ended well, with its trace's id where that is listed already. */
+export interface Captured {
+  trace: string | null;
+  file: string;
+  address: string;
+  host: string;
+  pid: number;
+  steps: number;
+  first_step: number | null;
+  last_step: number | null;
+  records: number;
+  unfinished: number;
+  notes: string[];
+}
+
+/** Why a program cannot be recorded: what kind of problem it is, and a sentence. */
+export interface CaptureProblem {
+  problem: string;
+  message: string;
+}
+
+/** A panel: the kinds of data whose tags it shows, and an expression for the end of tags that no card shows. */
+export interface PanelFacts {
+  name: string;
+  kinds: string[];
+  ending: string;
+}
