@@ -1,7 +1,7 @@
 /** The timeline's data: requests, decoding of windows, and the cache of windows to redraw from. */
 import { type Api, isAbort, messageOf, type Parameters } from "../../../web/core/request.ts";
 import { firstWhere } from "../../../web/core/steps.ts";
-import type { Row as ProfiledTrace } from "../../../curves/web/trace_steps.ts";
+import type { StepsOfTrace as ProfiledTrace } from "../../../curves/web/messages.generated.ts";
 import type {
   CounterWindow,
   IdleAnswer,
