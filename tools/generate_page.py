@@ -1,7 +1,7 @@
 """Writes what Python and the page both know, as TypeScript in ``web`` of each panel and room.
 
 ``settings.generated.ts`` holds the settings, ``messages.generated.ts`` the types of ``messages.py`` beside it: what the
-server's routes answer.
+server's routes answer, and its `CONSTANTS`, if it has any, which both sides keep to.
 """
 
 import json
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from dashboard.curves.settings import CurveParameters
@@ -34,8 +35,14 @@ def _messages() -> dict[Path, str]:
         web = path.parent / "web"
         if web.is_dir():
             module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
-            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{interfaces(module.MESSAGES)}"
+            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{_told(module)}"
     return found
+
+
+def _told(module: ModuleType) -> str:
+    constants: dict[str, object] = getattr(module, "CONSTANTS", {})
+    rows = "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in constants.items())
+    return "\n".join(filter(None, (rows, interfaces(module.MESSAGES))))
 
 
 def _settings() -> dict[Path, str]:

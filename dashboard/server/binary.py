@@ -1,7 +1,7 @@
 """A JSON header and columns of numbers as one body; ``web/core/binary.ts`` reads it."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -32,14 +32,14 @@ class ColumnPack:
         short = array.astype(np.float32)
         return self.add(short if bool((short == array).all()) else array)
 
-    def body(self, header: dict[str, Any]) -> bytes:
+    def body(self, header: Mapping[str, Any]) -> bytes:
         """The header, with "arrays" as [type, length] each, and the arrays behind it.
 
         Layout: 4 bytes `MAGIC`, uint32 length of the JSON in little endian, the JSON, then each array, all beginning
         at multiples of 8 bytes.
         """
         described = [[f"{array.dtype.kind}{array.dtype.itemsize}", len(array)] for array in self._arrays]
-        text = orjson.dumps(header | {"arrays": described}, option=orjson.OPT_SERIALIZE_NUMPY)
+        text = orjson.dumps({**header, "arrays": described}, option=orjson.OPT_SERIALIZE_NUMPY)
         pieces: list[bytes] = [MAGIC, struct.pack("<I", len(text)), text, _padding(len(text))]
         for array in self._arrays:
             pieces += (array.tobytes(), _padding(array.nbytes))

@@ -305,6 +305,8 @@ class PooledRoute(APIRoute):
         pool = getattr(endpoint, "pool", None if iscoroutinefunction(endpoint) else self.pool)
         if pool is not None:
             endpoint = in_pool(pool, _answering(unwrap(endpoint)))
+            # The answer is made: what its type says is for those who read it.
+            options["response_model"] = None
         super().__init__(path, endpoint, **options)
 
 
