@@ -98,10 +98,10 @@ def long_select(
     )
 
 
-def number_slider(
-    setting: Setting[float], view: View, label: str, least: float, most: float, step: float
-) -> dmc.Slider:
-    """A slider for a number."""
+def number_slider(setting: Setting[float], view: View, label: str, step: float) -> dmc.Slider:
+    """A slider for a number from its least to its largest."""
+    assert setting.limits is not None
+    least, most = setting.limits
     return dmc.Slider(
         id=setting_id(setting.name),
         value=setting.of(view),

@@ -1,20 +1,30 @@
 """Cards that show every run at one step: which point of a run that is, and what the slider below the card offers.
 
-``web/core/step_slider.ts`` is its side in the browser. The user's choice stands in the URL as "KEY:STEP"; where there
+``web/cards/step_slider.ts`` is its side in the browser. The user's choice stands in the URL as "KEY:STEP"; where there
 is none, a card shows the newest point and so follows new data.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.arrays import typed
+from dashboard.server.arrays import TypedArray, typed
 from summary.series import Series
 
 MOST_POSITIONS: Final = 2_000
 """Places of one slider: more than it has pixels."""
+
+
+class StepData(TypedDict):
+    """What a slider over steps offers: columns as long as each other, and how many steps there are."""
+
+    steps: TypedArray
+    walls: TypedArray
+    seconds: TypedArray
+    """Since the first point of the run."""
+    of: int
 
 
 def pick(total: int, most: int) -> NDArray[np.int64]:
@@ -53,7 +63,7 @@ def index_at(steps: NDArray[np.int64], step: int | None) -> int | None:
 
 def slider(
     series: Sequence[Series], within: Callable[[NDArray[np.int64]], NDArray[np.bool_]] | None = None
-) -> dict[str, Any]:
+) -> StepData:
     """What a slider over all steps of some series needs: steps, wall times, and seconds since the run's first point.
 
     A step that several series have is described by the first of them. Beyond `MOST_POSITIONS` steps, so many of them

@@ -1,14 +1,21 @@
 """NumPy arrays in the form that Plotly takes without a detour through lists."""
 
 from base64 import b64encode
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.server.binary import fits_float32
 
-TypedArray: TypeAlias = dict[str, str]
+NumberType = Literal["i1", "i2", "i4", "u1", "u2", "u4", "f4", "f8"]
+
+
+class TypedArray(TypedDict):
+    """Numbers as Plotly takes them: their type and, in base64, their bytes."""
+
+    dtype: NumberType
+    bdata: str
 
 
 def typed(array: NDArray[Any]) -> TypedArray:
@@ -21,7 +28,8 @@ def typed(array: NDArray[Any]) -> TypedArray:
         fits = len(array) == 0 or bool(array.min() >= -(2**31) and array.max() < 2**31)
         array = array.astype(np.int32 if fits else np.float64)
     little = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-    return {"dtype": f"{array.dtype.kind}{array.dtype.itemsize}", "bdata": b64encode(little.tobytes()).decode("ascii")}
+    name = cast(NumberType, f"{array.dtype.kind}{array.dtype.itemsize}")
+    return {"dtype": name, "bdata": b64encode(little.tobytes()).decode("ascii")}
 
 
 def typed_for_screen(array: NDArray[np.float64]) -> TypedArray:

@@ -20,9 +20,11 @@ from dashboard.panels.cards import pair_key
 from dashboard.panels.histograms.buckets import clean, join_narrow, outline, rebin, span, statistics, typical_width
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
 from dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
-from dashboard.panels.histograms.panel import FIRST, runs_key, runs_tag
+from dashboard.panels.histograms.panel import runs_key, runs_tag
 from dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
+from dashboard.panels.histograms.settings import FIRST
 from dashboard.panels.histograms.shapes import log_ticks
+from dashboard.server.arrays import TypedArray
 from dashboard.tensorboard.compressor import compress
 from summary import SummaryWriter
 from summary.logdir import open_logdir
@@ -45,7 +47,7 @@ SETTINGS = [
 ]
 
 
-def values(spec: dict[str, str]) -> list[float]:
+def values(spec: TypedArray) -> list[float]:
     """The numbers of a base64 typed array."""
     found: list[float] = np.frombuffer(base64.b64decode(spec["bdata"]), spec["dtype"]).tolist()
     return found

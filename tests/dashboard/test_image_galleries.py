@@ -2,7 +2,6 @@
 
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
@@ -11,8 +10,9 @@ import pytest
 from dashboard.export.media_files import MediaFile, zip_stream
 from dashboard.page.state import decode
 from dashboard.panels.cards import Draw
+from dashboard.panels.images.messages import CardData
 from dashboard.panels.images.panel import depends, draw, keys
-from dashboard.server.arrays import typed
+from dashboard.server.arrays import TypedArray, typed
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.snapshot import Snapshot
@@ -48,7 +48,7 @@ def test_a_card_is_a_tag_or_a_run(snapshot: Snapshot, query: str, wanted: list[t
     assert keys(snapshot, decode(query)) == wanted
 
 
-def shown(drawn: dict[str, Any]) -> list[tuple[str, str, dict[str, str]]]:
+def shown(drawn: CardData) -> list[tuple[str, str, TypedArray]]:
     return [(entry["run"], entry["tag"], drawn["steps"][entry["steps"]]) for entry in drawn["series"]]
 
 

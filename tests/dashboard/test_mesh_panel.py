@@ -225,18 +225,18 @@ def test_a_configuration_is_honoured_as_far_as_it_has_a_meaning() -> None:
         "fog": 1,
     }
     assert looks_of(config) == {
-        "camera": {"kind": "perspective", "fov": 60.0, "position": [1.0, 2.0, 3.0], "target": None},
+        "camera": {"kind": "perspective", "fov": 60.0, "position": (1.0, 2.0, 3.0), "target": None},
         "material": {
             "unlit": True,
-            "color": [1.0, 128 / 255, 0.0],
+            "color": (1.0, 128 / 255, 0.0),
             "wireframe": True,
             "flat": None,
             "vertexColors": None,
             "size": None,
         },
         "lights": [
-            {"color": [1.0, 1.0, 1.0], "intensity": 0.5},
-            {"color": [1.0, 1.0, 1.0], "intensity": 1.0, "position": [0.0, 1.0, 2.0]},
+            {"color": (1.0, 1.0, 1.0), "intensity": 0.5},
+            {"color": (1.0, 1.0, 1.0), "intensity": 1.0, "position": (0.0, 1.0, 2.0)},
         ],
         "ignored": ["camera.near = 0.1", "material.roughness = 1", "lights[2].cls = SpotLight", "fog = 1"],
     }

@@ -27,6 +27,7 @@ from dashboard.panels.cards import Draw
 from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve, check
 from dashboard.panels.pr_curves.figures import RunCurve, RunTrack, pr_chart, roc_chart, track_chart
 from dashboard.panels.pr_curves.panel import TRACKED, compact, depends, draw, read_curve, track
+from dashboard.server.arrays import TypedArray
 from dashboard.tensorboard.pr_curves import shown_thresholds
 from summary import SummaryWriter
 from summary.kinds.pr_curve import PrCurve, decode_pr_curve, pr_curve
@@ -61,7 +62,7 @@ def shown(curve: Curve, run: str = "a", slot: int = 0, said: str = "") -> RunCur
     return RunCurve(run, PALETTE[slot], curve, said)
 
 
-def values(spec: dict[str, str]) -> list[float]:
+def values(spec: TypedArray) -> list[float]:
     found: list[float] = np.frombuffer(base64.b64decode(spec["bdata"]), spec["dtype"]).tolist()
     return found
 

@@ -3,6 +3,7 @@ from pathlib import Path
 import numpy as np
 
 from dashboard.panels.steps import MOST_POSITIONS, chosen_steps, index_at, pick, slider
+from dashboard.server.arrays import TypedArray
 from summary import SummaryWriter
 from summary.logdir import open_logdir
 from summary.series import Series
@@ -17,7 +18,7 @@ def series_of(path: Path, runs: dict[str, list[int]]) -> list[Series]:
     return [found for run in runs if (found := snapshot.series(run, "a")) is not None]
 
 
-def values(spec: dict[str, str]) -> list[float]:
+def values(spec: TypedArray) -> list[float]:
     import base64
 
     found: list[float] = np.frombuffer(base64.b64decode(spec["bdata"]), spec["dtype"]).tolist()

@@ -1,14 +1,14 @@
 """The clips over HTTP: their bytes, what is known of them, and their waveforms and spectrograms."""
 
-from dataclasses import asdict
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.panels.audio.clips import EXTENSIONS, clip_of, describe, etag, sniff, sound_of
+from dashboard.panels.audio.clips import EXTENSIONS, Facts, clip_of, describe, etag, sniff, sound_of
 from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
 from dashboard.panels.audio.figures import spectrogram as make_spectrogram
+from dashboard.panels.audio.messages import SpectrogramHeader, WaveformHeader
 from dashboard.panels.audio.ranges import ranged
 from dashboard.panels.audio.sound import Sound, SoundCache
 from dashboard.server.binary import ColumnPack
@@ -79,12 +79,12 @@ def make_router(live: Live) -> APIRouter:
 def _add_clip_routes(routes: APIRouter, live: Live) -> None:
     @routes.get("/point")
     @heavy
-    def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> dict[str, Any]:
+    def point(run: RunName, tag: TagName, index: Index, sample: Index = 0) -> Facts:
         """What is known of the clip at one step, or why there is no sound."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if index >= len(series):
             raise HTTPException(404, f"{run!r} has {len(series)} points of {tag!r}; there is no number {index}.")
-        return asdict(describe(series, index, sample, live.shared(SoundCache)))
+        return describe(series, index, sample, live.shared(SoundCache))
 
     @routes.get("/clip", response_class=Response)
     def clip(
@@ -132,7 +132,12 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         channels, columns, _ = found.bounds.shape
         pack = ColumnPack()
         at = pack.add(found.bounds.reshape(-1))
-        header = {"channels": channels, "width": columns, "not_finite": found.not_finite, "bounds": at}
+        header: WaveformHeader = {
+            "channels": channels,
+            "width": columns,
+            "not_finite": found.not_finite,
+            "bounds": at,
+        }
         return _binary(pack.body(header), headers)
 
     @routes.get("/spectrogram", response_class=Response)
@@ -168,7 +173,13 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         rows, columns = found.levels.shape
         pack = ColumnPack()
         at = pack.add(found.levels.reshape(-1))
-        header = {"height": rows, "width": columns, "top": found.top, "is_whole": found.is_whole, "levels": at}
+        header: SpectrogramHeader = {
+            "height": rows,
+            "width": columns,
+            "top": found.top,
+            "is_whole": found.is_whole,
+            "levels": at,
+        }
         return _binary(pack.body(header), headers)
 
 

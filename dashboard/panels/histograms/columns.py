@@ -10,6 +10,7 @@ from dashboard.page.colors import RunColor, Scheme
 from dashboard.page.theme import chart_layout, ink
 from dashboard.panels.charts import Chart
 from dashboard.panels.histograms.buckets import Cleaned, rebin, span
+from dashboard.panels.histograms.messages import BandMeta, ColumnMeta, HeatMeta
 from dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
 from dashboard.panels.histograms.shapes import foot_of, log_heights
 from dashboard.panels.histograms.tints import clear, mix
@@ -44,16 +45,17 @@ def heatmap_chart(
     layout["yaxis"] |= {"range": list(reach), "autorange": False}
     cells = counts.astype(np.float32).reshape(-1)
     surface, own = ink(scheme)["surface"], color.on(scheme)
+    meta: HeatMeta = {**_column_meta(moments, at, cleaned), "edges": typed(edges), "counts": typed(cells)}
     trace = {
         "type": "heatmap",
         "x": typed(np.array(at, np.float64)),
         "y": typed((edges[:-1] + edges[1:]) / 2),
-        "z": typed(drawn.T.astype(np.float32).reshape(-1)) | {"shape": f"{bins}, {len(moments)}"},
+        "z": {**typed(drawn.T.astype(np.float32).reshape(-1)), "shape": f"{bins}, {len(moments)}"},
         "colorscale": [[0, surface], [0.15, mix(own, surface, 0.12 if settings.log else 0.45)], [1, own]],
         "zmin": 0,
         "showscale": False,
         "hoverinfo": "skip",
-        "meta": _column_meta(moments, at, cleaned) | {"edges": typed(edges), "counts": typed(cells)},
+        "meta": meta,
     }
     # A typed array of no cell has no shape that Plotly could read.
     traces = [trace] if len(moments) else []
@@ -91,8 +93,12 @@ def bands_chart(
             _edge(x, drawn[:, high]) | {"fill": "tonexty", "fillcolor": clear(own, opacity)},
         ]
     traces.append(_edge(x, drawn[:, _MEDIAN]) | {"line": {"color": own, "width": 1.6}})
-    meta = _column_meta(kept, at, [cleaned[i] for i in filled])
-    traces[-1] |= {"meta": meta | {"values": typed(values.reshape(-1)), "points": list(BASIS_POINTS)}}
+    meta: BandMeta = {
+        **_column_meta(kept, at, [cleaned[i] for i in filled]),
+        "values": typed(values.reshape(-1)),
+        "points": list(BASIS_POINTS),
+    }
+    traces[-1] |= {"meta": meta}
     return Chart({"data": traces if len(x) else [], "layout": layout}, note(moments, cleaned, total, ""))
 
 
@@ -123,7 +129,7 @@ def _layout(at: Sequence[float], unit: str, settings: ChartSettings, scheme: Sch
     return layout
 
 
-def _column_meta(moments: Sequence[Moment], at: Sequence[float], cleaned: Sequence[Cleaned]) -> dict[str, Any]:
+def _column_meta(moments: Sequence[Moment], at: Sequence[float], cleaned: Sequence[Cleaned]) -> ColumnMeta:
     return {
         "steps": typed(np.array([m.step for m in moments], np.float64)),
         "walls": typed(np.array([m.wall_time for m in moments], np.float64)),

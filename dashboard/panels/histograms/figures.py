@@ -7,6 +7,7 @@ from dashboard.page.colors import RunColor, Scheme
 from dashboard.page.theme import chart_layout, ink
 from dashboard.panels.charts import Chart
 from dashboard.panels.histograms.columns import bands_chart, heatmap_chart
+from dashboard.panels.histograms.messages import LineMeta
 from dashboard.panels.histograms.moments import (
     ChartSettings,
     Moment,
@@ -119,7 +120,7 @@ def _shade(position: int, total: int, color: RunColor, scheme: Scheme) -> str:
     return mix(color.on(scheme), ink(scheme)["surface"], 0.3 + 0.7 * age)
 
 
-def _meta(shape: Shape, moment: Moment, at: float) -> dict[str, Any]:
+def _meta(shape: Shape, moment: Moment, at: float) -> LineMeta:
     """What the page needs to name the bucket under the pointer; the line stands on ``at``."""
     return {
         "step": moment.step,

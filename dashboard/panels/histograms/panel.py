@@ -2,49 +2,39 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import dash_mantine_components as dmc
 from dash import html
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
-from dashboard.page.state import Setting, View, choice, flag, names, number
+from dashboard.page.state import Setting, View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, ChartSettings, Height, Mode
+from dashboard.panels.histograms.messages import LegendRun, RunMeta, RunsMeta
+from dashboard.panels.histograms.moments import Axis, Bins, ChartSettings, Height, Mode
 from dashboard.panels.histograms.reading import StepRange, read_at, read_some
 from dashboard.panels.histograms.routes import make_router
+from dashboard.panels.histograms.settings import (
+    AXIS,
+    BIN_COUNT,
+    BINS,
+    FIRST,
+    HEIGHT,
+    LAST,
+    LOG,
+    MODE,
+    SETTINGS,
+    STEPS,
+)
 from dashboard.panels.steps import chosen_steps, slider
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.series import Series
 from summary.snapshot import Snapshot
-
-
-def optional_step(name: str) -> Setting[int | None]:
-    """A setting that is a step, or none."""
-
-    def parse(raw: Sequence[str]) -> int | None:
-        if len(raw[-1]) > 19:
-            raise ValueError(f"{name} is no step: {raw[-1]!r}")
-        return int(raw[-1])
-
-    return Setting(name, None, parse, lambda value: () if value is None else (str(value),))
-
-
-MODE = choice("histograms.mode", "offset", ("offset", "overlay", "heatmap", "bands", "runs"))
-AXIS = choice("histograms.axis", "step", ("step", "relative", "wall"))
-BINS = choice("histograms.bins", "written", ("written", "even"))
-BIN_COUNT = number("histograms.bin_count", EVEN_BINS, 1, 500)
-HEIGHT = choice("histograms.height", "count", ("count", "density"))
-LOG = flag("histograms.log", False)
-FIRST = optional_step("histograms.first")
-LAST = optional_step("histograms.last")
-STEPS = names("histograms.step")
-"""``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
 
 class HistogramsPanel(CardPanel):
@@ -66,7 +56,7 @@ class HistogramsPanel(CardPanel):
             depends=depends,
             draw=draw,
             toolbar=lambda _snapshot, view: toolbar(view),
-            settings=(MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS),
+            settings=SETTINGS,
             routes=make_router,
             nothing="No shown run has histograms",
             target="figure",
@@ -76,6 +66,8 @@ class HistogramsPanel(CardPanel):
 
 def toolbar(view: View) -> html.Div:
     """Tag filter, mode, axis, range of steps, bins, heights."""
+    assert BIN_COUNT.limits is not None
+    least_bins, most_bins = BIN_COUNT.limits
     modes = {"offset": "Offset", "overlay": "Overlay", "heatmap": "Heat map", "bands": "Percentiles", "runs": "Runs"}
     return html.Div(
         [
@@ -97,8 +89,8 @@ def toolbar(view: View) -> html.Div:
                     dmc.NumberInput(
                         id=setting_id(BIN_COUNT.name),
                         value=int(BIN_COUNT.of(view)),
-                        min=1,
-                        max=500,
+                        min=least_bins,
+                        max=most_bins,
                         allowDecimal=False,
                         clampBehavior="strict",
                         debounce=300,
@@ -184,7 +176,13 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
         return Chart({"data": [], "layout": {}}, "no data any more").with_meta()
     color = on.colors[series.run]
     chart = series_chart(series, color, on, columns(key, on.view))
-    return chart.with_meta(mode=MODE.of(on.view), color=color.on(on.scheme), run=series.run, tag=series.tag)
+    meta: RunMeta = {
+        "mode": cast(Literal["offset", "overlay", "heatmap", "bands"], MODE.of(on.view)),
+        "color": color.on(on.scheme),
+        "run": series.run,
+        "tag": series.tag,
+    }
+    return chart.with_meta(**meta)
 
 
 def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
@@ -197,7 +195,7 @@ def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
         step = max((int(steps.max()) for steps in inside.values() if len(steps)), default=None)
     runs = [read_at(series, on.colors[series.run], step, within) for series in found]
     chart = runs_chart(runs, chart_settings(on.view), on.scheme)
-    legend = [
+    legend: list[LegendRun] = [
         {
             "run": one.run,
             "light": one.color.light,
@@ -207,7 +205,8 @@ def draw_runs(tag: str, on: Draw) -> dict[str, Any]:
         }
         for one in runs
     ]
-    return chart.with_meta(mode="runs", tag=tag, runs=legend, slider=slider(found, within.holds))
+    meta: RunsMeta = {"mode": "runs", "tag": tag, "runs": legend, "slider": slider(found, within.holds)}
+    return chart.with_meta(**meta)
 
 
 def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:

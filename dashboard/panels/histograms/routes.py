@@ -1,7 +1,6 @@
 """One histogram with its statistics, and the histograms of a card as a file."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal
 
 import orjson
@@ -10,6 +9,7 @@ from fastapi.responses import Response
 
 from dashboard.export.tables import csv_lines
 from dashboard.panels.histograms.buckets import clean, statistics
+from dashboard.panels.histograms.messages import DamagedHistogram, DescribedHistogram, HistogramPlace
 from dashboard.panels.histograms.moments import ChartSettings, Height
 from dashboard.panels.histograms.reading import StepRange, everything, left_out
 from dashboard.panels.histograms.shapes import make_shapes
@@ -30,7 +30,7 @@ Row = tuple[str, int, float, Histogram | None, str]
 """Run, step, wall time, histogram, what is wrong with it."""
 
 
-def describe(series: Series, index: int, settings: ChartSettings) -> dict[str, Any]:
+def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHistogram | DamagedHistogram:
     """A histogram's outline and statistics, or why it cannot be read.
 
     Raises:
@@ -38,7 +38,7 @@ def describe(series: Series, index: int, settings: ChartSettings) -> dict[str, A
     """
     if index >= len(series):
         raise HTTPException(404, f"{series.run!r} has {len(series)} points of {series.tag!r}; there is no {index}.")
-    known: dict[str, Any] = {
+    known: HistogramPlace = {
         "index": index,
         "points": len(series),
         "step": int(series.steps[index]),
@@ -47,11 +47,13 @@ def describe(series: Series, index: int, settings: ChartSettings) -> dict[str, A
     try:
         histogram: Histogram = series.read(index)
     except PayloadError as error:
-        return known | {"error": str(error)}
+        return {**known, "error": str(error)}
     cleaned = clean(histogram.buckets)
     made = make_shapes([cleaned], settings)
     shape = made.shapes[0]
-    return known | {
+    told = statistics(cleaned)
+    return {
+        **known,
         "error": "",
         "x": typed(shape.x),
         "y": typed(shape.y),
@@ -60,7 +62,12 @@ def describe(series: Series, index: int, settings: ChartSettings) -> dict[str, A
         "high": made.high,
         "bins": len(histogram.buckets),
         "dropped": cleaned.dropped,
-        "statistics": {name: json_number(value) for name, value in asdict(statistics(cleaned)).items()},
+        "statistics": {
+            "count": json_number(told.count),
+            "smallest": json_number(told.smallest),
+            "largest": json_number(told.largest),
+            "mean": json_number(told.mean),
+        },
         "left_out": left_out(histogram),
     }
 

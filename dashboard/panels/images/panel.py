@@ -1,7 +1,7 @@
 """The images panel: galleries of pictures by tag, by run, or as film strips of steps."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import cast
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
@@ -10,8 +10,9 @@ from dashboard.page.controls import setting_id
 from dashboard.page.state import View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
+from dashboard.panels.images.messages import CardData, CardSeries
 from dashboard.panels.images.routes import epoch, make_router
-from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS
+from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS, Group
 from dashboard.panels.images.toolbar import toolbar
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.live import Live
@@ -83,14 +84,14 @@ def depends(key: str, on: Draw) -> object:
     return GROUP.of(on.view), [(s.run, s.tag, s.version, on.colors[s.run]) for s in series_of(key, on)]
 
 
-def draw(key: str, on: Draw) -> dict[str, Any]:
+def draw(key: str, on: Draw) -> CardData:
     """Series of a card with their colours and steps; the pictures are asked for when they are looked at.
 
     Runs of one program mostly log at the same steps, so these are sent once for all series that share them.
     """
     places: dict[bytes, int] = {}
     steps: list[TypedArray] = []
-    drawn: list[dict[str, Any]] = []
+    drawn: list[CardSeries] = []
     for series in series_of(key, on):
         content = series.steps.tobytes()
         if content not in places:
@@ -107,7 +108,7 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
                 "epoch": epoch(series),
             }
         )
-    return {"key": key, "group": GROUP.of(on.view), "series": drawn, "steps": steps}
+    return {"key": key, "group": cast(Group, GROUP.of(on.view)), "series": drawn, "steps": steps}
 
 
 PANEL = ImagesPanel()

@@ -1,6 +1,6 @@
 """The pictures' bytes over HTTP, what is known of them, which there are, and many of them in one ZIP file."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -9,6 +9,14 @@ from fastapi.responses import JSONResponse, Response
 from dashboard.export.media_files import Wanted, chosen_files, zip_stream
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import Draw
+from dashboard.panels.images.messages import (
+    FACTS_HEADER,
+    Catalog,
+    CatalogRun,
+    NoPicture,
+    PictureFacts,
+    SeriesSteps,
+)
 from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
 from dashboard.server.arrays import typed
 from dashboard.server.bodies import Body, parsed
@@ -24,8 +32,6 @@ from summary.kinds.base import PayloadError
 from summary.kinds.image import PLUGIN_NAME, Images
 from summary.series import Series
 
-FACTS_HEADER: Final = "X-Picture"
-"""Carries, as JSON, what is known of a picture beside its bytes."""
 MOST_ZIPPED: Final = 5_000
 """Pictures of one ZIP file."""
 
@@ -39,9 +45,7 @@ def epoch(series: Series) -> str:
     return fingerprint((first, series.epoch))
 
 
-def look_at(
-    series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails
-) -> tuple[Picture, dict[str, Any]]:
+def look_at(series: Series, index: int, sample: int, edge: int, thumbnails: Thumbnails) -> tuple[Picture, PictureFacts]:
     """A picture and what is known of it: the original, or where ``edge`` is not 0 one of at most that size.
 
     Raises:
@@ -50,7 +54,7 @@ def look_at(
     images: Images = series.read(index)
     original = picture(images, sample)
     made = thumbnails.of(original, edge) if edge else Small(original, shape(original.data), False)
-    facts = {
+    facts: PictureFacts = {
         "samples": len(images.encoded),
         "width": made.shape.width,
         "height": made.shape.height,
@@ -73,13 +77,14 @@ def samples_at(series: Series, index: int) -> int:
 
 def said(series: Series, index: int, why: str) -> Response:
     """The answer in place of a picture. It is no HTTP error: damage is data, and nothing went wrong on the way."""
-    return JSONResponse({"error": why, "samples": samples_at(series, index)}, headers={"Cache-Control": LOOK_AGAIN})
+    body: NoPicture = {"error": why, "samples": samples_at(series, index)}
+    return JSONResponse(body, headers={"Cache-Control": LOOK_AGAIN})
 
 
-def catalog(on: Draw) -> dict[str, Any]:
+def catalog(on: Draw) -> Catalog:
     """All tags of the shown runs, and each of these runs with its colours and the places of its tags."""
     places: dict[str, int] = {}
-    runs = [
+    runs: list[CatalogRun] = [
         {
             "run": run,
             "light": on.colors[run].light,
@@ -110,12 +115,12 @@ def make_router(live: Live) -> APIRouter:
     thumbnails = Thumbnails()
 
     @routes.get("/catalog")
-    def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> dict[str, Any]:
+    def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> Catalog:
         """What the runs that a view shows have: all tags, and each run's colours and places of its tags."""
         return catalog(Draw(live.snapshot(), decode(view), "light", {}))
 
     @routes.get("/steps")
-    def steps(run: RunName, tag: TagName) -> dict[str, Any]:
+    def steps(run: RunName, tag: TagName) -> SeriesSteps:
         """The steps of one tag of one run, and its epoch, which `/look` takes."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         return {"steps": typed(series.steps), "epoch": epoch(series)}

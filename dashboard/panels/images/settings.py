@@ -1,10 +1,11 @@
 """What the images panel keeps in the URL."""
 
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from dashboard.page.state import Setting, choice, flag, names, number
 
-GROUP: Final = choice("images.group", "tag", ("tag", "run", "step"))
+Group = Literal["tag", "run", "step"]
+GROUP: Final = choice("images.group", "tag", get_args(Group))
 """What a card holds: a tag's runs, a run's tags, or a tag's steps as film strips."""
 WIDTH: Final = number("images.width", 160, 32, 800)
 """CSS pixels of a thumbnail."""

@@ -15,9 +15,9 @@ def toolbar(view: View) -> html.Div:
             tag_filter_input(view),
             segmented(GROUP, view, {"tag": "By tag", "run": "By run", "step": "By step"}, "What a card holds"),
             segmented(SIZE, view, {"fit": "Fit", "actual": "Actual size"}, "Size of pictures"),
-            slider(WIDTH, view, "Width", 32, 800, 8, f"{WIDTH.of(view):.0f} px"),
-            adjustment(BRIGHTNESS, view, "Brightness", 2.0),
-            adjustment(CONTRAST, view, "Contrast", 5.0),
+            slider(WIDTH, view, "Width", 8, f"{WIDTH.of(view):.0f} px"),
+            adjustment(BRIGHTNESS, view, "Brightness"),
+            adjustment(CONTRAST, view, "Contrast"),
             html.Button(
                 icon("reset", 14),
                 id="images-reset",
@@ -40,20 +40,18 @@ def toolbar(view: View) -> html.Div:
 
 def rate(view: View) -> html.Label:
     """How fast cards play."""
-    options = {value: f"{value}/s" for value in ("1", "2", "5", "10", "20", "30")}
+    options = {value: f"{value}/s" for value in RATE.options}
     select = short_select(RATE, view, options, "Steps a second while playing", w=74)
     return html.Label([html.Span("Play"), select], className="field")
 
 
-def adjustment(setting: Setting[float], view: View, label: str, most: float) -> html.Label:
+def adjustment(setting: Setting[float], view: View, label: str) -> html.Label:
     """A slider for a factor, 1 in the pictures themselves; its value stands beside it in percent."""
-    return slider(setting, view, label, 0, most, 0.01, f"{setting.of(view):.0%}")
+    return slider(setting, view, label, 0.01, f"{setting.of(view):.0%}")
 
 
-def slider(
-    setting: Setting[float], view: View, label: str, least: float, most: float, step: float, shown: str
-) -> html.Label:
+def slider(setting: Setting[float], view: View, label: str, step: float, shown: str) -> html.Label:
     """A slider whose value stands beside it; ``images/web/index.ts`` keeps that up to date."""
-    control = number_slider(setting, view, label, least, most, step)
+    control = number_slider(setting, view, label, step)
     value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
     return html.Label([html.Span(label), control, value], className="field")

@@ -1,30 +1,34 @@
 """Meshes as bytes: what the page draws, and PLY files."""
 
-from typing import Any
-
 import numpy as np
 
 from dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
+from dashboard.panels.mesh.messages import ColumnPlaces, MeshFacts, MeshHeader, PackedMesh
 from dashboard.server.binary import ColumnPack
 from dashboard.server.numbers import json_number
 
 
-def pack(header: dict[str, Any], geometry: Geometry | None) -> bytes:
+def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
     """The answer that ``mesh/web/geometry.ts`` reads: the header, and columns as `dashboard.server.binary` has it.
 
     ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
     "colors" [4 n] and float32 "moved" [n].
     """
     columns = ColumnPack()
-    places: dict[str, int] = {}
+    places: ColumnPlaces = {}
     if geometry is not None:
-        moved = None if geometry.moved is None else geometry.moved.distances
-        parts = {"positions": geometry.positions, "faces": geometry.faces, "colors": geometry.colors, "moved": moved}
-        places = {name: columns.add(part.ravel()) for name, part in parts.items() if part is not None}
-    return columns.body(header | {"columns": places})
+        places["positions"] = columns.add(geometry.positions.ravel())
+        if geometry.faces is not None:
+            places["faces"] = columns.add(geometry.faces.ravel())
+        if geometry.colors is not None:
+            places["colors"] = columns.add(geometry.colors.ravel())
+        if geometry.moved is not None:
+            places["moved"] = columns.add(geometry.moved.distances.ravel())
+    packed: PackedMesh = {**header, "columns": places}
+    return columns.body(packed)
 
 
-def describe(geometry: Geometry) -> dict[str, Any]:
+def describe(geometry: Geometry) -> MeshFacts:
     """What the page is told of a mesh beside its columns."""
     moved = geometry.moved
     return {
@@ -34,7 +38,6 @@ def describe(geometry: Geometry) -> dict[str, Any]:
         "origin": geometry.origin.tolist(),
         "low": geometry.low.tolist(),
         "high": geometry.high.tolist(),
-        "notes": list(geometry.notes),
         "moved": None if moved is None else {"mean": json_number(moved.mean), "most": json_number(moved.most)},
     }
 

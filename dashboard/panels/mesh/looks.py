@@ -6,11 +6,16 @@ the name of a class under ``cls`` and that class's properties.
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from PIL import ImageColor
 
-_CAMERAS: Final = {"PerspectiveCamera": "perspective", "OrthographicCamera": "orthographic"}
+from dashboard.panels.mesh.messages import CameraLooks, Light, Looks, MaterialLooks, Vector
+
+_CAMERAS: Final[dict[str, Literal["perspective", "orthographic"]]] = {
+    "PerspectiveCamera": "perspective",
+    "OrthographicCamera": "orthographic",
+}
 _MATERIALS: Final = (
     "MeshBasicMaterial", "MeshLambertMaterial", "MeshPhongMaterial", "MeshStandardMaterial", "MeshPhysicalMaterial",
     "PointsMaterial",
@@ -49,29 +54,30 @@ class _Section:
         self.refuse(key, value)
         return None
 
-    def vector(self, key: str) -> list[float] | None:
+    def vector(self, key: str) -> Vector | None:
         value = self.take(key)
         if isinstance(value, dict):
             value = [value.get(axis) for axis in "xyz"]
         if value is None:
             return None
         if isinstance(value, list) and len(value) == 3 and all(isinstance(v, int | float) for v in value):
-            numbers = [float(v) for v in value]
-            if all(isfinite(v) for v in numbers):
-                return numbers
+            x, y, z = (float(v) for v in value)
+            if isfinite(x) and isfinite(y) and isfinite(z):
+                return x, y, z
         self.refuse(key, value)
         return None
 
-    def color(self, key: str) -> list[float] | None:
+    def color(self, key: str) -> Vector | None:
         value = self.take(key)
         if value is None:
             return None
         try:
             text = f"#{value & 0xFFFFFF:06x}" if isinstance(value, int) else str(value)[:40]
-            return [channel / 255 for channel in ImageColor.getrgb(text)[:3]]
+            red, green, blue = ImageColor.getrgb(text)[:3]
         except ValueError:
             self.refuse(key, value)
             return None
+        return red / 255, green / 255, blue / 255
 
     def close(self) -> None:
         """Names what nobody took."""
@@ -79,7 +85,7 @@ class _Section:
             self.refuse(key, value)
 
 
-def looks_of(config: Mapping[str, Any]) -> dict[str, Any]:
+def looks_of(config: Mapping[str, Any]) -> Looks:
     """What is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
 
     Colours are red, green and blue in 0..1; what is not given is None.
@@ -87,13 +93,14 @@ def looks_of(config: Mapping[str, Any]) -> dict[str, Any]:
     ignored: list[str] = []
     rest = dict(config)
     camera, material, lights = (rest.pop(key, None) for key in ("camera", "material", "lights"))
-    looks = {
+    looks: Looks = {
         "camera": _camera(_section("camera", camera, ignored)),
         "material": _material(_section("material", material, ignored)),
         "lights": _lights(lights, ignored),
+        "ignored": ignored,
     }
     ignored += [f"{key} = {str(value)[:60]}" for key, value in rest.items()]
-    return looks | {"ignored": ignored}
+    return looks
 
 
 def _section(name: str, content: Any, ignored: list[str]) -> _Section:
@@ -110,9 +117,9 @@ def _class(section: _Section, known: tuple[str, ...]) -> str:
     return ""
 
 
-def _camera(section: _Section) -> dict[str, Any]:
+def _camera(section: _Section) -> CameraLooks:
     kind = _class(section, tuple(_CAMERAS))
-    found = {
+    found: CameraLooks = {
         "kind": _CAMERAS.get(kind, "perspective"),
         "fov": section.number("fov", 1, 170),
         "position": section.vector("position"),
@@ -122,9 +129,9 @@ def _camera(section: _Section) -> dict[str, Any]:
     return found
 
 
-def _material(section: _Section) -> dict[str, Any]:
+def _material(section: _Section) -> MaterialLooks:
     kind = _class(section, _MATERIALS)
-    found = {
+    found: MaterialLooks = {
         "unlit": kind == "MeshBasicMaterial",
         "color": section.color("color"),
         "wireframe": section.flag("wireframe"),
@@ -136,10 +143,10 @@ def _material(section: _Section) -> dict[str, Any]:
     return found
 
 
-def _lights(content: Any, ignored: list[str]) -> list[dict[str, Any]]:
+def _lights(content: Any, ignored: list[str]) -> list[Light]:
     if content is not None and not isinstance(content, list):
         ignored.append(f"lights = {str(content)[:60]}")
-    found: list[dict[str, Any]] = []
+    found: list[Light] = []
     for number, entry in enumerate(content if isinstance(content, list) else []):
         section = _section(f"lights[{number}]", entry, ignored)
         kind = _class(section, ("AmbientLight", "DirectionalLight"))
@@ -149,12 +156,12 @@ def _lights(content: Any, ignored: list[str]) -> list[dict[str, Any]]:
                 section.refuse("cls", kind)
             continue
         intensity = section.number("intensity", 0, 1000)
-        light = {
-            "color": section.color("color") or [1.0, 1.0, 1.0],
+        light: Light = {
+            "color": section.color("color") or (1.0, 1.0, 1.0),
             "intensity": 1.0 if intensity is None else intensity,
         }
         if kind == "DirectionalLight":
-            light["position"] = section.vector("position") or [0.0, 1.0, 0.0]
+            light["position"] = section.vector("position") or (0.0, 1.0, 0.0)
         found.append(light)
         section.close()
     return found

@@ -12,6 +12,7 @@ from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
 from dashboard.panels.groups import prefix
 from dashboard.panels.mesh.looks import looks_of
+from dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
 from dashboard.panels.mesh.parts import (
     Compare,
     MeshSeries,
@@ -22,21 +23,7 @@ from dashboard.panels.mesh.parts import (
     parse_compare,
 )
 from dashboard.panels.mesh.routes import make_router
-from dashboard.panels.mesh.settings import (
-    BACKGROUND,
-    BOX,
-    CAMERA,
-    CAMERAS,
-    COLOR,
-    COMPARE,
-    LINK,
-    SAMPLES,
-    SHADING,
-    SHOW,
-    SIZE,
-    STEPS,
-    UP,
-)
+from dashboard.panels.mesh.settings import COMPARE, SETTINGS
 from dashboard.panels.mesh.toolbar import comparisons, toolbar
 from dashboard.server.arrays import typed
 from dashboard.server.live import Live
@@ -63,7 +50,7 @@ class MeshPanel(CardPanel):
             depends=depends,
             draw=draw,
             toolbar=toolbar,
-            settings=(SHOW, SHADING, COLOR, SIZE, BACKGROUND, BOX, UP, CAMERAS, LINK, STEPS, SAMPLES, CAMERA, COMPARE),
+            settings=SETTINGS,
             routes=make_router,
             nothing="No shown run has meshes",
             follows=(scheme_input,),
@@ -128,18 +115,25 @@ def depends(key: str, on: Draw) -> object:
     return (mesh and mesh.version, color, compare.text, reference and reference.version)
 
 
-def draw(key: str, on: Draw) -> dict[str, Any]:
+def draw(key: str, on: Draw) -> MeshCard:
     """Steps of a card, and which points of other series belong to each; the geometry is asked for when it is seen."""
     name, run = pair_of(key)
     mesh, (compare, reference) = mesh_of(key, on), reference_of(key, on)
     color = on.colors[run]
-    about = {"key": key, "tag": name, "run": run, "light": color.light, "dark": color.dark}
+    about: MeshCard = {
+        "key": key,
+        "tag": name,
+        "run": run,
+        "light": color.light,
+        "dark": color.dark,
+        "problems": ("This mesh is gone.",) if mesh is None else mesh.problems,
+        "vertices": None,
+    }
     if mesh is None or mesh.vertices is None:
-        problems = ("This mesh is gone.",) if mesh is None else mesh.problems
-        return about | {"problems": problems, "vertices": None}
+        return about
     vertices = mesh.vertices
-    return about | {
-        "problems": mesh.problems,
+    return {
+        **about,
         "looks": looks_of(mesh.config),
         "vertices": {
             "steps": typed(vertices.steps),
@@ -151,7 +145,7 @@ def draw(key: str, on: Draw) -> dict[str, Any]:
     }
 
 
-def against(vertices: Series, reference: MeshSeries | None, compare: Compare) -> dict[str, Any]:
+def against(vertices: Series, reference: MeshSeries | None, compare: Compare) -> Reference | Incomparable:
     """Which point each is compared with; ``error`` where there is nothing to compare with."""
     if reference is None or reference.vertices is None:
         return {"error": f"Not compared: {compare.run} has no such mesh"}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dashboard.panels.mesh.files import describe, pack, ply
 from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
+from dashboard.panels.mesh.messages import MeshHeader
 from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
 from dashboard.server.headers import attachment
 from dashboard.server.live import Live
@@ -88,19 +89,18 @@ def geometry_bytes(
     """The answer for the page; what is wrong with the data stands in its header, under "error" and "notes"."""
     index, face, color = places
     notes: list[str] = []
-    header: dict[str, Any] = {"samples": 0, "error": "", "notes": notes}
+    header: MeshHeader = {"samples": 0, "error": "", "notes": notes}
     try:
         batch = rows_of(vertices, index)
-        header |= {"samples": len(batch), "vertices": batch.shape[1]}
+        header["samples"], header["vertices"] = len(batch), batch.shape[1]
         faces = extra_rows(mesh.faces, face, sample, vertices, index, notes, "faces")
         header["faces"] = 0 if faces is None else len(faces)
         colors = extra_rows(mesh.colors, color, sample, vertices, index, notes, "colours")
         reference = _reference(other, sample, notes)
         geometry = make_geometry(sample_of(batch, sample), faces, colors, reference)
     except PayloadError as error:
-        return pack(header | {"error": str(error)}, None)
-    described = describe(geometry)
-    return pack(header | described | {"notes": [*notes, *described["notes"]]}, geometry)
+        return pack({**header, "error": str(error)}, None)
+    return pack({**header, **describe(geometry), "notes": [*notes, *geometry.notes]}, geometry)
 
 
 def _reference(other: tuple[Series, int] | None, sample: int, notes: list[str]) -> Rows | None:

@@ -77,7 +77,7 @@ def display(view: View) -> dmc.Popover:
 
 def point_size(view: View) -> html.Div:
     """A slider for the size of points, with its value beside it."""
-    slider = number_slider(SIZE, view, "Size of points in pixels; 0 as logged, or by their number", 0, 12, 0.5)
+    slider = number_slider(SIZE, view, "Size of points in pixels; 0 as logged, or by their number", 0.5)
     shown = html.Output(className="adjusted", id="mesh-size", title="0: as logged, or by their number")
     return html.Div([slider, shown], className="field")
 

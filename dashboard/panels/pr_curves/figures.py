@@ -11,6 +11,7 @@ from dashboard.page.colors import RunColor, Scheme
 from dashboard.page.theme import chart_layout, ink
 from dashboard.panels.charts import Chart
 from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
+from dashboard.panels.pr_curves.messages import TrackMeta
 from dashboard.server.arrays import typed, typed_for_screen
 from dashboard.server.numbers import count, counted
 
@@ -147,6 +148,13 @@ def track_chart(
     for track in tracks:
         color = track.color.on(scheme)
         x = _places(track, axis, divisor, utc_offset)
+        meta: TrackMeta = {
+            "role": "track",
+            "run": track.run,
+            "color": color,
+            "steps": typed(track.steps.astype(np.float64)),
+            "walls": typed(track.wall_times),
+        }
         traces.append(
             {
                 "type": "scatter",
@@ -156,13 +164,7 @@ def track_chart(
                 "line": {"color": color, "width": 1.8},
                 "marker": {"color": color, "size": 5},
                 "hoverinfo": "skip",
-                "meta": {
-                    "role": "track",
-                    "run": track.run,
-                    "color": color,
-                    "steps": typed(track.steps.astype(np.float64)),
-                    "walls": typed(track.wall_times),
-                },
+                "meta": meta,
             }
         )
     return Chart({"data": traces, "layout": layout}, _track_note(tracks))

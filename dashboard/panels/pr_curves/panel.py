@@ -1,7 +1,7 @@
 """The PR curves panel: one card per tag, with the curve of every shown run at one step."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import segmented, switch, tag_filter_input
-from dashboard.page.state import View, choice, flag, names
+from dashboard.page.state import View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, action, full_width, pair_key, tag_keys, titled_card
-from dashboard.panels.charts import Chart, chart_body, utc_offset
+from dashboard.panels.charts import chart_body, utc_offset
 from dashboard.panels.pr_curves.curves import Curve, check
 from dashboard.panels.pr_curves.figures import (
     METRIC_NAMES,
@@ -26,26 +26,15 @@ from dashboard.panels.pr_curves.figures import (
     roc_chart,
     track_chart,
 )
+from dashboard.panels.pr_curves.messages import CardMeta, CurveMeta, RunMeta
 from dashboard.panels.pr_curves.routes import make_router
+from dashboard.panels.pr_curves.settings import AXIS, ISO, MATRIX, METRIC, RUN_STEPS, SETTINGS, SLIDER, STEPS, VIEW
 from dashboard.panels.steps import chosen_steps, index_at, pick, slider
 from dashboard.server.arrays import TypedArray, typed
 from dashboard.server.numbers import count, counted
 from summary.kinds.base import PayloadError
 from summary.kinds.pr_curve import PLUGIN_NAME
 from summary.series import Series
-
-VIEW = choice("pr_curves.view", "pr", ("pr", "roc", "steps"))
-METRIC = choice("pr_curves.metric", "ap", ("ap", "auc", "f1"))
-AXIS = choice("pr_curves.axis", "step", ("step", "relative", "wall"))
-SLIDER = choice("pr_curves.slider", "all", ("all", "run"))
-ISO = flag("pr_curves.iso", True)
-MATRIX = flag("pr_curves.matrix", True)
-STEPS = names("pr_curves.step")
-"""``TAG:STEP`` for every card whose slider is not at the end."""
-RUN_STEPS = names("pr_curves.run_step")
-"""``[TAG, RUN]:STEP`` for every slider of one run that is not at the end."""
-THRESHOLDS = names("pr_curves.threshold")
-"""``TAG:THRESHOLD`` for every card whose threshold is not 0.5."""
 
 TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""
@@ -67,7 +56,7 @@ class PrCurvesPanel(CardPanel):
             depends=depends,
             draw=draw,
             toolbar=lambda _snapshot, view: toolbar(view),
-            settings=(VIEW, METRIC, AXIS, SLIDER, ISO, MATRIX, STEPS, RUN_STEPS, THRESHOLDS),
+            settings=SETTINGS,
             routes=make_router,
             nothing="No shown run has PR curves",
             target="figure",
@@ -124,9 +113,8 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
     if kind == "steps":
         metric, axis = cast(Metric, METRIC.of(on.view)), cast(Axis, AXIS.of(on.view))
         tracks = [track(series, on.colors[series.run], metric) for series in found]
-        return track_chart(tracks, metric, axis, on.scheme, utc_offset=utc_offset()).with_meta(
-            view=kind, metric=metric, runs=[], slider=slider([])
-        )
+        chart = track_chart(tracks, metric, axis, on.scheme, utc_offset=utc_offset())
+        return chart.with_meta(**card_meta(kind, [], []))
     apart = SLIDER.of(on.view) == "run"
     steps = {series.run: wanted_step(tag, series.run, on.view) for series in found}
     if not apart:
@@ -135,15 +123,17 @@ def draw(tag: str, on: Draw) -> dict[str, Any]:
         steps = {run: newest if step is None else step for run, step in steps.items()}
     read = [read_curve(series, on.colors[series.run], steps[series.run]) for series in found]
     curves = [one for one, _ in read]
-    chart: Chart = (
-        pr_chart(curves, on.scheme, iso_lines=ISO.of(on.view)) if kind == "pr" else roc_chart(curves, on.scheme)
-    )
-    runs = [
-        run_meta(one, series, index, kind, on)
-        | ({"slider": slider([series]), "key": pair_key(tag, one.run)} if apart else {})
-        for (one, index), series in zip(read, found, strict=True)
-    ]
-    return chart.with_meta(view=kind, runs=runs, slider=slider([]) if apart else slider(found))
+    chart = pr_chart(curves, on.scheme, iso_lines=ISO.of(on.view)) if kind == "pr" else roc_chart(curves, on.scheme)
+    runs = [run_meta(one, series, index, kind, on) for (one, index), series in zip(read, found, strict=True)]
+    if apart:
+        for run, series in zip(runs, found, strict=True):
+            run.update({"slider": slider([series]), "key": pair_key(tag, series.run)})
+    return chart.with_meta(**card_meta(kind, runs, [] if apart else found))
+
+
+def card_meta(kind: Kind, runs: list[RunMeta | CurveMeta], slides: Sequence[Series]) -> CardMeta:
+    """What the page is told beside a chart; ``slides`` are the series whose steps one slider offers."""
+    return {"view": kind, "runs": runs, "slider": slider(slides)}
 
 
 def wanted_step(tag: str, run: str, view: View) -> int | None:
@@ -188,9 +178,9 @@ def what_to_say(series: Series, index: int, step: int | None, curve: Curve) -> s
     return " · ".join(parts)
 
 
-def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: Draw) -> dict[str, Any]:
+def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: Draw) -> RunMeta | CurveMeta:
     """A run of a card as the page needs it: numbers by threshold, and where they come from."""
-    known: dict[str, Any] = {
+    known: RunMeta = {
         "run": one.run,
         "light": one.color.light,
         "dark": one.color.dark,
@@ -202,25 +192,33 @@ def run_meta(one: RunCurve, series: Series, index: int | None, kind: Kind, on: D
         "seconds": None if index is None else _finite(float(series.wall_times[index] - series.wall_times[0])),
     }
     curve = one.curve
-    if curve is None or len(curve.thresholds) == 0:
+    if index is None or curve is None or len(curve.thresholds) == 0:
         return known
     drawn = curve.thinned()
-    rows = dict(zip(("tp", "fp", "tn", "fn"), curve.counts, strict=True))
-    rows |= {"thresholds": curve.thresholds, "precision": curve.precision, "recall": curve.recall}
-    rows |= {"f1": curve.f1, "accuracy": curve.accuracy, "mcc": curve.mcc}
-    if kind == "roc":
-        rows["fpr"], rows["tpr"] = curve.roc
-    return (
-        known
-        | {name: compact(row[drawn]) for name, row in rows.items()}
-        | {
-            "shown": int(np.searchsorted(drawn, curve.shown)),
-            "best": None if curve.best is None else int(np.searchsorted(drawn, curve.best)),
-            "baseline": _finite(curve.baseline),
-            "ap": _finite(curve.average_precision),
-            "auc": _finite(curve.roc_auc),
-        }
-    )
+    true_positives, false_positives, true_negatives, false_negatives = curve.counts
+    false_rate, true_rate = (compact(rate[drawn]) for rate in curve.roc) if kind == "roc" else (None, None)
+    return {
+        **known,
+        "index": index,
+        "step": int(series.steps[index]),
+        "thresholds": compact(curve.thresholds[drawn]),
+        "tp": compact(true_positives[drawn]),
+        "fp": compact(false_positives[drawn]),
+        "tn": compact(true_negatives[drawn]),
+        "fn": compact(false_negatives[drawn]),
+        "precision": compact(curve.precision[drawn]),
+        "recall": compact(curve.recall[drawn]),
+        "f1": compact(curve.f1[drawn]),
+        "accuracy": compact(curve.accuracy[drawn]),
+        "mcc": compact(curve.mcc[drawn]),
+        "fpr": false_rate,
+        "tpr": true_rate,
+        "shown": int(np.searchsorted(drawn, curve.shown)),
+        "best": None if curve.best is None else int(np.searchsorted(drawn, curve.best)),
+        "baseline": _finite(curve.baseline),
+        "ap": _finite(curve.average_precision),
+        "auc": _finite(curve.roc_auc),
+    }
 
 
 def compact(values: NDArray[np.float64]) -> TypedArray:

@@ -1,33 +1,19 @@
 """The text panel: one card per tag and run, newest text first."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from dash import dcc, html
 
 from dashboard.page.colors import RunColor
 from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input
 from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View, choice, flag, names
+from dashboard.page.state import View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, full_width, pair_keys, pair_of, titled_card
+from dashboard.panels.text.messages import CardData
 from dashboard.panels.text.routes import make_router
+from dashboard.panels.text.settings import FIND, FORMAT, LINK, MONOSPACE, REGEX, SETTINGS, SHOWN, WRAP
 from summary.kinds.text import PLUGIN_NAME
-
-FORMAT = choice("text.format", "markdown", ("markdown", "raw"))
-SHOWN = choice("text.shown", "list", ("list", "one"))
-LINK = flag("text.link", False)
-WRAP = flag("text.wrap", True)
-MONOSPACE = flag("text.mono", False)
-FIND = Setting("text.find", "", lambda raw: raw[-1], lambda value: (value,))
-"""What is searched for in all texts."""
-REGEX = flag("text.regex", False)
-STEPS = names("text.step")
-"""``KEY:STEP`` for every card that does not show its newest text; the key is empty where all cards are linked."""
-COMPARED = names("text.diff")
-"""Two texts that are compared: tag, run and step of the old one, run and step of the new one."""
-LAYOUT = choice("text.layout", "side", ("side", "unified"))
-UNCHANGED = choice("text.unchanged", "near", ("near", "all"))
 
 
 class TextPanel(CardPanel):
@@ -47,7 +33,7 @@ class TextPanel(CardPanel):
             depends=depends,
             draw=draw,
             toolbar=lambda _snapshot, view: toolbar(view),
-            settings=(FORMAT, SHOWN, LINK, WRAP, MONOSPACE, FIND, REGEX, STEPS, COMPARED, LAYOUT, UNCHANGED),
+            settings=SETTINGS,
             routes=make_router,
             nothing="No shown run has text",
         )
@@ -103,7 +89,7 @@ def depends(key: str, on: Draw) -> object:
     return (FORMAT.of(on.view), None if series is None else series.version, others)
 
 
-def draw(key: str, on: Draw) -> dict[str, Any]:
+def draw(key: str, on: Draw) -> CardData:
     """How many texts there are, and the runs to compare with; texts are asked for when they are looked at."""
     tag, run = pair_of(key)
     series = on.snapshot.series(run, tag)

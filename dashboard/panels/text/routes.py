@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 import orjson
@@ -13,8 +13,17 @@ from dashboard.page.safe_html import raw_text, text_html
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import pair_key, shown_series
 from dashboard.panels.groups import CARDS_PER_PAGE, prefix
-from dashboard.panels.text.diff import diff
+from dashboard.panels.text.diff import Diff, diff
 from dashboard.panels.text.json_tree import json_tree
+from dashboard.panels.text.messages import (
+    MOST_ENTRIES,
+    Comparison,
+    Entry,
+    EntryPlace,
+    FoundText,
+    SearchAnswer,
+    StepPlace,
+)
 from dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
 from dashboard.server.errors import find_series
 from dashboard.server.headers import attachment
@@ -27,7 +36,6 @@ from summary.kinds.text import PLUGIN_NAME
 from summary.patterns import LONGEST_PATTERN, PatternError
 from summary.series import Series
 
-MOST_ENTRIES: Final = 50
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 
 ViewQuery = Annotated[str, Query(max_length=MAX_QUERY, description="The page's own query: which runs and tags.")]
@@ -35,20 +43,29 @@ PatternText = Annotated[str, Query(max_length=LONGEST_PATTERN)]
 FileFormat = Literal["txt", "jsonl"]
 
 
-def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> dict[str, Any]:
+def entry(series: Series, index: int, *, markdown: bool, pattern: TextPattern | None = None) -> Entry:
     """One text as sanitised HTML, or why it cannot be read, and the strings in it that a pattern finds."""
-    shown = {"index": index, "step": int(series.steps[index]), "wall": json_number(float(series.wall_times[index]))}
+    found: Entry = {
+        "index": index,
+        "step": int(series.steps[index]),
+        "wall": json_number(float(series.wall_times[index])),
+        "html": "",
+        "notice": "",
+        "error": "",
+        "form": "text",
+        "words": [],
+    }
     try:
         strings = series.read(index).strings
     except PayloadError as error:
-        return {**shown, "html": "", "notice": "", "error": str(error), "form": "text", "words": []}
+        return {**found, "error": str(error)}
     tree = json_tree(str(strings.item())) if markdown and strings.ndim == 0 else None
     words = [] if pattern is None else _words(pattern, raw_text(strings))
     if tree is not None:
-        return {**shown, "html": tree, "notice": "", "error": "", "form": "json", "words": words}
+        return {**found, "html": tree, "form": "json", "words": words}
     rendered = text_html(strings, markdown=markdown)
-    form = "text" if strings.ndim == 0 else "table"
-    return {**shown, "html": rendered.html, "notice": rendered.notice, "error": "", "form": form, "words": words}
+    form: Literal["text", "table"] = "text" if strings.ndim == 0 else "table"
+    return {**found, "html": rendered.html, "notice": rendered.notice, "form": form, "words": words}
 
 
 def _words(pattern: TextPattern, text: str) -> list[str]:
@@ -92,7 +109,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         markdown: bool = True,
         pattern: PatternText = "",
         regex: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[Entry]:
         """The texts from ``start`` to before ``stop``, newest first, at most 50 of them: the newest."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         stop = min(stop, len(series))
@@ -105,7 +122,7 @@ def _add_entries(routes: APIRouter, live: Live) -> None:
         return [entry(series, index, markdown=markdown, pattern=looked_for) for index in range(stop - 1, first - 1, -1)]
 
     @routes.get("/at")
-    def at(run: RunName, tag: TagName, step: int) -> dict[str, Any]:
+    def at(run: RunName, tag: TagName, step: int) -> EntryPlace:
         """The point nearest to a step: of two as near the later one, of several at one step the last."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
         if not len(series):
@@ -164,9 +181,7 @@ def file_lines(chosen: Iterable[Series], form: FileFormat) -> Iterator[bytes]:
 def _add_diff(routes: APIRouter, live: Live) -> None:
     @routes.get("/diff")
     @heavy
-    def difference(
-        tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index
-    ) -> dict[str, Any]:
+    def difference(tag: TagName, old_run: RunName, old_index: Index, new_run: RunName, new_index: Index) -> Comparison:
         """Two texts of a tag compared by lines; a line is ``[change, number, number, segments, segments]``.
 
         Where a text is damaged, ``error`` says so.
@@ -176,21 +191,22 @@ def _add_diff(routes: APIRouter, live: Live) -> None:
         for series, index in ((old, old_index), (new, new_index)):
             if index >= len(series):
                 raise HTTPException(404, f"{series.run!r} has {len(series)} points of {tag!r}; there is no {index}.")
-        sides = {
-            "old": {"step": int(old.steps[old_index]), "total": len(old)},
-            "new": {"step": int(new.steps[new_index]), "total": len(new)},
-        }
+        old_place: StepPlace = {"step": int(old.steps[old_index]), "total": len(old)}
+        new_place: StepPlace = {"step": int(new.steps[new_index]), "total": len(new)}
         try:
             found = diff(raw_text(old.read(old_index).strings), raw_text(new.read(new_index).strings))
         except PayloadError as error:
-            return {"rows": [], "added": 0, "removed": 0, "notice": "", "error": f"{error}.", **sides}
+            found, said = Diff((), 0, 0, ""), f"{error}."
+        else:
+            said = ""
         return {
-            "rows": [[row.change, row.old_number, row.new_number, row.old, row.new] for row in found.rows],
+            "rows": [(row.change, row.old_number, row.new_number, row.old, row.new) for row in found.rows],
             "added": found.added,
             "removed": found.removed,
             "notice": found.notice,
-            "error": "",
-            **sides,
+            "error": said,
+            "old": old_place,
+            "new": new_place,
         }
 
 
@@ -202,7 +218,7 @@ def _add_search(routes: APIRouter, live: Live) -> None:
         query: ViewQuery = "",
         regex: bool = False,
         place: Annotated[str, Query(max_length=3 * MAX_NAME, description="Where to go on.")] = "",
-    ) -> dict[str, Any]:
+    ) -> SearchAnswer:
         """Searches some hundred texts of the shown runs; ``place`` of the answer is where the next request goes on.
 
         An expression that is none, or takes too long, is an answer with ``error``.
@@ -219,11 +235,13 @@ def _add_search(routes: APIRouter, live: Live) -> None:
         return _answer(found, card_places(chosen), "")
 
 
-def _answer(found: Found, cards: dict[tuple[str, str], tuple[str, int]], error: str) -> dict[str, Any]:
+def _answer(found: Found, cards: dict[tuple[str, str], tuple[str, int]], error: str) -> SearchAnswer:
     goes_on = None if found.place is None else orjson.dumps(list(asdict(found.place).values())).decode()
     return {
-        **{name: getattr(found, name) for name in ("searched", "total", "unreadable")},
         "hits": [_hit(hit, cards) for hit in found.hits],
+        "searched": found.searched,
+        "total": found.total,
+        "unreadable": found.unreadable,
         "place": goes_on,
         "error": error,
     }
@@ -256,6 +274,18 @@ def card_places(chosen: Iterable[Series]) -> dict[tuple[str, str], tuple[str, in
     return places
 
 
-def _hit(hit: Hit, cards: dict[tuple[str, str], tuple[str, int]]) -> dict[str, Any]:
+def _hit(hit: Hit, cards: dict[tuple[str, str], tuple[str, int]]) -> FoundText:
     group, page = cards[hit.tag, hit.run]
-    return {**asdict(hit), "key": pair_key(hit.tag, hit.run), "group": group, "page": page}
+    return {
+        "tag": hit.tag,
+        "run": hit.run,
+        "index": hit.index,
+        "step": hit.step,
+        "count": hit.count,
+        "before": hit.before,
+        "found": hit.found,
+        "after": hit.after,
+        "key": pair_key(hit.tag, hit.run),
+        "group": group,
+        "page": page,
+    }

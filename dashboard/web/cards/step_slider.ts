@@ -1,4 +1,5 @@
 // Sliders over the steps of a card (dashboard/panels/steps.py): the place is kept in the URL, the end follows new data.
+import type { Setting } from "../core/setting.ts";
 import { make, numbers, type NumbersSpec, stepText, when } from "../core/dom.ts";
 import { upperBound } from "../core/steps.ts";
 import { view } from "../page/view.ts";
@@ -32,9 +33,12 @@ export function told(axis: Axis, step: number, seconds: number, wall: number): s
   return "step " + stepText(step);
 }
 
+/** A list of `KEY:VALUE`. */
+export type Keyed = Setting<readonly string[]>;
+
 /** The step that the URL has for a key, or null for the newest. */
-export function chosen(setting: string, key: string): number | null {
-  for (const entry of view.values(setting)) {
+export function chosen(setting: Keyed, key: string): number | null {
+  for (const entry of view.read(setting)) {
     const at = entry.lastIndexOf(":");
     if (at >= 0 && entry.slice(0, at) === key && /^-?\d+$/.test(entry.slice(at + 1))) {
       return Number(entry.slice(at + 1));
@@ -43,20 +47,18 @@ export function chosen(setting: string, key: string): number | null {
   return null;
 }
 
-/** Writes `KEY:VALUE` into a list parameter, in place of what it had for the key; null takes it out. */
-export function choose(setting: string, key: string, value: number | null): void {
-  view.update((_params, set) => {
-    const rest = view.values(setting).filter((entry) => entry.slice(0, entry.lastIndexOf(":")) !== key);
-    set(setting, value === null ? rest : [...rest, `${key}:${value}`]);
-  });
+/** Writes `KEY:VALUE` into a list, in place of what it had for the key; null takes it out. */
+export function choose(setting: Keyed, key: string, value: number | null): void {
+  const rest = view.read(setting).filter((entry) => entry.slice(0, entry.lastIndexOf(":")) !== key);
+  view.write(setting, value === null ? rest : [...rest, `${key}:${value}`]);
 }
 
 /**
  * A slider over steps with its label.
- * @param options the URL's list parameter, and the key in it
+ * @param options the list in the URL, and the key in it
  */
 function stepSlider(
-  { setting, key, label }: { setting: string; key: string; label: string },
+  { setting, key, label }: { setting: Keyed; key: string; label: string },
 ): { element: HTMLElement; update: (data: StepData, axis: Axis) => void } {
   const input = make("input", { type: "range", min: "0", step: "1", className: "slider-input", "aria-label": label });
   const output = make("output", { className: "slider-at" });

@@ -63,8 +63,17 @@ export function runLabel(run: { run: string; light: string; dark: string }): HTM
   return make("span", { className: "run-label", title: run.run }, dot, make("bdi", {}, name));
 }
 
-const ARRAYS = { i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, f4: Float32Array, f8: Float64Array };
-export type Numbers = Int8Array | Int16Array | Int32Array | Uint8Array | Float32Array | Float64Array;
+const ARRAYS = {
+  i1: Int8Array,
+  i2: Int16Array,
+  i4: Int32Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+  f4: Float32Array,
+  f8: Float64Array,
+};
+export type Numbers = InstanceType<typeof ARRAYS[keyof typeof ARRAYS]>;
 /** A typed array as base64 (dashboard/server/arrays.py). */
 export interface NumbersSpec {
   dtype: keyof typeof ARRAYS;

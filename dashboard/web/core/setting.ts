@@ -12,6 +12,9 @@ export interface Setting<T> {
   format(value: T): string[];
 }
 
+/** What a setting holds. */
+export type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
 export interface Choice<T extends string> extends Setting<T> {
   readonly options: readonly T[];
 }

@@ -3,32 +3,15 @@ import type { Column } from "../../../web/core/binary.ts";
 import { reasonOf } from "../../../web/core/request.ts";
 import { stepText } from "../../../web/core/dom.ts";
 import { api, type Clip, named } from "./clip.ts";
+import type { Facts as Known, SpectrogramHeader, WaveformHeader } from "./messages.generated.ts";
 import { clock, type Look } from "./scales.ts";
 
-/** `Facts` of dashboard/panels/audio/clips.py. */
-interface ClipFacts {
-  samples: number;
-  size: number;
-  /** Empty if there is no clip to download. */
-  mime_type: string;
-  format: string;
-  /** Frames a second; 0 where the clip plays but has no pictures. */
-  rate: number;
-  channels: number;
-  frames: number;
-  seconds: number;
-  /** HTML, sanitised by the server. */
-  label: string;
-  notice: string;
-  error: string;
-}
-
-export interface Facts extends ClipFacts {
+export interface Facts extends Known {
   /** Whether the error is a whole sentence. */
   said?: boolean;
 }
 
-const NOTHING: ClipFacts = {
+const NOTHING: Known = {
   samples: 0,
   size: 0,
   mime_type: "",
@@ -94,31 +77,14 @@ function column<C extends Column>(found: Column, type: new () => C): C {
   throw new Error("The server's answer is not what was asked for.");
 }
 
-/** What `/api/audio/waveform` answers. */
-interface WaveformAnswer {
-  channels: number;
-  width: number;
-  not_finite: number;
-  bounds: number;
-}
-
 export async function waveform(clip: Clip, stretch: Stretch, signal: AbortSignal): Promise<Wave> {
-  const answer = await api.ask<WaveformAnswer & { arrays: Column[] }>(
+  const answer = await api.ask<WaveformHeader & { arrays: Column[] }>(
     "waveform",
     { ...named(clip), ...stretch },
     { signal },
   );
   const bounds = column(answer.arrays[answer.bounds], Float32Array);
   return { bounds, width: answer.width, notFinite: answer.not_finite };
-}
-
-/** What `/api/audio/spectrogram` answers. */
-interface SpectrogramAnswer {
-  height: number;
-  width: number;
-  top: number;
-  is_whole: boolean;
-  levels: number;
 }
 
 /** The spectrogram of one channel or (null) the mean of all. */
@@ -130,7 +96,7 @@ export async function spectrogram(
   channel: number | null,
   signal: AbortSignal,
 ): Promise<Spectrum> {
-  const answer = await api.ask<SpectrogramAnswer & { arrays: Column[] }>(
+  const answer = await api.ask<SpectrogramHeader & { arrays: Column[] }>(
     "spectrogram",
     { ...named(clip), ...stretch, height, fft, scale: frequencies, channel },
     { signal },

@@ -2,28 +2,22 @@
 import { cards as pageCards } from "../../../web/cards/grid.ts";
 import { css, viridis } from "../../../web/core/color.ts";
 import { callbacks, noUpdate } from "../../../web/core/dash.ts";
-import { iconButton, make, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import * as stepper from "../../../web/core/stepper.ts";
 import { joined, nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
+import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
 import { tray } from "./compare.ts";
 import { spanOf, spanText, split } from "./entries.ts";
+import type { CardData, RunClips } from "./messages.generated.ts";
 import { player } from "./player.ts";
 import * as rows from "./row.ts";
+import { settings } from "./settings.generated.ts";
 import { clamp, type Span } from "./span.ts";
 import * as views from "./view.ts";
 
-/** What `draw` of dashboard/panels/audio/panel.py sends of a run. */
-interface RunData extends rows.RowRun {
-  steps: NumbersSpec;
-  walls: NumbersSpec;
-}
-interface CardData {
-  tag: string;
-  runs: RunData[];
-}
-interface Run extends RunData {
+interface Run extends RunClips {
   points: Point[];
 }
 
@@ -58,34 +52,38 @@ const cards: Map<string, Card> = new Map();
 
 // --- what the URL says -------------------------------------------------------------------------------------
 
-/** Of each list parameter, how many parts the values of its entries have. */
-const PARTS = { "audio.sample": 1, "audio.step": 1, "audio.zoom": 2 };
-type List = keyof typeof PARTS;
+/** A list of `KEY:VALUE`, and how many parts its values have. */
+interface List {
+  setting: Setting<readonly string[]>;
+  parts: number;
+}
+const STEPS: List = { setting: settings.step, parts: 1 };
+const SAMPLES: List = { setting: settings.sample, parts: 1 };
+const ZOOMS: List = { setting: settings.zoom, parts: 2 };
 
-const entries = (name: List): [string, string][] => view.values(name).map((entry) => split(entry, PARTS[name]));
+const entries = ({ setting, parts }: List): [string, string][] =>
+  view.read(setting).map((entry) => split(entry, parts));
 
-/** The value that a list parameter has for a key. */
-const entryOf = (name: List, key: string): string => entries(name).find(([one]) => one === key)?.[1] ?? "";
+/** The value that a list has for a key. */
+const entryOf = (list: List, key: string): string => entries(list).find(([one]) => one === key)?.[1] ?? "";
 
-/** Sets the value that a list parameter has for a key; an empty one takes it out. */
-function writeEntry(name: List, key: string, value: string): void {
-  view.update((_params, set) => {
-    const rest = view.values(name).filter((entry) => split(entry, PARTS[name])[0] !== key);
-    set(name, value ? [...rest, `${key}:${value}`] : rest);
-  });
+/** Sets the value that a list has for a key; an empty one takes it out. */
+function writeEntry(list: List, key: string, value: string): void {
+  const rest = view.read(list.setting).filter((entry) => split(entry, list.parts)[0] !== key);
+  view.write(list.setting, value ? [...rest, `${key}:${value}`] : rest);
 }
 
-const linked = () => view.values("audio.link")[0] === "on";
+const linked = () => view.read(settings.link);
 /** Step and repeat that the hand is at, by tag, before it is in the URL; null for the end. */
 const held: Map<string, [number, number] | null> = new Map();
-const told = () => JSON.stringify([linked(), view.values("audio.step")]);
+const told = () => JSON.stringify([linked(), view.read(settings.step)]);
 /** What the URL said of steps when it was last looked at or written. */
 let seen = "";
 
 function chosen(tag: string): [number, number] | null {
   const inHand = held.get(tag);
   if (inHand !== undefined) return inHand;
-  const all = entries("audio.step");
+  const all = entries(STEPS);
   const found = all.find(([key]) => key === (linked() ? "" : tag)) ??
     all.find(([key]) => key === "" || (linked() && key === tag));
   const step = found ? Number(found[1]) : NaN;
@@ -98,19 +96,17 @@ function position(card: Card): number {
 }
 
 function writeSteps(): void {
-  view.update((_params, set) => {
-    const all = new Map(entries("audio.step"));
-    for (const [tag, wanted] of held) {
-      if (linked()) all.clear();
-      if (wanted) all.set(linked() ? "" : tag, String(wanted[0]));
-      else all.delete(linked() ? "" : tag);
-    }
-    set("audio.step", [...all].map(([key, step]) => `${key}:${step}`));
-  });
+  const all = new Map(entries(STEPS));
+  for (const [tag, wanted] of held) {
+    if (linked()) all.clear();
+    if (wanted) all.set(linked() ? "" : tag, String(wanted[0]));
+    else all.delete(linked() ? "" : tag);
+  }
+  view.write(settings.step, [...all].map(([key, step]) => `${key}:${step}`));
   seen = told();
 }
 
-const sample = (card: Card) => Math.max(0, Math.floor(Number(entryOf("audio.sample", card.tag)) || 0));
+const sample = (card: Card) => Math.max(0, Math.floor(Number(entryOf(SAMPLES, card.tag)) || 0));
 
 // --- a card ------------------------------------------------------------------------------------------------
 
@@ -164,13 +160,13 @@ const mostSamples = (card: Card) => Math.max(1, ...rowsOf(card).map(({ known }) 
 function turnSample(card: Card, by: number): void {
   const most = mostSamples(card);
   const next = (sample(card) + by + most) % most;
-  writeEntry("audio.sample", card.tag, next ? String(next) : "");
+  writeEntry(SAMPLES, card.tag, next ? String(next) : "");
   refresh(card, true);
 }
 
 function zoom(card: Card, span: Span | null): void {
   const kept = clamp(span, rows.longest(rowsOf(card)));
-  writeEntry("audio.zoom", card.tag, kept ? spanText(kept) : "");
+  writeEntry(ZOOMS, card.tag, kept ? spanText(kept) : "");
   layout(card);
 }
 
@@ -180,7 +176,7 @@ function layout(card: Card): void {
   const { samples, which, whole } = card.parts;
   const all = rowsOf(card);
   const length = rows.longest(all);
-  const span = clamp(spanOf(entryOf("audio.zoom", card.tag)), length);
+  const span = clamp(spanOf(entryOf(ZOOMS, card.tag)), length);
   whole.hidden = !span;
   for (const row of all) rows.stretch(row, span ?? { start: 0, stop: length || 1 });
   const most = mostSamples(card);

@@ -2,14 +2,15 @@
 import { view } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
 import { pinOf, pinText, type Slot } from "./entries.ts";
+import { settings } from "./settings.generated.ts";
 
 const listeners: (() => void)[] = [];
 
 export const pinned = (): Map<Slot, Clip> =>
-  new Map(view.values("audio.compare").map(pinOf).filter((pin) => pin !== null));
+  new Map(view.read(settings.compare).map(pinOf).filter((pin) => pin !== null));
 
 function write(all: Map<Slot, Clip>): void {
-  view.update((_params, set) => set("audio.compare", [...all].map(([slot, clip]) => pinText(slot, clip)).sort()));
+  view.write(settings.compare, [...all].map(([slot, clip]) => pinText(slot, clip)).sort());
   for (const listener of listeners) listener();
 }
 

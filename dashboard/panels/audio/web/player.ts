@@ -1,5 +1,6 @@
 /** What plays. One clip at a time; the one that played before stays loaded, to go back and forth. */
 import { view } from "../../../web/page/view.ts";
+import { settings } from "./settings.generated.ts";
 
 const MOST_LOADED = 3;
 const UNPLAYABLE = "The browser cannot play this clip. Download it to hear it.";
@@ -24,12 +25,10 @@ function follow(): void {
   if (!ticking) ticking = requestAnimationFrame(tick);
 }
 
-const setting = (name: string, otherwise: number) => Number(view.values("audio." + name)[0] ?? otherwise);
-
 function adjust(element: HTMLAudioElement): void {
-  element.volume = Math.min(1, Math.max(0, setting("volume", 1)));
-  element.playbackRate = setting("speed", 1) || 1;
-  element.loop = view.values("audio.loop")[0] === "on";
+  element.volume = view.read(settings.volume);
+  element.playbackRate = Number(view.read(settings.speed));
+  element.loop = view.read(settings.loop);
 }
 
 function create(url: string): HTMLAudioElement {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import * as scales from "./scales.ts";
 
-const LOOK = { pictures: "both", spectra: "mix", tall: 1 };
+const LOOK = { pictures: "both", spectra: "mix", tall: 1 } as const;
 
 Deno.test("lanes are the waveforms of the channels and below them the spectrogram of their mean, or of each", () => {
   assert.deepEqual(scales.lanes(2, LOOK), [

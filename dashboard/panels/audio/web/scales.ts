@@ -1,23 +1,24 @@
 /** How clips are laid out and labelled: lanes, places of times and frequencies, ticks, colors of levels. */
 import { viridis } from "../../../web/core/color.ts";
+import type { ValueOf } from "../../../web/core/setting.ts";
+import { MOST_CHANNELS } from "./messages.generated.ts";
+import type { settings } from "./settings.generated.ts";
 import type { Span } from "./span.ts";
 
 export const GUTTER = 48;
 export const AXIS = 18;
 const RIGHT = 2;
 const GAP = 3;
-/** Channels that are drawn. */
-export const MOST_CHANNELS = 8;
 
-export type Frequencies = "mel" | "linear";
+export type Frequencies = ValueOf<typeof settings.frequencies>;
 
 /** How clips are drawn, as the toolbar says. */
 export interface Look {
-  pictures: string;
+  pictures: ValueOf<typeof settings.pictures>;
   fft: number;
   frequencies: Frequencies;
-  spectra: string;
-  amplitude: string;
+  spectra: ValueOf<typeof settings.spectra>;
+  amplitude: ValueOf<typeof settings.amplitude>;
   floor: number;
   ceiling: number;
   /** How many times as high as in a card. */

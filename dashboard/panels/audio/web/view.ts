@@ -5,7 +5,9 @@ import { view as page } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
 import * as data from "./data.ts";
 import * as draw from "./draw.ts";
+import { MOST_CHANNELS, MOST_WIDTH } from "./messages.generated.ts";
 import * as scales from "./scales.ts";
+import { settings } from "./settings.generated.ts";
 import type { Span } from "./span.ts";
 
 const SETTLE_MS = 70;
@@ -54,15 +56,14 @@ export function viewOf(element: EventTarget | null): View | null {
 
 /** How clips are drawn, as the toolbar says. */
 export function look(tall = 1): scales.Look {
-  const value = (name: string, otherwise: string) => page.values("audio." + name)[0] ?? otherwise;
   return {
-    pictures: value("pictures", "both"),
-    fft: Number(value("fft", "1024")),
-    frequencies: value("frequencies", "mel") === "linear" ? "linear" : "mel",
-    spectra: value("spectra", "mix"),
-    amplitude: value("amplitude", "full"),
-    floor: Number(value("floor", "-100")),
-    ceiling: Number(value("ceiling", "0")),
+    pictures: page.read(settings.pictures),
+    fft: Number(page.read(settings.fft)),
+    frequencies: page.read(settings.frequencies),
+    spectra: page.read(settings.spectra),
+    amplitude: page.read(settings.amplitude),
+    floor: page.read(settings.floor),
+    ceiling: page.read(settings.ceiling),
     tall,
   };
 }
@@ -142,7 +143,7 @@ async function ask(view: View): Promise<void> {
   const stop = Math.min(facts.frames, Math.ceil(span.stop * facts.rate));
   if (stop <= start || plot < 8) return;
   const pixels = Math.round((plot * (stop - start)) / facts.rate / (span.stop - span.start));
-  const stretch = { start, stop, width: Math.max(1, Math.min(4096, pixels)) };
+  const stretch = { start, stop, width: Math.max(1, Math.min(MOST_WIDTH, pixels)) };
   const lanes = scales.lanes(facts.channels, how);
   const spectra = lanes.filter((lane) => lane.kind === "spectrum");
   const key = JSON.stringify([
@@ -184,7 +185,7 @@ function notes({ waves, spectra }: View, channels: number): string {
   if ([...spectra.values()].some((picture) => !picture.isWhole)) {
     found.push("each pixel of the spectrogram is the loudest of some windows: zoom in for all");
   }
-  if (channels > scales.MOST_CHANNELS) found.push(`the first ${scales.MOST_CHANNELS} of ${channels} channels`);
+  if (channels > MOST_CHANNELS) found.push(`the first ${MOST_CHANNELS} of ${channels} channels`);
   return found.join(" · ");
 }
 

@@ -1,36 +1,9 @@
 /** What the charts of histograms say of themselves, and what lies under a place in them, in numbers and words. */
-import { type Numbers, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
-import type { StepData } from "../../../web/cards/step_slider.ts";
+import { type Numbers, numbers, stepText, when } from "../../../web/core/dom.ts";
+import type { BandMeta, ColumnMeta, HeatMeta, LineMeta, RunMeta, RunsMeta } from "./messages.generated.ts";
 
-/** A run of a card with all runs, as `draw_runs` of dashboard/panels/histograms/panel.py describes it. */
-export interface LegendRun {
-  run: string;
-  light: string;
-  dark: string;
-  said: string;
-  drawn: boolean;
-}
-/** What the layout of a chart has as `meta`: all runs of a tag at one step, or one run over steps. */
-export type ChartMeta =
-  | { mode: "runs"; tag: string; runs: LegendRun[]; slider: StepData }
-  | { mode: "offset" | "overlay" | "heatmap" | "bands"; tag: string; run: string };
-/** What each line has as `meta` (`_meta` of figures.py); `run` where there are several. */
-export interface LineMeta {
-  step: number;
-  wall: number;
-  index: number;
-  total: number;
-  /** Where the line stands. */
-  at: number;
-  counts: NumbersSpec;
-  run?: string;
-}
-/** What a chart over steps has as `meta` (`_column_meta` of columns.py): one number for each column. */
-export type ColumnMeta = Record<"steps" | "walls" | "indices" | "places" | "totals", NumbersSpec>;
-/** The counts of a heat map, column by column, and the edges of its rows. */
-export type HeatMeta = ColumnMeta & { edges: NumbersSpec; counts: NumbersSpec };
-/** The values at percentiles, which are in hundredths of a percent, column by column. */
-export type BandMeta = ColumnMeta & { values: NumbersSpec; points: number[] };
+/** What the layout of a chart has as `meta`. */
+export type ChartMeta = RunsMeta | RunMeta;
 
 export type Rows = [name: string, value: string][];
 /** A histogram under the pointer: its place in its series, its run where the chart has several, and what is said. */

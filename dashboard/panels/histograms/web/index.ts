@@ -5,13 +5,14 @@ import { plotIn } from "../../../web/cards/plotly.ts";
 import { callbackContext, callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { make, runLabel, within } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
-import { type Axis, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
+import { slider as stepSlider } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import "./commands.ts";
 import type { ChartMeta } from "./facts.ts";
+import type { RunsMeta } from "./messages.generated.ts";
 import "./pointer.ts";
+import { settings } from "./settings.generated.ts";
 
-type RunsMeta = Extract<ChartMeta, { mode: "runs" }>;
 type Figure = { layout?: { meta?: ChartMeta } } | null;
 
 const api = new Api("/api/histograms");
@@ -20,19 +21,19 @@ const api = new Api("/api/histograms");
 
 interface Card {
   fill: HTMLElement;
-  slider: { element: HTMLElement; update: (data: StepData, axis: Axis) => void };
+  slider: ReturnType<typeof stepSlider>;
   legend: HTMLElement;
   meta: RunsMeta;
 }
 /** By tag. */
 const cards: Map<string, Card> = new Map();
-const axis = () => (view.values("histograms.axis")[0] || "step") as Axis;
+const axis = () => view.read(settings.axis);
 
 function showRuns(fill: HTMLElement, meta: RunsMeta): void {
   let card = cards.get(meta.tag);
   if (card?.meta === meta && card.fill.isConnected) return;
   if (card?.fill !== fill || !fill.firstChild) {
-    const slider = stepSlider({ setting: "histograms.step", key: meta.tag, label: "Step" });
+    const slider = stepSlider({ setting: settings.step, key: meta.tag, label: "Step" });
     card = { fill, slider, legend: make("ul", { className: "legend" }), meta };
     fill.replaceChildren(slider.element, card.legend);
     cards.set(meta.tag, card);
@@ -52,7 +53,7 @@ function openMenu(button: HTMLElement): void {
   const meta: ChartMeta | undefined = (card && plotIn(card))?._fullLayout?.meta;
   if (!meta?.mode) return;
   const run = meta.mode === "runs" ? meta.runs.map((one) => one.run) : meta.run;
-  const [first, last] = ["first", "last"].map((edge) => view.values("histograms." + edge)[0]);
+  const [first, last] = [settings.first, settings.last].map((edge) => view.read(edge).at(-1));
   const text = first || last ? "Histograms of the range as" : "All histograms as";
   downloadMenu(
     button,
@@ -83,7 +84,7 @@ callbacks("stepscope", {
   /** What the toolbar says that needs no drawing. */
   adjustHistograms() {
     const root = document.getElementById("histograms-panel");
-    if (root) root.dataset.bins = view.values("histograms.bins")[0] || "written";
+    if (root) root.dataset.bins = view.read(settings.bins);
     for (const { fill, slider, meta } of cards.values()) if (fill.isConnected) slider.update(meta.slider, axis());
     return noUpdate();
   },

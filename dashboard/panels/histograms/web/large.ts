@@ -1,9 +1,11 @@
 /** One histogram with its statistics, small beside the pointer and large in a window of its own. */
 import { bind } from "../../../web/core/commands.ts";
-import { iconButton, make, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import { show } from "./facts.ts";
+import type { DamagedHistogram, DescribedHistogram } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 const KEPT = 200;
@@ -14,39 +16,17 @@ export interface Source {
   run: string;
   index: number;
 }
-/** A histogram as `describe` of dashboard/panels/histograms/routes.py tells it. */
-interface Described {
-  index: number;
-  points: number;
-  step: number;
-  wall: number;
-}
-interface Whole extends Described {
-  error: "";
-  x: NumbersSpec;
-  y: NumbersSpec;
-  low: number;
-  high: number;
-  bins: number;
-  dropped: number;
-  statistics: Record<"count" | "smallest" | "largest" | "mean", number | string>;
-  left_out: Record<string, number>;
-}
-/** Why there is none; what is known of it nevertheless, where it is one that cannot be read. */
-interface Missing extends Partial<Described> {
-  error: string;
-}
-export type Found = Whole | Missing;
+/** A histogram, or why there is none and, where it is one that cannot be read, what is known of it nevertheless. */
+export type Found = DescribedHistogram | DamagedHistogram | { error: string };
 
-const isWhole = (found: Found): found is Whole => found.error === "";
+const isWhole = (found: Found): found is DescribedHistogram => found.error === "";
 
 const api = new Api("/api/histograms");
 /** Answers, oldest first. */
 const answers: Map<string, Promise<Found>> = new Map();
 
 const asked = (from: Source) => {
-  const [height, log] = ["height", "log"].map((name) => view.values("histograms." + name)[0]);
-  return { ...from, height: height || "count", log: log === "on" };
+  return { ...from, height: view.read(settings.height), log: view.read(settings.log) };
 };
 
 /** Where a histogram is asked for. */
@@ -155,11 +135,12 @@ class Large {
     this.#from = from;
     const found = await find(from);
     if (this.#from !== from) return;
-    const last = this.#last = (found.points ?? from.index + 1) - 1;
+    const known = "points" in found ? found : null;
+    const last = this.#last = (known?.points ?? from.index + 1) - 1;
     const head = [make("strong", {}, from.tag), make("bdi", { className: "dim" }, from.run)];
-    if (found.step !== undefined) {
-      const moment = found.wall === undefined ? "" : when(found.wall);
-      head.push(make("span", {}, "step " + stepText(found.step)), make("span", { className: "dim" }, moment));
+    if (known) {
+      const moment = make("span", { className: "dim" }, when(Number(known.wall)));
+      head.push(make("span", {}, "step " + stepText(known.step)), moment);
     }
     this.#what.replaceChildren(...head);
     this.#where.textContent = `${from.index + 1} of ${last + 1}`;

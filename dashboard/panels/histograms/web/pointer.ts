@@ -2,9 +2,9 @@
 import { runs } from "../../../runs/web/state.ts";
 import { onPointer, placeBeside, type Plot, type PlotlyLayout, type Pointed } from "../../../web/cards/plotly.ts";
 import { make, within } from "../../../web/core/dom.ts";
-import { bandFacts, type BandMeta, type ChartMeta, heatFacts, heightAt, lineFacts } from "./facts.ts";
-import type { Facts, HeatMeta, LineMeta } from "./facts.ts";
+import { bandFacts, type ChartMeta, type Facts, heatFacts, heightAt, lineFacts } from "./facts.ts";
 import * as large from "./large.ts";
+import type { BandMeta, HeatMeta, LineMeta } from "./messages.generated.ts";
 
 /** A press that moves farther is a drag. */
 const STILL_PX = 4;

@@ -1,13 +1,15 @@
 /** One of the two pictures of the large view: which it is, its pixels, its frames. */
-import { numbers, type NumbersSpec } from "../../../web/core/dom.ts";
+import { numbers } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { type Film, frames, still } from "./decode.ts";
+import type { PictureFacts, SeriesSteps } from "./messages.generated.ts";
 import * as pictures from "./pictures.ts";
-import type { Facts, Picture, Wanted } from "./pictures.ts";
+import type { Picture, Wanted } from "./pictures.ts";
 import { shrink } from "./pixels.ts";
 import type { Pixels } from "./png.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read } from "./settings.ts";
 
 /** Which picture. */
 export interface Choice {
@@ -26,7 +28,7 @@ interface Series {
 /** The steps of a series, as they are now. */
 async function seriesOf(run: string, tag: string): Promise<Series | null> {
   try {
-    const { steps, epoch } = await pictures.api.ask<{ steps: NumbersSpec; epoch: string }>("steps", { run, tag });
+    const { steps, epoch } = await pictures.api.ask<SeriesSteps>("steps", { run, tag });
     return { epoch, points: pointsOf(numbers(steps)) };
   } catch {
     return null;
@@ -40,7 +42,7 @@ export class Slot {
   dark = "#868e96";
   series: Series | null = null;
   pixels: Pixels | null = null;
-  facts: Facts | null = null;
+  facts: PictureFacts | null = null;
   error = "";
   url = "";
   busy = false;
@@ -202,7 +204,7 @@ export class Slot {
       const ms = await this.#showFrame((this.frames.at + 1) % this.frames.count).catch(() => 0);
       if (this.#film === film && this.frames.playing && ms) wait(ms);
     };
-    const wait = (ms: number) => void (this.#filmTimer = window.setTimeout(tick, ms / settings.number("speed", 1)));
+    const wait = (ms: number) => void (this.#filmTimer = window.setTimeout(tick, ms / Number(read(settings.speed))));
     if (on) wait(100);
     this.#changed();
   }

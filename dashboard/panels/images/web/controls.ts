@@ -1,31 +1,32 @@
 /** The column of controls beside the large view: adjustments, histogram, comparison. */
 import { tip } from "../../../web/core/commands.ts";
 import { type Child, icon, make } from "../../../web/core/dom.ts";
+import type { Choice, NumberSetting, Setting } from "../../../web/core/setting.ts";
 import { KEYS } from "./large_keys.ts";
 import * as imagesPixels from "./pixels.ts";
 import type { DifferenceFacts, Histogram, Look } from "./pixels.ts";
 import type { Pixels } from "./png.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read, reset, write } from "./settings.ts";
 
 interface Adjustment {
-  name: "brightness" | "contrast" | "gamma";
+  setting: NumberSetting;
   label: string;
-  least: number;
-  most: number;
   from: (value: number) => number;
   to: (place: number) => number;
+  text: (value: number) => string;
 }
 const same = (x: number) => x;
+const percent = (value: number) => Math.round(value * 100) + "%";
 const SLIDERS: Adjustment[] = [
-  { name: "brightness", label: "Brightness", least: 0, most: 2, from: same, to: same },
-  { name: "contrast", label: "Contrast", least: 0, most: 5, from: same, to: same },
+  { setting: settings.brightness, label: "Brightness", from: same, to: same, text: percent },
+  { setting: settings.contrast, label: "Contrast", from: same, to: same, text: percent },
   {
-    name: "gamma",
+    setting: settings.gamma,
     label: "Gamma",
-    least: Math.log2(0.1),
-    most: Math.log2(5),
     from: Math.log2,
     to: (x) => Number((2 ** x).toPrecision(2)),
+    text: (value) => value.toFixed(2),
   },
 ];
 const CHANNELS: Record<Look["channel"], string> = {
@@ -45,18 +46,16 @@ const number = (value: number) =>
     ? value.toLocaleString("en-US")
     : Number(value.toPrecision(5)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
-/**
- * A native choice.
- * @param options value -> label
- */
-export function select(
+/** A native choice of a setting's options. */
+export function select<T extends string>(
   title: string,
-  options: Record<string, string>,
-  act: (value: string) => void,
+  setting: Choice<T>,
+  label: (value: T) => string,
+  act: (value: T) => void,
 ): HTMLSelectElement {
-  const entries = Object.entries(options).map(([value, label]) => make("option", { value }, label));
+  const entries = setting.options.map((value) => make("option", { value }, label(value)));
   const made = make("select", { title, "aria-label": title }, ...entries);
-  made.addEventListener("change", () => act(made.value));
+  made.addEventListener("change", () => act(setting.parse([made.value])));
   return made;
 }
 
@@ -67,43 +66,43 @@ const section = (title: string, ...parts: Child[]) => make("section", {}, make("
 export type Controls = ReturnType<typeof makeControls>;
 
 export function makeControls(on: { changed: () => void; blinkChanged: () => void }) {
-  const set = (name: string) => (value: string | number) => {
-    settings.set({ [name]: value });
+  const set = <T>(setting: Setting<T>) => (value: T) => {
+    write(setting, value);
     refresh();
     on.changed();
   };
 
-  function slider({ name, label, least, most, from, to }: Adjustment) {
+  function slider({ setting, label, from, to, text }: Adjustment) {
     const input = make("input", {
       type: "range",
-      min: String(least),
-      max: String(most),
+      min: String(from(setting.least)),
+      max: String(from(setting.largest)),
       step: "0.01",
       "aria-label": label,
     });
     const shown = make("output", {});
-    input.addEventListener("input", () => set(name)(to(Number(input.value))));
-    input.addEventListener("dblclick", () => set(name)(1));
+    input.addEventListener("input", () => set(setting)(to(Number(input.value))));
+    input.addEventListener("dblclick", () => set(setting)(setting.default));
     const update = () => {
-      const value = settings.number(name, 1);
+      const value = read(setting);
       input.value = String(from(value));
-      shown.textContent = name === "gamma" ? value.toFixed(2) : Math.round(value * 100) + "%";
+      shown.textContent = text(value);
     };
     return { element: row(label, input, shown), update };
   }
 
   const sliders = SLIDERS.map(slider);
   const invert = make("input", { type: "checkbox" });
-  invert.addEventListener("change", () => set("invert")(invert.checked ? "on" : "off"));
-  const channel = select("Channel", CHANNELS, set("channel"));
-  const map = select("Colours of pictures of one channel", MAPS, set("map"));
-  const reset = make(
+  invert.addEventListener("change", () => set(settings.invert)(invert.checked));
+  const channel = select("Channel", settings.channel, (name) => CHANNELS[name], set(settings.channel));
+  const map = select("Colours of pictures of one channel", settings.map, (name) => MAPS[name], set(settings.map));
+  const stored = make(
     "button",
     { type: "button", className: "quiet", title: tip(KEYS.restore) },
     icon("reset", 13),
     " As stored",
   );
-  reset.addEventListener("click", restore);
+  stored.addEventListener("click", restore);
   const ramp = make("canvas", {
     width: 480,
     height: 160,
@@ -113,25 +112,34 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
   const facts = make("table", { className: "channel-facts" });
   const kind = select(
     "How the difference is shown",
-    { absolute: "Absolute", signed: "Signed, A − B" },
-    set("difference"),
+    settings.difference,
+    (name) => ({ absolute: "Absolute", signed: "Signed, A − B" })[name],
+    set(settings.difference),
   );
   const amplify = select(
     "Amplification of the difference",
-    Object.fromEntries([1, 2, 4, 8, 16, 32].map((x) => [x, "×" + x])),
-    set("amplify"),
+    settings.amplify,
+    (factor) => "×" + factor,
+    set(settings.amplify),
   );
   const stats = make("dl", { className: "difference-facts" });
-  const rate = make("input", { type: "range", min: "0", max: "10", step: "0.5", "aria-label": "Changes a second" });
+  const rate = make("input", {
+    type: "range",
+    min: String(settings.blink.least),
+    max: String(settings.blink.largest),
+    step: "0.5",
+    "aria-label": "Changes a second",
+  });
   const rateShown = make("output", {});
   rate.addEventListener("input", () => {
-    set("blink")(Number(rate.value));
+    set(settings.blink)(Number(rate.value));
     on.blinkChanged();
   });
   const sizes = select(
     "How pictures of different sizes are compared",
-    { common: "Common part, top left", scaled: "B scaled to A" },
-    set("sizes"),
+    settings.sizes,
+    (name) => ({ common: "Common part, top left", scaled: "B scaled to A" })[name],
+    set(settings.sizes),
   );
   const sizesNote = make("p", { className: "sizes-note" });
   const blinkPart = section("Blink", row("Rate", rate, rateShown));
@@ -149,13 +157,14 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
       row("Invert", invert),
       row("Channel", channel),
       row("Colours", map),
-      reset,
+      stored,
     ),
     section("Values", ramp, facts),
   );
 
   function restore() {
-    settings.set({ brightness: 1, contrast: 1, gamma: 1, invert: "off", channel: "all", map: "grey" });
+    const { brightness, contrast, gamma, invert, channel, map } = settings;
+    reset(brightness, contrast, gamma, invert, channel, map);
     refresh();
     on.changed();
   }
@@ -163,26 +172,26 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
   /** What the settings say, as `paint` of pixels.ts takes it. */
   function look(): Look {
     return {
-      brightness: settings.number("brightness", 1),
-      contrast: settings.number("contrast", 1),
-      gamma: settings.number("gamma", 1) || 1,
-      invert: settings.on("invert"),
-      channel: settings.choice("channel", CHANNELS),
-      map: settings.choice("map", MAPS),
+      brightness: read(settings.brightness),
+      contrast: read(settings.contrast),
+      gamma: read(settings.gamma),
+      invert: read(settings.invert),
+      channel: read(settings.channel),
+      map: read(settings.map),
       amplify: 1,
     };
   }
 
   function refresh() {
     sliders.forEach((one) => one.update());
-    invert.checked = settings.on("invert");
-    channel.value = settings.choice("channel", CHANNELS);
-    map.value = settings.choice("map", MAPS);
-    kind.value = settings.get("difference") || "absolute";
-    amplify.value = settings.get("amplify") || "1";
-    sizes.value = settings.get("sizes") || "common";
-    rate.value = String(settings.number("blink", 2));
-    rateShown.textContent = settings.number("blink", 2) > 0 ? rate.value + "/s" : "by key B";
+    invert.checked = read(settings.invert);
+    channel.value = read(settings.channel);
+    map.value = read(settings.map);
+    kind.value = read(settings.difference);
+    amplify.value = read(settings.amplify);
+    sizes.value = read(settings.sizes);
+    rate.value = String(read(settings.blink));
+    rateShown.textContent = read(settings.blink) > 0 ? rate.value + "/s" : "by key B";
   }
 
   /** Which parts are of use. */

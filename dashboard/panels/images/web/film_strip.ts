@@ -2,7 +2,8 @@
 import { make, runLabel, stepText } from "../../../web/core/dom.ts";
 import { nearest, type Point } from "../../../web/core/steps.ts";
 import { type Card, learnRatio, position, sample, type Series } from "./gallery.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read } from "./settings.ts";
 import { drop, makeTile, type Tile, want } from "./tiles.ts";
 
 const GAP = 8;
@@ -32,7 +33,7 @@ export function makeStrip(card: Card, settled: () => void): FilmStrip {
   let follows = true;
   let drawing = 0;
 
-  const cellWidth = () => settings.number("width", 160) + GAP;
+  const cellWidth = () => read(settings.width) + GAP;
   const pictureHeight = () => Math.round(Math.min(Math.max((cellWidth() - GAP) / (card.ratio || 1), 24), 480));
   const rowHeight = () => HEAD + CAPTION + pictureHeight() + GAP;
   const columns = () => Math.min(card.positions.length, Math.floor(WIDEST / cellWidth()));

@@ -1,36 +1,21 @@
 /** The cards of the page, and which step and sample each of them shows. */
 import { joined, nearest, type Point } from "../../../web/core/steps.ts";
-import type { NumbersSpec } from "../../../web/core/dom.ts";
+import type { Setting } from "../../../web/core/setting.ts";
 import type { FilmStrip } from "./film_strip.ts";
-import * as settings from "./settings.ts";
+import type { CardData, CardSeries } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import { read, write } from "./settings.ts";
 import type { Stepper } from "./stepper.ts";
 import type { Tile } from "./tiles.ts";
 
-type Group = "tag" | "run" | "step";
-
-interface SeriesNames {
-  run: string;
-  tag: string;
-  light: string;
-  dark: string;
-  epoch: string;
-}
-/** What the server sends of a card (`draw` of dashboard/panels/images/panel.py). */
-export interface CardData {
-  key: string;
-  group: Group;
-  /** each with the place of its steps in `steps` */
-  series: (SeriesNames & { steps: number })[];
-  steps: NumbersSpec[];
-}
-export interface Series extends SeriesNames {
+export interface Series extends Omit<CardSeries, "steps"> {
   points: Point[];
 }
 
 /** The inside of a card on the page. */
 export interface Parts {
   body: HTMLElement;
-  group: Group;
+  group: CardData["group"];
   stepper: Stepper;
   /** says the step where one stepper moves all cards */
   linkedAt: HTMLElement;
@@ -71,7 +56,7 @@ export function cardOf(key: string): Card {
 export const partsOf = (card: Card): Parts | null =>
   card.parts?.body.isConnected && card.positions.length ? card.parts : null;
 export const mounted = (): Card[] => [...cards.values()].filter(partsOf);
-export const linked = (): boolean => settings.on("link");
+export const linked = (): boolean => read(settings.link);
 export const tilesOf = ({ parts }: Card): Tile[] =>
   parts?.strip?.tiles() ?? [...parts?.tiles.values() ?? []].map(({ tile }) => tile);
 export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.seen && tile.loading);
@@ -79,25 +64,26 @@ export const busy = (card: Card): boolean => tilesOf(card).some((tile) => tile.s
 export function readUrl(): void {
   if (readFromUrl) return;
   readFromUrl = true;
-  const entries = (name: string) =>
-    settings.all(name).map((entry): [string, number] => {
+  const entries = (setting: Setting<readonly string[]>) =>
+    read(setting).map((entry): [string, number] => {
       const at = entry.lastIndexOf(":");
       return [entry.slice(0, Math.max(at, 0)), Number(entry.slice(at + 1) || NaN)];
     }).filter(([key, value]) => key && Number.isFinite(value));
-  for (const [key, step] of entries("step")) chosen.set(key, [step, 0]);
-  for (const [key, sample] of entries("sample")) samples.set(key, sample);
+  for (const [key, step] of entries(settings.step)) chosen.set(key, [step, 0]);
+  for (const [key, sample] of entries(settings.sample)) samples.set(key, sample);
 }
 
 function writeUrl(): void {
-  settings.set({
-    step: [...chosen].map(([key, [step]]) => `${key}:${step}`),
-    sample: [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
-  });
+  write(settings.step, [...chosen].map(([key, [step]]) => `${key}:${step}`));
+  write(
+    settings.sample,
+    [...samples].filter(([, sample]) => sample > 0).map(([key, sample]) => `${key}:${sample}`),
+  );
 }
 
 /** Step and repeat of all cards; null at the end. */
 function commonStep(): [number, number] | null {
-  const at = settings.get("at");
+  const [at = ""] = read(settings.at);
   return at === "" || !Number.isFinite(Number(at)) ? null : [Number(at), 0];
 }
 
@@ -122,7 +108,7 @@ export function choose(card: Card, at: number): void {
 /** As `choose`, of all cards. */
 export function chooseCommon(at: number): void {
   const positions = commonPositions();
-  settings.set({ at: at >= positions.length - 1 ? [] : [positions[at].step] });
+  write(settings.at, at >= positions.length - 1 ? [] : [String(positions[at].step)]);
 }
 
 /** Which of the pictures of one step is shown. */

@@ -2,41 +2,45 @@
 import { register } from "../../../web/core/commands.ts";
 import { callbacks, noUpdate } from "../../../web/core/dash.ts";
 import { within } from "../../../web/core/dom.ts";
+import type { NumberSetting } from "../../../web/core/setting.ts";
 import * as cards from "./cards.ts";
 import { commands } from "./commands.ts";
 import { zip } from "./downloads.ts";
-import { type CardData, linked, mounted, readUrl } from "./gallery.ts";
+import { linked, mounted, readUrl } from "./gallery.ts";
 import * as large from "./large.ts";
+import type { CardData } from "./messages.generated.ts";
 import { crispAll } from "./pictures.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read } from "./settings.ts";
 
 let sizes = "";
 
 /** Says the value of a slider of the toolbar beside it. */
-function say(name: string, text: string): void {
-  const shown = document.querySelector(`.adjusted[data-setting="images.${name}"]`);
+function say({ name }: NumberSetting, text: string): void {
+  const shown = document.querySelector(`.adjusted[data-setting="${name}"]`);
   if (shown) shown.textContent = text;
 }
 
 /** What the toolbar says, as CSS. */
 function adjust(): void {
   const root = document.documentElement;
-  const factors = ["brightness", "contrast"].map((name) => {
-    const value = settings.number(name, 1);
-    root.style.setProperty("--" + name, String(value));
-    say(name, Math.round(value * 100) + "%");
-    return value;
-  });
-  root.classList.toggle("images-adjusted", factors.some((value) => value !== 1));
-  const width = settings.number("width", 160);
+  const { brightness, contrast } = settings;
+  for (const [variable, setting] of [["--brightness", brightness], ["--contrast", contrast]] as const) {
+    const value = read(setting);
+    root.style.setProperty(variable, String(value));
+    say(setting, Math.round(value * 100) + "%");
+  }
+  const isAdjusted = [brightness, contrast].some((setting) => read(setting) !== setting.default);
+  root.classList.toggle("images-adjusted", isAdjusted);
+  const width = read(settings.width);
   root.style.setProperty("--thumb", width + "px");
-  say("width", width + " px");
-  root.dataset.imageSize = settings.get("size") === "actual" ? "actual" : "fit";
-  const group = settings.get("group") || "tag";
+  say(settings.width, width + " px");
+  root.dataset.imageSize = read(settings.size);
+  const group = read(settings.group);
   const panel = document.getElementById("panel");
   if (panel && root.dataset.imageGroup && root.dataset.imageGroup !== group) panel.scrollTop = 0;
   root.dataset.imageGroup = group;
-  const now = [width, root.dataset.imageSize, linked(), settings.get("at")].join();
+  const now = [width, root.dataset.imageSize, linked(), read(settings.at)].join();
   if (now !== sizes) {
     sizes = now;
     mounted().forEach((card) => card.parts?.strip?.refresh());
@@ -53,7 +57,7 @@ callbacks("stepscope", {
     large.renew();
     return noUpdate();
   },
-  resetAdjustments: () => [1, 1],
+  resetAdjustments: () => [settings.brightness.default, settings.contrast.default],
   adjustImages() {
     adjust();
     large.openFromUrl();

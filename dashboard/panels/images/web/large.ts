@@ -7,13 +7,15 @@ import { view as pageView } from "../../../web/page/view.ts";
 import { type Choice, Slot } from "./compare_side.ts";
 import { makeControls } from "./controls.ts";
 import { CLOSE, KEYS, type LargeKey } from "./large_keys.ts";
+import type { Catalog } from "./messages.generated.ts";
 import * as pictures from "./pictures.ts";
 import type { Wanted } from "./pictures.ts";
 import { valuesAt } from "./pixels.ts";
 import type { Pixels } from "./png.ts";
-import * as settings from "./settings.ts";
-import { type Catalog, makeSource, type Source } from "./sources.ts";
-import { makeViewer, type Mode, MODES } from "./viewer.ts";
+import { settings } from "./settings.generated.ts";
+import { read, reset, write } from "./settings.ts";
+import { makeSource, type Source } from "./sources.ts";
+import { makeViewer, type Mode } from "./viewer.ts";
 import type { Place, View } from "./viewport.ts";
 
 const NAMES = ["R", "G", "B", "A"];
@@ -33,7 +35,14 @@ let tried = false;
 let catalog: Catalog = { tags: [], runs: [] };
 const listeners: ((run: string, tag: string, step: number) => void)[] = [];
 
-const mode = (): Mode => settings.choice("compare", MODES);
+const MODES: Record<Mode, string> = {
+  off: "One",
+  side: "Side by side",
+  swipe: "Swipe",
+  blink: "Blink",
+  difference: "Difference",
+};
+const mode = () => read(settings.compare);
 
 const choiceOf = ({ run, tag, point, sample }: Wanted): Choice => ({
   run,
@@ -45,8 +54,8 @@ const choiceOf = ({ run, tag, point, sample }: Wanted): Choice => ({
 
 /** Opens a picture, or two to be compared. */
 export function open(one: Wanted, two?: Wanted): void {
-  if (two) settings.set({ compare: mode() === "off" ? "side" : mode() });
-  settings.set({ zoom: [] });
+  if (two) write(settings.compare, mode() === "off" ? "side" : mode());
+  reset(settings.zoom);
   start(choiceOf(one), two ? choiceOf(two) : null);
 }
 
@@ -54,8 +63,8 @@ export function open(one: Wanted, two?: Wanted): void {
 export function openFromUrl(): void {
   if (tried) return;
   tried = true;
-  const [one, two] = ["large", "other"].map((name): Choice | null => {
-    const [run, tag, at, sample] = settings.all(name);
+  const [one, two] = [settings.large, settings.other].map((setting): Choice | null => {
+    const [run, tag, at, sample] = read(setting);
     if (run === undefined || tag === undefined) return null;
     const step = at === undefined || at === "" || !Number.isFinite(Number(at)) ? null : Number(at);
     return { run, tag, step, nth: 0, sample: Math.max(0, Math.trunc(Number(sample)) || 0) };
@@ -89,7 +98,7 @@ class Large {
   b: Slot | null;
   readonly #dialog = make("dialog", { id: "large", tabIndex: -1, "aria-label": "Picture" });
   readonly #what = make("div", { className: "what" });
-  readonly #modes = Object.entries(MODES).map(([name, label]) => this.#modeButton(name, label));
+  readonly #modes = settings.compare.options.map((name) => this.#modeButton(name));
   readonly #original = iconLink();
   readonly #readout = make("output", { className: "pixel" });
   readonly #zoomText = make("output", { className: "zoom-at" });
@@ -113,7 +122,7 @@ class Large {
     this.a = this.#slot(one);
     this.b = two && this.#slot(two);
     this.#build();
-    const [scale, x, y] = settings.all("zoom").map(Number);
+    const [scale, x, y] = read(settings.zoom).map(Number);
     if (scale > 0 && Number.isFinite(x) && Number.isFinite(y)) {
       Object.assign(this.#viewer.viewport.view, { fit: false, scale, x, y });
     }
@@ -195,7 +204,8 @@ class Large {
     this.#dialog.classList.toggle("no-column", storage.get(COLUMN) === "off");
   }
 
-  #modeButton(name: string, label: string): HTMLButtonElement {
+  #modeButton(name: Mode): HTMLButtonElement {
+    const label = MODES[name];
     const title = name === "off" ? "One picture" : `Compare: ${label.toLowerCase()}`;
     const made = make("button", {
       type: "button",
@@ -226,7 +236,7 @@ class Large {
         viewport.pan(main(), x * PAN_PX, y * PAN_PX);
       },
       next_comparison: () => {
-        const names = Object.keys(MODES);
+        const names = settings.compare.options;
         this.#setMode(names[(names.indexOf(this.#mode()) + 1) % names.length]);
       },
       blink: () => this.#blink(),
@@ -234,7 +244,7 @@ class Large {
       swap: () => this.#swapSlots(),
       move_divider: (event) => this.#viewer.moveDivider(0.02 * sign(event, "[")),
       invert: () => {
-        settings.set({ invert: settings.on("invert") ? "off" : "on" });
+        write(settings.invert, !read(settings.invert));
         this.#controls.refresh();
         this.#schedule();
       },
@@ -258,8 +268,8 @@ class Large {
     return this.#mode() !== "off";
   }
 
-  #setMode(name: string): void {
-    settings.set({ compare: name });
+  #setMode(name: Mode): void {
+    write(settings.compare, name);
     if (name !== "off") this.#addOther();
     this.#makeRows();
     this.#writeUrl();
@@ -293,9 +303,9 @@ class Large {
     const row = (letter: "A" | "B", slot: Slot) => makeSource(letter, slot, () => catalog, (one) => this.#moved(one));
     this.#rows = [row("A", this.a), ...(this.b && this.#comparing() ? [row("B", this.b)] : [])];
     if (this.#comparing()) {
-      const together = make("input", { type: "checkbox", checked: settings.on("together") });
+      const together = make("input", { type: "checkbox", checked: read(settings.together) });
       together.addEventListener("change", () => {
-        settings.set({ together: together.checked ? "on" : "off" });
+        write(settings.together, together.checked);
         this.#moved(this.a);
       });
       this.#rows[1].element.append(
@@ -315,7 +325,7 @@ class Large {
   #moved(slot: Slot): void {
     if (large !== this) return;
     const here = this.a.point();
-    if (this.b?.series && here && this.#comparing() && settings.on("together") && slot === this.a) {
+    if (this.b?.series && here && this.#comparing() && read(settings.together) && slot === this.a) {
       this.b.move(nearest(this.b.points(), here.step, here.nth));
     }
     this.#isMoved = true;
@@ -326,9 +336,10 @@ class Large {
     const values = (slot: Slot | null) => {
       if (!slot) return [];
       const { run, tag, step, sample } = slot.choice;
-      return [run, tag, step ?? "", sample];
+      return [run, tag, String(step ?? ""), String(sample)];
     };
-    settings.set({ large: values(this.a), other: this.#comparing() ? values(this.b) : [] });
+    write(settings.large, values(this.a));
+    write(settings.other, this.#comparing() ? values(this.b) : []);
   }
 
   // --- what is shown -----------------------------------------------------------------------------------------
@@ -374,7 +385,10 @@ class Large {
   }
 
   #zoomed(view: View): void {
-    settings.set({ zoom: view.fit ? [] : [view.scale, view.x, view.y].map((value) => Number(value.toPrecision(6))) });
+    write(
+      settings.zoom,
+      view.fit ? [] : [view.scale, view.x, view.y].map((value) => String(Number(value.toPrecision(6)))),
+    );
     this.#viewer.place();
     this.#showZoom();
   }
@@ -463,7 +477,7 @@ class Large {
     this.b?.close();
     this.#dialog.close();
     this.#dialog.remove();
-    settings.set({ large: [], other: [], compare: "off", zoom: [] });
+    reset(settings.large, settings.other, settings.compare, settings.zoom);
     const here = this.a.point();
     const { run, tag } = this.a.choice;
     if (this.#isMoved && here) listeners.forEach((listener) => listener(run, tag, here.step));

@@ -1,6 +1,7 @@
 /** One picture, fetched and described; what was fetched lately is kept. */
 import { icon, make } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
+import { EDGES, FACTS_HEADER, type NoPicture, type PictureFacts } from "./messages.generated.ts";
 
 export const api = new Api("/api/images");
 const FORMATS: Record<string, string> = {
@@ -10,7 +11,6 @@ const FORMATS: Record<string, string> = {
   "image/webp": "WebP",
   "image/bmp": "BMP",
 };
-const EDGES = [64, 128, 256, 512, 1024];
 const MOST_KEPT = 600;
 const MOST_BYTES = 96e6;
 
@@ -21,26 +21,10 @@ export interface Wanted {
   point: { index: number; step: number; nth: number };
   sample: number;
 }
-/** What the header X-Picture has. */
-export interface Facts {
-  samples: number;
-  width: number;
-  height: number;
-  frames: number;
-  size: number;
-  mime_type: string;
-  wall_time: number | string;
-  reduced: boolean;
-}
 export interface Picture {
-  facts: Facts;
+  facts: PictureFacts;
   blob: Blob;
   url: string;
-  samples: number;
-}
-/** Why there is no picture, and how many there are at its step. */
-export interface Nothing {
-  error: string;
   samples: number;
 }
 /** By address, the latest last. */
@@ -80,22 +64,22 @@ function known(url: string): Picture | undefined {
   return found;
 }
 
-const nothing = (error: string, samples = 0): Nothing => ({ error, samples });
+const nothing = (error: string, samples = 0): NoPicture => ({ error, samples });
 
 /** Fetches a picture; what is wrong with it is in its `error`. Throws only where `signal` ended it. */
-export async function look(wanted: Wanted, edge: number, signal: AbortSignal): Promise<Picture | Nothing> {
+export async function look(wanted: Wanted, edge: number, signal: AbortSignal): Promise<Picture | NoPicture> {
   const url = address(wanted, edge);
   const there = known(url);
   if (there) return there;
   try {
     const response = await fetch(url, { signal });
     if (!response.ok) return nothing("The server does not have this picture any more.");
-    const said = response.headers.get("X-Picture");
+    const said = response.headers.get(FACTS_HEADER);
     if (said === null) {
-      const { error, samples }: Nothing = await response.json();
+      const { error, samples }: NoPicture = await response.json();
       return nothing(sentence(error), samples);
     }
-    const facts: Facts = JSON.parse(said);
+    const facts: PictureFacts = JSON.parse(said);
     const blob = await response.blob();
     const found: Picture = { facts, blob, url: URL.createObjectURL(blob), samples: facts.samples };
     keep(url, found);
@@ -106,7 +90,7 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
   }
 }
 
-export const isPicture = (found: Picture | Nothing): found is Picture => "facts" in found;
+export const isPicture = (found: Picture | NoPicture): found is Picture => "facts" in found;
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
 
@@ -115,7 +99,7 @@ function fileSize(size: number): string {
   return size < 1e6 ? `${(size / 1000).toPrecision(3)} kB` : `${(size / 1e6).toPrecision(3)} MB`;
 }
 
-type Described = Pick<Facts, "width" | "height" | "frames" | "size" | "mime_type">;
+type Described = Pick<PictureFacts, "width" | "height" | "frames" | "size" | "mime_type">;
 
 /** Size, format, bytes. */
 export function describe(facts: Described): string {

@@ -1,6 +1,8 @@
 /** Arithmetic on pixels: adjustments, color maps, smaller copies, histograms, differences. */
 import { ofHex, type Rgb, scaleOf, viridis } from "../../../web/core/color.ts";
+import type { ValueOf } from "../../../web/core/setting.ts";
 import { pause, type Pixels, type Values } from "./png.ts";
+import type { settings } from "./settings.generated.ts";
 
 const SLICE = 2e6;
 /** Where a signed difference of nothing lies. */
@@ -26,9 +28,9 @@ export interface Look {
   /** exponent 1 / gamma */
   gamma: number;
   invert: boolean;
-  channel: "all" | "r" | "g" | "b" | "a" | "luminance";
+  channel: ValueOf<typeof settings.channel>;
   /** of one value per pixel */
-  map: "grey" | "viridis" | "magma" | "turbo";
+  map: ValueOf<typeof settings.map>;
   /** factor of a difference */
   amplify: number;
 }

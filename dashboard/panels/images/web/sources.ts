@@ -4,14 +4,12 @@ import { becomes, iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Slot } from "./compare_side.ts";
 import { select } from "./controls.ts";
 import { KEYS } from "./large_keys.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read, write } from "./settings.ts";
+import type { Catalog } from "./messages.generated.ts";
 import { Stepper } from "./stepper.ts";
 
-/** All tags of the shown runs, and of each run its colors and the places of its tags (`catalog` of routes.py). */
-export interface Catalog {
-  tags: string[];
-  runs: { run: string; light: string; dark: string; tags: number[] }[];
-}
+const FRACTIONS: Record<string, string | undefined> = { "0.25": "¼", "0.5": "½" };
 
 export interface Source {
   element: HTMLElement;
@@ -47,8 +45,9 @@ export function makeSource(letter: "A" | "B", slot: Slot, catalog: () => Catalog
   const playFrames = iconButton("play", tip({ ...KEYS.play_frames, title: "Play frames" }), () => slot.toggleFrames());
   const speed = select(
     "Speed of animations",
-    { 0.25: "×¼", 0.5: "×½", 1: "×1", 2: "×2", 4: "×4" },
-    (value) => settings.set({ speed: value }),
+    settings.speed,
+    (value) => "×" + (FRACTIONS[value] ?? value),
+    (value) => write(settings.speed, value),
   );
   const frames = make(
     "span",
@@ -91,7 +90,7 @@ export function makeSource(letter: "A" | "B", slot: Slot, catalog: () => Catalog
     frameAt.textContent = `${at + 1}/${count}`;
     const title = tip({ ...KEYS.play_frames, title: playing ? "Pause frames" : "Play frames" });
     becomes(playFrames, playing ? "stop" : "play", title);
-    speed.value = settings.get("speed") || "1";
+    speed.value = read(settings.speed);
   }
 
   return { element, refresh, stepper, turnSample };

@@ -3,7 +3,8 @@ import { tip } from "../../../web/core/commands.ts";
 import { becomes, iconButton, make, stepText } from "../../../web/core/dom.ts";
 import * as plain from "../../../web/core/stepper.ts";
 import { nearest, type Point } from "../../../web/core/steps.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read } from "./settings.ts";
 
 const LONGEST_WAIT_MS = 3000;
 
@@ -87,7 +88,7 @@ export class Stepper {
     const { at, move, busy } = this.#track;
     if (this.last() < 1) return;
     if (at() >= this.last()) move(0);
-    const pause = () => 1000 / settings.number("rate", 5);
+    const pause = () => 1000 / Number(read(settings.rate));
     let due = performance.now();
     const tick = () => {
       if (!this.element.isConnected) return this.stop();

@@ -2,9 +2,11 @@
 import { iconButton, make, stepText, when } from "../../../web/core/dom.ts";
 import * as picking from "./compare_picker.ts";
 import * as large from "./large.ts";
+import type { NoPicture } from "./messages.generated.ts";
 import * as pictures from "./pictures.ts";
-import type { Nothing, Picture, Wanted } from "./pictures.ts";
-import * as settings from "./settings.ts";
+import type { Picture, Wanted } from "./pictures.ts";
+import { settings } from "./settings.generated.ts";
+import { read } from "./settings.ts";
 
 export interface Tile {
   element: HTMLElement;
@@ -86,7 +88,7 @@ export function want(tile: Tile, wanted: Wanted): void {
 }
 
 const edge = (tile: Tile) =>
-  settings.get("size") === "actual" ? 0 : pictures.edgeFor(Math.max(tile.element.clientWidth, 32));
+  read(settings.size) === "actual" ? 0 : pictures.edgeFor(Math.max(tile.element.clientWidth, 32));
 
 async function load(tile: Tile): Promise<void> {
   const { wanted } = tile;
@@ -119,7 +121,7 @@ function showFailure(tile: Tile, why: string): void {
   tile.picture.title = why;
 }
 
-async function show(tile: Tile, wanted: Wanted, found: Picture | Nothing, ending: AbortController): Promise<void> {
+async function show(tile: Tile, wanted: Wanted, found: Picture | NoPicture, ending: AbortController): Promise<void> {
   tile.samples = found.samples || 1;
   if (!pictures.isPicture(found)) return showFailure(tile, found.error);
   const { facts, url } = found;

@@ -1,17 +1,18 @@
 /** The large view's pictures, alone or compared: side by side, swiped, blinking, subtracted. */
 import { make, runLabel, stepText } from "../../../web/core/dom.ts";
+import type { ValueOf } from "../../../web/core/setting.ts";
 import { type Layer, makeStage, type Stage } from "./canvas.ts";
 import type { Slot } from "./compare_side.ts";
 import * as pictures from "./pictures.ts";
 import * as imagesPixels from "./pixels.ts";
 import type { Difference, DifferenceFacts, Look } from "./pixels.ts";
 import type { Pixels } from "./png.ts";
-import * as settings from "./settings.ts";
+import { settings } from "./settings.generated.ts";
+import { read, write } from "./settings.ts";
 import { type Place, type View, Viewport } from "./viewport.ts";
 
-/** The ways to compare, and what they are called. */
-export const MODES = { off: "One", side: "Side by side", swipe: "Swipe", blink: "Blink", difference: "Difference" };
-export type Mode = keyof typeof MODES;
+/** A way to compare. */
+export type Mode = ValueOf<typeof settings.compare>;
 
 const PLAIN: Look = { brightness: 1, contrast: 1, gamma: 1, invert: false, channel: "all", map: "grey", amplify: 1 };
 
@@ -87,7 +88,7 @@ export function makeViewer(
   function other(): Pixels | null {
     const b = on.b();
     const first = on.a().pixels;
-    if (!b?.pixels || !first || settings.get("sizes") !== "scaled") return b?.pixels ?? null;
+    if (!b?.pixels || !first || read(settings.sizes) !== "scaled") return b?.pixels ?? null;
     const { width, height } = first;
     if (b.pixels.width === width && b.pixels.height === height) return b.pixels;
     const name = `${idOf(b.pixels)}:${width}x${height}`;
@@ -134,14 +135,14 @@ export function makeViewer(
       case "swipe":
         return [{
           slot: a,
-          layers: [...layer(a.pixels), ...layer(other(), settings.number("divider", 0.5))],
+          layers: [...layer(a.pixels), ...layer(other(), read(settings.divider))],
           error: a.error || b.error,
         }];
       case "difference": {
         const pixels = other();
         const found = a.pixels && pixels && subtraction(a.pixels, pixels);
-        const signed = settings.get("difference") === "signed";
-        const amplify = settings.number("amplify", 1);
+        const signed = read(settings.difference) === "signed";
+        const amplify = Number(read(settings.amplify));
         const layers = found
           ? [{ pixels: signed ? found.signed : found.absolute, look: { ...PLAIN, map: look.map, amplify } }]
           : [];
@@ -212,20 +213,21 @@ export function makeViewer(
       const { pixels } = on.a();
       if (!stage.canvas.isConnected || !pixels) return;
       const { left, scale } = viewport.corner(stage);
-      const share = settings.number("divider", 0.5);
+      const share = read(settings.divider);
       divider.style.left = (left + share * pixels.width * scale) / devicePixelRatio + "px";
       divider.setAttribute("aria-valuenow", String(Math.round(share * 100)));
     });
   }
 
   function setDivider(share: number) {
-    settings.set({ divider: Math.round(Math.min(Math.max(share, 0), 1) * 1000) / 1000 });
+    const { least, largest } = settings.divider;
+    write(settings.divider, Math.round(Math.min(Math.max(share, least), largest) * 1000) / 1000);
     draw();
   }
 
   /** By keys. */
   function moveDivider(by: number) {
-    if (built === "swipe") setDivider(settings.number("divider", 0.5) + by);
+    if (built === "swipe") setDivider(read(settings.divider) + by);
   }
 
   divider.addEventListener("pointerdown", (event) => {
@@ -248,13 +250,13 @@ export function makeViewer(
   /** Starts or stops blinking, as the mode and its rate say. */
   function beat() {
     clearInterval(blinking);
-    const rate = settings.number("blink", 2);
+    const rate = read(settings.blink);
     blinking = built === "blink" && rate > 0 ? window.setInterval(() => ((second = !second), draw()), 1000 / rate) : 0;
   }
 
   /** By hand: the other one; it blinks no more by itself. */
   function swap() {
-    settings.set({ blink: 0 });
+    write(settings.blink, 0);
     second = !second;
     beat();
     draw();

@@ -3,6 +3,7 @@ import { view } from "../../../web/page/view.ts";
 import { type Card, cards, looksOf } from "./card.ts";
 import { type Box, vector } from "./math.ts";
 import { type Camera, cameraEntry, firstCamera, type Frame, frameAround, readCamera, type Up } from "./orbit.ts";
+import { settings } from "./settings.generated.ts";
 
 const EMPTY: Box = { low: [0, 0, 0], high: [0, 0, 0] };
 
@@ -14,17 +15,17 @@ const frames: Map<string, Frame> = new Map();
 const boxes: Map<string, Box> = new Map();
 let read = false;
 
-const sharing = () => view.values("mesh.cameras")[0] || "tag";
+const sharing = () => view.read(settings.cameras);
 const frameKey = (card: Card) => (sharing() === "each" ? card.key : card.data.tag);
 const groupKey = (card: Card) => (sharing() === "all" ? "*" : frameKey(card));
-const up = (): Up => (view.values("mesh.up")[0] === "z" ? "z" : "y");
+const up = (): Up => view.read(settings.up);
 const ofGroup = (group: string) =>
   [...cards.values()].filter((card) => groupKey(card) === group && card.geometry?.extent);
 
 function readUrl(): void {
   if (read) return;
   read = true;
-  for (const entry of view.values("mesh.camera")) {
+  for (const entry of view.read(settings.camera)) {
     const found = readCamera(entry);
     if (!found) continue;
     moved.set(found.group, found.camera);
@@ -35,7 +36,7 @@ function readUrl(): void {
 function writeUrl(): void {
   // A camera of all cards has a frame for each tag, which the address leaves out.
   const entries = [...moved].map(([group, camera]) => cameraEntry({ group, camera, frame: frames.get(group) }));
-  view.update((_params, set) => set("mesh.camera", entries));
+  view.write(settings.camera, entries);
 }
 
 /** The frame of a card: it holds all meshes that share it, so that steps and runs are seen at one scale. */

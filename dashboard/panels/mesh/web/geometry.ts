@@ -2,27 +2,11 @@
 import { Api, type Parameters } from "../../../web/core/request.ts";
 import type { Column } from "../../../web/core/binary.ts";
 import type { Vector } from "./math.ts";
+import type { MeshHeader, PackedMesh } from "./messages.generated.ts";
 
 const MOST_KEPT = 256e6; // bytes of meshes looked at before
 
-/** What the server tells of a mesh beside its columns (`geometry_bytes` of dashboard/panels/mesh/routes.py). */
-export interface Header {
-  samples: number;
-  /** Why there is nothing to draw. */
-  error: string;
-  notes: string[];
-  vertices?: number;
-  faces?: number;
-  origin?: Vector;
-  low?: Vector;
-  high?: Vector;
-  moved?: { mean: number | string; most: number | string } | null;
-}
-/** The same with its columns, as `pack` of dashboard/panels/mesh/files.py sends it: their places by name. */
-interface Packed extends Header {
-  columns: Partial<Record<"positions" | "faces" | "colors" | "moved", number>>;
-  arrays: Column[];
-}
+type Packed = PackedMesh & { arrays: Column[] };
 
 /** Where a mesh lies: its positions are relative to `origin`. */
 export interface Extent {
@@ -31,7 +15,7 @@ export interface Extent {
   high: Vector;
 }
 export interface Geometry {
-  header: Header;
+  header: MeshHeader;
   /** Null where there is nothing to draw. */
   extent: Extent | null;
   positions: Float32Array;

@@ -1,8 +1,10 @@
 /** One WebGL context for all cards. A scene is drawn into the shared canvas, and copied from there. */
 import { VIRIDIS } from "../../../web/core/color.ts";
+import type { ValueOf } from "../../../web/core/setting.ts";
 import { edges, type Geometry, normals } from "./geometry.ts";
 import type { Vector } from "./math.ts";
 import type { Projection } from "./orbit.ts";
+import type { settings } from "./settings.generated.ts";
 
 const MOST_BYTES = 512e6; // of buffers in the graphics memory
 const LARGEST_STRIDE = 255; // bytes, by the standard: how points are left out while the camera moves
@@ -69,7 +71,7 @@ const FRAGMENT = `#version 300 es
   }`;
 
 /** What is drawn of a mesh. */
-export type Show = "surface" | "edges" | "wireframe" | "points";
+export type Show = Exclude<ValueOf<typeof settings.show>, "logged">;
 /** How surfaces are lit. */
 export const LIT = { none: 0, smooth: 1, flat: 2 } as const;
 /** How vertices are colored: as logged, in one color, or by a scale. */

@@ -8,13 +8,15 @@ import { messageOf, type Parameters } from "../../../web/core/request.ts";
 import { nearest, type Point, pointsOf } from "../../../web/core/steps.ts";
 import { view } from "../../../web/page/view.ts";
 import { cameras } from "./cameras.ts";
-import { type Card, cards, complain, looksOf, type MeshData, type Parts } from "./card.ts";
+import { type Card, cards, complain, looksOf, type Parts } from "./card.ts";
 import { commands } from "./commands.ts";
 import { address, type Geometry, get } from "./geometry.ts";
 import { gl } from "./gl.ts";
 import { attach } from "./input.ts";
 import { redraw, redrawAll, redrawShared, resetCamera } from "./loop.ts";
-import { draw, setting } from "./scene.ts";
+import type { MeshCard } from "./messages.generated.ts";
+import { draw } from "./scene.ts";
+import { settings } from "./settings.generated.ts";
 import { facts, numbersByKey } from "./texts.ts";
 
 // --- steps and samples -------------------------------------------------------------------------------------
@@ -27,16 +29,13 @@ let read = false;
 function readUrl(): void {
   if (read) return;
   read = true;
-  for (const [key, step] of numbersByKey(view.values("mesh.step"))) chosen.set(key, [step, 0]);
-  for (const [key, sample] of numbersByKey(view.values("mesh.sample"))) samples.set(key, sample);
+  for (const [key, step] of numbersByKey(view.read(settings.step))) chosen.set(key, [step, 0]);
+  for (const [key, sample] of numbersByKey(view.read(settings.sample))) samples.set(key, sample);
 }
 
-const writeSteps = () =>
-  view.update((_params, set) => set("mesh.step", [...chosen].map(([key, [step]]) => `${key}:${step}`)));
+const writeSteps = () => view.write(settings.step, [...chosen].map(([key, [step]]) => `${key}:${step}`));
 const writeSamples = () =>
-  view.update((_params, set) =>
-    set("mesh.sample", [...samples].filter(([, at]) => at).map(([key, at]) => `${key}:${at}`))
-  );
+  view.write(settings.sample, [...samples].filter(([, at]) => at).map(([key, at]) => `${key}:${at}`));
 
 function position({ key, points }: Card): number {
   const wanted = chosen.get(key);
@@ -51,7 +50,7 @@ const sampleOf = ({ key }: Card) => Math.max(0, samples.get(key) ?? 0);
 function moveTo(card: Card, at: number): void {
   const { step, nth } = card.points[at];
   const newest = at >= card.points.length - 1;
-  for (const other of setting("link") === "on" ? cards.values() : [card]) {
+  for (const other of view.read(settings.link) ? cards.values() : [card]) {
     if (!other.points.length) continue;
     if (newest) chosen.delete(other.key);
     else chosen.set(other.key, [step, nth]);
@@ -265,8 +264,8 @@ async function savePicture(card: Card): Promise<void> {
 }
 
 function compareWith(card: Card): void {
-  view.update((_params, set) => set("mesh.compare", [`at:${pointOf(card).step}:${card.data.run}`]));
-  view.follow("mesh.compare");
+  view.write(settings.compare, `at:${pointOf(card).step}:${card.data.run}`);
+  view.follow(settings.compare.name);
 }
 
 const ACTIONS: [string, (card: Card) => void][] = [
@@ -298,7 +297,7 @@ document.addEventListener("click", (event) => {
 });
 
 callbacks("stepscope", {
-  drawMeshes(all: (MeshData | null)[]) {
+  drawMeshes(all: (MeshCard | null)[]) {
     readUrl();
     gl.whenRestored(redrawAll);
     for (const [key, { parts }] of cards) if (parts && !parts.body.isConnected) cards.delete(key);
@@ -318,8 +317,9 @@ callbacks("stepscope", {
     return noUpdate();
   },
   adjustMeshes() {
-    const size = document.getElementById("mesh-size");
-    if (size) size.textContent = Number(setting("size")) ? setting("size") + " px" : "auto";
+    const shown = document.getElementById("mesh-size");
+    const size = view.read(settings.size);
+    if (shown) shown.textContent = size ? size + " px" : "auto";
     redrawAll();
     return noUpdate();
   },

@@ -1,12 +1,15 @@
 /** Cameras that orbit what they look at: how they are moved, what they see, and how they stand in the URL. */
+import type { ValueOf } from "../../../web/core/setting.ts";
 import { add, type Box, cross, dot, middle, minus, multiply, norm, unit, type Vector } from "./math.ts";
+import type { CameraLooks } from "./messages.generated.ts";
+import type { settings } from "./settings.generated.ts";
 
 const FOV = 45;
 const LIFT = 0.07; // of half the height, because the numbers of two axes stand below
 const DEGREE = Math.PI / 180;
 const START = { az: 35, el: 22 };
 
-export type Up = "y" | "z";
+export type Up = ValueOf<typeof settings.up>;
 /** angles in degrees; `pan` in radii of the frame */
 export interface Camera {
   az: number;
@@ -82,13 +85,8 @@ export function frameAround(box: Box): Frame {
   return { center, radius: norm(minus(box.high, box.low)) / 2 || Math.max(1e-3, Math.abs(center[0]) * 1e-3) };
 }
 
-/** What a logged configuration asks of the camera. */
-export interface Wanted {
-  kind?: "perspective" | "orthographic";
-  fov?: number | null;
-  position?: Vector | null;
-  target?: Vector | null;
-}
+/** What a logged configuration says of the camera. */
+export type Wanted = Partial<CameraLooks>;
 
 /** Where the logged configuration puts the camera, or somewhat above. */
 export function firstCamera(wanted: Wanted, frame: Frame, up: Up): Camera {

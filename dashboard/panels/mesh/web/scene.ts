@@ -1,5 +1,6 @@
 /** What a card shows and how, from the toolbar and the logged configuration; and its picture. */
 import { css, ofHex, type Rgb } from "../../../web/core/color.ts";
+import type { ValueOf } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
 import { type ColorScale, drawBox, drawScale, type Ink } from "./axes.ts";
 import { cameras } from "./cameras.ts";
@@ -8,8 +9,14 @@ import type { Extent, Geometry } from "./geometry.ts";
 import { type Directional, gl, LIT, PAINT, type Scene, type Show } from "./gl.ts";
 import { add, AXES, minus, norm, type Vector, vector } from "./math.ts";
 import { project, type Projection } from "./orbit.ts";
+import { settings } from "./settings.generated.ts";
 
-const BACKGROUNDS: Record<string, Rgb> = { white: [255, 255, 255], grey: [128, 128, 128], black: [0, 0, 0] };
+const BACKGROUNDS: Record<ValueOf<typeof settings.background>, Rgb | null> = {
+  page: null,
+  white: [255, 255, 255],
+  grey: [128, 128, 128],
+  black: [0, 0, 0],
+};
 const LINE: Vector = shares("#10141c");
 interface Lighting {
   ambient: Vector;
@@ -27,8 +34,6 @@ const READABLE: Lighting = {
   lights: [{ direction: SHOULDER, color: [0.34, 0.34, 0.34] }],
 };
 
-export const setting = (name: string): string | undefined => view.values("mesh." + name)[0];
-
 /** A color as shares of 1. */
 function shares(hex: string): Vector {
   const bytes = ofHex(hex);
@@ -36,8 +41,8 @@ function shares(hex: string): Vector {
 }
 
 function background(): Rgb {
-  const chosen = BACKGROUNDS[setting("background") ?? ""];
-  return chosen ?? ofHex(getComputedStyle(document.documentElement).getPropertyValue("--surface").trim());
+  return BACKGROUNDS[view.read(settings.background)] ??
+    ofHex(getComputedStyle(document.documentElement).getPropertyValue("--surface").trim());
 }
 
 /** Colors of lines and numbers that can be seen on a background. */
@@ -48,19 +53,16 @@ function inkOn(rgb: Rgb): Ink {
     : { line: "rgb(255 255 255 / 17%)", text: "rgb(235 240 250 / 88%)" };
 }
 
-const isShow = (name: string | undefined): name is Show =>
-  name === "surface" || name === "edges" || name === "wireframe" || name === "points";
-
 function shown(card: Card, geometry: Geometry): Show {
   if (!geometry.faces) return "points";
-  const chosen = setting("show");
-  if (isShow(chosen)) return chosen;
+  const chosen = view.read(settings.show);
+  if (chosen !== "logged") return chosen;
   return looksOf(card).material.wireframe ? "wireframe" : "surface";
 }
 
 function shading(card: Card): Scene["lit"] {
-  const chosen = setting("shading");
-  if (chosen === "smooth" || chosen === "flat") return LIT[chosen];
+  const chosen = view.read(settings.shading);
+  if (chosen !== "logged") return LIT[chosen];
   const { unlit, flat } = looksOf(card).material;
   return unlit ? LIT.none : flat ? LIT.flat : LIT.smooth;
 }
@@ -83,7 +85,7 @@ function paint(card: Card, { header, moved, colors }: Geometry, { low, high, ori
     const scale = { title: card.comparison, low: 0, high: most };
     return { ...plain, paint: PAINT.scale, range: [0, most], scale };
   }
-  const chosen = setting("color") ?? "";
+  const chosen = view.read(settings.color);
   const axis = AXES.find((i) => "xyz"[i] === chosen);
   if (axis !== undefined) {
     const scale = { title: chosen, low: low[axis], high: high[axis] };
@@ -143,9 +145,9 @@ export function draw(card: Card, every: number, asPoints: boolean): Seen | null 
   const ink = inkOn(behind);
   context.fillStyle = css(behind);
   context.fillRect(0, 0, width, height);
-  if (setting("box") !== "off") drawBox(context, { ...box, projection, ratio, ink }, frame.center);
+  if (view.read(settings.box)) drawBox(context, { ...box, projection, ratio, ink }, frame.center);
   const { scale, ...colors } = paint(card, geometry, extent);
-  const chosen = Number(setting("size")) || 0;
+  const chosen = view.read(settings.size);
   const scene: Scene = {
     geometry,
     show: asPoints ? "points" : shown(card, geometry),

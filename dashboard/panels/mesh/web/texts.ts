@@ -1,5 +1,5 @@
 /** Meshes in words and numbers, and what the URL has of their cards. */
-import type { Header } from "./geometry.ts";
+import type { MeshHeader } from "./messages.generated.ts";
 
 const counted = (count: number, one: string, many: string) =>
   `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
@@ -13,7 +13,7 @@ export const short = (value: number): string =>
     : Number(value.toPrecision(3)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
 /** What a mesh consists of, its extent, and how far it moved. */
-export function facts({ vertices, faces, low, high, moved }: Header): string {
+export function facts({ vertices, faces, low, high, moved }: MeshHeader): string {
   if (vertices === undefined) return "";
   const parts = faces
     ? [counted(vertices, "vertex", "vertices"), counted(faces, "face", "faces")]

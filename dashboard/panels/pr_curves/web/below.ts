@@ -1,11 +1,10 @@
 /** What stands below a chart of the PR curves panel: sliders, the table of runs, confusion matrices. */
 import { make, numbers, runLabel } from "../../../web/core/dom.ts";
-import { type Axis, choose, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
+import { choose, type Keyed, slider as stepSlider, type StepData } from "../../../web/cards/step_slider.ts";
 import { view } from "../../../web/page/view.ts";
 import { type Card, curvesOf, type Parts } from "./card.ts";
 import {
   amount,
-  type Curve,
   isCurve,
   nearestThreshold,
   ranked,
@@ -21,6 +20,8 @@ import {
   thresholdText,
 } from "./curves.ts";
 import { placeDots } from "./dots.ts";
+import type { CurveMeta } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
 
 const MOST_MATRICES = 12;
 const SETTLED_MS = 120;
@@ -28,11 +29,11 @@ const SETTLED_MS = 120;
 // --- threshold ---------------------------------------------------------------------------------------------
 
 /** Where the hand is, or else what the URL says. */
-const threshold = ({ key, moving }: Card) => moving ?? thresholdOf(view.values("pr_curves.threshold"), key);
+const threshold = ({ key, moving }: Card) => moving ?? thresholdOf(view.read(settings.threshold), key);
 
 function setThreshold(card: Card, value: number): void {
   card.moving = null;
-  choose("pr_curves.threshold", card.key, value === 0.5 ? null : Number(value.toFixed(6)));
+  choose(settings.threshold, card.key, value === 0.5 ? null : Number(value.toFixed(6)));
   follow(card, value);
 }
 
@@ -79,8 +80,8 @@ function build(card: Card, fill: HTMLElement): Parts {
 export function placeSliders({ key, meta, parts }: Card): void {
   if (!parts) return;
   const { sliders, steps } = parts;
-  const axis = (view.values("pr_curves.axis")[0] || "step") as Axis;
-  const place = (id: string, run: Run | null, wanted: { setting: string; key: string; data: StepData }) => {
+  const axis = view.read(settings.axis);
+  const place = (id: string, run: Run | null, wanted: { setting: Keyed; key: string; data: StepData }) => {
     let known = steps.get(id);
     if (!known) {
       const slider = stepSlider({ ...wanted, label: run ? "Step of " + run.run : "Step" });
@@ -93,11 +94,11 @@ export function placeSliders({ key, meta, parts }: Card): void {
   };
   const apart = meta.runs.flatMap((run) =>
     run.slider && run.key !== undefined
-      ? [place("run " + run.run, run, { setting: "pr_curves.run_step", key: run.key, data: run.slider })]
+      ? [place("run " + run.run, run, { setting: settings.runStep, key: run.key, data: run.slider })]
       : []
   );
   const rows = new Map(
-    apart.length ? apart : [place("", null, { setting: "pr_curves.step", key, data: meta.slider })],
+    apart.length ? apart : [place("", null, { setting: settings.step, key, data: meta.slider })],
   );
   for (const id of [...steps.keys()]) if (!rows.has(id)) steps.delete(id);
   const wanted = [...rows.values()];
@@ -153,7 +154,7 @@ function buildTable(card: Card, { table }: Parts): void {
   table.replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
 }
 
-function bestButton(card: Card, run: Curve): HTMLElement | string {
+function bestButton(card: Card, run: CurveMeta): HTMLElement | string {
   if (run.best === null) return "–";
   const best = rowAt(run, run.best);
   const title = `F1 is highest, ${ratio(best.f1)}, at threshold ${best.threshold.toFixed(3)}; go there`;
@@ -179,7 +180,7 @@ function buildMarks(card: Card, { marks }: Parts): void {
 
 // --- confusion matrices ------------------------------------------------------------------------------------
 
-function matrix(run: Curve, row: Row): HTMLElement {
+function matrix(run: CurveMeta, row: Row): HTMLElement {
   const all = row.tp + row.fp + row.tn + row.fn;
   const cell = (name: string, value: number, right: boolean) => {
     const title = `${name}: ${amount(value)} of ${amount(all)}`;

@@ -1,17 +1,12 @@
 /** The cards of the PR curves panel: what the server told of each, and what stands below its chart. */
-import type { Axis, StepData } from "../../../web/cards/step_slider.ts";
-import { type Curve, isCurve, type Row, type Run, type View } from "./curves.ts";
+import type { slider } from "../../../web/cards/step_slider.ts";
+import { isCurve, type Row } from "./curves.ts";
+import type { CardMeta, CurveMeta } from "./messages.generated.ts";
 
-/** What the layout of a chart has as `meta` (`draw` of dashboard/panels/pr_curves/panel.py). */
-export interface ChartMeta {
-  view: View;
-  runs: Run[];
-  slider: StepData;
-}
 /** A slider over steps in its row. */
 export interface StepRow {
   row: HTMLElement;
-  slider: { element: HTMLElement; update: (data: StepData, axis: Axis) => void };
+  slider: ReturnType<typeof slider>;
 }
 export interface Parts {
   fill: HTMLElement;
@@ -27,14 +22,14 @@ export interface Parts {
 }
 export interface Card {
   readonly key: string;
-  meta: ChartMeta;
+  meta: CardMeta;
   parts: Parts | null;
   /** The threshold under the hand. */
   moving: number | null;
   /** What the curves say at the threshold. */
-  dots: { run: Curve; row: Row }[];
+  dots: { run: CurveMeta; row: Row }[];
 }
 
 export const cards: Map<string, Card> = new Map();
 
-export const curvesOf = ({ meta }: Card): Curve[] => meta.runs.filter(isCurve);
+export const curvesOf = ({ meta }: Card): CurveMeta[] => meta.runs.filter(isCurve);

@@ -1,13 +1,24 @@
 import assert from "node:assert/strict";
-import { amount, type BareRun, type Curve, nearestThreshold, ranked, ratio, rowAt } from "./curves.ts";
+import { amount, nearestThreshold, ranked, ratio, rowAt } from "./curves.ts";
 import { share, thresholdOf, thresholdText } from "./curves.ts";
+import type { CurveMeta, RunMeta } from "./messages.generated.ts";
 
 const spec = (...values: number[]) => ({
   dtype: "f8" as const,
   bdata: btoa(String.fromCharCode(...new Uint8Array(new Float64Array(values).buffer))),
 });
-const bare = (run: string): BareRun => ({ run, light: "", dark: "", color: "", said: "", index: null, step: null });
-const curve = (run: string, ap: number | null, auc: number | null): Curve => ({
+const bare = (run: string): RunMeta => ({
+  run,
+  light: "",
+  dark: "",
+  color: "",
+  said: "",
+  wall: null,
+  seconds: null,
+  index: null,
+  step: null,
+});
+const curve = (run: string, ap: number | null, auc: number | null): CurveMeta => ({
   ...bare(run),
   index: 0,
   step: 0,
@@ -21,6 +32,8 @@ const curve = (run: string, ap: number | null, auc: number | null): Curve => ({
   f1: spec(0.57, 0.75, 0),
   accuracy: spec(0.4, 0.8, 0.6),
   mcc: spec(0, 0.58, 0),
+  fpr: null,
+  tpr: null,
   shown: 2,
   best: 1,
   baseline: 0.4,

@@ -1,51 +1,22 @@
 /** Curves of binary classifiers as the server tells them, what they say at a threshold, and that in words. */
-import { numbers, type NumbersSpec } from "../../../web/core/dom.ts";
-import type { StepData } from "../../../web/cards/step_slider.ts";
+import { numbers } from "../../../web/core/dom.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
+import type { CardMeta, CurveMeta, RunMeta } from "./messages.generated.ts";
 
 export const COUNTS = ["tp", "fp", "tn", "fn"] as const;
 export const RATES = ["precision", "recall", "f1", "accuracy", "mcc"] as const;
 export type Rate = typeof RATES[number];
 type Measured = typeof COUNTS[number] | Rate;
 
-/** A run as `run_meta` of dashboard/panels/pr_curves/panel.py describes it where it has no curve. */
-export interface BareRun {
-  run: string;
-  light: string;
-  dark: string;
-  color: string;
-  /** What is unusual about it. */
-  said: string;
-  index: number | null;
-  step: number | null;
-  /** Where each run has a slider of its own: what it offers, and its key in the URL. */
-  slider?: StepData;
-  key?: string;
-}
-/** The same with its curve: numbers by threshold. */
-export interface Curve extends BareRun, Record<Measured | "thresholds", NumbersSpec> {
-  index: number;
-  step: number;
-  /** Of the ROC view. */
-  fpr?: NumbersSpec;
-  tpr?: NumbersSpec;
-  /** From this place on nothing is predicted positive. */
-  shown: number;
-  /** Where F1 is highest. */
-  best: number | null;
-  baseline: number | null;
-  ap: number | null;
-  auc: number | null;
-}
-export type Run = BareRun | Curve;
-export type View = "pr" | "roc" | "steps";
+export type Run = RunMeta | CurveMeta;
+export type View = CardMeta["view"];
 
-export const isCurve = (run: Run): run is Curve => "thresholds" in run;
+export const isCurve = (run: Run): run is CurveMeta => "thresholds" in run;
 
 /** What a run says at one of its thresholds, which is its i-th. */
 export type Row = Record<Measured, number> & { i: number; threshold: number; predicted: boolean };
 
-export function rowAt(curve: Curve, i: number): Row {
+export function rowAt(curve: CurveMeta, i: number): Row {
   const value = (name: Measured | "thresholds") => numbers(curve[name])[i];
   const predicted = i < curve.shown;
   return {

@@ -2,12 +2,13 @@
 import { type Plot, plotIn } from "../../../web/cards/plotly.ts";
 import { make, type Numbers, numbers } from "../../../web/core/dom.ts";
 import type { Card } from "./card.ts";
-import type { Curve, View } from "./curves.ts";
+import type { View } from "./curves.ts";
+import type { CurveMeta } from "./messages.generated.ts";
 
 const heard = new WeakSet<Plot>();
 
 /** What a curve has on the axes of a view. */
-export const columns = (view: View, { fpr, tpr, recall, precision }: Curve): [Numbers, Numbers] =>
+export const columns = (view: View, { fpr, tpr, recall, precision }: CurveMeta): [Numbers, Numbers] =>
   view === "roc" && fpr && tpr ? [numbers(fpr), numbers(tpr)] : [numbers(recall), numbers(precision)];
 
 /** Puts a dot on each curve at the card's threshold; none where the curve does not reach it, or it is zoomed away. */

@@ -7,10 +7,12 @@ import { within } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
 import { placeSliders, refresh } from "./below.ts";
-import { type Card, cards, type ChartMeta, curvesOf } from "./card.ts";
+import { type Card, cards, curvesOf } from "./card.ts";
 import "./commands.ts";
 import { placeDots } from "./dots.ts";
+import type { CardMeta } from "./messages.generated.ts";
 import "./pointer.ts";
+import { settings } from "./settings.generated.ts";
 
 const api = new Api("/api/pr_curves");
 
@@ -36,7 +38,7 @@ document.addEventListener("click", (event) => {
 
 callbacks("stepscope", {
   /** Figures of the cards -> what stands below them. */
-  drawPrCurves(figures: ({ layout?: { meta?: ChartMeta } } | null)[]) {
+  drawPrCurves(figures: ({ layout?: { meta?: CardMeta } } | null)[]) {
     const inputs = callbackContext().inputs_list[0] as { id: { key: string } }[];
     figures.forEach((figure, i) => {
       const { key } = inputs[i].id;
@@ -55,8 +57,8 @@ callbacks("stepscope", {
   adjustPrCurves() {
     const root = document.getElementById("pr_curves-panel");
     if (root) {
-      root.dataset.view = view.values("pr_curves.view")[0] || "pr";
-      root.dataset.matrix = view.values("pr_curves.matrix")[0] || "on";
+      root.dataset.view = view.read(settings.view);
+      root.dataset.matrix = view.read(settings.matrix) ? "on" : "off";
     }
     for (const card of cards.values()) {
       if (!card.parts?.fill.isConnected || card.meta.view === "steps") continue;

@@ -7,22 +7,14 @@ import {
   type PlotlyTrace,
   type Pointed,
 } from "../../../web/cards/plotly.ts";
-import { type Child, make, numbers, type NumbersSpec, stepText, when } from "../../../web/core/dom.ts";
+import { type Child, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { type Card, cards, curvesOf } from "./card.ts";
-import { amount, COUNTS, type Curve, rankOf, ratio, type Row, rowAt } from "./curves.ts";
+import { amount, COUNTS, rankOf, ratio, type Row, rowAt } from "./curves.ts";
 import { columns } from "./dots.ts";
+import type { CurveMeta, TrackMeta } from "./messages.generated.ts";
 
 const MOST_ROWS = 16;
 const box = make("div", { id: "pr-hover", hidden: true });
-
-/** What a line over steps has as `meta` (`track_chart` of dashboard/panels/pr_curves/figures.py). */
-interface TrackMeta {
-  role: "track";
-  run: string;
-  color: string;
-  steps: NumbersSpec;
-  walls: NumbersSpec;
-}
 
 const leave = (): void => void (box.hidden = true);
 
@@ -37,7 +29,7 @@ function nearest(count: number, far: (i: number) => number): [number, number] | 
 }
 
 interface Near {
-  run: Curve;
+  run: CurveMeta;
   row: Row;
   distance: number;
 }

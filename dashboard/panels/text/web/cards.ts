@@ -4,14 +4,15 @@ import { make, stepText } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import * as pageStepper from "../../../web/core/stepper.ts";
 import { choose, chosen } from "../../../web/cards/step_slider.ts";
+import { view } from "../../../web/page/view.ts";
 import { element, fold } from "./entry.ts";
 import { highlight } from "./marks.ts";
-import { api, type CardData, type Entry, fetchTexts, isOn, nearest, set, setting } from "./texts.ts";
+import { type CardData, type Entry, MOST_ENTRIES } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import { api, fetchTexts, nearest } from "./texts.ts";
 
 const FIRST = 3;
 const MORE = 20;
-const MOST_AT_ONCE = 50;
-const STEP = "text.step";
 
 /**
  * `newest` and `oldest` bound the points that are on the page: oldest <= index < newest. A card follows new texts
@@ -37,19 +38,19 @@ interface Card {
 const cards: Map<string, Card> = new Map();
 
 const shownCards = () => [...cards.values()].filter((card) => card.body.isConnected && card.newest);
-const linked = () => isOn("link");
-const one = () => setting("shown", "list") === "one";
+const linked = () => view.read(settings.link);
+const one = () => view.read(settings.shown) === "one";
 
 // --- steps -------------------------------------------------------------------------------------------------
 
 /** The step that the URL has for a card, or null for the newest. */
-const wantedStep = (card: Card) => chosen(STEP, linked() ? "" : card.data.key);
+const wantedStep = (card: Card) => chosen(settings.step, linked() ? "" : card.data.key);
 
 function writeStep(card: Card): void {
   card.unwritten = false;
   const step = card.at === null ? null : card.step;
-  if (linked()) set("step", step === null ? [] : [`:${step}`]);
-  else choose(STEP, card.data.key, step);
+  if (linked()) view.write(settings.step, step === null ? [] : [`:${step}`]);
+  else choose(settings.step, card.data.key, step);
 }
 
 const shownIndex = (card: Card) => (card.at === null ? card.data.total - 1 : Math.min(card.at, card.data.total - 1));
@@ -195,7 +196,7 @@ async function prepend(card: Card): Promise<void> {
     card.stepper.refresh();
     return;
   }
-  if (one() || data.total - card.newest > MOST_AT_ONCE) return await fill(card);
+  if (one() || data.total - card.newest > MOST_ENTRIES) return await fill(card);
   const turn = card.added += 1;
   const found = await fetchTexts(data, card.newest, data.total);
   if (card.ask !== ask || card.added !== turn) return;

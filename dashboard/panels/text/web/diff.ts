@@ -2,28 +2,21 @@
 import { tip } from "../../../web/core/commands.ts";
 import { iconButton, make, stepText } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
+import type { Choice } from "../../../web/core/setting.ts";
 import * as stepper from "../../../web/core/stepper.ts";
 import { view } from "../../../web/page/view.ts";
 import { isGap, near, ordered, type Row, type Segment } from "./diff_rows.ts";
-import { api, type CardData, type Entry, nearest, type Place, set, setting, tagName } from "./texts.ts";
+import type { CardData, Comparison, Entry, EntryPlace } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import { api, nearest, tagName } from "./texts.ts";
 
 const SIGNS = { same: "", added: "+", removed: "\u2212" };
 type Kind = keyof typeof SIGNS;
 
-interface Side extends Place {
+interface Side extends EntryPlace {
   run: string;
 }
 type Sides = Record<"old" | "new", Side>;
-/** The server's answer. */
-interface Comparison {
-  rows: Row[];
-  added: number;
-  removed: number;
-  notice: string;
-  error: string;
-  old?: Omit<Place, "index">;
-  new?: Omit<Place, "index">;
-}
 
 let shown: Dialog | null = null;
 
@@ -47,10 +40,27 @@ function begin(tag: string, runs: string[], sides: Sides): void {
 
 /** Opens what the URL has. */
 export async function fromUrl(): Promise<void> {
-  const [tag, oldRun, oldStep, newRun, newStep] = view.values("text.diff");
+  const [tag, oldRun, oldStep, newRun, newStep] = view.read(settings.diff);
   if (shown || newStep === undefined) return;
   const [old, now] = await Promise.all([choose(tag, oldRun, oldStep), choose(tag, newRun, newStep)]);
   if (old && now && !shown) begin(tag, [...new Set([oldRun, newRun])], { old, new: now });
+}
+
+/** Buttons for the options of a setting; `act` is called when another was chosen. */
+function choiceOf<T extends string>(name: string, setting: Choice<T>, labels: Record<T, string>, act: () => void) {
+  const buttons = setting.options.map((value) => {
+    const button = make("button", { className: "quiet", "data-value": value }, labels[value]);
+    button.addEventListener("click", () => {
+      view.write<T>(setting, value);
+      act();
+    });
+    return button;
+  });
+  const refresh = () => {
+    const now = view.read(setting);
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.value === now));
+  };
+  return { element: make("span", { className: "ab", role: "group", "aria-label": name }, ...buttons), refresh };
 }
 
 class Dialog {
@@ -62,8 +72,8 @@ class Dialog {
   readonly #sidesBox = make("div", { className: "diff-sides" });
   readonly #body = make("div", { className: "diff-body", tabIndex: 0 });
   readonly #choices = [
-    this.#choice("layout", { side: "Side by side", unified: "Unified" }),
-    this.#choice("unchanged", { near: "Changes", all: "All lines" }),
+    choiceOf("layout", settings.layout, { side: "Side by side", unified: "Unified" }, () => this.#render()),
+    choiceOf("unchanged", settings.unchanged, { near: "Changes", all: "All lines" }, () => this.#render()),
   ];
   #found: Comparison | null = null;
   #ask = 0;
@@ -78,7 +88,7 @@ class Dialog {
       make("strong", {}, tagName(tag)),
       this.#counts,
       make("span", { className: "spacer" }),
-      ...this.#choices,
+      ...this.#choices.map(({ element }) => element),
       iconButton("close", tip({ title: "Close", keys: ["Escape"] }), () => this.close(), 18),
     );
     this.#dialog.append(head, this.#sidesBox, this.#body);
@@ -86,7 +96,7 @@ class Dialog {
       this.#dialog.remove();
       if (shown !== this) return;
       shown = null;
-      set("diff", []);
+      view.write(settings.diff, []);
     });
     document.body.append(this.#dialog);
     this.#dialog.showModal();
@@ -95,18 +105,6 @@ class Dialog {
 
   close(): void {
     this.#dialog.close();
-  }
-
-  #choice(name: string, options: Record<string, string>): HTMLElement {
-    const buttons = Object.entries(options).map(([value, label]) => {
-      const button = make("button", { className: "quiet", "data-value": value, "data-name": name }, label);
-      button.addEventListener("click", () => {
-        set(name, [value]);
-        this.#render();
-      });
-      return button;
-    });
-    return make("span", { className: "ab", role: "group", "aria-label": name }, ...buttons);
   }
 
   async #load(): Promise<void> {
@@ -120,7 +118,7 @@ class Dialog {
     this.#found = found;
     Object.assign(old, found.old);
     Object.assign(now, found.new);
-    set("diff", [this.#tag, old.run, String(old.step), now.run, String(now.step)]);
+    view.write(settings.diff, [this.#tag, old.run, String(old.step), now.run, String(now.step)]);
     this.#render();
   }
 
@@ -155,11 +153,8 @@ class Dialog {
   #render(): void {
     const found = this.#found;
     if (!found) return;
-    const unified = setting("layout", "side") === "unified";
-    for (const button of this.#choices.flatMap((group) => [...group.querySelectorAll("button")])) {
-      const { name = "", value } = button.dataset;
-      button.setAttribute("aria-pressed", String(setting(name) === value));
-    }
+    const unified = view.read(settings.layout) === "unified";
+    for (const { refresh } of this.#choices) refresh();
     this.#counts.replaceChildren(
       make("span", { className: "plus" }, "+" + stepText(found.added)),
       " ",
@@ -174,7 +169,7 @@ class Dialog {
       found.notice,
       !found.error && !found.added && !found.removed ? "The two texts are the same." : "",
     ].filter(Boolean);
-    const pieces = setting("unchanged", "near") === "all" ? found.rows : near(found.rows);
+    const pieces = view.read(settings.unchanged) === "all" ? found.rows : near(found.rows);
     const rows = (unified ? ordered(pieces) : pieces).flatMap((piece) =>
       isGap(piece) ? [gap(piece.hidden, unified)] : lines(piece, unified)
     );

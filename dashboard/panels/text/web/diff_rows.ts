@@ -1,15 +1,10 @@
 /** The rows of two texts that are compared: which are shown, and in which order (panels/text/diff.py). */
 
-/** A piece of a line, and whether it is what changed in it. */
-export type Segment = [string, boolean];
-/** The change, the line's numbers in the old and the new text, and its pieces there. */
-export type Row = [
-  "same" | "added" | "removed" | "changed",
-  number | null,
-  number | null,
-  readonly Segment[],
-  readonly Segment[],
-];
+import type { Comparison } from "./messages.generated.ts";
+
+/** The change, the line's numbers in the old and the new text, and its pieces there: whether each is what changed. */
+export type Row = Comparison["rows"][number];
+export type Segment = Row[3][number];
 /** A row, or a stretch of unchanged ones that is not shown. */
 export type Piece = Row | { hidden: Row[] };
 

@@ -3,7 +3,8 @@ import { becomes, icon, iconButton, make, stepText, toClipboard, when, within } 
 import * as diff from "./diff.ts";
 import { highlight, keepWords } from "./marks.ts";
 import { sort } from "./sorting.ts";
-import { api, type CardData, type Entry } from "./texts.ts";
+import type { CardData, Entry } from "./messages.generated.ts";
+import { api } from "./texts.ts";
 
 const FOLDED_PX = 300;
 const COPY = "Copy as written";

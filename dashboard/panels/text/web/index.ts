@@ -7,7 +7,9 @@ import { bindSearch, commands } from "./commands.ts";
 import * as diff from "./diff.ts";
 import { sortAt } from "./entry.ts";
 import * as search from "./search.ts";
-import { api, type CardData, isOn, setting } from "./texts.ts";
+import type { CardData } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
+import { api } from "./texts.ts";
 
 let before = "";
 
@@ -16,11 +18,12 @@ function adjust(): void {
   const panel = document.querySelector(".panel.text");
   if (!panel) return;
   bindSearch();
-  panel.classList.toggle("no-wrap", !isOn("wrap", "on"));
-  panel.classList.toggle("mono", isOn("mono"));
+  panel.classList.toggle("no-wrap", !view.read(settings.wrap));
+  panel.classList.toggle("mono", view.read(settings.mono));
   const save = document.querySelector<HTMLAnchorElement>("#text-save");
   if (save) save.href = api.address("file", { query: view.params().toString() });
-  const now = JSON.stringify(["find", "regex", "shown", "link"].map((name) => setting(name)));
+  const { find, regex, shown, link } = settings;
+  const now = JSON.stringify([view.read(find), view.read(regex), view.read(shown), view.read(link)]);
   if (now !== before) {
     before = now;
     search.start();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { type Hit, hitBeside, progress } from "./progress.ts";
+import type { FoundText } from "./messages.generated.ts";
+import { hitBeside, progress } from "./progress.ts";
 
-const hit = (count: number): Hit => ({
+const hit = (count: number): FoundText => ({
   tag: "note",
   run: "a",
   index: 0,

@@ -1,31 +1,11 @@
 /** How far a search is, in words. */
 import { stepText } from "../../../web/core/dom.ts";
+import type { SearchAnswer } from "./messages.generated.ts";
 
-/** A text in which something was found (`Hit` of panels/text/search.py), and the place of its card. */
-export interface Hit {
-  tag: string;
-  run: string;
-  index: number;
-  step: number;
-  /** places in the text */
-  count: number;
-  before: string;
-  found: string;
-  after: string;
-  key: string;
-  group: string;
-  page: number;
-}
-export interface Search {
-  hits: Hit[];
-  searched: number;
-  total: number;
-  unreadable: number;
-  /** where the next request goes on */
-  place: string | null;
+/** What was found so far. */
+export interface Search extends SearchAnswer {
   /** the hit that is shown; -1 for none */
   at: number;
-  error: string;
   busy: boolean;
 }
 

@@ -7,14 +7,14 @@ import { view } from "../../../web/page/view.ts";
 import { reveal } from "./cards.ts";
 import { unfold } from "./entry.ts";
 import { highlight, ranges } from "./marks.ts";
-import { type Hit, hitBeside, progress, type Search } from "./progress.ts";
-import { api, isOn, setting, tagName } from "./texts.ts";
+import type { FoundText, SearchAnswer } from "./messages.generated.ts";
+import { hitBeside, progress, type Search } from "./progress.ts";
+import { settings } from "./settings.generated.ts";
+import { api, tagName } from "./texts.ts";
 
 /** Requests in a row; then the user is asked. */
 const AT_ONCE = 5;
 const MOST_LISTED = 500;
-
-type Answer = Pick<Search, "hits" | "searched" | "total" | "unreadable" | "place" | "error">;
 
 const fresh = (): Search => ({
   hits: [],
@@ -28,8 +28,8 @@ const fresh = (): Search => ({
 });
 let state = fresh();
 /** The hit whose card is on its way. */
-let awaited: Hit | null = null;
-const find = () => setting("find");
+let awaited: FoundText | null = null;
+const find = () => view.read(settings.find);
 
 /** Searches anew. */
 export function start(): void {
@@ -45,8 +45,13 @@ async function goOn(): Promise<void> {
   mine.busy = true;
   show();
   for (let request = 0; request < AT_ONCE && mine.hits.length < MOST_LISTED; request += 1) {
-    const asked = { pattern: find(), regex: isOn("regex"), query: view.params().toString(), place: mine.place };
-    const found = await api.ask<Answer>("search", asked).catch((error) => ({ error: messageOf(error) }));
+    const asked = {
+      pattern: find(),
+      regex: view.read(settings.regex),
+      query: view.params().toString(),
+      place: mine.place,
+    };
+    const found = await api.ask<SearchAnswer>("search", asked).catch((error) => ({ error: messageOf(error) }));
     if (state !== mine) return;
     mine.error = found.error;
     if (found.error || !("hits" in found)) break;
@@ -62,7 +67,7 @@ async function goOn(): Promise<void> {
   show();
 }
 
-function resultOf(hit: Hit, at: number): HTMLElement {
+function resultOf(hit: FoundText, at: number): HTMLElement {
   const button = make(
     "button",
     { className: "result", "aria-current": String(at === state.at) },
@@ -124,12 +129,13 @@ async function go(at: number): Promise<void> {
   awaited = hit;
   show();
   if ((await jump()) || state.at !== at) return;
-  view.update((params, set) => {
-    const others = (name: string) => params.getAll(name).filter((entry) => entry !== hit.group);
-    set("text.closed", others("text.closed"));
-    set("text.open", [...others("text.open"), hit.group]);
-    const rest = params.getAll("text.page").filter((entry) => !entry.startsWith(hit.group + ":"));
-    set("text.page", hit.page > 1 ? [...rest, `${hit.group}:${hit.page}`] : rest);
+  const { closed, open, page } = settings;
+  const others = (of: typeof open) => view.read(of).filter((entry) => entry !== hit.group);
+  const pages = view.read(page).filter((entry) => !entry.startsWith(hit.group + ":"));
+  view.update((_params, set) => {
+    set(closed.name, others(closed));
+    set(open.name, [...others(open), hit.group]);
+    set(page.name, hit.page > 1 ? [...pages, `${hit.group}:${hit.page}`] : pages);
   });
   const sections = document.querySelectorAll<HTMLElement>(".groups[data-panel='text'] .group");
   const section = [...sections].find(({ dataset }) => dataset.group === hit.group);

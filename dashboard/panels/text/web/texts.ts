@@ -1,9 +1,12 @@
-/** What the server says of texts, and the panel's settings. */
+/** What the server says of texts; its HTML is sanitized. */
 import { Api } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
+import type { CardData, Entry, EntryPlace } from "./messages.generated.ts";
+import { settings } from "./settings.generated.ts";
 
 export const api = new Api("/api/text");
 
+<<<<<<< HEAD
 /** What a card is made of (`draw` of dashboard/panels/text/panel.py). */
 export interface CardData {
   key: string;
@@ -41,16 +44,19 @@ export const isOn = (name: string, otherwise = "off"): boolean => setting(name, 
 export const set = (name: string, values: string[]): void =>
   view.update((_params, assign) => assign("text." + name, values));
 
+=======
+>>>>>>> ts-set1
 /** The texts from `start` to before `stop`, newest first; none where the server has no answer. */
 export async function fetchTexts(data: CardData, start: number, stop: number): Promise<Entry[]> {
   const { run, tag, markdown } = data;
-  const asked = { run, tag, start, stop, markdown, pattern: setting("find"), regex: isOn("regex") };
+  const [pattern, regex] = [view.read(settings.find), view.read(settings.regex)];
+  const asked = { run, tag, start, stop, markdown, pattern, regex };
   return await api.ask<Entry[]>("entries", asked).catch(() => []);
 }
 
 /** The text of a series that is nearest to a step; null where there is none. */
-export const nearest = (run: string, tag: string, step: number | string): Promise<Place | null> =>
-  api.ask<Place>("at", { run, tag, step }).catch(() => null);
+export const nearest = (run: string, tag: string, step: number | string): Promise<EntryPlace | null> =>
+  api.ask<EntryPlace>("at", { run, tag, step }).catch(() => null);
 
 /** A tag as people call it. */
 export const tagName = (tag: string): string => tag.replace(/\/text_summary$/, "");

@@ -1,0 +1,114 @@
+"""What the Histograms panel sends its page, made into the page's types: what its charts say of themselves as ``meta``,
+and what its routes answer.
+"""
+
+from typing import Final, Literal, NotRequired, TypedDict
+
+from dashboard.panels.steps import StepData
+from dashboard.server.arrays import TypedArray
+
+
+class LegendRun(TypedDict):
+    """A run of a card with all runs."""
+
+    run: str
+    light: str
+    dark: str
+    said: str
+    drawn: bool
+
+
+class RunsMeta(TypedDict):
+    """A chart of all runs of a tag at one step."""
+
+    mode: Literal["runs"]
+    tag: str
+    runs: list[LegendRun]
+    slider: StepData
+
+
+class RunMeta(TypedDict):
+    """A chart of one run over steps."""
+
+    mode: Literal["offset", "overlay", "heatmap", "bands"]
+    tag: str
+    run: str
+    color: str
+
+
+class LineMeta(TypedDict):
+    """A line of a chart, which stands on ``at``; with its run where the chart has several."""
+
+    step: int
+    wall: float
+    index: int
+    total: float
+    at: float
+    counts: TypedArray
+    run: NotRequired[str]
+
+
+class ColumnMeta(TypedDict):
+    """A chart with a column for every step: one number for each."""
+
+    steps: TypedArray
+    walls: TypedArray
+    indices: TypedArray
+    places: TypedArray
+    totals: TypedArray
+
+
+class HeatMeta(ColumnMeta):
+    """The counts of a heat map, column by column, and the edges of its rows."""
+
+    edges: TypedArray
+    counts: TypedArray
+
+
+class BandMeta(ColumnMeta):
+    """The values at percentiles, which are in hundredths of a percent, column by column."""
+
+    values: TypedArray
+    points: list[int]
+
+
+class StatisticsRow(TypedDict):
+    """Of the values of a histogram."""
+
+    count: float | str
+    smallest: float | str
+    largest: float | str
+    mean: float | str
+
+
+class HistogramPlace(TypedDict):
+    """Where a histogram is in its series."""
+
+    index: int
+    points: int
+    step: int
+    wall: float | str
+
+
+class DescribedHistogram(HistogramPlace):
+    """A histogram's outline and statistics."""
+
+    error: Literal[""]
+    x: TypedArray
+    y: TypedArray
+    counts: TypedArray
+    low: float
+    high: float
+    bins: int
+    dropped: int
+    statistics: StatisticsRow
+    left_out: dict[str, int]
+
+
+class DamagedHistogram(HistogramPlace):
+    """Why a histogram cannot be read."""
+
+    error: str
+
+
+MESSAGES: Final = (RunsMeta, RunMeta, LineMeta, HeatMeta, BandMeta, ColumnMeta, DescribedHistogram, DamagedHistogram)

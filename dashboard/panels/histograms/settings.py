@@ -1,0 +1,32 @@
+"""What the histograms panel keeps in the URL."""
+
+from collections.abc import Sequence
+from typing import Any, Final, get_args
+
+from dashboard.page.state import Setting, choice, flag, names, number
+from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, Height, Mode
+
+
+def optional_step(name: str) -> Setting[int | None]:
+    """A setting that is a step, or none."""
+
+    def parse(raw: Sequence[str]) -> int | None:
+        if len(raw[-1]) > 19:
+            raise ValueError(f"{name} is no step: {raw[-1]!r}")
+        return int(raw[-1])
+
+    return Setting(name, None, parse, lambda value: () if value is None else (str(value),), kind="names")
+
+
+MODE: Final = choice("histograms.mode", "offset", get_args(Mode))
+AXIS: Final = choice("histograms.axis", "step", get_args(Axis))
+BINS: Final = choice("histograms.bins", "written", get_args(Bins))
+BIN_COUNT: Final = number("histograms.bin_count", EVEN_BINS, 1, 500)
+HEIGHT: Final = choice("histograms.height", "count", get_args(Height))
+LOG: Final = flag("histograms.log", False)
+FIRST: Final = optional_step("histograms.first")
+LAST: Final = optional_step("histograms.last")
+STEPS: Final = names("histograms.step")
+"""``TAG:STEP`` for every card of several runs whose slider is not at the end."""
+
+SETTINGS: Final[tuple[Setting[Any], ...]] = (MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS)

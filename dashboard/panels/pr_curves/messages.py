@@ -1,0 +1,76 @@
+"""What the charts of the PR curves panel say of themselves as ``meta``; the page's types are made from these."""
+
+from typing import Final, Literal, NotRequired, TypedDict
+
+from dashboard.panels.steps import StepData
+from dashboard.server.arrays import TypedArray
+
+
+class CardRun(TypedDict):
+    """A run of a card."""
+
+    run: str
+    light: str
+    dark: str
+    color: str
+    said: str
+    """What is unusual about it."""
+    wall: float | None
+    seconds: float | None
+    slider: NotRequired[StepData]
+    """Where each run has a slider of its own: what it offers, and its key in the URL."""
+    key: NotRequired[str]
+
+
+class RunMeta(CardRun):
+    """A run that has no curve, or has none at the step."""
+
+    index: int | None
+    step: int | None
+
+
+class CurveMeta(CardRun):
+    """A run with its curve: numbers by threshold, where F1 is highest, and from where on nothing is predicted."""
+
+    index: int
+    step: int
+    thresholds: TypedArray
+    tp: TypedArray
+    fp: TypedArray
+    tn: TypedArray
+    fn: TypedArray
+    precision: TypedArray
+    recall: TypedArray
+    f1: TypedArray
+    accuracy: TypedArray
+    mcc: TypedArray
+    fpr: TypedArray | None
+    """Of the ROC view."""
+    tpr: TypedArray | None
+    shown: int
+    """From this place on nothing is predicted positive."""
+    best: int | None
+    baseline: float | None
+    ap: float | None
+    auc: float | None
+
+
+class CardMeta(TypedDict):
+    """The runs of a chart, and what the slider of all of them offers."""
+
+    view: Literal["pr", "roc", "steps"]
+    runs: list[RunMeta | CurveMeta]
+    slider: StepData
+
+
+class TrackMeta(TypedDict):
+    """A line over steps."""
+
+    role: Literal["track"]
+    run: str
+    color: str
+    steps: TypedArray
+    walls: TypedArray
+
+
+MESSAGES: Final = (CardMeta, RunMeta, CurveMeta, TrackMeta)
