@@ -38,24 +38,17 @@ def _messages() -> dict[Path, str]:
         module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
         web = DASHBOARD / "web/page" if path.parent in _OF_THE_PAGE else path.parent / "web"
         if web.is_dir():
-<<<<<<< HEAD
             sources.setdefault(web / MESSAGES_FILE, []).append(module)
     return {
-        path: f"// Made from {' and '.join(module.__name__ for module in modules)} {_HOW}\n\n"
-        + interfaces([message for module in modules for message in module.MESSAGES])
+        path: f"// Made from {' and '.join(module.__name__ for module in modules)} {_HOW}\n\n{_told(modules)}"
         for path, modules in sources.items()
     }
-=======
-            module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
-            found[web / MESSAGES_FILE] = f"// Made from {module.__name__} {_HOW}\n\n{_told(module)}"
-    return found
->>>>>>> ts-set1
 
 
-def _told(module: ModuleType) -> str:
-    constants: dict[str, object] = getattr(module, "CONSTANTS", {})
+def _told(modules: Sequence[ModuleType]) -> str:
+    constants = {name: value for module in modules for name, value in getattr(module, "CONSTANTS", {}).items()}
     rows = "".join(f"export const {name} = {json.dumps(value)};\n" for name, value in constants.items())
-    return "\n".join(filter(None, (rows, interfaces(module.MESSAGES))))
+    return "\n".join(filter(None, (rows, interfaces([message for module in modules for message in module.MESSAGES]))))
 
 
 def _settings() -> dict[Path, str]:

@@ -305,14 +305,8 @@ class PooledRoute(APIRoute):
         pool = getattr(endpoint, "pool", None if iscoroutinefunction(endpoint) else self.pool)
         if pool is not None:
             endpoint = in_pool(pool, _answering(unwrap(endpoint)))
-<<<<<<< HEAD
         # What a function's type says of the answer is for those who read it, and no model to check each answer by.
         super().__init__(path, endpoint, **options | {"response_model": None})
-=======
-            # The answer is made: what its type says is for those who read it.
-            options["response_model"] = None
-        super().__init__(path, endpoint, **options)
->>>>>>> ts-set1
 
 
 class LightRoute(PooledRoute):
