@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 from uuid import uuid4
 
 import numpy as np
@@ -20,6 +20,30 @@ UNFINISHED: Final = frozenset({"queued", "running", "paused"})
 KEPT_STATES: Final = frozenset({"paused", "done"})
 _TIMES: Final = 24
 """Updates from which the speed is told."""
+
+
+class JobTold(TypedDict):
+    """How far a job is."""
+
+    job: str
+    version: int
+    state: JobState
+    phase: str
+    iteration: int
+    total: int
+    """0 where nobody knows how many there will be."""
+    progress: float | None
+    loss: float | None
+    seconds_left: float | None
+    updates_per_second: float | None
+    message: str
+    notes: list[str]
+    step: int | None
+    frame: int | None
+    """Which of several pictures is told of."""
+    frames: list[int | None] | None
+    """Their steps, where there are several."""
+    frames_done: int
 
 
 class JobError(Exception):
@@ -140,9 +164,7 @@ class Job:
         picture = self.pictures[index] if self.pictures else None
         steps = [each.step for each in self.pictures]
         speed, left = self._speed()
-        return {
-            **self.facts,
-            **self.answer,
+        told: JobTold = {
             "job": self.key,
             "version": self.version,
             "state": self.state,
@@ -160,6 +182,7 @@ class Job:
             "frames": steps if len(steps) > 1 else None,
             "frames_done": sum(each.coordinates is not None for each in self.pictures),
         }
+        return {**self.facts, **self.answer, **told}
 
     def _progress(self) -> float | None:
         """The share that is done of all pictures, where that is known."""

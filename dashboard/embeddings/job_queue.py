@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan, kept, planned
+from dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState, Plan, kept, planned
 from dashboard.embeddings.processes import WorkerProcess
 from dashboard.embeddings.wire import Arrays
 from dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
@@ -140,7 +140,7 @@ class Jobs(WorkerPool):
             with self._lock:
                 self._waiting.discard(entry)
 
-    def act(self, key: str, action: Action, iterations: int = 0) -> str:
+    def act(self, key: str, action: Action, iterations: int = 0) -> JobState:
         """Does something to a job and returns its state then; what makes no difference is left.
 
         Raises:

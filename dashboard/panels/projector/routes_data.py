@@ -32,6 +32,7 @@ from dashboard.embeddings.requests import (
 from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
 from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
 from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
+from dashboard.panels.projector import messages
 from dashboard.projections.neighbours import Metric, neighbours_of
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
@@ -85,7 +86,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
 
         "unlisted" counts the series of checkpoints whose matrices are left out, as there are too many.
         """
-        rows = [
+        rows: list[messages.EmbeddingRow] = [
             {
                 "id": source.id,
                 "run": source.run,
@@ -97,7 +98,8 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
             }
             for source in asked.sources()
         ]
-        return json_answer(request, {"embeddings": rows, "unlisted": asked.unlisted()})
+        told: messages.EmbeddingsAnswer = {"embeddings": rows, "unlisted": asked.unlisted()}
+        return json_answer(request, told)
 
     @router.get("/dataset")
     def dataset(request: Request, embedding_id: EmbeddingId, step: Step = None) -> Response:
@@ -108,35 +110,33 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
         asked.jobs.warm()
         sprite = found.sprite
         query = urlencode({"id": embedding_id} | ({} if step is None else {"step": step}))
-        return json_answer(
-            request,
-            {
-                "id": found.id,
-                "label": found.label,
-                "run": found.run,
-                "step": found.step,
-                "steps": source.steps,
-                "count": len(found.points),
-                "dimensions": found.points.shape[1],
-                "digest": found.digest,
-                "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows) if len(found.rows) else (),
-                "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
-                "columns": [_described(column, found, asked) for column in asked.derived.all_of(found)],
-                "sprite": None
-                if sprite is None
-                else {
-                    "width": sprite.width,
-                    "height": sprite.height,
-                    "across": sprite.across,
-                    "url": f"/api/projector/sprite?{query}",
-                },
-                "bookmarks": found.bookmarks,
-                "limits": MOST_POINTS,
+        told: messages.DatasetInfo = {
+            "id": found.id,
+            "label": found.label,
+            "run": found.run,
+            "step": found.step,
+            "steps": source.steps,
+            "count": len(found.points),
+            "dimensions": found.points.shape[1],
+            "digest": found.digest,
+            "left_out": np.setdiff1d(np.arange(found.rows[-1] + 1), found.rows).tolist() if len(found.rows) else [],
+            "problems": [{"kind": p.kind, "message": p.message, "count": p.count} for p in found.problems],
+            "columns": [_described(column, found, asked) for column in asked.derived.all_of(found)],
+            "sprite": None
+            if sprite is None
+            else {
+                "width": sprite.width,
+                "height": sprite.height,
+                "across": sprite.across,
+                "url": f"/api/projector/sprite?{query}",
             },
-        )
+            "bookmarks": found.bookmarks,
+            "limits": {str(method): most for method, most in MOST_POINTS.items()},
+        }
+        return json_answer(request, told)
 
 
-def _described(column: Column, dataset: Dataset, asked: EmbeddingRequests) -> dict[str, Any]:
+def _described(column: Column, dataset: Dataset, asked: EmbeddingRequests) -> messages.ColumnInfo:
     low = high = None
     if column.numbers is not None:
         known = column.numbers[np.isfinite(column.numbers)]
@@ -169,7 +169,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
         """
         found = asked.column(asked.dataset(embedding_id, step), name)
         pack = ColumnPack()
-        header: dict[str, Any] = {"name": found.name, "kind": found.kind, "categories": None}
+        header: messages.ColumnHeader = {"name": found.name, "kind": found.kind, "categories": None}
         if found.codes is not None and (codes or found.numbers is None):
             header["categories"] = found.categories
             pack.add(found.codes.astype(np.int32))
@@ -192,21 +192,21 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
             raise HTTPException(
                 422, f"Parameter 'rows' must be comma-separated numbers, but is {rows[:80]!r}."
             ) from error
-        return json_answer(request, {"texts": texts(LabelsOrder(embedding_id, name, wanted, step))})
+        return json_answer(request, texts(LabelsOrder(embedding_id, name, wanted, step)))
 
     @router.post("/labels")
     def many_labels(request: Request, body: JsonBody) -> Response:
         """What a column says of some points, as texts; the body is a `LabelsOrder`."""
-        return json_answer(request, {"texts": texts(parsed(body, LabelsOrder))})
+        return json_answer(request, texts(parsed(body, LabelsOrder)))
 
-    def texts(order: LabelsOrder) -> list[str]:
+    def texts(order: LabelsOrder) -> messages.LabelsAnswer:
         dataset = asked.dataset(order.id, order.step)
         column = asked.column(dataset, order.name)
         if len(order.rows) > MOST_LABELS:
             raise HTTPException(422, f"There are labels of at most {MOST_LABELS:,} points in one answer.")
         for row in order.rows:
             check_row(dataset, row)
-        return texts_of(column, np.array(order.rows, np.uint32))
+        return {"texts": texts_of(column, np.array(order.rows, np.uint32))}
 
 
 def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None:
@@ -235,7 +235,11 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
             if chosen is not None:
                 order = order[np.isin(order, chosen)]
         shown = order[offset : offset + limit]
-        return json_answer(request, {"count": len(order), "rows": table_rows(asked.derived.all_of(dataset), shown)})
+        told: messages.TableAnswer = {
+            "count": len(order),
+            "rows": table_rows(asked.derived.all_of(dataset), shown),
+        }
+        return json_answer(request, told)
 
     @router.post("/rows")
     def keep_rows(request: Request, body: JsonBody) -> Response:
@@ -246,22 +250,21 @@ def _add_tables(router: APIRouter, live: Live, asked: EmbeddingRequests) -> None
             rows = decoded_rows(order.rows, len(dataset.points))
         except RowsError as error:
             raise HTTPException(422, str(error)) from error
-        return json_answer(request, {"key": asked.row_sets.keep(rows), "count": len(rows)})
+        told: messages.RowsKept = {"key": asked.row_sets.keep(rows), "count": len(rows)}
+        return json_answer(request, told)
 
     @router.get("/row")
     def row(request: Request, embedding_id: EmbeddingId, row: Row, step: Step = None) -> Response:
         """All that is known of one point."""
         dataset = asked.dataset(embedding_id, step)
         check_row(dataset, row)
-        return json_answer(
-            request,
-            {
-                "row": row,
-                "file_row": int(dataset.rows[row]),
-                "values": text_values(asked.derived.all_of(dataset), row),
-                "norm": finite(np.linalg.norm(dataset.points[row].astype(np.float64))),
-            },
-        )
+        told: messages.RowAnswer = {
+            "row": row,
+            "file_row": int(dataset.rows[row]),
+            "values": text_values(asked.derived.all_of(dataset), row),
+            "norm": finite(np.linalg.norm(dataset.points[row].astype(np.float64))),
+        }
+        return json_answer(request, told)
 
 
 def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
@@ -287,16 +290,14 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         begin = perf_counter()
         found = neighbours_of(points, of, count, metric)
         milliseconds = 1e3 * (perf_counter() - begin)
-        return json_answer(
-            request,
-            {
-                "rows": (found.rows if rows is None else rows[found.rows]).tolist(),
-                "distances": [finite(distance) for distance in found.distances],
-                "metric": metric,
-                "exact": True,
-                "milliseconds": round(milliseconds, 2),
-            },
-        )
+        told: messages.NeighboursAnswer = {
+            "rows": (found.rows if rows is None else rows[found.rows]).tolist(),
+            "distances": [finite(distance) for distance in found.distances],
+            "metric": metric,
+            "exact": True,
+            "milliseconds": round(milliseconds, 2),
+        }
+        return json_answer(request, told)
 
     @router.get("/search")
     def found(
@@ -320,7 +321,12 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
             error = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
         pack = ColumnPack()
         pack.add(rows)
-        header = {"count": len(rows), "shown": len(rows), "error": error, "key": asked.row_sets.keep(rows)}
+        header: messages.SearchHeader = {
+            "count": len(rows),
+            "shown": len(rows),
+            "error": error,
+            "key": asked.row_sets.keep(rows),
+        }
         return body_answer(request, pack.body(header), PACK)
 
 

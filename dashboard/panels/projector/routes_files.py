@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
@@ -19,6 +19,7 @@ from dashboard.embeddings.requests import (
 )
 from dashboard.embeddings.tables import Format, export_table
 from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
+from dashboard.panels.projector.messages import Dropped
 from dashboard.server.bodies import media_type
 from dashboard.server.headers import attachment
 from dashboard.server.live import Live
@@ -52,7 +53,7 @@ def make_router(live: Live) -> APIRouter:
 
 def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
     @router.post("/drop")
-    async def drop(request: Request, name: FileName) -> dict[str, Any]:
+    async def drop(request: Request, name: FileName) -> Dropped:
         """Takes a file with points; "id" is its first embedding, "ids" are all of them.
 
         The body is the file, as application/octet-stream.
@@ -60,7 +61,7 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
         return await taken(request, lambda: asked.uploads.begin(name))
 
     @router.post("/drop_metadata")
-    async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> dict[str, Any]:
+    async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> Dropped:
         """Takes the metadata of a dropped file; answers as ``drop`` does."""
         return await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name))
 
@@ -71,13 +72,13 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
         name: FileName,
         width: Pixels = None,
         height: Pixels = None,
-    ) -> dict[str, Any]:
+    ) -> Dropped:
         """Takes the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
         sizes = () if width is None or height is None else (width, height)
         return await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes))
 
 
-async def taken(request: Request, begin: Callable[[], Upload]) -> dict[str, Any]:
+async def taken(request: Request, begin: Callable[[], Upload]) -> Dropped:
     """Takes a file as it comes, without ever having all of it in memory.
 
     Raises:

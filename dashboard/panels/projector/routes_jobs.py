@@ -4,7 +4,7 @@ Those that wait are coroutines and hold no thread while they do.
 """
 
 from time import monotonic
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from dashboard.embeddings.requests import (
     JobKey,
     PictureIndex,
 )
+from dashboard.panels.projector.messages import BegunJob, ChangedJob, FrameHeader, QualityHeader
 from dashboard.server.binary import ColumnPack
 from dashboard.server.bodies import JsonBody, parsed
 from dashboard.server.live import Live
@@ -58,7 +59,8 @@ def make_router(live: Live) -> APIRouter:
 def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
     def begun(request: Request, plan: Plan) -> Response:
         job, cached = submitted(asked, plan)
-        return json_answer(request, {"job": job.key, "state": job.state, "cached": cached, "notes": job.notes})
+        told: BegunJob = {"job": job.key, "state": job.state, "cached": cached, "notes": job.notes}
+        return json_answer(request, told)
 
     @router.post("/project")
     def project(request: Request, body: JsonBody) -> Response:
@@ -69,7 +71,8 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
         order = parsed(body, ProjectOrder)
         plan = plan_projection(asked, order)
         if order.only_if_known and not asked.jobs.is_known(plan):
-            return json_answer(request, {"job": None})
+            none: BegunJob = {"job": None}
+            return json_answer(request, none)
         return begun(request, plan)
 
     @router.post("/clusters")
@@ -83,9 +86,10 @@ def _add_beginnings(router: APIRouter, asked: EmbeddingRequests) -> None:
         order = parsed(body, ActOrder)
         found(asked, order.job)
         try:
-            return json_answer(request, {"state": asked.jobs.act(order.job, order.action, order.iterations)})
+            told: ChangedJob = {"state": asked.jobs.act(order.job, order.action, order.iterations)}
         except JobError as error:
             raise HTTPException(409, str(error)) from error
+        return json_answer(request, told)
 
 
 def _add_news(router: APIRouter, asked: EmbeddingRequests) -> None:
@@ -151,9 +155,10 @@ def found(asked: EmbeddingRequests, key: str) -> Job:
 def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
     """A job as `dashboard.server.binary` writes it."""
     try:
-        header, coordinates, version, rows = asked.jobs.told(key, index)
+        told, coordinates, version, rows = asked.jobs.told(key, index)
     except JobError as error:
         raise HTTPException(404, str(error)) from error
+    header = cast(FrameHeader, told)
     pack = ColumnPack()
     if coordinates is not None and version > after:
         pack.add(np.ascontiguousarray(coordinates, np.float32).reshape(-1))
@@ -172,4 +177,4 @@ def quality_answer(request: Request, asked: EmbeddingRequests, key: str) -> Resp
     for name in names:
         each: NDArray[Any] = arrays[name]
         pack.add(each.astype(np.float32))
-    return body_answer(request, pack.body(header | {"arrays_of": names}), PACK)
+    return body_answer(request, pack.body(cast(QualityHeader, header | {"arrays_of": names})), PACK)

@@ -5,7 +5,7 @@ import * as polylines from "./polylines.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset } from "./data.ts";
 import type { LabelMode } from "./labels.ts";
-import type { State } from "./settings.ts";
+import type { State, Told } from "./settings.ts";
 import type { Sheet } from "./sprites.ts";
 import type { Theme } from "./theme.ts";
 import type { View } from "./view.ts";
@@ -32,7 +32,7 @@ export abstract class Appearance {
   abstract readonly controls: Shown;
   abstract readonly inspector: Shown;
   abstract readonly table: { refresh(): void };
-  abstract tell(values: Record<string, string | string[]>): void;
+  abstract tell(told: Told): void;
   abstract notify(text: string): void;
   /** Finds out which points are shown. */
   abstract mask(): void;
@@ -48,8 +48,7 @@ export abstract class Appearance {
     return this.recolor();
   }
 
-  /** @param how "auto", "on" or "off" */
-  setCategorical(how: string): Promise<void> {
+  setCategorical(how: State["categorical"]): Promise<void> {
     Object.assign(this.state, { categorical: how, off: [] });
     this.tell({ categorical: how, off: [] });
     return this.recolor();
@@ -145,7 +144,7 @@ export abstract class Appearance {
 
   setSprites(on: boolean): Promise<void> {
     this.state.sprites = on;
-    this.tell({ sprites: on ? "on" : "off" });
+    this.tell({ sprites: on });
     this.tools.show();
     return this.resprite();
   }

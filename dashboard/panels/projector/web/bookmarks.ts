@@ -1,6 +1,7 @@
 /** Bookmarks of the Projector panel: kept for each embedding, read and written as TensorBoard's JSON. */
 import * as states from "./bookmark_states.ts";
 import { METHODS, writeKnobs } from "./knobs.ts";
+import { settings } from "./settings.generated.ts";
 import { entry } from "./lists.ts";
 import { button, fold, make, remark } from "./parts.ts";
 import { bind } from "../../../web/core/commands.ts";
@@ -221,7 +222,7 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   const number = (value: unknown, otherwise: typeof state.methods.tsne.perplexity) =>
     typeof value === "number" && value > 0 && Number.isFinite(value) ? value : otherwise;
   const { selectedProjection: wanted = "" } = bookmark;
-  const projection = METHODS[wanted] ? wanted : "pca";
+  const projection = settings.projection.parse([wanted]);
   const { tsne, umap } = state.methods;
   state.projection = projection;
   state.dimensions = isFlat(bookmark, projection) ? 2 : 3;
@@ -244,12 +245,12 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
   state.label = known(bookmark.selectedLabelOption, state.label);
   panel.tell({
     projection,
-    dims: String(state.dimensions),
+    dims: state.dimensions === 3 ? "3" : "2",
     components: state.components.map((one) => one + 1).join(","),
     tsne: writeKnobs("tsne", tsne),
     umap: writeKnobs("umap", umap),
     ...ends,
-    axes_in: state.axes.in,
+    axesIn: state.axes.in,
     color: state.color,
     categorical: state.categorical,
     label: state.label,
@@ -279,10 +280,10 @@ export async function applyBookmark(panel: ProjectorPanel, bookmark: Given): Pro
 /** A view of ours is an address: only what the projector has in it is taken over. */
 function applyQuery(panel: ProjectorPanel, query: string): void {
   const given = new URLSearchParams(query);
-  const kept = ["projector.id", "projector.step", "projector.table"];
+  const kept = [settings.id.name, settings.step.name, settings.table.name];
   view.update((params, set) => {
-    for (const name of new Set([...params.keys(), ...given.keys()])) {
-      if (!name.startsWith("projector.") || kept.includes(name)) continue;
+    for (const { name } of Object.values(settings)) {
+      if (kept.includes(name)) continue;
       if (given.has(name)) set(name, given.getAll(name));
       else params.delete(name);
     }

@@ -2,6 +2,7 @@
 import { type Command, tip } from "../../../web/core/commands.ts";
 import { METHODS } from "./knobs.ts";
 import type { ProjectorPanel } from "./panel.ts";
+import { settings } from "./settings.generated.ts";
 
 const KEYS = {
   search: "/",
@@ -40,7 +41,7 @@ function pauseOrPlay(panel: ProjectorPanel): void | false {
 
 /** @param shown the panel that is on the page */
 export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
-  const projections = Object.entries(METHODS).map(([name, { key }]): [string, string] => [key, name]);
+  const projections = settings.projection.options.map((name) => [METHODS[name].key, name] as const);
   const byKey = new Map(projections);
 
   /** @param how `always`: before there are points, too */
@@ -99,7 +100,7 @@ export function commandsOf(shown: () => ProjectorPanel | null): Command[] {
       "choose_projection",
       "PCA, t-SNE, UMAP, own axes, random",
       [...byKey.keys()],
-      (panel, { key }) => panel.setProjection(byKey.get(key) ?? ""),
+      (panel, { key }) => panel.setProjection(byKey.get(key) ?? panel.state.projection),
       { always: true, keysShown: "1 … 5" },
     ),
     command(

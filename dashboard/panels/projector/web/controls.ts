@@ -5,8 +5,9 @@ import { Running, Trust } from "./controls_run.ts";
 import { METHODS } from "./knobs.ts";
 import { check, fold, format, segmented } from "./parts.ts";
 import { icon, make } from "../../../web/core/dom.ts";
-import type { DatasetInfo } from "./data.ts";
+import type { DatasetInfo } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
+import { settings } from "./settings.generated.ts";
 
 export class Controls {
   readonly panel: ProjectorPanel;
@@ -34,7 +35,10 @@ export class Controls {
     this.panel = panel;
     this.methods = segmented(
       "Projection",
-      Object.entries(METHODS).map(([name, { title, key, about }]) => [name, title, `${title} (${key}): ${about}`]),
+      settings.projection.options.map((name) => {
+        const { title, key, about } = METHODS[name];
+        return [name, title, `${title} (${key}): ${about}`];
+      }),
       (name) => panel.setProjection(name),
     );
     this.dimensions = segmented("Dimensions", [

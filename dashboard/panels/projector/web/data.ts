@@ -1,21 +1,10 @@
 /** What the Projector panel asks the server for, and what it keeps of an open embedding. */
 import * as request from "../../../web/core/request.ts";
 import type { Parameters } from "../../../web/core/request.ts";
+import type { ColumnHeader, ColumnInfo, DatasetInfo, Dropped, LabelsAnswer, RowsKept } from "./messages.generated.ts";
 
 const MOST_TEXTS = 2000;
 const MOST_KEPT = 100_000;
-
-export interface ColumnInfo {
-  name: string;
-  kind: "text" | "number";
-  /** how many; null where there are none */
-  categories: number | null;
-  minimum: number | null;
-  maximum: number | null;
-  missing: number;
-  /** whether clusters made it */
-  derived: boolean;
-}
 
 export interface NumberColumn {
   name: string;
@@ -33,45 +22,10 @@ export interface TextColumn {
 }
 export type Column = NumberColumn | TextColumn;
 
-/** The pictures of points in one, line by line. */
-export interface Sprite {
-  /** of one picture */
-  width: number;
-  height: number;
-  /** pictures in a line */
-  across: number;
-  url: string;
-}
-
-/** Answer of the route "dataset". */
-export interface DatasetInfo {
-  id: string;
-  label: string;
-  run: string;
-  step: number | null;
-  steps: number[];
-  count: number;
-  dimensions: number;
-  digest: string;
-  /** numbers of rows of the file that are no points */
-  left_out: number[];
-  problems: { kind: string; message: string; count: number }[];
-  columns: ColumnInfo[];
-  sprite: Sprite | null;
-  /** as TensorBoard's JSON has them */
-  bookmarks: unknown[];
-}
-
 /** Which embedding a route is asked for. */
 export interface At {
   id: string;
   step: number | null;
-}
-
-/** Answer of the routes that take files: the first embedding in it, and all. */
-export interface Dropped {
-  id: string;
-  ids: string[];
 }
 
 export interface Upload {
@@ -123,10 +77,7 @@ function base64(rows: Uint32Array) {
   return btoa(text);
 }
 
-/** Answer of the route "column". */
-interface ColumnPack extends Pick<Column, "name" | "kind" | "categories"> {
-  arrays: Column["values"][];
-}
+type ColumnPack = ColumnHeader & { arrays: Column["values"][] };
 
 /** An open embedding at one step: what is said of it, and columns as they are needed. */
 export class Dataset {
@@ -200,7 +151,7 @@ export class Dataset {
     const missing = Array.from(rows).filter((row) => !known.has(row));
     for (let at = 0; at < missing.length; at += MOST_TEXTS) {
       const part = missing.slice(at, at + MOST_TEXTS);
-      const { texts } = await this.api.ask<{ texts: string[] }>("labels", {}, {
+      const { texts } = await this.api.ask<LabelsAnswer>("labels", {}, {
         body: { ...this.at, name, rows: part },
       });
       part.forEach((row, place) => known.set(row, texts[place] ?? ""));
@@ -213,7 +164,7 @@ export class Dataset {
     const packed = base64(rows);
     const known = this.keys.get(packed);
     if (known) return known;
-    const { key } = await this.api.ask<{ key: string }>("rows", {}, { body: { ...this.at, rows: packed } });
+    const { key } = await this.api.ask<RowsKept>("rows", {}, { body: { ...this.at, rows: packed } });
     if (this.keys.size > 20) this.keys.clear();
     this.keys.set(packed, key);
     return key;

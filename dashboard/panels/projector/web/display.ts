@@ -4,13 +4,14 @@ import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Appearance } from "./appearance.ts";
 import type { LabelMode } from "./labels.ts";
+import { settings } from "./settings.generated.ts";
 
-const LABELS: [LabelMode, string, string][] = [
-  ["some", "Some", "Those that there is room for"],
-  ["selected", "Selected", "Of what is selected, and its neighbours"],
-  ["all", "All", "As many as can be drawn"],
-  ["none", "None", "No labels"],
-];
+const LABELS: Record<LabelMode, [string, string]> = {
+  some: ["Some", "Those that there is room for"],
+  selected: ["Selected", "Of what is selected, and its neighbours"],
+  all: ["All", "As many as can be drawn"],
+  none: ["None", "No labels"],
+};
 const SCALES = { min: 0.4, max: 3, step: 0.1 };
 
 /** What it needs of the panel. */
@@ -25,8 +26,9 @@ export function open(panel: DisplayPanel, anchor: HTMLElement) {
   const { segmented, select, check, field } = parts;
   const { state, dataset } = panel;
   if (!dataset) return;
-  const labels = segmented("Which labels are shown", LABELS, (value: string) => {
-    panel.setLabels(value as LabelMode);
+  const options = settings.labels.options.map((mode) => [mode, ...LABELS[mode]] as const);
+  const labels = segmented("Which labels are shown", options, (value) => {
+    panel.setLabels(value);
     labels.show(value);
   });
   labels.show(state.labels);

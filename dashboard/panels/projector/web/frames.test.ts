@@ -26,7 +26,7 @@ Deno.test("of too many steps some are projected, first, last and the shown one a
 const FRAME = {
   phase: "",
   iteration: 0,
-  total: null,
+  total: 0,
   seconds_left: null,
   updates_per_second: null,
   message: "",
@@ -60,6 +60,9 @@ Deno.test("a long projection tells how far it is", () => {
     updates_per_second: 12.34,
     message: "",
     notes: [],
+    progress: null,
+    step: null,
+    frame: null,
     frames: null,
     frames_done: 0,
   };
@@ -69,7 +72,7 @@ Deno.test("a long projection tells how far it is", () => {
     ["Left", "1 min 5 s"],
     ["KL divergence", "1.235"],
   ]);
-  assert.deepEqual(factsOf({ ...frame, iteration: 0, total: null, loss: null, seconds_left: null }, "Loss"), [
+  assert.deepEqual(factsOf({ ...frame, iteration: 0, total: 0, loss: null, seconds_left: null }, "Loss"), [
     ["Iteration", "0"],
     ["Now", "exaggeration"],
   ]);

@@ -9,21 +9,15 @@ import { css } from "../../../web/core/color.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Dataset } from "./data.ts";
+import type { RowAnswer } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
+import { settings } from "./settings.generated.ts";
 
 const MOST_LISTED = 200;
 const MOST_VALUES = 200;
 const MOST_SHARES = 6;
 const PICTURE = 96;
 const ROW = 24;
-
-/** Answer of the route "row". */
-interface RowAnswer {
-  /** Where it is in the file, in which rows may have been left out. */
-  file_row: number;
-  values: Record<string, string>;
-  norm: number | null;
-}
 
 export class Inspector {
   readonly panel: ProjectorPanel;
@@ -182,7 +176,7 @@ export class Inspector {
   }
 }
 
-const METRICS: [string, string][] = [["cosine", "cosine"], ["euclidean", "Euclidean"], ["inner", "inner product"]];
+const METRICS = { cosine: "cosine", euclidean: "Euclidean", inner: "inner product" };
 const COUNTS = [10, 20, 50, 100, 200, 500, 1000];
 
 export class Neighbours {
@@ -208,7 +202,7 @@ export class Neighbours {
     this.panel = panel;
     this.metric = select(
       "Distance",
-      (metric) => panel.setNeighbours({ metric }),
+      (metric) => panel.setNeighbours({ metric: settings.metric.parse([metric]) }),
       "How the distance of two points is measured",
     );
     this.count = select("How many neighbours", (count) => panel.setNeighbours({ neighbours: Number(count) }));
@@ -251,7 +245,7 @@ export class Neighbours {
     const { state, nearest, focus, dataset, nearestProblem } = this.panel;
     this.element.hidden = focus < 0;
     if (focus < 0 || !dataset) return;
-    this.metric.show(METRICS, state.metric);
+    this.metric.show(settings.metric.options.map((metric) => [metric, METRICS[metric]]), state.metric);
     this.metric.disabled = state.space === "picture";
     const offered = new Set([...COUNTS.filter((count) => count < Math.max(dataset.count, 11)), state.neighbours]);
     const counts = [...offered].sort((a, b) => a - b);
@@ -279,7 +273,7 @@ export class Neighbours {
     const name = panel.labelBy;
     const texts = name ? await dataset.texts(name, rows).catch((): string[] => []) : [];
     if (turn !== this.drawing || panel.nearest !== nearest) return;
-    const most = Math.max(...nearest.distances.map(Math.abs), 1e-12);
+    const most = Math.max(...nearest.distances.filter(Number.isFinite).map(Math.abs), 1e-12);
     this.rows.replaceChildren(...rows.map((row, at) => {
       const place = first + at;
       const distance = nearest.distances[place];

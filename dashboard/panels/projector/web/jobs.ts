@@ -1,40 +1,18 @@
 /** A projection that the server works on: started, followed frame by frame, paused, perturbed, ended. */
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import type { Api } from "./data.ts";
+import type { BegunJob, FrameHeader } from "./messages.generated.ts";
 
 const WAIT_S = 10;
 const AGAIN_MS = 1500;
 const MOST_LOSSES = 400;
 const ENDED = new Set<JobState>(["done", "cancelled", "failed"]);
 
-export type JobState = "queued" | "running" | "paused" | "done" | "cancelled" | "failed";
+export type JobState = FrameHeader["state"];
 export type Action = "pause" | "resume" | "perturb" | "cancel" | "extend";
 
 /** What is known of a job. */
-export interface Frame {
-  job: string;
-  version: number;
-  state: JobState;
-  phase: string;
-  iteration: number;
-  /** null where nobody knows how many there will be */
-  total: number | null;
-  loss: number | null;
-  seconds_left: number | null;
-  updates_per_second: number | null;
-  message: string;
-  notes: string[];
-  /** Columns of the coordinates, where there are some. */
-  dimensions?: number;
-  components?: { variances: number[]; ratios: number[] } | null;
-  seed?: number | null;
-  settings?: Record<string, number | string>;
-  /** Steps, where there are several pictures. */
-  frames: number[] | null;
-  /** How many of them are there. */
-  frames_done: number;
-  /** That a clustering has made. */
-  column?: string;
+export interface Frame extends FrameHeader {
   /** Where they have changed. */
   coordinates?: Float32Array;
   /** Which points they are of; null for all. */
@@ -42,19 +20,20 @@ export interface Frame {
 }
 
 /** A frame as it is sent: its arrays are the coordinates, and which points they are of. */
-interface FramePack extends Omit<Frame, "coordinates" | "rows"> {
-  arrays: [Float32Array?, Uint32Array?];
-}
+type FramePack = FrameHeader & { arrays: [Float32Array?, Uint32Array?] };
 
 const UNKNOWN: Omit<Frame, "job" | "state" | "message"> = {
   version: -1,
   phase: "",
   iteration: 0,
   total: 0,
+  progress: null,
   loss: null,
   seconds_left: null,
   updates_per_second: null,
   notes: [],
+  step: null,
+  frame: null,
   frames: null,
   frames_done: 0,
 };
@@ -89,7 +68,7 @@ export class Job {
 
   /** @returns whether there is a job: with `only_if_known` there may be none */
   async start(route: string, body: Record<string, unknown>): Promise<boolean> {
-    const { job } = await this.api.ask<{ job: string | null }>(route, {}, { body, signal: this.abort.signal });
+    const { job } = await this.api.ask<BegunJob>(route, {}, { body, signal: this.abort.signal });
     if (!job) return false;
     this.key = job;
     void this.follow();

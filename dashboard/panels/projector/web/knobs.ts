@@ -1,4 +1,5 @@
 /** The methods of projection, their settings, and how the address writes them. */
+import type { settings } from "./settings.generated.ts";
 
 const METRICS: [value: string, text: string][] = [["euclidean", "Euclidean"], ["cosine", "Cosine"]];
 
@@ -65,7 +66,10 @@ export interface Method {
   knobs: Knob[];
 }
 
-export const METHODS: Record<string, Method> = {
+/** How points are projected. */
+export type Projection = (typeof settings.projection.options)[number];
+
+export const METHODS: Record<Projection, Method> = {
   pca: {
     title: "PCA",
     key: "1",
@@ -247,11 +251,11 @@ export function typedValue(
 }
 
 /** "perplexity:50,metric:cosine", of what is not as it is by itself. */
-export const writeKnobs = (method: string, values: Knobs): string =>
+export const writeKnobs = (method: Projection, values: Knobs): string =>
   METHODS[method].knobs.filter(({ name, value }) => values[name] !== value)
     .map(({ name }) => `${name}:${values[name] ?? ""}`).join(",");
 
-export function readKnobs(method: string, text: string): Knobs {
+export function readKnobs(method: Projection, text: string): Knobs {
   const given = new Map(
     text.split(",").map((part): [string, string] => {
       const at = part.indexOf(":");

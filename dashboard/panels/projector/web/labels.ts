@@ -1,6 +1,7 @@
 /** Labels of points: texts are asked for once, places never collide, and a label stays where it is while it can. */
 import { paper } from "./canvas.ts";
 import type { ViewTheme } from "./view_theme.ts";
+import type { settings } from "./settings.generated.ts";
 
 export const SIZE = 11.5; // pixels of the font
 export const HEIGHT = 15;
@@ -24,7 +25,7 @@ const TRIES_EACH = 2; // of these, such as are in the same part of the picture
 const MOST_SEEN = 10e3; // points that are looked at for that
 const GOLDEN = 0.6180339887498949;
 
-export type LabelMode = "none" | "selected" | "some" | "all";
+export type LabelMode = (typeof settings.labels.options)[number];
 export interface Labelling {
   /** Who gives the texts says what went wrong with them. */
   texts: (rows: Uint32Array) => string[] | Promise<string[]>;

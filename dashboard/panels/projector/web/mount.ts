@@ -7,11 +7,12 @@ import { commandsOf } from "./commands.ts";
 import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { mount, panel } from "./panel.ts";
+import { settings } from "./settings.generated.ts";
 import { button, format } from "./parts.ts";
-import type { Listed } from "./panel_base.ts";
+import type { EmbeddingRow } from "./messages.generated.ts";
 
 const API = "api/projector";
-const ID = settingId("projector.id");
+const ID = settingId(settings.id.name);
 
 register({ panel: "projector", title: "Projector", commands: commandsOf(panel) });
 
@@ -28,7 +29,7 @@ interface Choice {
  * Lists embeddings by run, those that were dropped last.
  * @param unlisted series of checkpoints that are too many to be opened
  */
-function offer(embeddings: Listed[], unlisted: number): void {
+function offer(embeddings: EmbeddingRow[], unlisted: number): void {
   const groups = new Map<string, Choice[]>();
   const current = panel()?.state.id ?? "";
   for (const { id, run, label, kind } of embeddings) {
@@ -56,7 +57,7 @@ function empty(host: HTMLElement): void {
     opened(id) {
       view.update((_params, set) => {
         set("tab", ["projector"]);
-        set("projector.id", [id]);
+        set(settings.id, id);
       });
       // The page hears of the view behind the next frame, which would be too late.
       setProps("view", { data: view.query() });

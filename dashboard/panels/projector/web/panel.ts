@@ -4,11 +4,12 @@ import { messageOf } from "../../../web/core/request.ts";
 import { Bookmarks } from "./bookmarks.ts";
 import { Clusters } from "./clusters.ts";
 import { Controls } from "./controls.ts";
-import { Dataset, type DatasetInfo } from "./data.ts";
+import { Dataset } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { Inspector } from "./inspector.ts";
 import { Legend } from "./legend.ts";
-import { type Listed, type Outside, SIDES } from "./panel_base.ts";
+import type { DatasetInfo, EmbeddingsAnswer } from "./messages.generated.ts";
+import { type Outside, SIDES } from "./panel_base.ts";
 import { button, format } from "./parts.ts";
 import { PanelWithProjection } from "./projection_session.ts";
 import { Search } from "./search.ts";
@@ -135,7 +136,7 @@ export class ProjectorPanel extends PanelWithProjection {
     const { state } = this;
     const texts = {
       color: "",
-      categorical: "auto",
+      categorical: "auto" as const,
       size: "",
       label: "",
       sequence: "",
@@ -154,7 +155,7 @@ export class ProjectorPanel extends PanelWithProjection {
     this.nearest = this.isolated = this.found = null;
     this.hidden = new Set();
     this.steps.stop();
-    this.tell({ ...texts, ...ends, step: "", off: [], search: "", focus: "", axes_in: "", only: "off" });
+    this.tell({ ...texts, ...ends, step: "", off: [], search: "", focus: "", axesIn: "", only: false });
     this.dataset = null;
     this.picture = null;
   }
@@ -287,26 +288,26 @@ export class ProjectorPanel extends PanelWithProjection {
 
   setSpin(on: boolean): void {
     this.state.spin = on;
-    this.tell({ spin: on ? "on" : "off" });
+    this.tell({ spin: on });
     this.view.setSpin(on && this.state.dimensions === 3);
     this.tools.show();
   }
 
   setPointScale(scale: number): void {
     this.state.points = scale;
-    this.tell({ points: String(scale) });
+    this.tell({ points: scale });
     this.view.setPointScale(scale);
   }
 
   setGrid(on: boolean): void {
     this.state.grid = on;
-    this.tell({ grid: on ? "on" : "off" });
+    this.tell({ grid: on });
     this.view.setGrid(on);
   }
 
   setPerspective(on: boolean): void {
     this.state.perspective = on;
-    this.tell({ perspective: on ? "on" : "off" });
+    this.tell({ perspective: on });
     this.view.setPerspective(on);
   }
 
@@ -329,7 +330,7 @@ export class ProjectorPanel extends PanelWithProjection {
   async look(): Promise<void> {
     this.newsAt = performance.now();
     try {
-      const answer = await this.api.ask<{ embeddings: Listed[]; unlisted: number }>("embeddings", {});
+      const answer = await this.api.ask<EmbeddingsAnswer>("embeddings", {});
       this.embeddings = answer.embeddings;
       this.outside.offer(answer.embeddings, answer.unlisted);
       const { dataset } = this;

@@ -10,10 +10,12 @@ import type { Clusters } from "./clusters.ts";
 import type { Controls } from "./controls.ts";
 import type { Frame, Job } from "./jobs.ts";
 import type { Inspector } from "./inspector.ts";
+import type { EmbeddingRow } from "./messages.generated.ts";
+import type { Projection } from "./knobs.ts";
 import type { Legend } from "./legend.ts";
 import type { Quality } from "./quality.ts";
 import type { Search } from "./search.ts";
-import type { State } from "./settings.ts";
+import type { State, Told } from "./settings.ts";
 import type { Steps } from "./steps.ts";
 import type { Table } from "./table.ts";
 import type { Theme } from "./theme.ts";
@@ -23,30 +25,20 @@ import type { View } from "./view.ts";
 export const SIDES = "stepscope-projector-sides";
 const MOST_DEFAULT_COLORS = 50;
 
-/** An embedding of the log directory, or a file that was dropped; of the route "embeddings". */
-export interface Listed {
-  id: string;
-  run: string;
-  label: string;
-  kind: string;
-  steps: number[];
-  shape: number[] | null;
-}
-
 export interface Outside {
   /** The address of the routes. */
   api: string;
   /** Opens another embedding. */
   choose: (id: string) => void;
   /** @param unlisted series of checkpoints that are too many to be opened */
-  offer: (embeddings: Listed[], unlisted: number) => void;
+  offer: (embeddings: EmbeddingRow[], unlisted: number) => void;
 }
 
 /** What is in the picture: coordinates of all points, how many columns they have, and the projection. */
 export interface Picture {
   values: Float32Array;
   dimensions: 2 | 3;
-  key: string;
+  key: Projection;
 }
 
 /** The points nearest to one. */
@@ -78,7 +70,7 @@ export abstract class PanelBase extends Appearance {
   readonly api: Api;
   state: State = settings.read();
   dataset: Dataset | null = null;
-  embeddings: Listed[] = [];
+  embeddings: EmbeddingRow[] = [];
   loading = 0;
   theme: Theme;
   job: Job | null = null;
@@ -171,9 +163,9 @@ export abstract class PanelBase extends Appearance {
   // ---- words
 
   /** Puts settings into the address. */
-  tell(values: Record<string, string | string[]>): void {
+  tell(told: Told): void {
     // Another panel may have the page by now.
-    if (this.root.isConnected) settings.tell(values);
+    if (this.root.isConnected) settings.tell(told);
   }
 
   say(text: string, sort: "" | "busy" | "bad" = ""): void {

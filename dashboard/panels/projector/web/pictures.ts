@@ -1,7 +1,8 @@
 /** The sprite of an embedding as the cloud needs it: the picture of point i in place i. */
 
 import { paper } from "./canvas.ts";
-import type { Dataset, Sprite } from "./data.ts";
+import type { Dataset } from "./data.ts";
+import type { Sprite } from "./messages.generated.ts";
 
 export async function load(
   address: string,

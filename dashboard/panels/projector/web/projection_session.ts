@@ -2,7 +2,7 @@
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { progressText, someOf, spread } from "./frames.ts";
 import { type Action, type Frame, Job } from "./jobs.ts";
-import { type Knobs, type KnobValue, METHODS, writeKnobs } from "./knobs.ts";
+import { type Knobs, type KnobValue, METHODS, type Projection, writeKnobs } from "./knobs.ts";
 import { format } from "./parts.ts";
 import { type Quality, qualityOf, type QualityPack } from "./quality.ts";
 import { readRows, rowsSpec } from "./rows.ts";
@@ -31,8 +31,8 @@ export abstract class PanelWithProjection extends PanelWithSelection {
 
   // ---- what is asked for
 
-  setProjection(projection: string): void {
-    if (!METHODS[projection] || projection === this.state.projection) return;
+  setProjection(projection: Projection): void {
+    if (projection === this.state.projection) return;
     this.state.projection = projection;
     this.tell({ projection });
     this.controls.show();
@@ -43,7 +43,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     if (dimensions === this.state.dimensions) return;
     this.state.dimensions = dimensions;
     this.state.camera = "";
-    this.tell({ dims: String(dimensions), camera: "" });
+    this.tell({ dims: dimensions === 3 ? "3" : "2", camera: "" });
     this.tools.show();
     this.controls.show();
     if (this.state.projection === "pca" && this.frame10) {
@@ -68,26 +68,26 @@ export abstract class PanelWithProjection extends PanelWithSelection {
 
   setSphere(on: boolean): void {
     this.state.sphere = on;
-    this.tell({ sphere: on ? "on" : "off" });
+    this.tell({ sphere: on });
     void this.changedSettings();
   }
 
   /** Only the isolated points are projected. */
   setOnly(on: boolean): void {
     this.state.only = on;
-    this.tell({ only: on ? "on" : "off" });
+    this.tell({ only: on });
     void this.changedSettings();
   }
 
   setAligned(on: boolean): void {
     this.state.aligned = on;
-    this.tell({ aligned: on ? "on" : "off" });
+    this.tell({ aligned: on });
     this.steps.show();
     void this.project({ keepCamera: true });
   }
 
   /** @param projection that it is a setting of */
-  setKnob(projection: string, name: string, value: KnobValue): void {
+  setKnob(projection: Projection, name: string, value: KnobValue): void {
     const { state } = this;
     state.methods[projection][name] = value;
     this.tell({ [projection]: writeKnobs(projection, state.methods[projection]) });
@@ -103,7 +103,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   setAxes(axes: Partial<AxesState>): void {
     Object.assign(this.state.axes, axes);
     const { in: column, ...ends } = this.state.axes;
-    this.tell({ ...ends, axes_in: column });
+    this.tell({ ...ends, axesIn: column });
     this.controls.show();
     if (this.state.projection === "custom") void this.project({});
   }
@@ -239,7 +239,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   /** Draws a frame: of a principal component analysis the components that are chosen. */
   showFrame(
     frame: Partial<Frame>,
-    { glide, keepCamera, as = this.state.projection }: { glide: boolean; keepCamera: boolean; as?: string },
+    { glide, keepCamera, as = this.state.projection }: { glide: boolean; keepCamera: boolean; as?: Projection },
   ): void {
     const { state, dataset, view } = this;
     const { coordinates, dimensions: columns, rows = null } = frame;
@@ -272,7 +272,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
   }
 
   /** @param components along X, Y and Z */
-  axesOf(frame: Partial<Frame>, components: readonly number[], as: string): Axis[] {
+  axesOf(frame: Partial<Frame>, components: readonly number[], as: Projection): Axis[] {
     if (as === "pca") {
       return components.map((component) => ({
         name: `PC ${component + 1}`,

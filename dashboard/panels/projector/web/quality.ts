@@ -1,20 +1,7 @@
 /** How far a picture can be trusted: what the server measures, and what that means in words. */
-import type { JobState } from "./jobs.ts";
+import type { FrameHeader, QualityHeader } from "./messages.generated.ts";
 
-/** Answer of the route "quality": its arrays are named by `arrays_of`. */
-export interface QualityPack {
-  state: JobState;
-  progress: number | null;
-  message: string;
-  trustworthiness: number;
-  continuity: number;
-  hit: number | null;
-  neighbours_kept: number;
-  count: number;
-  sampled: number | null;
-  arrays_of: string[];
-  arrays: Float32Array[];
-}
+export type QualityPack = QualityHeader & { arrays: Float32Array[] };
 
 export interface Measured {
   state: "done";
@@ -35,10 +22,16 @@ export interface Measured {
 export type Quality = { state: "running"; progress: number } | { state: "failed"; message: string } | Measured;
 
 /**
+ * What the answer says once the measuring is done.
  * @param rows of the points that are in the picture; null for all
  * @param count of all points
  */
-export function qualityOf(pack: QualityPack, rows: Uint32Array | null, count: number, column: string): Measured {
+export function qualityOf(
+  pack: Omit<QualityPack, keyof FrameHeader>,
+  rows: Uint32Array | null,
+  count: number,
+  column: string,
+): Measured {
   const whole = (name: string) => {
     const values = pack.arrays[pack.arrays_of.indexOf(name)];
     if (!values || !rows) return values;
@@ -46,14 +39,15 @@ export function qualityOf(pack: QualityPack, rows: Uint32Array | null, count: nu
     rows.forEach((row, at) => (all[row] = values[at]));
     return all;
   };
+  const { trustworthiness = NaN, continuity = NaN, hit = null, neighbours_kept: kept = NaN, sampled = null } = pack;
   return {
     state: "done",
-    trustworthiness: pack.trustworthiness,
-    continuity: pack.continuity,
-    hit: pack.hit,
-    kept: pack.neighbours_kept,
-    count: pack.count,
-    sampled: pack.sampled,
+    trustworthiness,
+    continuity,
+    hit,
+    kept,
+    count: pack.count ?? 0,
+    sampled,
     column,
     points: {
       "@trustworthiness": whole("trustworthiness"),

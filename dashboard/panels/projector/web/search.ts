@@ -4,18 +4,14 @@ import { button, format, type Option, select, toggle } from "./parts.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
+import type { SearchHeader } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
 
 const PAUSE_MS = 180;
 const ROW = 24;
 const LIST_HEIGHT = 192;
 
-/** Answer of the route "search": the array has the rows. */
-interface SearchPack {
-  /** What is wrong with the pattern. */
-  error: string | null;
-  arrays: [Uint32Array];
-}
+type SearchPack = SearchHeader & { arrays: [Uint32Array] };
 
 /** What is said of a search: the place among what was found, or how much was. */
 export function countText(found: number | null, current: number): string {
@@ -121,7 +117,7 @@ export class Search {
   set(change: { query?: string; regex?: boolean; in?: string }): Promise<void> {
     const { state } = this.panel;
     Object.assign(state, change);
-    this.panel.tell({ search: state.query, regex: state.query && state.regex ? "on" : "off", in: state.in });
+    this.panel.tell({ search: state.query, regex: state.query !== "" && state.regex, in: state.in });
     this.show();
     return this.run();
   }

@@ -2,19 +2,14 @@
 import { make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { type Origin, PanelBase, type PictureOf } from "./panel_base.ts";
+import type { NeighboursAnswer } from "./messages.generated.ts";
 import { format } from "./parts.ts";
 import { combined, maskOf, rowsIn, sameShown, strengthsOf } from "./row_sets.ts";
 import { readRows, writeRows } from "./rows.ts";
+import type { State } from "./settings.ts";
 
 const NONE = new Uint32Array(0);
 const THUMBNAIL = 72;
-
-/** Answer of the route "neighbours". */
-interface NeighboursAnswer {
-  rows: number[];
-  distances: number[];
-  metric: string;
-}
 
 export abstract class PanelWithSelection extends PanelBase {
   asking: AbortController | null = null;
@@ -109,8 +104,9 @@ export abstract class PanelWithSelection extends PanelBase {
       }, { signal });
       if (focus !== this.focus || dataset !== this.dataset) return;
       // The point itself is no neighbour.
-      const other = (_: number, at: number) => rows[at] !== focus;
-      this.nearest = { row: focus, rows: rows.filter(other), distances: distances.filter(other), metric, space };
+      const other = (_: number | null, at: number) => rows[at] !== focus;
+      const known = distances.filter(other).map((distance) => distance ?? Infinity);
+      this.nearest = { row: focus, rows: rows.filter(other), distances: known, metric, space };
       this.nearestProblem = "";
     } catch (error) {
       if (isAbort(error)) return;
@@ -121,9 +117,10 @@ export abstract class PanelWithSelection extends PanelBase {
     this.inspector.show();
   }
 
-  setNeighbours(change: { metric?: string; space?: string; neighbours?: number }): void {
+  setNeighbours(change: Partial<Pick<State, "metric" | "space" | "neighbours">>): void {
     Object.assign(this.state, change);
-    this.tell(Object.fromEntries(Object.entries(change).map(([name, value]) => [name, String(value)])));
+    const { neighbours, ...same } = change;
+    this.tell(neighbours === undefined ? same : { ...same, neighbours: String(neighbours) });
     this.nearest = null;
     void this.findNearest();
   }

@@ -1,7 +1,8 @@
-/** What the Projector panel has in the address (dashboard/panels/projector/settings.py). */
-import { type Knobs, METHODS, readKnobs } from "./knobs.ts";
+/** What the Projector panel has in the address, as its parts use it. */
+import type { Setting } from "../../../web/core/setting.ts";
 import { view } from "../../../web/page/view.ts";
-import type { LabelMode } from "./labels.ts";
+import { type Knobs, type Projection, readKnobs } from "./knobs.ts";
+import { settings } from "./settings.generated.ts";
 
 export { type Knob, type Knobs, type KnobValue, type Method, METHODS, readKnobs, writeKnobs } from "./knobs.ts";
 export { readRows, type RowsSpec, rowsSpec, writeRows } from "./rows.ts";
@@ -15,117 +16,93 @@ export interface AxesState {
   in: string;
 }
 
+type All = typeof settings;
+/** Values of all settings. */
+type Values = { [Name in keyof All]: All[Name] extends Setting<infer T> ? T : never };
+/** Values of some settings. */
+export type Told = Partial<Values>;
+type ToldOtherwise =
+  | "step"
+  | "dims"
+  | "components"
+  | "tsne"
+  | "umap"
+  | "random"
+  | keyof Omit<AxesState, "in">
+  | "axesIn"
+  | "search"
+  | "neighbours"
+  | "focus";
+
 /** All that the address says; rows are still texts. */
-export interface State {
-  id: string;
+export interface State extends Omit<Values, ToldOtherwise> {
   /** null for the newest */
   step: number | null;
-  projection: string;
   dimensions: 2 | 3;
   /** which principal components lie along the axes, from 0 */
   components: number[];
-  sphere: boolean;
-  /** whether only isolated points are projected */
-  only: boolean;
-  /** whether all steps are projected together */
-  aligned: boolean;
   /** settings by method */
-  methods: Record<string, Knobs>;
-  supervise: string;
+  methods: Record<Projection, Knobs>;
   axes: AxesState;
-  /** a column, "@..." for trust, "-" for one color, empty for what suits best */
-  color: string;
-  /** "auto", "on" or "off" */
-  categorical: string;
-  /** categories that are switched off */
-  off: string[];
-  size: string;
-  label: string;
-  labels: LabelMode;
-  sprites: boolean;
-  sequence: string;
   query: string;
-  regex: boolean;
-  in: string;
-  metric: string;
-  /** "original" or "picture" */
-  space: string;
   neighbours: number;
-  rows: string;
   /** -1 for none */
   focus: number;
-  isolate: string;
-  hidden: string;
-  camera: string;
-  spin: boolean;
-  /** scale of the size of points */
-  points: number;
-  grid: boolean;
-  perspective: boolean;
-  sort: string;
-  table: boolean;
-  tableOf: string;
 }
 
-const MODES: readonly string[] = ["none", "selected", "some", "all"] satisfies LabelMode[];
-const isMode = (text: string): text is LabelMode => MODES.includes(text);
+const knobsIn = (method: Projection, text = ""): Knobs => readKnobs(method, text);
 
-const one = (name: string): string => view.values(`projector.${name}`)[0] ?? "";
+/** Places of components from 0; null where they are not three. */
+function componentsIn(text: string): number[] | null {
+  const found = text.split(",").map((part) => Number(part) - 1);
+  return found.length === 3 && found.every((part) => Number.isInteger(part) && part >= 0) ? found : null;
+}
+
+function values(): Values {
+  const found = Object.entries(settings).map(([name, setting]) => [name, view.read(setting as Setting<unknown>)]);
+  return Object.fromEntries(found);
+}
 
 export function read(): State {
-  const components = one("components").split(",").map((part) => Number(part) - 1);
-  const [step, labels] = [one("step"), one("labels")];
+  const {
+    step,
+    dims,
+    components,
+    tsne,
+    umap,
+    random,
+    left,
+    right,
+    down,
+    up,
+    axesIn,
+    search,
+    neighbours,
+    focus,
+    ...same
+  } = values();
   return {
-    id: one("id"),
+    ...same,
     step: /^-?\d+$/.test(step) ? Number(step) : null,
-    projection: METHODS[one("projection")] ? one("projection") : "pca",
-    dimensions: one("dims") === "3" ? 3 : 2,
-    components: components.length === 3 && components.every((part) => Number.isInteger(part) && part >= 0)
-      ? components
-      : [0, 1, 2],
-    sphere: one("sphere") === "on",
-    only: one("only") === "on",
-    aligned: one("aligned") === "on",
-    methods: Object.fromEntries(
-      Object.entries(METHODS).map(([name, { knobs }]) => [name, readKnobs(name, knobs.length ? one(name) : "")]),
-    ),
-    supervise: one("supervise"),
-    axes: { left: one("left"), right: one("right"), down: one("down"), up: one("up"), in: one("axes_in") },
-    color: one("color"),
-    categorical: one("categorical") || "auto",
-    off: view.values("projector.off"),
-    size: one("size"),
-    label: one("label"),
-    labels: isMode(labels) ? labels : "some",
-    sprites: one("sprites") === "on",
-    sequence: one("sequence"),
-    query: one("search"),
-    regex: one("regex") === "on",
-    in: one("in"),
-    metric: one("metric") || "cosine",
-    space: one("space") || "original",
-    neighbours: Number(one("neighbours")) || 100,
-    rows: one("rows"),
-    focus: /^\d+$/.test(one("focus")) ? Number(one("focus")) : -1,
-    isolate: one("isolate"),
-    hidden: one("hidden"),
-    camera: one("camera"),
-    spin: one("spin") === "on",
-    points: Number(one("points")) || 1,
-    grid: one("grid") === "on",
-    perspective: one("perspective") !== "off",
-    sort: one("sort"),
-    table: one("table") === "on",
-    tableOf: one("table_of") || "visible",
+    dimensions: dims === "3" ? 3 : 2,
+    components: componentsIn(components) ?? componentsIn(settings.components.default) ?? [],
+    methods: {
+      pca: knobsIn("pca"),
+      tsne: knobsIn("tsne", tsne),
+      umap: knobsIn("umap", umap),
+      custom: knobsIn("custom"),
+      random: knobsIn("random", random),
+    },
+    axes: { left, right, down, up, in: axesIn },
+    query: search,
+    neighbours: Number(neighbours) || Number(settings.neighbours.default),
+    focus: /^\d+$/.test(focus) ? Number(focus) : -1,
   };
 }
 
-/**
- * Puts settings into the address.
- * @param values by name, without "projector."
- */
-export function tell(values: Record<string, string | string[]>) {
+/** Puts settings into the address. */
+export function tell(told: Told): void {
   view.update((_params, set) => {
-    for (const [name, told] of Object.entries(values)) set(`projector.${name}`, Array.isArray(told) ? told : [told]);
+    for (const [name, value] of Object.entries(told)) set(settings[name as keyof All] as Setting<unknown>, value);
   });
 }

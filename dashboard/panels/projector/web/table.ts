@@ -5,8 +5,10 @@ import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady 
 import { bind, keyOf } from "../../../web/core/commands.ts";
 import { make, storage, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
-import type { ColumnInfo, Dataset } from "./data.ts";
+import type { Dataset } from "./data.ts";
+import type { ColumnInfo, TableAnswer } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
+import { settings } from "./settings.generated.ts";
 import type { Origin } from "./panel_base.ts";
 
 /** The grid and the box around it (dashboard/panels/projector/panel.py). */
@@ -23,12 +25,7 @@ const NOTHING: Partial<Record<string, string>> = {
   found: "nothing was searched, or found",
   visible: "nothing is shown",
 };
-const ROWS_OF: [string, string][] = [
-  ["visible", "shown"],
-  ["found", "found"],
-  ["selected", "selected"],
-  ["all", "all"],
-];
+const ROWS_OF = { visible: "shown", found: "found", selected: "selected", all: "all" };
 
 type Value = string | number | null;
 /** A line of the table. */
@@ -37,11 +34,6 @@ interface Line {
   row: number;
   values: Record<string, Value>;
 }
-/** Answer of the route "table": of each row its place, and what the columns say. */
-interface TableAnswer {
-  rows: Record<string, Value>[];
-}
-
 /** What the grid asks for. */
 interface Request {
   startRow: number;
@@ -112,10 +104,10 @@ export class Table {
     this.opener = button("Table", hint("Show or hide the metadata table", "table"), () => this.flip(), "plain");
     this.which = segmented(
       "Rows of the table",
-      ROWS_OF.map(([value, text]) => [value, text, `Rows that are ${text}`]),
+      settings.tableOf.options.map((value) => [value, ROWS_OF[value], `Rows that are ${ROWS_OF[value]}`]),
       (value) => {
         panel.state.tableOf = value;
-        panel.tell({ table_of: value });
+        panel.tell({ tableOf: value });
         this.which.show(value);
         void this.reload();
       },
@@ -185,7 +177,7 @@ export class Table {
 
   flip(): void {
     this.panel.state.table = !this.open;
-    this.panel.tell({ table: this.open ? "on" : "off" });
+    this.panel.tell({ table: this.open });
     this.show();
     if (this.open) void this.reload();
   }
