@@ -39,7 +39,7 @@ function tables(key?: string): HTMLAnchorElement[] {
 
 function openMenu(button: HTMLElement, label: string, title: string, links: HTMLElement[], ...others: Node[]) {
   const content = [heading(title), ...links, ...others];
-  popover.show(button, label, content, { role: "menu", className: "menu", focus: links[0] });
+  popover.show(button, label, content, { role: "menu", className: "menu", focus: links[0], atEnd: true });
 }
 
 const fileName = (title: string, ending: string) =>

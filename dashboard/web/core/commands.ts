@@ -135,7 +135,10 @@ export const typing = (): boolean => isField(document.activeElement);
 const passesFields = (key: string): boolean => /^(Ctrl |Alt )|^(Escape|F\d+)$/.test(key);
 
 function take(event: KeyboardEvent, bindings: Bindings): boolean {
-  const act = Object.hasOwn(bindings, keyOf(event)) ? bindings[keyOf(event)] : undefined;
+  const key = keyOf(event);
+  // A letter is itself with Shift, too, where nothing else lies there.
+  const act = [key, key.replace(/^Shift (?=.$)/, "")].map((one) => Object.hasOwn(bindings, one) && bindings[one])
+    .find(Boolean);
   if (!act || act(event) === false) return false;
   event.preventDefault();
   return true;

@@ -2,7 +2,9 @@
 import { beforeAll, bind, type Bindings } from "./commands.ts";
 import { make } from "./dom.ts";
 
-let open: { box: HTMLElement; anchor: HTMLElement; back: HTMLElement | null; onClose?: () => void } | null = null;
+let open:
+  | { box: HTMLElement; anchor: HTMLElement; back: HTMLElement | null; atEnd?: boolean; onClose?: () => void }
+  | null = null;
 
 function close(giveFocus = true) {
   if (!open) return;
@@ -17,19 +19,22 @@ function close(giveFocus = true) {
 /** Of a box: what it is to stand below of, or above. */
 export interface Place {
   left: number;
+  /** For a box that ends where it does. */
+  right?: number;
   top: number;
   bottom: number;
 }
 
 /** Below the anchor, or above it where there is more room; inside the window. */
-function place(box: HTMLElement, at: Place) {
+function place(box: HTMLElement, at: Place, atEnd = false) {
   const margin = 8;
   const { width, height } = box.getBoundingClientRect();
   const below = innerHeight - at.bottom - margin;
   const above = at.top - margin;
   const top = height <= below || below >= above ? at.bottom + 4 : at.top - Math.min(height, above) - 4;
   box.style.maxHeight = Math.max(below, above) - 4 + "px";
-  box.style.left = Math.max(margin, Math.min(at.left, innerWidth - width - margin)) + "px";
+  const left = atEnd && at.right !== undefined ? at.right - width : at.left;
+  box.style.left = Math.max(margin, Math.min(left, innerWidth - width - margin)) + "px";
   box.style.top = Math.max(margin, top) + "px";
 }
 
@@ -46,6 +51,8 @@ function show(
     className?: string;
     at?: Place;
     focus?: HTMLElement | null;
+    /** Whether it ends where the anchor does. */
+    atEnd?: boolean;
     onClose?: () => void;
   } = {},
 ) {
@@ -59,9 +66,9 @@ function show(
     tabIndex: -1,
   }, ...content);
   document.body.append(box);
-  open = { box, anchor, back: document.activeElement as HTMLElement, onClose: options.onClose };
+  open = { box, anchor, back: document.activeElement as HTMLElement, atEnd: options.atEnd, onClose: options.onClose };
   anchor.setAttribute("aria-expanded", "true");
-  place(box, options.at || anchor.getBoundingClientRect());
+  place(box, options.at || anchor.getBoundingClientRect(), options.atEnd);
   const first = options.focus || box.querySelector<HTMLElement>("input, select, button") || box;
   first.focus({ preventScroll: true });
   return box;
@@ -121,7 +128,7 @@ beforeAll((event) => {
 });
 window.addEventListener("resize", () => {
   if (open && open.anchor.isConnected && !open.box.classList.contains("entries")) {
-    place(open.box, open.anchor.getBoundingClientRect());
+    place(open.box, open.anchor.getBoundingClientRect(), open.atEnd);
   } else close(false);
 });
 

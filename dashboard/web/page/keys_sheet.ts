@@ -3,13 +3,15 @@ import { active, type Command, keyText } from "../core/commands.ts";
 import { type Child, iconButton, make } from "../core/dom.ts";
 
 /** Keys as keys; words that begin with a small letter, such as "double click", and dots between are none. */
-const isKey = (part: string): boolean => !/^[a-z]{2}|^…$/.test(part);
+const isKey = (part: string): boolean => !/^[a-z]|^…$/.test(part);
 
 const keycaps = (text: string): Child[] =>
   text.split(" ").flatMap((part, at) => [at ? " " : "", isKey(part) ? make("kbd", {}, part) : part]);
 
 /** What a command is reached by, as people call it. */
-export const waysTo = ({ keys = [], keysShown, gestures = [] }: Command): string[] => [
+export const waysTo = (
+  { keys = [], keysShown, gestures = [] }: Pick<Command, "keys" | "keysShown" | "gestures">,
+): string[] => [
   ...gestures,
   ...(keysShown === undefined ? keys.map(keyText) : keysShown.split(", ").filter(Boolean)),
 ];

@@ -1,4 +1,5 @@
 /** The page without its panels. */
+import "./commands.ts";
 import "../../curves/web/cards.ts";
 import "../../runs/web/commands.ts";
 import "../../runs/web/labels.ts";
@@ -9,7 +10,6 @@ import "../../runs/web/table.ts";
 import "../cards/grid.ts";
 import "../cards/plotly.ts";
 import "../cards/step_slider.ts";
-import "./commands.ts";
 
 /** Begin, once all callbacks that the server names are registered. */
 export const start = (): unknown => new window.DashRenderer();

@@ -25,6 +25,7 @@ export const ON_CLIP: readonly Command[] = [
     id: "audio.seek",
     title: "Seek; with Shift finely",
     keys: ["ArrowLeft", "ArrowRight", "Shift ArrowLeft", "Shift ArrowRight"],
+    keysShown: "Left, Right",
     act: onClip((view, now, { key, shiftKey }) => {
       const by = (view.span.stop - view.span.start) / (shiftKey ? 100 : 20);
       const wanted = key === "ArrowLeft" ? now - by : now + by;

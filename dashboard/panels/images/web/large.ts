@@ -1,5 +1,6 @@
 /** A picture large, and two compared. */
-import { bind, type Command, keyText, tip } from "../../../web/core/commands.ts";
+import { bind, type Command, tip } from "../../../web/core/commands.ts";
+import { waysTo } from "../../../web/page/keys_sheet.ts";
 import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
 import { nearest } from "../../../web/core/steps.ts";
@@ -441,9 +442,9 @@ class Large {
   #toggleHelp(): void {
     const there = this.#dialog.querySelector(".key-help");
     if (there) return there.remove();
-    const known: Pick<Command, "title" | "keys" | "gestures">[] = [...Object.values(KEYS), CLOSE];
-    const rows = known.flatMap(({ title, keys = [], gestures = [] }) => [
-      make("dt", {}, ...[...keys.map(keyText), ...gestures].flatMap((key) => [make("kbd", {}, key), " "])),
+    const known: Pick<Command, "title" | "keys" | "keysShown" | "gestures">[] = [...Object.values(KEYS), CLOSE];
+    const rows = known.flatMap(({ title, ...command }) => [
+      make("dt", {}, ...waysTo(command).flatMap((key) => [make("kbd", {}, key), " "])),
       make("dd", {}, title),
     ]);
     this.#dialog.append(make("div", { className: "key-help" }, make("h4", {}, "Keys"), make("dl", {}, ...rows)));

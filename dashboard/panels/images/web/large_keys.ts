@@ -14,6 +14,7 @@ export const KEYS = {
   move_picture: {
     title: "Move the picture",
     keys: ["Shift ArrowLeft", "Shift ArrowRight", "Shift ArrowUp", "Shift ArrowDown"],
+    keysShown: "Shift arrows",
     gestures: ["drag"],
   },
   next_comparison: { title: "Next way to compare", keys: ["c"] },
@@ -28,7 +29,7 @@ export const KEYS = {
   next_frame: { title: "Next frame", keys: ["."] },
   play_frames: { title: "Play, pause the animation", keys: ["p"] },
   toggle_help: { title: "Keys", keys: ["?"] },
-} satisfies Record<string, Pick<Command, "title" | "keys" | "gestures">>;
+} satisfies Record<string, Pick<Command, "title" | "keys" | "keysShown" | "gestures">>;
 
 export type LargeKey = keyof typeof KEYS;
 /** The dialog's own. */

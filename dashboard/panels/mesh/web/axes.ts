@@ -98,8 +98,10 @@ function drawNumbers(
   const gap = GAP * box.ratio;
   const room = length / Math.max(1, values.length);
   const every = Math.max(1, Math.ceil((26 * box.ratio) / room));
+  // Where not all have room, 0 keeps its number.
+  const first = Math.max(0, values.indexOf(0)) % every;
   values.forEach((value, i) => {
-    const at = i % every ? null : seen(context, box, edge.at(value - origin[axis]));
+    const at = i % every !== first ? null : seen(context, box, edge.at(value - origin[axis]));
     if (at) write(context, labels[i], at[0] + out[0] * gap, at[1] + out[1] * gap, box.ratio);
   });
   context.font = `600 ${11 * box.ratio}px ${FONT}`;

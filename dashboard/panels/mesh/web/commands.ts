@@ -45,6 +45,7 @@ export const commands: readonly Command[] = [
     title: "Turn",
     gestures: ["drag"],
     keys: ARROWS,
+    keysShown: "arrows",
     ...moved((camera, _card, event) => {
       const [x, y] = aim(event);
       return turned(camera, x * KEY_TURN, y * KEY_TURN);
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
     title: "Move",
     gestures: ["right drag", "Shift drag"],
     keys: ARROWS.map((arrow) => `Shift ${arrow}`),
+    keysShown: "Shift arrows",
     ...moved((camera, { seen }, event) => {
       const [x, y] = aim(event);
       return seen ? shifted(camera, x * KEY_PAN, y * KEY_PAN, seen) : camera;
@@ -65,12 +67,12 @@ export const commands: readonly Command[] = [
     title: "Zoom in",
     gestures: ["wheel"],
     keys: ["+", "="],
+    keysShown: "+",
     ...moved((camera) => zoomed(camera, KEY_ZOOM)),
   },
   {
     id: "mesh.zoom_out",
     title: "Zoom out",
-    gestures: ["wheel"],
     keys: ["-"],
     ...moved((camera) => zoomed(camera, 1 / KEY_ZOOM)),
   },
