@@ -4,7 +4,7 @@ The graphs are made up, see _graphs.py. Both servers have read the log directory
 a browser of its own with an empty cache. Opening lasts from the start of the navigation until nodes are drawn. Both
 tools then open the same scope of 300 children by a double click; it lasts until all of them are drawn, without
 animation. What the server takes of it is asked again over a connection of its own, the first scene once with nothing
-opened before. TensorBoard first looks for subgraphs that are alike, to colour them, but not in graphs of more than
+opened before. TensorBoard first looks for subgraphs that are alike, to color them, but not in graphs of more than
 10,000 nodes and edges; so the larger graph is open sooner than the smaller one.
 
 Frames are those of one hand that turns the wheel and drags over more than 2,000 nodes and edges. What a frame takes of

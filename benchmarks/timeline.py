@@ -3,7 +3,7 @@
 The trace is made up, see _training.py; the viewers are those of _viewers.py. Every tool gets a browser of its own with
 an empty cache. Opening lasts from the start of the navigation until slices are drawn. A process of its own tells how
 long reading the file takes alone, which the server does when a page first asks; the page is opened once before that and
-once after. Of the others, small screenshots tell when there are colours where the tracks are; what counts is when the
+once after. Of the others, small screenshots tell when there are colors where the tracks are; what counts is when the
 first of these was asked for.
 
 Frames are those of one hand: keys held to zoom in, move and zoom out, first once to load what they pass. What a frame
@@ -76,7 +76,7 @@ TRACKS: Final = {"x": 300, "y": 170, "width": 1500, "height": 560, "scale": 0.25
 """Of the page, below what viewers have on top of their tracks."""
 SATURATED: Final = 60
 """Difference of the strongest and the weakest of red, green and blue; what frames a page with is paler."""
-COLOURED: Final = 0.01
+COLORED: Final = 0.01
 _WATCH: Final = Path(__file__).with_name("timeline_watch.js").read_text(encoding="utf-8")
 _PARSE: Final = """
 import sys, time
@@ -384,9 +384,9 @@ def picture(page: Page) -> NDArray[np.int16]:
     return np.asarray(Image.open(BytesIO(base64.b64decode(shot["data"]))).convert("RGB")).astype(np.int16)
 
 
-def has_colours(page: Page) -> bool:
-    """Whether the tracks are coloured enough for slices."""
-    return bool((np.ptp(picture(page), axis=2) > SATURATED).mean() > COLOURED)
+def has_colors(page: Page) -> bool:
+    """Whether the tracks are colored enough for slices."""
+    return bool((np.ptp(picture(page), axis=2) > SATURATED).mean() > COLORED)
 
 
 def frames_of_viewer(viewer: Viewer, browser: Browser, page: Page) -> Frames:
@@ -408,10 +408,10 @@ def frames_of_viewer(viewer: Viewer, browser: Browser, page: Page) -> Frames:
     return frames
 
 
-def wait_for_colours(page: Page, begin: float) -> float | None:
-    """Seconds since `begin` until the first picture with colours was asked for; none where it takes too long."""
+def wait_for_colors(page: Page, begin: float) -> float | None:
+    """Seconds since `begin` until the first picture with colors was asked for; none where it takes too long."""
     while (asked := time.monotonic()) - begin < MOST_SECONDS:
-        if has_colours(page):
+        if has_colors(page):
             return asked - begin
         time.sleep(0.1)
     return None
@@ -438,7 +438,7 @@ def measured(playwright: Playwright, viewer: Viewer, trace: Path) -> Opened | No
         try:
             begin = time.monotonic()
             page.goto(address + viewer.page, wait_until="commit")
-            seconds = wait_for_colours(page, begin)
+            seconds = wait_for_colors(page, begin)
             if seconds is None:
                 say(f"{viewer.name} did not open in {MOST_SECONDS:g} s")
                 return None

@@ -45,7 +45,7 @@ def collect(page: Page, url: str) -> Mapping[str, Sections]:
         drawn = "#panel .panel" if panel.name == "health" else READY[panel.name]
         page.wait_for_selector(drawn, state="attached", timeout=_LONGEST_WAIT_MS)
         sections = sections_of(page)
-        everywhere = everywhere or {title: sections[title] for title in ("Everywhere", "Runs")}
+        everywhere = everywhere or {title: sections[title] for title in ("Everywhere", "Runs", "Tabs of cards")}
         found[panel.title] = {title: rows for title, rows in sections.items() if title not in everywhere}
     return {"": everywhere} | found
 

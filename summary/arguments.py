@@ -4,8 +4,8 @@ Arrays of PyTorch, JAX, TensorFlow and CuPy are recognised by their methods; non
 """
 
 import math
-import operator
 import os
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 
 _LONGEST_FOLDER_NAME: Final = 255
 _INT64: Final = range(-(2**63), 2**63)
+_EXACT_NUMBERS: Final = frozenset({"decimal", "fractions"})
+"""Modules of numbers that `float` takes; to import them for their classes would take longer than the rest."""
 
 
 def checked_tag(tag: object) -> str:
-    """``tag`` itself.
+    """``tag`` itself, which may be empty, as in PyTorch's writer.
 
     Raises:
         TypeError: it is no string.
-        ValueError: it is empty or cannot be encoded as UTF-8.
+        ValueError: it cannot be encoded as UTF-8.
     """
     if not isinstance(tag, str):
         raise TypeError(f"a tag must be a string, got {_described(tag)}")
-    if not tag:
-        raise ValueError("a tag must not be empty")
     try:
         tag.encode()
     except UnicodeEncodeError as error:
@@ -33,25 +33,35 @@ def checked_tag(tag: object) -> str:
     return tag
 
 
-def checked_step(step: object) -> int:
-    """``step`` as an int64; None is 0, as in PyTorch's writer.
+def checked_name(name: object) -> str:
+    """``name`` itself, a tag that must say something, as TensorFlow demands.
 
     Raises:
-        TypeError: it is no whole number.
-        ValueError: it is a fraction or does not fit 64 bits.
+        TypeError: it is no string.
+        ValueError: it is empty or cannot be encoded as UTF-8.
+    """
+    tag = checked_tag(name)
+    if not tag:
+        raise ValueError("a tag must not be empty")
+    return tag
+
+
+def checked_step(step: object) -> int:
+    """``step`` as an int64, by the rule of the other writers: None is 0, and of all else `int`, so that 1.5 is 1.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: it is NaN, infinite, text of no whole number, or does not fit 64 bits.
     """
     if step is None:
         return 0
     if hasattr(step, "__array__") or hasattr(step, "detach"):
         step = _only_element(step, "a step")
-    if isinstance(step, float):
-        if not step.is_integer():
-            raise ValueError(f"a step must be a whole number, got {step!r}")
-        step = int(step)
     try:
-        whole = operator.index(step)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"a step must be a whole number, got {_described(step)}") from None
+        whole: int = int(step)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"a step must be a whole number, got {_described(step)}") from None
     if whole not in _INT64:
         raise ValueError(f"a step must fit a signed 64-bit integer, got {whole}")
     return whole
@@ -101,7 +111,7 @@ def checked_wall_time(wall_time: object) -> float:
 
 
 def checked_number(value: object, name: str) -> float:
-    """The one real number in ``value``: a Python or NumPy number, or an array or tensor of one element.
+    """The one real number in ``value``: a number of Python or NumPy, or an array or tensor of one element.
 
     NaN and infinities are numbers here.
 
@@ -109,12 +119,24 @@ def checked_number(value: object, name: str) -> float:
         TypeError: it is no real number.
         ValueError: it has no element, several, or is too large for float64.
     """
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) or type(value).__module__ in _EXACT_NUMBERS:
         try:
-            return float(value)
+            return float(value)  # type: ignore[arg-type]
         except OverflowError:
             raise ValueError(f"{name} must fit a float64, got {_described(value)}") from None
     return float(_only_element(value, name))
+
+
+def checked_scalar(value: object, name: str) -> float:
+    """As `checked_number`; text of a number is one too, as in PyTorch's writer.
+
+    Raises:
+        TypeError, ValueError: as `checked_number`.
+    """
+    if isinstance(value, str | bytes):
+        with suppress(ValueError):
+            return float(value)
+    return checked_number(value, name)
 
 
 def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[Any]:
@@ -137,13 +159,8 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
     # Not by the class, which NumPy imports when it is asked for.
     if type(values).__module__.startswith("numpy.ma") and values.mask.any():
         values = values.astype(np.result_type(values.dtype, np.float32)).filled(np.nan)
-    if type(values).__module__.startswith("tensorflow") and not hasattr(values, "numpy"):
-        raise TypeError(
-            f"{name} is a symbolic tensor, which has no value while a tf.function is traced; call this outside of "
-            "tf.function, in eager mode, or by tf.py_function"
-        )
     try:
-        array = np.asarray(values)
+        array = with_values(values, name)
     except ValueError as error:
         raise TypeError(f"{name} must be a rectangular array of {wanted}: {error}") from None
     if "float" in array.dtype.name and array.dtype.kind == "V":
@@ -151,6 +168,28 @@ def as_array(values: Any, name: str, *, allow_complex: bool = False) -> NDArray[
     if array.dtype.kind not in ("biufc" if allow_complex else "biuf"):
         raise TypeError(f"{name} must be {wanted}, got {_described(values)} of dtype {array.dtype}")
     return array
+
+
+def with_values(values: Any, name: str, dtype: type | None = None) -> NDArray[Any]:
+    """``values`` as NumPy makes an array of them.
+
+    Raises:
+        TypeError: they have no values, as inside ``tf.function`` and ``jax.jit``.
+        ValueError: they are not rectangular.
+    """
+    try:
+        return np.asarray(values, dtype)
+    except NotImplementedError:
+        raise TypeError(
+            f"{name} has no value while tf.function traces: log it from eager code, by tf.py_function, or with "
+            "tf.summary"
+        ) from None
+    except TypeError:
+        if not type(values).__module__.startswith("jax"):
+            raise
+        raise TypeError(
+            f"{name} has no value while jax.jit traces: log it outside of the function, or by jax.debug.callback"
+        ) from None
 
 
 def _only_element(value: object, name: str) -> Any:

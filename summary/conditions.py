@@ -110,6 +110,8 @@ class ConditionParser(ABC, Generic[C]):
     def expected(self, what: str) -> UserError:
         """What to raise where something else comes next."""
         token = self.peek()
+        if token is None and self._tokens:
+            return self.error(f'incomplete: expected {what} after "{self._tokens[-1].text}"')
         found = "it ends" if token is None else f"{token.text!r} stands at character {token.at + 1}"
         return self.error(f"expected {what}, but {found}")
 

@@ -64,6 +64,8 @@ class Companion:
     modified_ns: int
     root: str = ""
     """The path or the address of the log directory; empty where it is not known."""
+    recognized: str = ""
+    """What its content says it is, as the `summary.recognition.Recognizer` calls it; empty where nobody looked."""
 
     def read(self) -> bytes:
         """The whole content; raises OSError."""
@@ -81,6 +83,12 @@ class Contents:
     health: tuple[FileHealth, ...] = ()
     loading: bool = False
     """The first pass over the files is still under way; more is to come."""
+    name: str = ""
+    """The log directory's own name, without the path to it; empty where it is not known."""
+
+    def run_title(self, run: str) -> str:
+        """What a run is called: the one of the log directory itself by the directory's name."""
+        return self.name or run if run == "." else run
 
     @cached_property
     def kinds(self) -> frozenset[str]:

@@ -79,6 +79,8 @@ def every(steps: int | None = None, secs: float | None = None, *, clock: Clock =
     if (steps is None) == (secs is None):
         raise ValueError(f"exactly one of steps and seconds must be given, got {steps!r} and {secs!r}")
     if steps is not None:
+        if checked_number(steps, "an interval in steps") != checked_step(steps):
+            raise ValueError(f"an interval in steps must be a whole number, got {steps!r}")
         steps = checked_step(steps)
         if steps < 1:
             raise ValueError(f"an interval must be at least 1 step, got {steps}")

@@ -117,9 +117,7 @@ class LocalSource:
         return self._unlisted
 
     def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
-        stream = (self.root / path).open("rb", buffering=0)
-        stream.seek(offset)
-        return stream
+        return _opened(self.root / path, offset)
 
     def locate(self, path: PurePosixPath) -> str:
         return os.path.join(self.root, path)
@@ -210,6 +208,51 @@ class LocalSource:
 
     def _is_wanted(self, folder: PurePosixPath) -> bool:
         return all(map(fnmatchcase, folder.parts, self._only))
+
+
+class LocalFiles:
+    """Some files of one local folder, and nothing else of it.
+
+    Args:
+        folder: the folder.
+        names: of the files; they may come, go and change.
+    """
+
+    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+        self.folder: Final = folder
+        self._names: Final = tuple(dict.fromkeys(names))
+
+    @property
+    def address(self) -> str:
+        return ", ".join(str(self.folder / name) for name in self._names)
+
+    @property
+    def watchable_folders(self) -> Sequence[Path]:
+        # To watch the whole folder for them, with all that is below, could cost more than to ask for each.
+        return ()
+
+    def list(self, changed: Collection[str] | None = None) -> Iterator[FoundFile]:
+        for name in self._names:
+            try:
+                yield _found(PurePosixPath(name), os.stat(self.folder / name))
+            except OSError:
+                continue
+
+    @property
+    def unlisted(self) -> Mapping[PurePosixPath, str]:
+        return {}
+
+    def open(self, path: PurePosixPath, offset: int) -> BinaryIO:
+        return _opened(self.folder / path, offset)
+
+    def locate(self, path: PurePosixPath) -> str:
+        return os.path.join(self.folder, path)
+
+
+def _opened(path: Path, offset: int) -> BinaryIO:
+    stream = path.open("rb", buffering=0)
+    stream.seek(offset)
+    return stream
 
 
 def _found(path: PurePosixPath, status: os.stat_result) -> FoundFile:

@@ -7,6 +7,7 @@ import math
 import operator
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -19,7 +20,8 @@ from summary.blob_cache import BlobCache
 from summary.column_cache import ColumnCache
 from summary.contents import Companion, FileHealth
 from summary.event_file import EventFile
-from summary.logdir_source import SeveralSources, source_of
+from summary.logdir_source import SeveralSources, name_of, source_of
+from summary.recognition import Recognition, Recognizer
 from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from summary.source import FoundFile, Source, readable
 from summary.staged_run import StagedFile, StagedRun
@@ -41,6 +43,7 @@ class Logdir:
     Args:
         source: where the files are, or what `summary.logdir_source.source_of` takes; a directory may come later.
         companion_patterns: file names, with wildcards, of other files that snapshots should list.
+        recognizers: tell by the content which of the others they should list too.
         keep_superseded: show points that a restart overwrote.
         cache: keeps what was read for the next time.
         clock: seconds since the epoch.
@@ -51,17 +54,20 @@ class Logdir:
         source: Source | str | os.PathLike[str],
         *,
         companion_patterns: Sequence[str] = (),
+        recognizers: Sequence[Recognizer] = (),
         keep_superseded: bool = False,
         cache: ColumnCache | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.source: Final[Source] = source_of(source) if isinstance(source, str | os.PathLike) else source
         self._companion_patterns = tuple(companion_patterns)
+        self._recognition = Recognition(self.source, recognizers)
         self._keep_superseded = keep_superseded
         self._cache = cache
         self._storing = ThreadPoolExecutor(1, "stepscope-cache")
         self._runs: dict[str, StagedRun] = {}
-        self._versions = itertools.count(1)
+        # Pages outlive servers: what they have of one must not pass for what the next one has at the same count.
+        self._versions = itertools.count(secrets.randbits(52))
         self._file_numbers = itertools.count(1)
         self._blobs = BlobCache()
         self._listing: list[FoundFile] = []
@@ -117,6 +123,7 @@ class Logdir:
         """Whether there is nothing to do: the very same listing as last time, of which all could be read."""
         return (
             not self._retrying
+            and not self._recognition.waiting
             and self._snapshot.revision > 0
             and not self._snapshot.loading
             and len(listing) == len(self._listing)
@@ -126,22 +133,33 @@ class Logdir:
     def _sorted_out(self, listing: Iterable[FoundFile]) -> tuple[list[FoundFile], tuple[Companion, ...]]:
         event_files: list[FoundFile] = []
         companions: list[Companion] = []
+        untold: list[FoundFile] = []
         for found in listing:
             name = found.path.name
             if is_event_file(name):
                 event_files.append(found)
             elif any(fnmatch(name, pattern) for pattern in self._companion_patterns):
                 companions.append(self._companion(found))
+            elif self._recognition.may_know(name):
+                untold.append(found)
+        recognized = self._recognition.look(untold)
+        companions += [self._companion(found, recognized[found.path]) for found in untold if found.path in recognized]
         companions.sort(key=lambda c: (c.run, str(c.relative_path)))
         return sorted(event_files, key=lambda f: str(f.path)), tuple(companions)
 
-    def _companion(self, found: FoundFile) -> Companion:
+    def _companion(self, found: FoundFile, recognized: str = "") -> Companion:
         path = self.source.locate(found.path)
         # Of several log directories, each is below a name of its own.
         below = len(found.path.parts) - isinstance(self.source, SeveralSources)
         root = re.split(r"[/\\]" if os.sep == "\\" else "/", path)[:-below]
         return Companion(
-            run_of_companion(found.path), found.path, path, found.size, found.modified_ns, path[: len("/".join(root))]
+            run_of_companion(found.path),
+            found.path,
+            path,
+            found.size,
+            found.modified_ns,
+            path[: len("/".join(root))],
+            recognized,
         )
 
     def _stage(self, event_files: Iterable[FoundFile]) -> list[StagedFile]:
@@ -291,6 +309,7 @@ class Logdir:
                 companions,
                 (*(health for run in self._runs.values() for health in run.health), *self._unlisted),
                 loading,
+                name_of(self.source.address),
             )
         return self._snapshot
 

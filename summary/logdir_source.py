@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-from summary.local_source import LocalSource
+from summary.local_source import LocalFiles, LocalSource
 from summary.remote_source import RemoteSource
 from summary.source import FoundFile, Source
 from summary.storage import is_address
@@ -54,7 +54,7 @@ class SeveralSources:
 def source_of(logdir: str | os.PathLike[str]) -> Source:
     """The files of one log directory: a path, a path with wildcards, or an address such as ``s3://bucket/logs``.
 
-    Wildcards choose folders, those that come later too; a folder of that very name is meant itself.
+    Wildcards choose folders, those that come later too; a folder of that very name is meant itself. A file is itself.
 
     Raises:
         ValueError: nobody knows the address's protocol.
@@ -64,6 +64,8 @@ def source_of(logdir: str | os.PathLike[str]) -> Source:
     if is_address(given):
         return RemoteSource(given)
     path = Path(given).expanduser().absolute()
+    if path.is_file():
+        return LocalFiles(path.parent, [path.name])
     if not glob.has_magic(given) or path.exists():
         return LocalSource(path)
     parts = path.parts
@@ -75,21 +77,44 @@ def sources_of(logdirs: Sequence[str]) -> Source:
     """The files of one or several log directories, each a `source_of`, or ``NAME:`` before one.
 
     The runs of several are prefixed by NAME, or else by as many of the path's last folders as tell it from the
-    others. One without a name has its runs as they are.
+    others. One without a name has its runs as they are; files of one folder without a name are one.
 
     Raises:
         ValueError: two have the same name, or an address's protocol is unknown.
         ImportError: a protocol's package is missing.
     """
-    named = [named_logdir(given) for given in logdirs]
+    named, files = _without_files([named_logdir(given) for given in logdirs])
     if len(named) == 1 and named[0][0] is None:
-        return source_of(named[0][1])
+        return files.get(named[0][1]) or source_of(named[0][1])
     unnamed = [logdir for name, logdir in named if name is None]
     names = [name if name is not None else _telling_name(logdir, unnamed) for name, logdir in named]
     for name, count in Counter(names).items():
         if count > 1:
             raise ValueError(f"two log directories are called {name!r}; give them names, as in NAME:DIR")
-    return SeveralSources({name: source_of(logdir) for name, (_, logdir) in zip(names, named, strict=True)})
+    return SeveralSources(
+        {name: files.get(logdir) or source_of(logdir) for name, (_, logdir) in zip(names, named, strict=True)}
+    )
+
+
+def _without_files(
+    named: Sequence[tuple[str | None, str]],
+) -> tuple[list[tuple[str | None, str]], dict[str, LocalFiles]]:
+    """Log directories with those that are files without a name by the folder of these; and the files of each folder."""
+    others: list[tuple[str | None, str]] = []
+    names: dict[str, list[str]] = {}
+    for name, given in named:
+        path = Path(given).expanduser().absolute()
+        if name is not None or is_address(given) or not path.is_file():
+            others.append((name, given))
+            continue
+        names.setdefault(str(path.parent), []).append(path.name)
+    files = {folder: LocalFiles(Path(folder), inside) for folder, inside in names.items()}
+    return [*others, *((None, folder) for folder in files)], files
+
+
+def name_of(address: str) -> str:
+    """The last part of a log directory's path or address."""
+    return _parts(address)[-1] if _parts(address) else address
 
 
 def named_logdir(given: str) -> tuple[str | None, str]:

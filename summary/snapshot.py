@@ -140,9 +140,9 @@ class Snapshot(Contents):
         Returns:
             Columns run (Categorical); group (String, the run where the session has none); status (Categorical:
             "running" until the session ended, "success", "failure" or "unknown"); start_time, end_time (Float64,
-            seconds since the epoch, null where not given); one per hyperparameter (Boolean, Float64 or String; String
-            where sessions differ in type); one per metric (Float64). A hyperparameter or metric whose column is taken
-            gets "(hyperparameter)" or "(metric)" after its name.
+            seconds since the epoch, null where not given); one per hyperparameter (Boolean, Int64 where all are whole
+            numbers, Float64, or String, also where sessions differ in type); one per metric (Float64). A hyperparameter
+            or metric whose column is taken gets "(hyperparameter)" or "(metric)" after its name.
 
         Raises:
             TypeError, SelectionError: as for `scalars`.

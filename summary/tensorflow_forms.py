@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_number
+from summary.arguments import as_array, checked_number, with_values
 from summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
 from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
 from summary.messages import is_message, own_message, type_name
@@ -65,7 +65,7 @@ def strings_of(content: Any, name: str) -> NDArray[np.object_]:
     if hasattr(content, "numpy"):
         content = content.numpy()
     try:
-        array = np.asarray(content, dtype=object)
+        array = with_values(content, name, object)
     except ValueError as error:
         raise TypeError(f"{name} must be rectangular: {error}") from None
     texts = np.empty(array.size, dtype=object)

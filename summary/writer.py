@@ -17,6 +17,7 @@ from summary.arguments import (
     as_array,
     checked_folder,
     checked_number,
+    checked_scalar,
     checked_step,
     checked_steps,
     checked_tag,
@@ -185,10 +186,10 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         if new_style or double_precision:
             form = _scalar_form(new_style, double_precision)
         # Every caller pays for this line: what needs no check must not reach one.
-        if type(tag) is not str or not tag or not tag.isascii():
+        if type(tag) is not str or not tag.isascii():
             checked_tag(tag)
         if type(scalar_value) is not float:
-            scalar_value = checked_number(scalar_value, f"the scalar {tag!r}")
+            scalar_value = checked_scalar(scalar_value, f"the scalar {tag!r}")
         if self._defaults is not None:
             global_step, walltime = self._with_defaults(global_step, walltime)
         if type(global_step) is not int or not -_INT64_LIMIT <= global_step < _INT64_LIMIT:
@@ -252,7 +253,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         if not isinstance(tag_scalar_dict, Mapping):
             raise TypeError(f"add_scalars takes numbers by name, got {type(tag_scalar_dict).__name__}")
         numbers = {
-            _subfolder(checked_tag(main_tag), key): checked_number(value, f"the scalar {key!r}")
+            _subfolder(checked_tag(main_tag), key): checked_scalar(value, f"the scalar {key!r}")
             for key, value in tag_scalar_dict.items()
         }
         for folder, number in numbers.items():
@@ -275,9 +276,6 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def add_summary(self, summary: Message | bytes, global_step: Any = None, walltime: float | None = None) -> None:
         """Adds a ``Summary`` message: ours, TensorFlow's or TensorBoard's, or its bytes."""
         own = own_message(Summary, summary, "a summary")
-        for value in own.value:
-            if not value.node_name:
-                checked_tag(value.tag)
         self._add_event(Event(summary=own), global_step, walltime)
 
     def add_event(self, event: Message | bytes, step: Any = None, walltime: float | None = None) -> None:

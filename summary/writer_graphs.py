@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from summary.arguments import checked_tag
+from summary.arguments import checked_name
 from summary.writer_base import ValueWriter, optional_wall_time
 
 
@@ -42,7 +42,7 @@ class GraphMethods(ValueWriter):
         from summary.graphs.from_keras import keras_json_of
         from summary.kinds.graph import graph, keras_model
 
-        checked_tag(tag)
+        checked_name(tag)
         optional_wall_time(walltime)
         is_path = isinstance(model, str | os.PathLike)
         model_json = keras_json_of_file(model) if is_path else keras_json_of(model)

@@ -30,7 +30,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Adds a picture: uint8, bool, or float in 0..1; see `summary.kinds.image.images`."""
+        """Adds a picture: whole numbers in 0..255, bool, or float in 0..1; see `summary.kinds.image.images`."""
         self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_images(
@@ -85,7 +85,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NTCHW",
     ) -> None:
-        """Adds frames as an animated GIF: uint8, bool, or float in 0..1; see `summary.kinds.video.video`."""
+        """Adds frames as an animated GIF, of what `add_image` takes; see `summary.kinds.video.video`."""
         self._add_prepared(prepared_video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
 
     def add_audio(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from summary.arguments import checked_folder, checked_number, checked_step, checked_tag
+from summary.arguments import checked_folder, checked_scalar, checked_step, checked_tag
 from summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
 from summary.kinds.histogram import Bins, histogram_of_buckets, prepared_histogram
 from summary.kinds.hparams import (
@@ -190,7 +190,7 @@ class StatisticsMethods(ValueWriter):
         if not isinstance(metric_dict, Mapping):
             raise TypeError(f"metrics must map tags to numbers, got {type(metric_dict).__name__}")
         metrics = {
-            checked_tag(tag): checked_number(number, f"the metric {tag!r}") for tag, number in metric_dict.items()
+            checked_tag(tag): checked_scalar(number, f"the metric {tag!r}") for tag, number in metric_dict.items()
         }
         infos = hparam_infos(hparams, hparam_domain_discrete)
         step = checked_step(global_step)

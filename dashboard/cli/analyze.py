@@ -1,6 +1,7 @@
 """``stepscope analyze``: where the time of a trace went, as tables, as JSON, and as a check for CI."""
 
 import math
+import re
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -48,6 +49,8 @@ _NOTES: Final = {"ranks": "means per step", "stragglers": "sums over all steps"}
 """What the titles of tables of several ranks say."""
 _TABLES_OF_DEVICES: Final = frozenset({"kernels", "changed_kernels"})
 """Of the tables that are printed unless others are asked for."""
+_RANK: Final = re.compile(r"(?i)rank[-_.]?(\d+)")
+"""How names of files tell ranks."""
 CONDITION_HELD: Final = 1
 """Exit code when the condition of ``--fail-if`` holds; errors end with 2."""
 
@@ -73,13 +76,15 @@ class AnalyzeVerb:
             "trace",
             nargs="+",
             metavar="TRACE",
-            help="the trace; several are the ranks of one job, in order; of a folder those in it",
+            help="the trace; several are the ranks of one job, in order; of a folder those in it or below it, which "
+            "are ranks of one job if they say so, or were recorded at one time",
         )
         parser.add_argument("--json", action="store_true", help="print the tables as JSON, whole")
         parser.add_argument(
             "--fail-if",
             metavar="CONDITION",
-            help='end with exit code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"',
+            help='end with exit code 1 if it holds for any trace, such as "gpu_idle > 20%% or step_time > 1.5 s"; '
+            'with --before also "step_time_change > 5%%", with several ranks "rank_step_spread > 10%%"',
         )
         parser.add_argument(
             "--table",
@@ -117,8 +122,12 @@ class AnalyzeVerb:
 
         condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
         paths = [path for given in arguments.trace for path in traces_at(given)]
-        names = _chosen(arguments.table, ranks=len(paths) > 1, before=arguments.before is not None)
         traces = [Facts(load_trace(path)) for path in paths]
+        together = len(paths) > 1 and _are_ranks(arguments.trace, paths, traces)
+        named = any(map(_is_shared, arguments.table))
+        names = _chosen(
+            arguments.table, ranks=together or (named and len(paths) > 1), before=arguments.before is not None
+        )
         before = Facts(load_trace(_only(arguments.before))) if arguments.before is not None else None
         ranks = by_rank(traces, lambda facts: facts)
         tables = [
@@ -126,7 +135,7 @@ class AnalyzeVerb:
             for facts in traces
         ]
         shared = {name: _table(None, name, before, ranks, arguments.per) for name in names if _is_shared(name)}
-        failed = [_failed(condition, facts) if condition else "" for facts in traces]
+        failed = [_failed(condition, facts, before, ranks) if condition else "" for facts in traces]
         bases = [None if before is None else basis_of(before, facts, arguments.per) for facts in traces]
         if arguments.json:
             _print_json(paths, traces, tables, shared, bases, arguments.fail_if, failed)
@@ -139,6 +148,21 @@ class AnalyzeVerb:
             if holds:
                 print(printable(f"{path}: {arguments.fail_if}: {holds}"), file=sys.stderr)
         return CONDITION_HELD if any(failed) else 0
+
+
+def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Facts]") -> bool:
+    """Whether several traces are taken as ranks of one job; of a folder, says so on standard error."""
+    from profiler.analysis.report import are_ranks
+
+    if len(given) > 1:
+        # Named one by one, they are meant so.
+        return True
+    named = [_RANK.search(path.rpartition("/")[2]) for path in paths]
+    by_name = None not in named and len({match[1] for match in named if match}) == len(paths)
+    ranks = by_name or are_ranks(traces)
+    how = "taken as the ranks of one job" if ranks else "each for itself, as they are no ranks of one job"
+    print(printable(f"{given[0]}: {len(paths)} traces, {how}."), file=sys.stderr)
+    return ranks
 
 
 def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
@@ -210,12 +234,12 @@ def _table(
     return table(facts, name)
 
 
-def _failed(condition: Any, facts: "Facts") -> str:
+def _failed(condition: Any, facts: "Facts", before: "Facts | None", ranks: "Mapping[int, Facts]") -> str:
     """The figures for which the condition holds, as text; empty if it does not hold."""
     from profiler.analysis.condition import holds, named
-    from profiler.analysis.metrics import metrics
+    from profiler.analysis.metric_sources import metrics_of
 
-    known = metrics(facts, named(condition))
+    known = metrics_of(named(condition), facts, before, ranks)
     if not holds(condition, known):
         return ""
     return ", ".join(f"{name} is {_shown(metric.value, metric.unit)}" for name, metric in known.items())
@@ -317,7 +341,7 @@ def _print_table(console: Console, name: str, frame: "pl.DataFrame", top: int, a
     note = "; ".join(filter(None, notes))
     console.print(f"\n[bold]{escape(name)}[/bold]" + (f" ({escape(note)})" if note else ""))
     if frame.is_empty():
-        reason = "the trace does not tell" if about.device else "the trace does not tell, and has no device activity"
+        reason = "the trace has no such data" if about.device else "the trace has no such data, and no device activity"
         console.print(f"  nothing: {reason}")
         return
     for part in table_parts(_columns(rows, about), console.width):

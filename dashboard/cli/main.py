@@ -1,11 +1,14 @@
 """The command ``stepscope``."""
 
 import gc
+import glob
+import os
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.metadata import version
 from pkgutil import resolve_name
 from typing import Final
@@ -13,7 +16,10 @@ from typing import Final
 from rich.console import Console
 
 from dashboard.cli.base import Verb
+from dashboard.cli.tensorboard_flags import translated
 from summary.errors import UserError
+from summary.logdir_source import named_logdir
+from summary.storage import is_address
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,11 @@ class ListedVerb:
 VERBS: Final = (
     ListedVerb(
         "serve", "follow a log directory and serve the dashboard (the default)", "dashboard.cli.serve:ServeVerb"
+    ),
+    ListedVerb(
+        "trace",
+        "show one or several files of traces on the Timeline, wherever they are",
+        "dashboard.cli.trace:TraceVerb",
     ),
     ListedVerb(
         "ls",
@@ -106,7 +117,8 @@ def make_parser(asked: str) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         epilog=(
             "Most used:\n"
-            "  stepscope --logdir DIR               serve DIR at http://localhost:6006\n"
+            "  stepscope --logdir DIR               serve DIR at http://localhost:6006; also: stepscope DIR\n"
+            "  stepscope FILE                       serve one trace or event file\n"
             "  stepscope --logdir DIR --port 7007   on another port\n"
             "  stepscope VERB --help                what a verb can do\n"
         ),
@@ -122,45 +134,50 @@ def make_parser(asked: str) -> ArgumentParser:
     return parser
 
 
-TENSORBOARD_FLAGS: Final = {
-    "path_prefix": "a proxy that serves Stepscope under a path has to give it a name of its own (--allow-host)",
-    "samples_per_plugin": "every point is read and shown; leave it out",
-    "load_fast": "there is one way to read; leave it out",
-    "reload_multifile": "all files of a run are followed; leave it out",
-    "reload_multifile_inactive_secs": "all files of a run are followed; leave it out",
-    "reload_task": "a thread follows the log directory; leave it out",
-    "max_reload_threads": "one thread follows the log directory; leave it out",
-    "purge_orphaned_data": "points that a restart overwrote are hidden; --keep-superseded shows them",
-    "logdir_spec": "give --logdir NAME:DIR, once for each",
-    "window_title": "the title is the name of the log directory; leave it out",
-    "inspect": "the verb of that is: stepscope inspect --logdir DIR",
-}
-"""Options of TensorBoard's command that there are none of here, and what to do instead."""
+MEANT: Final = {
+    "runs": "ls", "list": "ls", "tags": "ls", "show": "inspect", "dump": "export", "csv": "export",
+    "profile": "analyze", "report": "analyze", "record": "capture", "view": "trace", "open": "trace", "run": "serve",
+    "start": "serve", "ui": "serve", "dashboard": "serve", "tensorboard": "serve", "projector": "project",
+    "embed": "project", "compile": "warm-up",
+}  # fmt: skip
+"""What others call some verbs."""
 
 
-def as_stepscope_says(arguments: Sequence[str]) -> list[str]:
-    """A command line with those of TensorBoard's options that mean the same here by their names here.
+def with_verb(arguments: Sequence[str]) -> list[str]:
+    """A command line with the verb that is meant where none stands: what is there to be opened is served.
 
-    Ends the program, as a wrong option does, where one of the others is among them.
+    Raises:
+        UserError: it begins with a word that is no verb, and nothing of that name is there.
     """
-    said: list[str] = []
-    for argument in arguments:
-        option, equals, value = argument.partition("=")
-        name = option.removeprefix("--").replace("-", "_") if option.startswith("--") else ""
-        if name in TENSORBOARD_FLAGS:
-            sys.exit(_no_option(option, TENSORBOARD_FLAGS[name]))
-        if name == "bind_all":
-            said += ["--host", "0.0.0.0"]
-        else:
-            said.append(f"--reload-interval{equals}{value}" if name == "reload_interval" else argument)
-    return said
+    first = arguments[0] if arguments else ""
+    if first in {"-h", "--help", "--version", *(verb.name for verb in VERBS)}:
+        return list(arguments)
+    places: list[str] = []
+    rest = list(arguments)
+    while rest and not rest[0].startswith("-"):
+        place = rest.pop(0)
+        if not _is_there(place):
+            raise UserError(_no_such_verb(place) if not places else f"{place} is not there; expected a path.")
+        places.append(f"--logdir={place}")
+    return [DEFAULT_VERB, *places, *rest]
 
 
-def _no_option(option: str, instead: str) -> int:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(
-        f"stepscope: {option} is TensorBoard's: {instead}.", style="red", markup=False
-    )
-    return 2
+def _is_there(place: str) -> bool:
+    path = named_logdir(place)[1]
+    return is_address(path) or bool(glob.glob(os.path.expanduser(path))) or os.path.exists(os.path.expanduser(path))
+
+
+def _no_such_verb(word: str) -> str:
+    names = [verb.name for verb in VERBS]
+    meant = MEANT.get(word.lower()) or next(iter(get_close_matches(word.lower(), names, 1)), None)
+    lines = [f"{word} is no verb, and there is no file or folder of that name."]
+    if meant is not None:
+        lines.append(f"Did you mean: stepscope {meant}   ({next(verb.help for verb in VERBS if verb.name == meant)})")
+    lines += [
+        f"A folder that is still to come is waited for by: stepscope --logdir {word}",
+        "All verbs: stepscope --help",
+    ]
+    return "\n".join(lines)
 
 
 @contextmanager
@@ -176,20 +193,22 @@ def _without_collections() -> Iterator[None]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code; without a verb it serves."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    first = arguments[0] if arguments else ""
-    if first not in {"-h", "--help", "--version", *(verb.name for verb in VERBS)} and (
-        first.startswith("-") or not first
-    ):
-        arguments.insert(0, DEFAULT_VERB)
-    with _without_collections():
-        parser = make_parser(arguments[0])
-    parsed = parser.parse_args(as_stepscope_says(arguments) if arguments[0] == DEFAULT_VERB else arguments)
+    said = list(sys.argv[1:] if argv is None else argv)
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
+        arguments = with_verb(said)
+        if arguments[0] == DEFAULT_VERB:
+            meant = translated(arguments)
+            arguments = meant.arguments
+            for remark in meant.remarks:
+                errors.print(f"stepscope: {remark}", style="yellow", markup=False)
+        with _without_collections():
+            parser = make_parser(arguments[0])
+        parsed = parser.parse_args(arguments)
         chosen: Verb = parsed.chosen
         return chosen.run(parsed)
     except UserError as error:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"stepscope: {error}", style="red", markup=False)
+        errors.print(f"stepscope: {error}", style="red", markup=False)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from dashboard.server.numbers import counted
 from summary.errors import UserError
-from summary.logdir import Logdir
+from summary.logdir import Logdir, is_event_file
 from summary.logdir_source import named_logdir, sources_of
 from summary.snapshot import Snapshot
 from summary.source import Source
@@ -32,7 +32,7 @@ def add_logdir(parser: "_ActionsContainer", *, required: bool = True) -> None:
         action="append",
         metavar="[NAME:]DIR",
         help="the directory that holds the runs: a path, also with wildcards, or an address such as s3://bucket/logs; "
-        "may be given several times, with names if you like",
+        "or one file of it; may be given several times, with names if you like",
     )
 
 
@@ -51,7 +51,7 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
         waiting: where to say that a directory is missing or empty and waited for; without it, it must be there.
 
     Raises:
-        UserError: one is a file, cannot be read, or is an address that cannot be opened.
+        UserError: one cannot be read, is a file of another sort, or is an address that cannot be opened.
     """
     for logdir in given:
         _, place = named_logdir(logdir)
@@ -84,9 +84,8 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
     """Says what a user may have got wrong."""
     path = Path(given).expanduser().absolute()
     if path.is_file():
-        raise UserError(
-            f"--logdir {given} is a file; expected the directory that holds it.\nTry: stepscope --logdir {path.parent}"
-        )
+        _look_at_file(given, path)
+        return
     is_pattern = glob.has_magic(given) and not path.exists()
     if waiting is None:
         if not is_pattern:
@@ -98,6 +97,19 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
         waiting.print(f"[yellow]{escape(str(path))} does not exist yet;[/] waiting for it. Is the path right?")
     elif not any(path.iterdir()):
         waiting.print(f"[yellow]{escape(str(path))} is empty;[/] waiting for event files.")
+
+
+def _look_at_file(given: str, path: Path) -> None:
+    # It takes long to import, and folders need it not.
+    from dashboard.traces.folders import is_trace_file
+
+    if is_event_file(path.name) or is_trace_file(path):
+        return
+    raise UserError(
+        f"{given} is a file, but neither an event file, whose name contains tfevents, nor a trace.\n"
+        f"A folder with runs: stepscope {path.parent}\nVectors or weights: stepscope project {given}\n"
+        f"A model's graph: stepscope graph {given}"
+    )
 
 
 def read_logdir(given: Sequence[str], *, keep_superseded: bool = False) -> Snapshot:

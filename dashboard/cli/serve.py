@@ -12,7 +12,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import urlencode
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,8 +21,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from dashboard.cli.reading import add_logdir, check_logdirs
 from dashboard.embeddings.results import ResultFiles, result_folder
 from dashboard.page.health_badge import writers_text
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.access import Access, checked_host, checked_token, is_loopback, machine_names
+from dashboard.panels.registry import COMPANION_PATTERNS, RECOGNIZERS
+from dashboard.server.access import Access, checked_host, checked_prefix, checked_token, is_loopback, machine_names
 from dashboard.server.app import LOCAL, build_app
 from dashboard.server.guard import TOKEN_FIELD
 from dashboard.server.live import Live
@@ -51,6 +51,11 @@ class ServeVerb:
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_logdir(parser)
+        self.add_server_arguments(parser)
+
+    @staticmethod
+    def add_server_arguments(parser: ArgumentParser) -> None:
+        """Declares all that is not about what to show."""
         parser.add_argument(
             "--port", type=int, default=DEFAULT_PORT, help="port to serve on; if taken, the next free one (%(default)s)"
         )
@@ -108,20 +113,38 @@ class ServeVerb:
             help="let pages record the program whose profiler.server listens there; those of this machine they may "
             "anyway, unless --host lets other machines in",
         )
+        parser.add_argument(
+            "--path-prefix",
+            type=path_prefix,
+            default="",
+            metavar="PATH",
+            help="the path under which a proxy shows the page, such as /notes; requests may come with or without it",
+        )
+        parser.add_argument("--window-title", metavar="TEXT", help="what the browser's tab says")
+        parser.add_argument(
+            "--reuse-port", action="store_true", help="share the port with programs that allow that too (SO_REUSEPORT)"
+        )
         parser.add_argument("--open-browser", action="store_true", help="open the page in the default browser")
 
     def run(self, arguments: Namespace) -> int:
         console = steady_console()
-        source = check_logdirs(arguments.logdir, console)
+        return self.run_with(arguments, check_logdirs(arguments.logdir, console), console)
+
+    @staticmethod
+    def run_with(arguments: Namespace, source: Source, console: Console, tab: str = "") -> int:
+        """Serves what is in a source, by the options of `add_server_arguments`; the link leads to a tab, if given."""
         if not 0 < arguments.reload_interval <= threading.TIMEOUT_MAX:
             raise UserError(f"--reload-interval is {arguments.reload_interval:g}; expected seconds above 0, such as 2")
         token = token_for(arguments.host, arguments.token, without=arguments.no_token)
-        access = Access(arguments.host, token, tuple(arguments.allow_host), tuple(arguments.allow_frame))
-        listener = listen(arguments.host, arguments.port, console)
+        hosts, frames = tuple(arguments.allow_host), tuple(arguments.allow_frame)
+        access = Access(arguments.host, token, hosts, frames, arguments.path_prefix)
+        listener = listen(arguments.host, arguments.port, console, shared=arguments.reuse_port)
         cache = None if arguments.no_cache else ColumnCache(default_cache_folder())
-        live = make_live(source, arguments.keep_superseded, arguments.reload_interval, cache)
+        live = make_live(
+            source, arguments.keep_superseded, arguments.reload_interval, cache, arguments.window_title or ""
+        )
         keep_results(live, None if arguments.no_cache else result_folder())
-        serve(live, access, arguments.capture, listener, console, browse=arguments.open_browser)
+        serve(live, access, arguments.capture, listener, console, browse=arguments.open_browser, tab=tab)
         return 0
 
 
@@ -130,14 +153,24 @@ def keep_results(live: Live, folder: Path | None) -> None:
     live.shared(ResultFiles, lambda: ResultFiles(folder))
 
 
-def make_live(source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None) -> Live:
+def make_live(
+    source: Source, keep_superseded: bool, poll_seconds: float, cache: ColumnCache | None = None, title: str = ""
+) -> Live:
     """The log directory, ready to be followed."""
-    logdir = Logdir(source, companion_patterns=COMPANION_PATTERNS, keep_superseded=keep_superseded, cache=cache)
-    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds))
+    logdir = Logdir(
+        source,
+        companion_patterns=COMPANION_PATTERNS,
+        recognizers=RECOGNIZERS,
+        keep_superseded=keep_superseded,
+        cache=cache,
+    )
+    return Live(source.address, lambda publish: Follower(logdir, publish, poll_seconds=poll_seconds), title)
 
 
-def listen(host: str, port: int, console: Console) -> socket.socket:
+def listen(host: str, port: int, console: Console, *, shared: bool = False) -> socket.socket:
     """A socket that listens on the port, or on the next free one, which it says.
+
+    With ``shared`` the port may be another program's too, if that one has allowed it.
 
     Raises:
         UserError: the port is out of range, the host is no address of this machine, or none of 100 ports is free.
@@ -150,10 +183,14 @@ def listen(host: str, port: int, console: Console) -> socket.socket:
         raise UserError(
             f"--host {host} is not known here ({error}); expected localhost, 0.0.0.0 or an address"
         ) from error
+    if shared and not hasattr(socket, "SO_REUSEPORT"):
+        raise UserError("--reuse-port: this system cannot share ports; leave it out")
     last = min(port + PORTS_TO_TRY, 65536)
     for candidate in range(port, last):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
             listener.bind((address[0], candidate))
             listener.listen(128)
@@ -213,6 +250,14 @@ def host_to_allow(text: str) -> str:
         raise ArgumentTypeError(str(error)) from error
 
 
+def path_prefix(text: str) -> str:
+    """Checks a path for ``--path-prefix``. Raises ArgumentTypeError: it is none."""
+    try:
+        return checked_prefix(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
 def capture_address(text: str) -> Address:
     """Checks an address for ``--capture``. Raises ArgumentTypeError: it is none."""
     try:
@@ -228,9 +273,9 @@ def page_url(host: str, port: int) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def announcement(path: str, access: Access, port: int) -> str:
+def announcement(path: str, access: Access, port: int, tab: str = "") -> str:
     """What a start says, as Rich's markup: the link, and whom the server lets do what."""
-    link = page_link(access, port)
+    link = page_link(access, port, tab)
     lines = [f"[bold]Stepscope[/] follows {escape(path)}", f"  [bold cyan]{escape(link)}[/]  (Ctrl+C to stop)"]
     if access.bound_host in EVERY_INTERFACE:
         lines.append(f"  [cyan]{escape(link.replace('//localhost', f'//{machine_names()[0]}', 1))}[/]")
@@ -245,14 +290,23 @@ def announcement(path: str, access: Access, port: int) -> str:
     return "\n".join(lines)
 
 
-def page_link(access: Access, port: int) -> str:
-    """The address of the page for a browser on this machine, with the token if one is asked for."""
-    query = f"?{TOKEN_FIELD}={quote(access.token, safe='')}" if access.token else ""
-    return page_url(access.bound_host, port) + query
+def page_link(access: Access, port: int, tab: str = "") -> str:
+    """The address of the page for a browser on this machine: with the token if one is asked for, at a tab if given."""
+    fields = {TOKEN_FIELD: access.token, "tab": tab}
+    query = urlencode({name: value for name, value in fields.items() if value})
+    page = page_url(access.bound_host, port) + (f"{access.prefix[1:]}/" if access.prefix else "")
+    return f"{page}?{query}" if query else page
 
 
 def serve(
-    live: Live, access: Access, captures: Sequence[Address], listener: socket.socket, console: Console, *, browse: bool
+    live: Live,
+    access: Access,
+    captures: Sequence[Address],
+    listener: socket.socket,
+    console: Console,
+    *,
+    browse: bool,
+    tab: str = "",
 ) -> None:
     """Serves until Ctrl+C, SIGTERM or SIGHUP.
 
@@ -263,11 +317,12 @@ def serve(
         listener: where.
         console: is told how it goes.
         browse: whether to open the page in the default browser.
+        tab: the one that the link leads to; empty for the first.
     """
     with contextlib.suppress(KeyboardInterrupt), ends_as_interrupted():
         server = make_server(live, access, captures)
         port = listener.getsockname()[1]
-        console.print(announcement(live.path, access, port))
+        console.print(announcement(live.path, access, port, tab))
         if compile_beside():
             console.print(
                 "  First start here: loops are compiled for this machine, for a minute or less. Curves are there at "
@@ -277,7 +332,7 @@ def serve(
         threading.Thread(target=show_first_pass, args=(live, console), name="progress", daemon=True).start()
         threading.Thread(target=sweep, name="temporary folders", daemon=True).start()
         if browse:
-            webbrowser.open(page_link(access, port))
+            webbrowser.open(page_link(access, port, tab))
         server.run(sockets=[listener])
     console.print("Stopped.")
 

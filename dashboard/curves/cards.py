@@ -9,7 +9,9 @@ from dashboard.page.controls import revision_input, scheme_input, setting_id, to
 from dashboard.panels.cards import action, full_width, titled_card
 
 
-def curve_card(panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = ()) -> html.Article:
+def curve_card(
+    panel: str, key: str, title: str, wide: bool, actions: Sequence[html.Button] = (), tags: Sequence[str] = ()
+) -> html.Article:
     """A card, still without its chart.
 
     Args:
@@ -18,16 +20,18 @@ def curve_card(panel: str, key: str, title: str, wide: bool, actions: Sequence[h
         title: the card's name.
         wide: whether it takes a row of its own.
         actions: buttons besides those that every chart has.
+        tags: of which the title is made, where there are several.
     """
     body = html.Div(className="curve", tabIndex=-1)
     buttons = [
+        action("zoom_all", "Apply this zoom to all cards (Z)"),
         action("reset", "Reset the zoom (double click)"),
         *actions,
         full_width(),
         action("full", "Fill the window"),
-        action("menu", "Limits and downloads"),
+        action("menu", "Settings, limits and downloads"),
     ]
-    return titled_card(key, title, panel, wide, body, actions=buttons)
+    return titled_card(key, title, panel, wide, body, actions=buttons, tags=tags)
 
 
 def register_curve_cards(app: Dash, panel: str, parameters: CurveParameters) -> None:

@@ -38,7 +38,7 @@ BAND_NAMES: Final[Mapping[BandStatistic, str]] = {
 
 def chart_version(spec: ChartSpec, table: RunTable, settings: CurveSettings, window: Window | None, most: int) -> str:
     """Equal versions mean equal charts, which need not be sent again."""
-    tags = {tag for line in spec.lines for tag in (line.tag, line.low_tag, line.high_tag) if tag} | {settings.x_tag}
+    tags = {tag for line in spec.lines for tag in (line.tag, line.low_tag, line.high_tag)} | {settings.x_tag}
     versions = [
         (run, tag, series.version, series.superseded)
         for run in table.shown
@@ -139,7 +139,7 @@ def _series_of(tag: str, table: RunTable, lost: list[str]) -> list[Series]:
 
 
 def _scalar(table: RunTable, run: str, tag: str) -> Series | None:
-    series = table.snapshot.series(run, tag) if tag else None
+    series = table.snapshot.series(run, tag)
     return series if series is not None and series.kind == SCALARS and len(series) else None
 
 
@@ -170,12 +170,12 @@ def _lines(
         # One run has no spread.
         low, high = (joined.low, joined.high) if len(members) > 1 else (None, None)
         lines.append(Line(about, joined.x, joined.y, low, high, {"members": joined.members}))
-    return lines
+    return [*lines, *(line for run, line in by_run.items() if run not in table.group_of)]
 
 
 def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Axis, spec: LineSpec, index: int) -> Line:
     columns = series.columns
-    other = _scalar(table, series.run, settings.x_tag) if axis.kind == "metric" else None
+    other = _scalar(table, series.run, settings.x_tag) if axis.kind == "metric" and settings.x_tag else None
     x = places(columns, axis, other.columns if other is not None else None)
     first = float(columns.wall_times[0])
     color = table.colors[series.run]
@@ -194,7 +194,7 @@ def _run_line(series: Series, table: RunTable, settings: CurveSettings, axis: Ax
 
 
 def _told_apart(lines: list[Line]) -> list[Line]:
-    """Several tags of one run, or one group, have colours of their own; dashes would hardly tell six of them apart."""
+    """Several tags of one run, or one group, have colors of their own; dashes would hardly tell six of them apart."""
     tags = dict.fromkeys(line.about["tag"] for line in lines)
     owners = {line.about["label"] for line in lines if line.about["kind"] != "member"}
     if len(tags) < 2 or len(owners) != 1:
@@ -205,7 +205,7 @@ def _told_apart(lines: list[Line]) -> list[Line]:
 
 def _edge(table: RunTable, run: str, tag: str, columns: Columns) -> NDArray[np.float64] | None:
     """The edge of a band that another scalar of the run is, at the steps of the line."""
-    series = _scalar(table, run, tag)
+    series = _scalar(table, run, tag) if tag else None
     if series is None:
         return None
     known, first = np.unique(series.steps, return_index=True)
@@ -281,7 +281,7 @@ def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, w
     thinned = [line for line in drawn if line.visible > len(line.chosen)]
     if thinned:
         most = max(line.visible for line in thinned)
-        parts.append(f"{count(max(len(line.chosen) for line in thinned))} of {count(most)} points a line shown")
+        parts.append(f"Showing {count(max(len(line.chosen) for line in thinned))} of {count(most)} points per line")
     runs = [one.line for one in drawn if one.line.about["kind"] != "group"]
     for name, test in (("NaN", np.isnan), ("infinite", np.isinf)):
         found = sum(int(test(line.y).sum()) for line in runs)
@@ -289,7 +289,7 @@ def note(drawn: Sequence[DrawnLine], settings: CurveSettings, superseded: int, w
             parts.append(f"{count(found)} {name}")
     nowhere = sum(int((~np.isfinite(one.line.x)).sum()) for one in drawn)
     if nowhere:
-        parts.append(f"{count(nowhere)} without a place on the axis")
+        parts.append(f"{count(nowhere)} {'point has' if nowhere == 1 else 'points have'} no value on this axis")
     if superseded:
         parts.append(f"{count(superseded)} superseded by a restart")
     if writers > 1:

@@ -17,6 +17,7 @@ from dashboard.page.controls import tag_filter_input
 from dashboard.page.state import Setting, View
 from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid
+from dashboard.panels.groups import Place
 from dashboard.server.live import Live
 from summary.snapshot import Snapshot
 
@@ -26,7 +27,7 @@ class CurvePanel(Panel):
 
     Args:
         kind: the kind of series without which there is no panel.
-        keys: group and key of every card, in order.
+        keys: where every card belongs, and its key, in order.
         card: the card of a key, still without curves.
         spec_of: the lines of a card.
         settings: what the panel keeps in the URL besides what curves and the grid do.
@@ -38,7 +39,7 @@ class CurvePanel(Panel):
         self,
         *,
         kind: str,
-        keys: Callable[[Snapshot, View], Sequence[tuple[str, str]]],
+        keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]],
         card: Callable[[str, bool, Mapping[str, RunColor]], Any],
         spec_of: Callable[[str, Snapshot, View], ChartSpec],
         settings: Sequence[Setting[Any]],

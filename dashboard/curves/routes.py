@@ -102,7 +102,7 @@ def curve_routes(
         """What each line of a chart has at one place of its axis, of all its points."""
         asked = parsed(body, ValuesRequest, "Expected a place on a chart", 400)
         snapshot, view = live.snapshot(), decode(asked.view[:MAX_QUERY])
-        settings = parameters.of(view, utc_offset())
+        settings = parameters.of(view, utc_offset(), asked.key)
         spec = spec_of(asked.key, snapshot, view)
         return {"points": values_at(spec, RunTable(snapshot, view), settings, asked.x)}
 
@@ -115,11 +115,11 @@ def curve_routes(
             raise HTTPException(400, f"Expected up to {MOST_CHARTS} charts, got {len(charts)}.")
         snapshot, view = live.snapshot(), decode(query)
         table = RunTable(snapshot, view)
-        settings = parameters.of(view, utc_offset())
         pack = ColumnPack()
         found: dict[str, SentChart] = {}
         for wanted in charts:
             spec = spec_of(wanted.key, snapshot, view)
+            settings = parameters.of(view, utc_offset(), wanted.key)
             most = min(wanted.points, MOST_POINTS)
             version = chart_version(spec, table, settings, wanted.window, most)
             if version != wanted.version:

@@ -1,7 +1,9 @@
 """How curves are drawn and their cards arranged, as URL parameters."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast, get_args
+from urllib.parse import unquote
 
 from dashboard.page.state import Setting, View, choice, flag, names, number, text
 from dashboard.runs import settings as run_settings
@@ -45,8 +47,14 @@ class CurveParameters:
         self.y_scale: Final = choice(f"{panel}.y", "linear", get_args(Scale))
         self.outliers: Final = flag(f"{panel}.ignore_outliers", False)
         self.best: Final = choice(f"{panel}.best", "none", get_args(Best))
+        self.legend: Final = flag(f"{panel}.legend", True)
+        """Whether charts of few lines say which is which."""
+        self.own: Final = names(f"{panel}.card")
+        """What single cards are drawn by instead: see `own_settings`."""
         self.ranges: Final = names(f"{panel}.range")
         """Visible parts of cards, zoomed or typed: see ``curves/web/cards.ts``."""
+        self.zoom: Final = text(f"{panel}.zoom", "")
+        """Visible part of the horizontal axis of all cards without one of their own, as ``low,high``."""
         self.marks: Final = names(f"{panel}.marks")
         """Places of the measuring marks A and B on the horizontal axis."""
         self.profiled: Final = flag(f"{panel}.profiled", True)
@@ -59,16 +67,21 @@ class CurveParameters:
     def settings(self) -> tuple[Setting[Any], ...]:
         """All of them."""
         return (
-            self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.ranges,
-            self.marks, self.profiled, self.heights, self.full,
+            self.smoothing, self.x_axis, self.x_tag, self.x_scale, self.y_scale, self.outliers, self.best, self.legend,
+            self.own, self.ranges, self.zoom, self.marks, self.profiled, self.heights, self.full,
         )  # fmt: skip
 
-    def of(self, view: View, utc_offset: float) -> CurveSettings:
-        """What a view says."""
-        return CurveSettings(
+    def of(self, view: View, utc_offset: float, key: str = "") -> CurveSettings:
+        """What a view says of the card ``key``.
+
+        The axis is steps until a metric is chosen for it.
+        """
+        x_tag = self.x_tag.of(view)
+        x_axis = cast(XAxis, self.x_axis.of(view))
+        common = CurveSettings(
             smoothing=self.smoothing.of(view),
-            x_axis=cast(XAxis, self.x_axis.of(view)),
-            x_tag=self.x_tag.of(view),
+            x_axis="step" if x_axis == "metric" and not x_tag else x_axis,
+            x_tag=x_tag,
             x_scale=cast(Scale, self.x_scale.of(view)),
             y_scale=cast(Scale, self.y_scale.of(view)),
             ignore_outliers=self.outliers.of(view),
@@ -79,6 +92,36 @@ class CurveParameters:
             align=cast(Alignment, run_settings.ALIGN.of(view)),
             utc_offset=utc_offset,
         )
+        return replace(common, **own_settings(self.own.of(view), key))
+
+
+def own_settings(entries: Sequence[str], key: str) -> Mapping[str, Any]:
+    """What a card is drawn by in place of what all are, from entries such as ``train/loss:log,0.9,inliers``.
+
+    What stands behind the key is a scale of the vertical axis, a smoothing, and whether that axis fits "all" values or
+    the "inliers"; each may be missing.
+    """
+    own: dict[str, Any] = {}
+    for entry in entries:
+        name, _, words = entry.rpartition(":")
+        if unquote(name) != key:
+            continue
+        for word in words.split(","):
+            if word in get_args(Scale):
+                own["y_scale"] = word
+            elif word in ("inliers", "all"):
+                own["ignore_outliers"] = word == "inliers"
+            elif (smoothing := _number(word)) is not None:
+                own["smoothing"] = smoothing
+    return own
+
+
+def _number(word: str) -> float | None:
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    return value if 0.0 <= value <= 0.999 else None
 
 
 class ArrangementParameters:

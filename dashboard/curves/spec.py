@@ -22,7 +22,7 @@ class LineSpec:
 class ChartSpec:
     """One chart.
 
-    Tags are told apart by their dashes and runs by their colours; tags by colours where one run has them all.
+    Tags are told apart by their dashes and runs by their colors; tags by colors where one run has them all.
     """
 
     lines: tuple[LineSpec, ...]

@@ -1,5 +1,6 @@
 """The controls of a panel of curves."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import dash_mantine_components as dmc
@@ -14,42 +15,65 @@ from summary.series import SCALARS
 from summary.snapshot import Snapshot
 
 MOST_AXIS_TAGS: Final = 2_000
+SCALES: Final = {"linear": "Linear", "log": "Log"}
+LIKELY_AXES: Final = ("epoch", "token", "sample", "example", "time", "hour", "flop")
 
 
 def curve_controls(parameters: CurveParameters, snapshot: Snapshot, view: View) -> list[Any]:
     """Smoothing, axes, marks, and what can be done with all cards."""
     panel = parameters.smoothing.name.partition(".")[0]
-    metric = parameters.x_axis.of(view) == "metric"
-    axes = {"step": "Step", "relative": "Relative", "wall": "Wall", "metric": "Metric"}
-    return [
-        smoothing_slider(parameters, view, panel),
-        segmented(parameters.x_axis, view, axes, "Horizontal axis"),
-        html.Div(
-            dmc.Select(
-                id=setting_id(parameters.x_tag.name),
-                value=parameters.x_tag.of(view) or None,
-                data=scalar_tags(snapshot),
-                searchable=True,
-                placeholder="Which metric",
-                size="xs",
-                nothingFoundMessage="No such tag",
-                comboboxProps={"withinPortal": True},
-                **{"aria-label": "Metric of the horizontal axis"},
-            ),
-            id=f"{panel}-axis-tag",
-            style={"display": "block" if metric else "none"},
-        ),
-        scale_control(parameters, view),
+    switches = [
         switch(parameters.outliers, view, "Ignore outliers"),
+        switch(parameters.legend, view, "Legend"),
         *([switch(parameters.profiled, view, "Profiled steps")] if has_traces(snapshot) else []),
-        html.Div(
-            [
-                best_control(parameters, view),
-                html.Button([icon("download", 14), "All"], className="quiet act-all", title="Download all cards"),
-            ],
-            className="toolbar-end",
-        ),
     ]
+    download = html.Button(
+        [icon("download", 14), "Download"],
+        className="quiet act-all",
+        title="Download the data or pictures of all cards",
+    )
+    return [
+        smoothing_slider(parameters, view),
+        horizontal_axis(parameters, snapshot, view, panel),
+        labeled("y:", segmented(parameters.y_scale, view, SCALES, "Scale of the vertical axis")),
+        *switches,
+        html.Div([best_control(parameters, view), download], className="toolbar-end"),
+    ]
+
+
+def labeled(label: str, *controls: Any) -> html.Div:
+    """Controls of one thing with its name before them."""
+    return html.Div([html.Span(label, **{"aria-hidden": "true"}), *controls], className="field")
+
+
+def horizontal_axis(parameters: CurveParameters, snapshot: Snapshot, view: View, panel: str) -> html.Div:
+    """What the horizontal axis is, and its scale."""
+    axes = {"step": "Step", "relative": "Relative", "wall": "Wall", "metric": "Metric"}
+    tags = scalar_tags(snapshot)
+    metric = dmc.Select(
+        id=setting_id(parameters.x_tag.name),
+        value=parameters.x_tag.of(view) or None,
+        data=tags,
+        searchable=True,
+        placeholder=f"Metric, such as {example_metric(tags)}" if tags else "Metric",
+        size="xs",
+        nothingFoundMessage="No such tag",
+        comboboxProps={"withinPortal": True},
+        **{"aria-label": "Metric of the horizontal axis"},
+    )
+    shown = "block" if parameters.x_axis.of(view) == "metric" else "none"
+    return labeled(
+        "x:",
+        segmented(parameters.x_axis, view, axes, "Horizontal axis"),
+        html.Div(metric, id=f"{panel}-axis-tag", className="axis-tag", style={"display": shown}),
+        segmented(parameters.x_scale, view, SCALES, "Scale of the horizontal axis"),
+    )
+
+
+def example_metric(tags: Sequence[str]) -> str:
+    """The tag that a user most likely wants as a horizontal axis."""
+    likely = (tag for word in LIKELY_AXES for tag in tags if word in tag.lower())
+    return next(likely, tags[0])
 
 
 def scalar_tags(snapshot: Snapshot) -> list[str]:
@@ -58,18 +82,17 @@ def scalar_tags(snapshot: Snapshot) -> list[str]:
     return list(tags)[:MOST_AXIS_TAGS]
 
 
-def smoothing_slider(parameters: CurveParameters, view: View, panel: str) -> html.Label:
-    """TensorBoard's smoothing: 0 is none."""
-    value = parameters.smoothing.of(view)
-    return html.Label(
+def smoothing_slider(parameters: CurveParameters, view: View) -> html.Div:
+    """TensorBoard's smoothing: 0 is none; ``web/smoothing_box.ts`` puts a field for its number at the end."""
+    return html.Div(
         [
             html.Span("Smoothing"),
             dmc.Slider(
                 id=setting_id(parameters.smoothing.name),
-                value=value,
+                value=parameters.smoothing.of(view),
                 min=0,
                 max=0.999,
-                step=0.001,
+                step=0.01,
                 precision=3,
                 size="xs",
                 updatemode="mouseup",
@@ -77,24 +100,13 @@ def smoothing_slider(parameters: CurveParameters, view: View, panel: str) -> htm
                 className="smoothing",
                 attributes={"thumb": {"aria-label": "Smoothing"}},
             ),
-            html.Output(f"{value:.3g}", id=f"{panel}-smoothing-value", className="smoothing-value"),
+            html.Span(className="smoothing-value"),
         ],
         className="field",
     )
 
 
-def scale_control(parameters: CurveParameters, view: View) -> html.Div:
-    """Linear or logarithmic, both axes."""
-    return html.Div(
-        [
-            segmented(parameters.y_scale, view, {"linear": "Linear", "log": "Log y"}, "Vertical scale"),
-            segmented(parameters.x_scale, view, {"linear": "Linear", "log": "Log x"}, "Horizontal scale"),
-        ],
-        className="scales",
-    )
-
-
-def best_control(parameters: CurveParameters, view: View) -> dmc.SegmentedControl:
+def best_control(parameters: CurveParameters, view: View) -> html.Div:
     """Which point of each line is marked."""
-    options = {"none": "No mark", "min": "Least", "max": "Greatest"}
-    return segmented(parameters.best, view, options, "Mark the best value of each line")
+    options = {"none": "Off", "min": "Min", "max": "Max"}
+    return labeled("Best:", segmented(parameters.best, view, options, "Mark the best value of each line"))

@@ -12,6 +12,8 @@ from dashboard.graphs.tree import Kind, Tree
 MOST_AUXILIARY: Final = 32
 """Entries folded into a visible one that are named; the node's card has all."""
 MOST_MEMBERS: Final = 5_000
+MOST_AT_FIRST: Final = 60
+"""Nodes that a graph is unfolded to when it is seen for the first time."""
 SEVERAL: Final = "(several)"
 """In place of a device where those inside an entry differ."""
 
@@ -101,6 +103,26 @@ def scene_of(
     return Scene(nodes, _edges(tree, view.represented()))
 
 
+def first_look(tree: Tree) -> frozenset[str]:
+    """The groups that are open when a graph is seen for the first time: level by level, while what is visible is few.
+
+    What lies in a single group at the top is visible in any case.
+    """
+    view = _opened(tree, frozenset())
+    while closed := view.closed_groups():
+        wider = _opened(tree, view.paths_of_open | {tree.paths[entry] for entry in closed})
+        if wider.closed_nodes > MOST_AT_FIRST and closed != view.shown[:1]:
+            break
+        view = wider
+    return view.paths_of_open
+
+
+def _opened(tree: Tree, expanded: frozenset[str]) -> "_View":
+    view = _View(tree, expanded, frozenset(), frozenset())
+    view.open_groups()
+    return view
+
+
 class _View:
     """Which entries are visible, and which of them stands for each entry of the tree."""
 
@@ -131,6 +153,21 @@ class _View:
             if entry in self._expanded and tree.is_group(entry) and entry not in self._placed_aside:
                 self._open.add(entry)
                 stack += reversed(tree.children(entry))
+
+    @property
+    def paths_of_open(self) -> frozenset[str]:
+        """The paths of the open groups."""
+        return frozenset(self._tree.paths[entry] for entry in self._open)
+
+    @property
+    def closed_nodes(self) -> int:
+        """How many entries are drawn as one node each."""
+        return len(self.shown) - len(self._open)
+
+    def closed_groups(self) -> list[int]:
+        """Visible groups in their place that can be opened."""
+        shut = self._open | self._placed_aside
+        return [entry for entry in self.shown if self._tree.is_group(entry) and entry not in shut]
 
     def _belongs_nowhere(self, entry: int) -> bool:
         """Whether an auxiliary entry has no host, as the initialisation of all variables."""

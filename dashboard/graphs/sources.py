@@ -54,6 +54,8 @@ class GraphSource:
     version: int
     """Equal for equal content: a cached graph with another version is read anew."""
     origin: Series = field(repr=False, compare=False)
+    run_title: str = ""
+    """What the run is called."""
 
 
 def has_graphs(snapshot: Snapshot) -> bool:
@@ -101,6 +103,7 @@ def _of_run(snapshot: Snapshot, run: str) -> Iterator[GraphSource]:
             steps=tuple(series.steps.tolist()),
             version=series.version,
             origin=series,
+            run_title=snapshot.run_title(run),
         )
 
 

@@ -41,12 +41,12 @@ class PageAssets:
 
     @property
     def head(self) -> str:
-        """What the page's head needs: the style, and what the script imports at once, to be fetched beside it."""
+        """The page's head: the style, and the script with what it imports at once; relative to the page's address."""
         imported = (name.decode() for name in _STATIC_IMPORT.findall(self._files[self._entry]))
-        addresses = [f"/page/{self._digest}/{name}" for name in (self._entry, *imported)]
+        addresses = [f"page/{self._digest}/{name}" for name in (self._entry, *imported)]
         return "\n".join(
             [
-                f'<link rel="stylesheet" href="/page/{self._digest}/{bundle.STYLE}">',
+                f'<link rel="stylesheet" href="page/{self._digest}/{bundle.STYLE}">',
                 *(f'<link rel="modulepreload" href="{address}">' for address in addresses),
             ]
         )
@@ -54,7 +54,7 @@ class PageAssets:
     @property
     def foot(self) -> str:
         """What the page's end needs: the script, which runs after those of Dash and starts it."""
-        return f'<script type="module" src="/page/{self._digest}/{self._entry}"></script>'
+        return f'<script type="module" src="page/{self._digest}/{self._entry}"></script>'
 
     def router(self) -> APIRouter:
         """``/page/<digest>/<file>``: another content has another address."""

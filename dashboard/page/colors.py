@@ -1,4 +1,4 @@
-"""Colours that stay with a run: the same name has the same colour in every chart, and later runs change none."""
+"""Colors that stay with a run: it has the same color in every chart, and later runs change none."""
 
 import zlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ Scheme = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class RunColor:
-    """One colour in two shades, each readable on its scheme's background; CSS hexadecimal."""
+    """One color in two shades, each readable on its scheme's background; CSS hexadecimal."""
 
     light: str
     dark: str
@@ -20,30 +20,30 @@ class RunColor:
         return self.light if scheme == "light" else self.dark
 
 
-# Ten hues whose lightness was searched so that any two differ by a CIEDE2000 of about 10 to every kind of colour
-# vision (`tests/dashboard/test_colors.py` simulates them). The second and third ring are similar hues darker and
-# lighter, used when more than ten runs need a colour.
+# Ten hues whose lightness was searched so that any two differ by a CIEDE2000 of about 10 to every kind of color vision,
+# and by 20 in CIELAB to the usual one; any two of the first twenty by 17 (`tests/dashboard/test_colors.py` simulates
+# them). The second and third ring are similar hues darker and lighter, used when more than ten runs need a color.
 PALETTE: Final[tuple[RunColor, ...]] = (
-    RunColor("#5d73f6", "#839ffa"),
-    RunColor("#c9790b", "#ed9865"),
-    RunColor("#11846e", "#35f4d6"),
-    RunColor("#db377a", "#ff588c"),
-    RunColor("#7645c2", "#957abe"),
-    RunColor("#1a97ba", "#60c4db"),
-    RunColor("#986402", "#ab9500"),
-    RunColor("#6b7f49", "#d4e364"),
-    RunColor("#b1137f", "#ca90b3"),
-    RunColor("#754834", "#ebc2a2"),
-    RunColor("#16449b", "#a9c7ff"),
-    RunColor("#a84a00", "#ffc899"),
-    RunColor("#086349", "#8ce8c8"),
-    RunColor("#8a1038", "#ffadc6"),
-    RunColor("#5326b0", "#d3c3ff"),
-    RunColor("#065f78", "#9be6f7"),
-    RunColor("#7d5a00", "#f5dd94"),
-    RunColor("#455400", "#d7e59a"),
-    RunColor("#96206c", "#fbc6e7"),
-    RunColor("#5c3a2a", "#e6cabb"),
+    RunColor("#5b74f8", "#819ffa"),
+    RunColor("#b48600", "#ed9865"),
+    RunColor("#0f846f", "#23fbe2"),
+    RunColor("#dc387b", "#ff588c"),
+    RunColor("#7645c2", "#9479bc"),
+    RunColor("#1b99bc", "#62c5dd"),
+    RunColor("#a05b05", "#a99400"),
+    RunColor("#6a7f4a", "#ebec6b"),
+    RunColor("#b10781", "#ca90b3"),
+    RunColor("#7f3b2d", "#c7c9a8"),
+    RunColor("#16449b", "#a6c7ff"),
+    RunColor("#ab4301", "#ffc799"),
+    RunColor("#095b3f", "#90e7c6"),
+    RunColor("#8a1038", "#fea7be"),
+    RunColor("#481daa", "#d8c3ff"),
+    RunColor("#065f78", "#a8effe"),
+    RunColor("#7c5a00", "#f8dc92"),
+    RunColor("#455400", "#d5e59a"),
+    RunColor("#85085c", "#fac6e7"),
+    RunColor("#5b392a", "#eac9bd"),
     RunColor("#6c9cf0", "#3f78dd"),
     RunColor("#f5a25c", "#cf6a14"),
     RunColor("#56c29f", "#1a9a72"),
@@ -58,23 +58,16 @@ PALETTE: Final[tuple[RunColor, ...]] = (
 RING: Final = 10
 
 
-def assign_colors(run_names: Iterable[str]) -> Mapping[str, RunColor]:
-    """Gives every run a colour.
+def color_at(place: int, name: str) -> RunColor:
+    """The color at a place of the palette; behind its end, one by the hash of the name."""
+    if place < len(PALETTE):
+        return PALETTE[place]
+    return PALETTE[zlib.crc32(name.encode("utf-8", "surrogatepass")) % len(PALETTE)]
 
-    A name prefers the slot of its hash, so that it has the same colour in another log directory too. Where that is
-    taken, the run gets the next free slot of the same ring of ten, then of the next ring; when all are taken, the
-    preferred slot again. Runs come in order of their first event, so later ones never change earlier ones.
+
+def assign_colors(names: Iterable[str], first: int = 0) -> Mapping[str, RunColor]:
+    """Gives every name a color: those of the palette in its order, from the place ``first`` on.
+
+    Names come in order of their first appearance, so that later ones never change earlier ones.
     """
-    taken: set[int] = set()
-    colors: dict[str, RunColor] = {}
-    for name in run_names:
-        preferred = zlib.crc32(name.encode("utf-8", "surrogatepass")) % RING
-        candidates = (
-            ring + (preferred + offset) % RING for ring in range(0, len(PALETTE), RING) for offset in range(RING)
-        )
-        slot = next((candidate for candidate in candidates if candidate not in taken), None)
-        if slot is None:
-            slot = zlib.crc32(name.encode("utf-8", "surrogatepass")) % len(PALETTE)
-        taken.add(slot)
-        colors[name] = PALETTE[slot]
-    return colors
+    return {name: color_at(place, name) for place, name in enumerate(dict.fromkeys(names), first)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dash_mantine_components as dmc
-from dash import Input, dcc
+from dash import Input, dcc, html
 
 from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
@@ -52,6 +52,20 @@ def segmented(setting: Setting[str], view: View, options: dict[str, str], label:
         data=[{"value": value, "label": text} for value, text in options.items()],
         size="xs",
         **{"aria-label": label},
+    )
+
+
+def side_scroll(row: Any, class_name: str = "") -> html.Div:
+    """A row of choices that may be wider than the page: it scrolls, by arrows at its ends too (``toolbars.ts``)."""
+
+    def arrow(end: str, icon_name: str) -> html.Button:
+        return html.Button(
+            icon(icon_name, 14), className=f"side-scroll-arrow {end}", tabIndex=-1, **{"aria-hidden": "true"}
+        )
+
+    return html.Div(
+        [arrow("before", "left"), html.Div(row, className="side-scroll-row"), arrow("after", "right")],
+        className=f"side-scroll {class_name}",
     )
 
 
@@ -113,7 +127,7 @@ def number_slider(setting: Setting[float], view: View, label: str, step: float) 
         updatemode="drag",
         label=None,
         className="adjust",
-        **{"aria-label": label},
+        thumbLabel=label,
     )
 
 

@@ -197,16 +197,24 @@ def health_badge(snapshot: Snapshot) -> Any:
             html.Ul([html.Li(f"{run}: {count(number)} at once") for run, number in writers.items()][:MOST_FILES]),
         ]
     severity = "bad" if every else "note"
-    target = html.Button([icon("alert", 15), label], id="health-badge", className=f"health {severity}")
+    target = html.Button(
+        [icon("alert", 15), html.Span(label, className="health-label")],
+        id="health-badge",
+        className=f"health {severity}",
+        title=label,
+        **{"aria-label": label, "aria-haspopup": "dialog"},
+    )
     return dmc.Popover(
         [
             dmc.PopoverTarget(target, boxWrapperProps={"style": {"display": "flex"}}),
-            dmc.PopoverDropdown(html.Div(parts, className="health-details")),
+            dmc.PopoverDropdown(html.Div(parts, className="health-details", role="dialog", **{"aria-label": "Health"})),
         ],
         width=460,
         position="bottom-end",
         shadow="md",
         withArrow=True,
+        # Mantine gives them to a box around the button.
+        withRoles=False,
         trapFocus=True,
         returnFocus=True,
     )

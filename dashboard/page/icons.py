@@ -1,4 +1,4 @@
-"""Icons: one-colour SVG files in ``web/icons``, drawn in the colour of the text around them.
+"""Icons: one-color SVG files in ``web/icons``, drawn in the color of the text around them.
 
 `dashboard.page.assets` puts them into the page's styles.
 """

@@ -1,11 +1,13 @@
 """What is around the panels: header, run list, and the place where the open panel is."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import dash_ag_grid as dag
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from dashboard.page.controls import pattern_input, setting_id
 from dashboard.page.health_badge import READING_ID
@@ -37,6 +39,14 @@ class Tab(Protocol):
     @property
     def tag_ending(self) -> str:
         """A regular expression for the end of a stored tag that no card shows."""
+
+    @property
+    def group(self) -> str:
+        """The title of the menu that it shares with others where there is no room; empty for none."""
+
+    @property
+    def follows_runs(self) -> bool:
+        """Whether the list of runs chooses what it shows."""
 
 
 EXAMPLE = """from summary import SummaryWriter
@@ -81,7 +91,7 @@ def run_tools() -> html.Div:
     return html.Div(
         [
             _opener("runs-group", "group", "Group", "Group runs, and how groups are drawn"),
-            _opener("runs-color", "droplet", "Colour", "What the colours of runs tell"),
+            _opener("runs-color", "droplet", "Color", "What runs are colored by"),
             _opener("runs-columns", "columns", "Columns", "Hyperparameters and metrics beside each run"),
             html.Button(
                 icon("wide", 14),
@@ -122,9 +132,7 @@ def run_search() -> html.Div:
     """The search over runs, and the button that explains it."""
     return html.Div(
         [
-            pattern_input(
-                "run_filter", "", "Search: name or lr < 0.01", "Search runs by regular expression or condition"
-            ),
+            pattern_input("run_filter", "", "Search runs", "Search runs by regular expression or condition"),
             html.Button(
                 icon("help", 15),
                 id="runs-help",
@@ -153,26 +161,19 @@ def sidebar() -> html.Aside:
             html.Div(id="sidebar-grip", className="grip", title="Drag to resize, double click to reset"),
         ],
         id="sidebar",
+        tabIndex=-1,
         **{"aria-label": "Runs"},
     )
 
 
-def theme_switch() -> dmc.SegmentedControl:
-    """Light, as the system, dark."""
-    return dmc.SegmentedControl(
-        id="theme",
-        value="auto",
-        size="xs",
-        className="theme-switch",
-        data=[
-            {"value": value, "label": dmc.Tooltip(icon(name, 14), label=text, openDelay=400, withinPortal=True)}
-            for value, name, text in (
-                ("light", "sun", "Light"),
-                ("auto", "auto", "As the system"),
-                ("dark", "moon", "Dark"),
-            )
-        ],
-        **{"aria-label": "Theme"},
+def theme_button() -> html.Button:
+    """Opens the choice of light, as the system, dark; ``web/page/theme.ts`` says in it what is chosen."""
+    return html.Button(
+        [icon(name, 15) for name in ("sun", "auto", "moon")],
+        id="theme-button",
+        className="icon-button",
+        title="Theme",
+        **{"aria-label": "Theme", "aria-haspopup": "menu"},
     )
 
 
@@ -181,12 +182,16 @@ def header() -> html.Header:
     return html.Header(
         [
             html.Button(
-                icon("sidebar", 18), id="sidebar-toggle", className="icon-button", title="Hide or show the run list"
+                icon("sidebar", 18),
+                id="sidebar-toggle",
+                className="icon-button",
+                title="Hide or show the runs ([)",
+                **{"aria-label": "Runs", "aria-controls": "sidebar"},
             ),
-            html.Div([icon("logo", 22), html.Span("stepscope", className="wordmark")], className="logo"),
+            html.Div([icon("logo", 22), html.H1("stepscope", className="wordmark")], className="logo"),
             dmc.Tabs(id=setting_id("tab"), value=None, children=[], className="tabs"),
             html.Button(
-                [html.Span("More"), icon("chevron", 12)],
+                [html.Span(className="tab-names"), html.Span(className="count"), icon("chevron", 12)],
                 id="tabs-more",
                 className="quiet",
                 hidden=True,
@@ -214,7 +219,7 @@ def header() -> html.Header:
                 id="live",
                 **{"data-state": "connecting", "aria-live": "polite"},
             ),
-            theme_switch(),
+            theme_button(),
         ]
     )
 
@@ -222,7 +227,15 @@ def header() -> html.Header:
 def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
     """What the page remembers; see `dashboard.page.state` for "view"."""
     declared: Declared = {
-        "panels": [{"name": panel.name, "kinds": panel.kinds, "ending": panel.tag_ending} for panel in panels],
+        "panels": [
+            {
+                "name": panel.name,
+                "kinds": panel.kinds,
+                "ending": panel.tag_ending,
+                "follows_runs": panel.follows_runs,
+            }
+            for panel in panels
+        ],
         "values": {setting.name: list(setting.format(setting.default)) for setting in settings},
         "personal": [setting.name for setting in settings if setting.personal],
     }
@@ -231,6 +244,7 @@ def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.
         dcc.Store(id="defaults", data=declared),
         dcc.Store(id="runs-listing"),
         dcc.Store(id="revision"),
+        dcc.Store(id="theme"),
         dcc.Store(id="scheme"),
         dcc.Store(id="panel-name"),
         dcc.Store(id="panel-again"),
@@ -249,7 +263,13 @@ def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.Mantine
         [
             *stores([*settings, *(setting for panel in panels for setting in panel.settings)], panels),
             html.Div(
-                [header(), sidebar(), html.Main(id="panel", children=loading("Connecting"))],
+                [
+                    html.A("Skip to charts", id="skip", href="#panel"),
+                    header(),
+                    sidebar(),
+                    html.Div(id="sidebar-scrim"),
+                    html.Main(id="panel", children=loading("Connecting"), tabIndex=-1),
+                ],
                 id="frame",
             ),
         ],
@@ -260,10 +280,48 @@ def page(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> dmc.Mantine
 
 
 def tab_list(panels: Sequence[Tab]) -> dmc.TabsList:
-    """One tab for every panel given."""
-    return dmc.TabsList(
-        [dmc.TabsTab(panel.title, value=panel.name, leftSection=icon(panel.name, 15)) for panel in panels]
+    """One tab for every panel given; before the first of a group, the tab that stands for it in little room."""
+    members = Counter(panel.group for panel in panels)
+    begun = {""}
+    tabs: list[Any] = []
+    for panel in panels:
+        grouped = members[panel.group] > 1 and panel.group != ""
+        if grouped and panel.group not in begun:
+            begun.add(panel.group)
+            tabs.append(_group_tab(panel.group, [other.title for other in panels if other.group == panel.group]))
+        tabs.append(
+            dmc.TabsTab(
+                panel.title,
+                value=panel.name,
+                leftSection=icon(panel.name, 15),
+                className="in-group" if grouped else "",
+            )
+        )
+    return dmc.TabsList(tabs)
+
+
+def _group_tab(title: str, members: Sequence[str]) -> html.Button:
+    """Says the open member, else the group, in the room of the longest of them: ``web/page/tabs.ts``."""
+    return html.Button(
+        [html.Span([html.Span(text) for text in (title, *members)], className="tab-names"), icon("chevron", 12)],
+        className="tab-group",
+        role="tab",
+        tabIndex=-1,
+        title=f"{title}: {', '.join(members)}",
+        **{"aria-haspopup": "menu", "aria-selected": "false"},
     )
+
+
+def mounted(panel: Tab) -> list[Component]:
+    """Says on the page which panel is in it, and whether the list of runs has a place beside it."""
+    return [
+        html.Div(
+            className="mounted" if panel.follows_runs else "mounted without-runs",
+            hidden=True,
+            **{"data-panel": panel.name},
+        ),
+        html.H2(panel.title, className="heard"),
+    ]
 
 
 def loading(text: str) -> html.Div:
@@ -301,11 +359,9 @@ def empty(path: str, missing: bool = False) -> html.Div:
                         html.Li(["Their names contain ", html.Code("tfevents"), "; each directory with one is a run."]),
                         html.Li(
                             [
-                                "Traces are found by names such as ",
-                                html.Code("*.pt.trace.json"),
-                                " and ",
-                                html.Code("*.xplane.pb"),
-                                ".",
+                                "Traces are found by their content, whatever they are called. ",
+                                html.Button("Open a trace", className="link open-trace", type="button"),
+                                " of your own, or drop it here.",
                             ]
                         ),
                         html.Li(["Another place? Start again with ", html.Code("stepscope --logdir DIR"), "."]),

@@ -5,11 +5,14 @@ from typing import Final, TypedDict
 
 
 class PanelFacts(TypedDict):
-    """A panel: the kinds of data whose tags it shows, and an expression for the end of tags that no card shows."""
+    """A panel: the kinds of data whose tags it shows, an expression for the end of tags that no card shows, and whether
+    the list of runs chooses what is in it.
+    """
 
     name: str
     kinds: Sequence[str]
     ending: str
+    follows_runs: bool
 
 
 class Declared(TypedDict):

@@ -11,7 +11,7 @@ MANTINE: Final[dict[str, Any]] = {
     "fontFamily": FONT,
     "fontFamilyMonospace": MONO,
     "primaryColor": "indigo",
-    "primaryShade": {"light": 6, "dark": 4},
+    "primaryShade": {"light": 8, "dark": 4},
     "defaultRadius": "sm",
     "headings": {"fontFamily": FONT},
     "colors": {
@@ -39,7 +39,7 @@ _INK: Final[dict[Scheme, dict[str, str]]] = {
 
 
 def ink(scheme: Scheme) -> dict[str, str]:
-    """Colours of a chart's furniture: text, grid, zero, axis, surface."""
+    """Colors of a chart's furniture: text, grid, zero, axis, surface."""
     return _INK[scheme]
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter
 
 from dashboard.page.state import Setting, View
 from dashboard.server.live import Live
+from summary.recognition import Recognizer
 from summary.snapshot import Snapshot
 
 
@@ -38,6 +39,12 @@ class Panel(ABC):
     """A regular expression for the end of a stored tag that no card shows."""
     companions: ClassVar[tuple[str, ...]] = ()
     """Patterns of the files beside the event files that the panel shows."""
+    group: ClassVar[str] = ""
+    """The title of a menu that takes the tabs of several panels where there is no room for each; empty for none."""
+    follows_runs: ClassVar[bool] = True
+    """Whether the list of runs chooses what the panel shows; else the list is away while the panel is open."""
+    recognizers: ClassVar[tuple[Recognizer, ...]] = ()
+    """Tell by their content which other files it shows."""
     opens_without_data: ClassVar[bool] = False
     """Whether a link opens the tab although the log directory has nothing for it: it takes files from the page."""
     uploads: ClassVar[Mapping[str, int]] = MappingProxyType({})

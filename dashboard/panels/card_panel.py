@@ -11,6 +11,7 @@ from dashboard.page.controls import view_input
 from dashboard.page.state import Setting, View
 from dashboard.panels.base import Panel
 from dashboard.panels.cards import CardGrid, Draw
+from dashboard.panels.groups import Place
 from dashboard.server.live import Live
 from summary.snapshot import Snapshot
 
@@ -24,7 +25,7 @@ class CardPanel(Panel):
     Args:
         kind: the kind of series that the cards show.
         called: what the page's functions are called, after "draw" and "adjust".
-        keys: group and key of every card, in order.
+        keys: where every card belongs, and its key, in order.
         card: the card of a key, still without data.
         depends: what ``draw`` reads; while equal, a card is not drawn again.
         draw: draws a card.
@@ -42,7 +43,7 @@ class CardPanel(Panel):
         *,
         kind: str,
         called: str,
-        keys: Callable[[Snapshot, View], Sequence[tuple[str, str]]],
+        keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]],
         card: Callable[[str, bool, Mapping[str, RunColor]], Any],
         depends: Callable[[str, Draw], object],
         draw: Callable[[str, Draw], Any],

@@ -1,24 +1,36 @@
 """A grid of cards that any panel can use: which cards there are, and the parts of the page around them.
 
-``web/cards/grid.ts`` does what must run at the speed of the hand: groups that open and close, pages, full width, and
-which cards are on the screen.
+``web/cards/grid.ts`` does what must run at the speed of the hand: sections that open and close, pages, full width,
+columns, and which cards are on the screen.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Final, cast, get_args
 
 import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
+from dashboard.page.controls import revision_input, scheme_input, setting_id, short_select, view_input
 from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View, decode, names, pattern_error
-from dashboard.panels.groups import Group, arrange, parse_pages, prefix, shown_tag, still_fits, structure
+from dashboard.page.state import Setting, View, choice, data_choice, decode, names, pattern_error
+from dashboard.panels.groups import (
+    Arrangement,
+    Fold,
+    Group,
+    OfTag,
+    Place,
+    arrange,
+    mounted_keys,
+    parse_pages,
+    still_fits,
+    structure,
+)
+from dashboard.panels.tag_order import shown_tag, tag_order
 from dashboard.runs.table import RunTable
 from dashboard.server.answers import once_per_revision
 from dashboard.server.fingerprint import fingerprint
@@ -26,6 +38,9 @@ from dashboard.server.live import Live
 from dashboard.server.numbers import count
 from summary.series import Series
 from summary.snapshot import Snapshot
+
+COLUMNS: Final = {"auto": "Auto", "1": "1 column"} | {str(n): f"{n} columns" for n in range(2, 7)}
+"""Cards beside each other: as many as have room, or so many."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +65,36 @@ class Draw:
 
     @property
     def colors(self) -> Mapping[str, RunColor]:
-        """Colours of all runs."""
+        """Colors of all runs."""
         return self.table.colors
 
     def series_of_tag(self, tag: str, kind: str) -> list[Series]:
         """The series of a tag in the shown runs."""
         found = (self.snapshot.series(run, tag) for run in self.shown_runs)
         return [series for series in found if series is not None and series.kind == kind]
+
+
+class GridParameters:
+    """The URL parameters of a panel of cards."""
+
+    def __init__(self, panel: str) -> None:
+        self.opened: Final = names(f"{panel}.open")
+        """Sections opened by hand."""
+        self.closed: Final = names(f"{panel}.closed")
+        self.pages: Final = names(f"{panel}.page")
+        """SECTION:PAGE where it is not the first."""
+        self.wide: Final = names(f"{panel}.wide")
+        """Keys of the cards at full width."""
+        self.fold: Final = data_choice(f"{panel}.fold", get_args(Fold))
+        """Which other sections are open."""
+        self.sections: Final = names(f"{panel}.sections")
+        """Sections in the order that the user gave them, before the others around them."""
+        self.columns: Final = choice(f"{panel}.columns", "auto", list(COLUMNS))
+
+    @property
+    def settings(self) -> tuple[Setting[Any], ...]:
+        """All of them."""
+        return self.opened, self.closed, self.pages, self.wide, self.fold, self.sections, self.columns
 
 
 @dataclass(frozen=True)
@@ -67,16 +105,18 @@ class CardGrid:
     """
 
     panel: str
-    keys: Callable[[Snapshot, View], Sequence[tuple[str, str]]]
-    """Group and key of every card, in order."""
+    keys: Callable[[Snapshot, View], Sequence[tuple[Place, str]]]
+    """Where every card belongs, and its key, in order."""
     card: Callable[[str, bool, Mapping[str, RunColor]], Any]
-    """The card of a key, still without data, given whether it takes the full width, and the colours of all runs."""
+    """The card of a key, still without data, given whether it takes the full width, and the colors of all runs."""
     nothing: str
     """What is said where no shown run has such data."""
-    remedy: str = "Click the colour of a run in the list to show it."
+    remedy: str = "Click the color of a run in the list to show it."
     """What to do about that."""
     closed_at_first: Callable[[Snapshot, View], frozenset[str]] = lambda _snapshot, _view: frozenset()
-    """Groups that are closed until the user opens them."""
+    """Sections that are closed until the user opens them."""
+    card_order: Callable[[View], Sequence[str]] = lambda _view: ()
+    """Keys of cards in the order that the user gave them within their sections."""
     target: str = "data"
     """Property of the component `data_id` that a card is drawn into: the "figure" of a chart, or "data"."""
     depends: Callable[[str, Draw], object] | None = None
@@ -84,10 +124,15 @@ class CardGrid:
     draw: Callable[[str, Draw], Any] | None = None
     """Draws a card; None where the page fetches what its cards show by itself."""
 
+    @cached_property
+    def parameters(self) -> GridParameters:
+        """What the grid keeps in the URL."""
+        return GridParameters(self.panel)
+
     @property
-    def settings(self) -> tuple[Setting[tuple[str, ...]], ...]:
-        """What the grid keeps in the URL: groups opened and closed by hand, their pages, cards at full width."""
-        return tuple(names(f"{self.panel}.{part}") for part in ("open", "closed", "page", "wide"))
+    def settings(self) -> tuple[Setting[Any], ...]:
+        """All of `parameters`."""
+        return self.parameters.settings
 
     def data_id(self, key: str) -> dict[str, str]:
         """Id of the component that a card is drawn into."""
@@ -99,28 +144,55 @@ class CardGrid:
         return {"type": f"{self.panel}-data", "key": ALL}
 
     def groups(self, snapshot: Snapshot, view: View) -> list[Group]:
-        """The groups of cards that the view asks for."""
-        opened, closed, pages, _ = (setting.of(view) for setting in self.settings)
-        shut = {*closed, *self.closed_at_first(snapshot, view)}
-        return arrange(self.keys(snapshot, view), opened, tuple(shut), parse_pages(pages))
+        """The sections of cards that the view asks for."""
+        kept = self.parameters
+        fold = cast(Fold, kept.fold.of(view))
+        return arrange(
+            self.keys(snapshot, view),
+            Arrangement(
+                opened=kept.opened.of(view),
+                closed=(*kept.closed.of(view), *(self.closed_at_first(snapshot, view) if fold == "auto" else ())),
+                pages=parse_pages(kept.pages.of(view)),
+                fold=fold,
+                sections=kept.sections.of(view),
+                cards=self.card_order(view),
+            ),
+        )
 
     def first_keys(self, snapshot: Snapshot, view: View) -> list[str]:
         """The cards that are mounted, in order."""
-        return [key for group in self.groups(snapshot, view) if group.open for key in group.on_page]
+        return [key for group in self.groups(snapshot, view) for key in group.mounted()]
 
     def layout(self, snapshot: Snapshot, view: View) -> list[Any]:
         """The grid and its stores."""
         groups = self.groups(snapshot, view)
         return [
-            dcc.Store(id=f"{self.panel}-arranged", data=structure(groups) | {"mount": 0}),
+            dcc.Store(id=f"{self.panel}-arranged", data=mounted_as(groups, self._notice(groups, view), 0)),
             dcc.Store(id=f"{self.panel}-visible", data=[]),
             dcc.Store(id=f"{self.panel}-kept", data={}),
             dcc.Store(id=f"{self.panel}-drawn", data={}),
             html.Div(
+                [
+                    action("collapse", "Collapse all sections"),
+                    action("expand", "Open all sections"),
+                    short_select(
+                        self.parameters.columns,
+                        view,
+                        COLUMNS,
+                        "Columns of cards",
+                        leftSection=icon("columns", 14),
+                        comboboxProps={"width": "max-content", "position": "bottom-end"},
+                        className="columns-select",
+                    ),
+                ],
+                className="grid-bar",
+            ),
+            html.Div(
                 self._sections(groups, snapshot, view),
                 id=f"{self.panel}-groups",
                 className="groups",
-                **{"data-panel": self.panel},
+                style=column_style(groups),
+                **{"data-panel": self.panel, "data-columns": self.parameters.columns.of(view)},
             ),
         ]
 
@@ -143,63 +215,90 @@ class CardGrid:
                 prevent_initial_call=True,
             )
 
+    def _notice(self, groups: Sequence[Group], view: View) -> tuple[str, ...]:
+        """Why there are no cards, and what to do about it; empty where there are some."""
+        if groups:
+            return ()
+        if view.tag_filter:
+            return "No tag matches the filter", "Change the filter above, or show more runs."
+        if view.run_filter:
+            return self.nothing, "Change the search over the runs, or show more of them."
+        return self.nothing, self.remedy
+
     def _sections(self, groups: Sequence[Group], snapshot: Snapshot, view: View) -> list[Any]:
         if not groups:
-            if view.tag_filter:
-                why, change = "No tag matches the filter", "Change the filter above, or show more runs."
-            elif view.run_filter:
-                why, change = self.nothing, "Change the search over the runs, or show more of them."
-            else:
-                why, change = self.nothing, self.remedy
+            why, change = self._notice(groups, view)
             return [html.Div([html.Strong(why), html.Span(change)], className="notice none")]
-        wide = frozenset(self.settings[3].of(view))
-        colors = RunTable(snapshot, view).colors
-        return [self._section(group, wide, colors) for group in groups]
+        wide, colors = self._dress(snapshot, view)
+        return [html.Div(self._section(group, wide, colors), id=self._section_id(group.name)) for group in groups]
+
+    def _dress(self, snapshot: Snapshot, view: View) -> tuple[frozenset[str], Mapping[str, RunColor]]:
+        return frozenset(self.parameters.wide.of(view)), RunTable(snapshot, view).colors
+
+    def _section_id(self, name: Any) -> dict[str, Any]:
+        """Id of the part of the page with an outermost section."""
+        return {"type": "card-section", "panel": self.panel, "name": name}
 
     def _section(self, group: Group, wide: frozenset[str], colors: Mapping[str, RunColor]) -> html.Section:
-        keys = group.on_page if group.open else ()
-        span = str(min(len(keys), 4)) if group.open else "full"
+        keys, inner = (group.on_page, group.groups) if group.open else ((), ())
         page = {"type": "card-page", "panel": self.panel, "group": group.name}
         pager = [dmc.Pagination(id=page, total=group.pages, value=group.page, size="xs")] if group.pages > 1 else []
         toggle = html.Button(
             [
                 icon("chevron", 14),
-                html.Span(group.name, className="group-name", title=group.name),
-                html.Span(count(len(group.keys)), className="count"),
+                html.Span(section_title(group), className="group-name", title=group.name),
+                html.Span(count(group.count), className="count"),
             ],
             className="group-toggle",
             **{"aria-expanded": "true" if group.open else "false"},
         )
+        head = [toggle, action("section", "Move this section"), *(pager if group.open else [])]
         return html.Section(
             [
-                html.Div([toggle, *(pager if group.open else [])], className="group-head"),
+                html.Div(head, className="group-head"),
                 html.Div([self.card(key, key in wide, colors) for key in keys], className="cards"),
+                html.Div([self._section(one, wide, colors) for one in inner], className="inner-groups"),
             ],
             className="group open" if group.open else "group",
-            **{"data-group": group.name, "data-span": span},
+            **{"data-group": group.name},
         )
 
     def _register_arrange(self, app: Dash, live: Live) -> None:
         @app.callback(
             Output(f"{self.panel}-groups", "children"),
+            Output(f"{self.panel}-groups", "style"),
+            Output(self._section_id(ALL), "children"),
             Output(f"{self.panel}-arranged", "data"),
             Output(setting_id("tag_filter"), "error", allow_duplicate=True),
             view_input(self.panel),
             revision_input(self.panel),
             State(f"{self.panel}-arranged", "data"),
+            State(self._section_id(ALL), "id"),
             prevent_initial_call=True,
         )
         @partial(once_per_revision, live)
-        def arrange_cards(query: str, _revision: int | None, mounted: dict[str, Any]) -> Any:
+        def arrange_cards(query: str, _revision: int | None, mounted: dict[str, Any], ids: list[dict[str, str]]) -> Any:
             view = decode(query)
             error = pattern_error(view.tag_filter)
             snapshot = live.snapshot()
             groups = self.groups(snapshot, view)
-            wanted = structure(groups)
-            if still_fits(mounted, wanted):
-                return no_update, no_update, error
-            # The same cards mounted once more are empty once more: what was drawn before counts no longer.
-            return self._sections(groups, snapshot, view), wanted | {"mount": mounted["mount"] + 1}, error
+            same: list[Any] = [no_update] * len(ids)
+            wanted = mounted_as(groups, self._notice(groups, view), mounted["mount"] + 1)
+            style = column_style(groups)
+            before, now = mounted["sections"], wanted["sections"]
+            order = [one["of"]["name"] for one in before]
+            if order != [group.name for group in groups] or mounted["notice"] != wanted["notice"]:
+                return self._sections(groups, snapshot, view), style, same, wanted, error
+            anew: dict[str, Any] = {}
+            wide, colors = self._dress(snapshot, view)
+            for at, group in enumerate(groups):
+                if still_fits(before[at]["of"], now[at]["of"]):
+                    now[at] = before[at]
+                else:
+                    anew[group.name] = self._section(group, wide, colors)
+            if not anew:
+                return no_update, no_update, same, no_update, error
+            return no_update, style, [anew.get(one["name"], no_update) for one in ids], wanted, error
 
     def _register_draw(
         self, app: Dash, live: Live, draw: Callable[[str, Draw], Any], depends: Callable[[str, Draw], object]
@@ -230,13 +329,15 @@ class CardGrid:
             if query is None or scheme is None or not ids:
                 raise dash.exceptions.PreventUpdate
             on = Draw(live.snapshot(), decode(query), scheme, kept)
-            epoch = fingerprint(mounted)
+            epochs = {
+                key: fingerprint(section) for section in mounted["sections"] for key in mounted_keys(section["of"])
+            }
             on_screen = set(visible)
             pieces: list[Any] = []
             prints: dict[str, str] = {}
             for key in (entry["key"] for entry in ids):
                 before = drawn.get(key, "")
-                now = fingerprint((epoch, depends(key, on))) if key in on_screen else before
+                now = fingerprint((epochs.get(key), depends(key, on))) if key in on_screen else before
                 pieces.append(no_update if now == before else draw(key, on))
                 prints[key] = now
             if prints == drawn:
@@ -244,18 +345,38 @@ class CardGrid:
             return pieces, prints
 
 
+def column_style(groups: Iterable[Group]) -> dict[str, Any]:
+    """Tells the style how many cards the largest section has: more columns would stay empty."""
+    return {"--most": max((len(group.keys) for one in groups for group in one.all()), default=1)}
+
+
+def section_title(group: Group) -> list[Any]:
+    """What a section is called; what the sections around it say already is dim."""
+    around = group.name.removesuffix(group.label)
+    return [html.Span(around, className="dim"), group.label] if around not in ("", group.name) else [group.label]
+
+
+def mounted_as(groups: Sequence[Group], notice: Sequence[str], mount: int) -> dict[str, Any]:
+    """What is mounted, and when it was: the same cards mounted once more are empty once more."""
+    return {
+        "mount": mount,
+        "notice": list(notice),
+        "sections": [{"mount": mount, "of": structure(group)} for group in groups],
+    }
+
+
 def shown_series(snapshot: Snapshot, view: View, kind: str) -> list[Series]:
-    """Series of one kind of the shown runs whose tags pass the filter: by tag as they first appear, then by run."""
+    """Series of one kind of the shown runs whose tags pass the filter: by `tag_order`, then by run."""
     by_tag: dict[str, list[Series]] = {}
     for run in RunTable(snapshot, view).shown:
         for series in snapshot.runs[run].of_kind(kind):
             by_tag.setdefault(series.tag, []).append(series)
-    return [series for tag in view.shown_tags(by_tag) for series in by_tag[tag]]
+    return [series for tag in sorted(view.shown_tags(by_tag), key=tag_order) for series in by_tag[tag]]
 
 
-def tag_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]]:
-    """A card for every tag, whichever shown runs have it, grouped by the tag's prefix."""
-    return [(prefix(tag), tag) for tag in dict.fromkeys(s.tag for s in shown_series(snapshot, view, kind))]
+def tag_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
+    """A card for every tag, whichever shown runs have it, in the sections of its name."""
+    return [(OfTag(tag), tag) for tag in dict.fromkeys(s.tag for s in shown_series(snapshot, view, kind))]
 
 
 def pair_key(tag: str, run: str) -> str:
@@ -269,9 +390,9 @@ def pair_of(key: str) -> tuple[str, str]:
     return tag, run
 
 
-def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[str, str]]:
-    """A card for every tag of every shown run, grouped by the tag's prefix."""
-    return [(prefix(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
+def pair_keys(snapshot: Snapshot, view: View, kind: str) -> list[tuple[Place, str]]:
+    """A card for every tag of every shown run, in the sections of the tag's name."""
+    return [(OfTag(s.tag), pair_key(s.tag, s.run)) for s in shown_series(snapshot, view, kind)]
 
 
 def action(name: str, title: str) -> html.Button:
@@ -294,28 +415,39 @@ def titled_card(
     run: str = "",
     color: RunColor | None = None,
     actions: Sequence[html.Button] = (),
+    tags: Sequence[str] = (),
 ) -> html.Article:
     """A card: title, what is said about it, buttons, the run where it shows one only, and its body.
 
-    ``actions`` are the buttons; without any there is the one for the full width.
+    ``actions`` are the buttons; without any there is the one for the full width. ``tags`` are those that the title
+    ``tag`` is made of, where there are several.
     """
-    shown = shown_tag(tag)
-    head, slash, rest = shown.partition("/")
-    label = [html.Span(head + slash, className="dim"), rest] if slash and rest else shown
+    label = _joined([_tag_label(one) for one in tags or (tag,)])
     buttons = html.Div(list(actions) or [full_width()], className="actions")
     run_line = [] if color is None else [html.Div(run_label(run, color), className="card-run")]
     return html.Article(
         [html.Header([html.H3(label, title=tag), html.Span(className="note"), buttons]), *run_line, body],
         className=f"card {panel}-card wide" if wide else f"card {panel}-card",
-        **{"data-key": key},
+        **{"data-key": key, "aria-busy": "true"},
     )
 
 
+def _tag_label(tag: str) -> list[Any]:
+    """A tag with its prefix less loud."""
+    shown = shown_tag(tag)
+    head, slash, rest = shown.partition("/")
+    return [html.Span(head + slash, className="dim"), rest] if slash and rest else [shown]
+
+
+def _joined(labels: Sequence[list[Any]]) -> list[Any]:
+    return [part for index, label in enumerate(labels) for part in ([" + "] if index else []) + label]
+
+
 def run_label(run: str, color: RunColor) -> html.Span:
-    """A run's name with its colour."""
+    """A run's name with its color; the page puts what the run is called in its place."""
     dot = html.I(className="run-dot", style={"--light": color.light, "--dark": color.dark})
     return html.Span(
-        [dot, html.Bdi(". (the log directory)" if run == "." else run)],
+        [dot, html.Bdi(run)],
         className="run-label",
         title=run,
     )

@@ -1,25 +1,63 @@
-"""Which cards are on the page: cards in groups, closed and paged so that the page stays quick."""
+"""Which cards are on the page: cards in sections within each other, closed and paged so that the page stays quick."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, NamedTuple
+
+from dashboard.panels.tag_order import REST, importance, label_within, section_path
 
 CARDS_PER_PAGE: Final = 12
+"""Cards of a section that are mounted at once; a section with no more is not divided further."""
 MOST_CARDS: Final = 24
 """Cards that open by themselves; the user may open more."""
-NO_PREFIX: Final = "(no prefix)"
-"""Group of the tags that have no "/"."""
+MOST_OPENED: Final = 480
+"""Cards that "Open all" opens."""
+OTHER: Final = "Other"
+"""Section of the tags that share none."""
+ALL: Final = "All tags"
+"""What that is called where there is no other section."""
+
+
+@dataclass(frozen=True)
+class OfTag:
+    """Where the card of a tag belongs: in the sections of its name."""
+
+    tag: str
+
+
+Place = str | OfTag
+"""Where a card belongs: in a section of that name, kept as it is; or where its tag does."""
+Fold = Literal["auto", "open", "closed"]
+"""Which sections are open, but for those that the user opened and closed one by one."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """What the user did about the cards of a panel."""
+
+    opened: Sequence[str] = ()
+    closed: Sequence[str] = ()
+    pages: Mapping[str, int] = field(default_factory=dict)
+    """Page of a section, counted from 1, where it is not the first."""
+    fold: Fold = "auto"
+    sections: Sequence[str] = ()
+    """Sections in the order that the user gave them, before the others around them."""
+    cards: Sequence[str] = ()
+    """Keys of cards in the order that the user gave them, before the others of their sections."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Cards that open, close and turn pages together."""
+    """A section: cards that turn pages together, then the sections within."""
 
     name: str
+    label: str
+    """What it is called within the section around it."""
     keys: tuple[str, ...]
     open: bool = False
     page: int = 1
     """Counted from 1."""
+    groups: tuple["Group", ...] = ()
 
     @property
     def pages(self) -> int:
@@ -27,52 +65,163 @@ class Group:
 
     @property
     def on_page(self) -> tuple[str, ...]:
-        """Keys of the cards that are mounted while the group is open."""
+        """Keys of the cards that are mounted while the section is open."""
         start = (self.page - 1) * CARDS_PER_PAGE
         return self.keys[start : start + CARDS_PER_PAGE]
 
+    @property
+    def count(self) -> int:
+        """Cards in it and in the sections within."""
+        return len(self.keys) + sum(group.count for group in self.groups)
 
-def shown_tag(tag: str) -> str:
-    """The tag as its card calls it: without the end that PyTorch's writers, and ours, give to texts."""
-    return tag.removesuffix("/text_summary") or tag
+    def all(self) -> Iterator["Group"]:
+        """It and the sections within."""
+        yield self
+        for group in self.groups:
+            yield from group.all()
+
+    def mounted(self) -> Iterator[str]:
+        """Keys of the cards that are mounted, in order."""
+        if self.open:
+            yield from self.on_page
+            for group in self.groups:
+                yield from group.mounted()
 
 
-def prefix(tag: str) -> str:
-    """The part before the first "/"."""
-    head, slash, _ = shown_tag(tag).partition("/")
-    return head if slash else NO_PREFIX
+class _Card(NamedTuple):
+    at: int
+    """Its place in the order of all."""
+    key: str
+    place: Place
+
+    @property
+    def name(self) -> str:
+        return self.place if isinstance(self.place, str) else self.place.tag
 
 
-def arrange(
-    keys: Iterable[tuple[str, str]], opened: Sequence[str], closed: Sequence[str], pages: Mapping[str, int]
-) -> list[Group]:
-    """Joins cards into groups, in order of first appearance.
+@dataclass
+class _Node:
+    """A section while cards are handed out."""
 
-    Groups are open from the top until `MOST_CARDS` cards are; ``opened`` and ``closed`` say what the user did about it.
+    name: str
+    cards: list[_Card] = field(default_factory=list)
+    inner: dict[str, "_Node"] = field(default_factory=dict)
+
+    def all_cards(self) -> list[_Card]:
+        return _in_order([*self.cards, *(card for node in self.inner.values() for card in node.all_cards())])
+
+    def simplified(self) -> "_Node":
+        """Without sections of one card, of a single section, and within those that fit on a page."""
+        for name, node in list(self.inner.items()):
+            simple = node.simplified()
+            if simple.inner or len(simple.cards) > 1:
+                self.inner[name] = simple
+            else:
+                del self.inner[name]
+                self.cards += simple.cards
+        if self.name and not self.cards and len(self.inner) == 1:
+            return next(iter(self.inner.values()))
+        everything = self.all_cards()
+        if self.name and len(everything) <= CARDS_PER_PAGE:
+            return _Node(self.name, everything)
+        self.cards = _in_order(self.cards)
+        return self
+
+
+def _in_order(cards: Sequence[_Card]) -> list[_Card]:
+    return sorted(cards, key=lambda card: card.at)
+
+
+def arrange(cards: Iterable[tuple[Place, str]], by: Arrangement) -> list[Group]:
+    """Joins cards into sections: named ones as they come, then those of tags.
+
+    Sections are open from the top until `MOST_CARDS` cards are, whatever the user did about others. Of sections that
+    hold others only those open by themselves that people look at first, or the first of all: a model's many layers
+    would else fill the page.
 
     Args:
-        keys: group and key of every card.
-        opened: groups that the user opened.
-        closed: groups that the user closed.
-        pages: page of a group, counted from 1, where it is not the first.
+        cards: where each card belongs, and its key, in order.
+        by: what the user did.
     """
-    members: dict[str, list[str]] = {}
-    for name, key in keys:
-        members.setdefault(name, []).append(key)
-    groups: list[Group] = []
-    mounted = 0
-    for name, found in members.items():
-        group = Group(name, tuple(found))
-        group = replace(group, page=min(max(pages.get(name, 1), 1), group.pages))
-        fits = mounted + len(group.on_page) <= MOST_CARDS
-        group = replace(group, open=name in opened or (fits and name not in closed))
-        mounted += len(group.on_page) if group.open else 0
-        groups.append(group)
-    return groups
+    named: dict[str, _Node] = {}
+    root = _Node("")
+    for at, (place, key) in enumerate(cards):
+        if isinstance(place, str):
+            node = named.setdefault(place, _Node(place))
+        else:
+            node = root
+            for name in section_path(place.tag):
+                node = node.inner.setdefault(name, _Node(name))
+        node.cards.append(_Card(at, key, place))
+    groups = list(_Opening(by).groups(_outermost(named, root.simplified()), ""))
+    return [replace(groups[0], label=ALL)] if [group.name for group in groups] == [OTHER] else groups
+
+
+def _outermost(named: dict[str, _Node], root: _Node) -> list[_Node]:
+    """All outermost sections; what tags have in common with a named one, or with `OTHER`, goes there."""
+    of_tags = {node.name: node for node in root.inner.values()}
+    if root.cards and OTHER in named | of_tags:
+        (named.get(OTHER) or of_tags[OTHER]).cards += root.cards
+    elif root.cards:
+        # What people look at first may be among them, one tag of each section.
+        best = min(importance(card.name) for card in root.cards)
+        before = [node for node in of_tags.values() if importance(node.name) <= best]
+        of_tags = {node.name: node for node in (*before, _Node(OTHER, root.cards))} | of_tags
+    for name in named.keys() & of_tags.keys():
+        named[name].cards += of_tags.pop(name).all_cards()
+    return [*named.values(), *of_tags.values()]
+
+
+class _Opening:
+    """Opens sections from the top while there is room."""
+
+    def __init__(self, by: Arrangement) -> None:
+        self._by = by
+        self._room = MOST_OPENED if by.fold == "open" else MOST_CARDS
+        self._opened, self._closed = frozenset(by.opened), frozenset(by.closed)
+        self._sections = {name: place for place, name in enumerate(by.sections)}
+        self._cards = {key: place for place, key in enumerate(by.cards)}
+        self._untouched = True
+
+    def groups(self, nodes: Iterable[_Node], around: str, seen: bool = True) -> Iterator[Group]:
+        """The sections within one, given whether that is open unless the user closed it."""
+        for node in sorted(nodes, key=lambda node: self._sections.get(node.name, len(self._sections))):
+            label = label_within(around, node.name)
+            by_itself = seen and self._opens(node, label)
+            cards = sorted(node.cards, key=lambda card: self._cards.get(card.key, len(self._cards)))
+            keys = tuple(card.key for card in cards)
+            bare = Group(node.name, label, keys)
+            yield Group(
+                node.name,
+                label,
+                keys,
+                open=node.name in self._opened or (by_itself and node.name not in self._closed),
+                page=min(max(self._by.pages.get(node.name, 1), 1), bare.pages),
+                groups=tuple(self.groups(node.inner.values(), node.name, by_itself)),
+            )
+
+    def _opens(self, node: _Node, label: str) -> bool:
+        if self._by.fold == "closed":
+            return False
+        cards = min(len(node.cards), CARDS_PER_PAGE)
+        looked_at = self._by.fold == "open" or not node.inner or self._untouched or importance(label) < REST
+        if cards > self._room or not looked_at:
+            return False
+        self._room -= cards
+        self._untouched = self._untouched and not cards
+        return True
+
+
+def card_places(groups: Iterable[Group], around: tuple[str, ...] = ()) -> Iterator[tuple[str, tuple[str, ...], int]]:
+    """Of every card its key, the names of its sections, outermost first, and its page in the innermost."""
+    for group in groups:
+        path = (*around, group.name)
+        yield from ((key, path, at // CARDS_PER_PAGE + 1) for at, key in enumerate(group.keys))
+        yield from card_places(group.groups, path)
 
 
 def parse_pages(raw: Sequence[str]) -> dict[str, int]:
-    """Reads "group:2"; what is not of that form is left out."""
+    """Reads "section:2"; what is not of that form is left out."""
     pages: dict[str, int] = {}
     for entry in raw:
         name, colon, number = entry.rpartition(":")
@@ -81,17 +230,25 @@ def parse_pages(raw: Sequence[str]) -> dict[str, int]:
     return pages
 
 
-def structure(groups: Sequence[Group]) -> dict[str, Any]:
-    """What is mounted, small enough to travel: when it is unchanged the cards stay as they are."""
-    return {
-        "order": [group.name for group in groups],
-        "counts": [len(group.keys) for group in groups],
-        "cards": {group.name: list(group.on_page) if group.open else [] for group in groups},
-    }
+def structure(group: Group) -> dict[str, Any]:
+    """What is mounted of a section, small enough to travel: when it is unchanged the cards stay as they are."""
+    told: dict[str, Any] = {"name": group.name, "label": group.label, "count": group.count}
+    if group.open:
+        told |= {"cards": list(group.on_page), "groups": [structure(inner) for inner in group.groups]}
+    return told
 
 
 def still_fits(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the mounted cards serve the new structure: closing a group only hides its cards."""
-    if old.get("order") != new["order"] or old.get("counts") != new["counts"]:
+    """Whether what is mounted serves the new structure: closing a section only hides its cards."""
+    if any(old[part] != new[part] for part in ("name", "label", "count")):
         return False
-    return all(not keys or old["cards"].get(name) == keys for name, keys in new["cards"].items())
+    if "cards" not in new:
+        return True
+    if old.get("cards") != new["cards"] or len(old["groups"]) != len(new["groups"]):
+        return False
+    return all(still_fits(before, now) for before, now in zip(old["groups"], new["groups"], strict=True))
+
+
+def mounted_keys(told: Mapping[str, Any]) -> list[str]:
+    """Keys of the cards of a `structure`."""
+    return [*told.get("cards", ()), *(key for inner in told.get("groups", ()) for key in mounted_keys(inner))]

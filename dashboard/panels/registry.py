@@ -11,10 +11,10 @@ _ORDER: Final = (
     "images",
     "audio",
     "mesh",
-    "histograms",
-    "hparams",
-    "pr_curves",
     "text",
+    "histograms",
+    "pr_curves",
+    "hparams",
     "graph",
     "projector",
     "timeline",
@@ -34,5 +34,7 @@ def _panel(folder: str) -> Panel:
 PANELS: Final = tuple(_panel(folder) for folder in _ORDER)
 COMPANION_PATTERNS: Final = tuple(dict.fromkeys(pattern for panel in PANELS for pattern in panel.companions))
 """Files beside the event files that some panel shows."""
+RECOGNIZERS: Final = tuple(dict.fromkeys(recognizer for panel in PANELS for recognizer in panel.recognizers))
+"""Tell such files by their content."""
 UPLOADS: Final = {path: most for panel in PANELS for path, most in panel.uploads.items()}
 """Paths of the routes that take files, with the most bytes of one."""

@@ -1,15 +1,16 @@
-"""Colours of runs: one a run, one a group, or by the value of a hyperparameter or a metric."""
+"""Colors of runs: one a run, one a group, or by the value of a hyperparameter or a metric."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.page.colors import RunColor, assign_colors
+from dashboard.page.colors import PALETTE, RunColor, assign_colors, color_at
 from dashboard.runs.facts import FactValue
 from dashboard.runs.grouping import shown_value
 
-# Stops of a map whose lightness grows evenly, so that it reads without colour vision too; cut at both ends so that
+# Stops of a map whose lightness grows evenly, so that it reads without color vision too; cut at both ends so that
 # no line vanishes on its background.
 _LIGHT: Final = ("#440f6b", "#46408c", "#33658d", "#23868c", "#1fa283", "#4fb45c", "#9cb726")
 _DARK: Final = ("#7a5bc7", "#5f86d6", "#3fa9cf", "#33c3ae", "#5fd68a", "#a5e356", "#fbe94a")
@@ -18,7 +19,7 @@ MISSING: Final = RunColor("#9aa3ae", "#6b7480")
 
 @dataclass(frozen=True)
 class ColorScale:
-    """What colours by a number mean."""
+    """What colors by a number mean."""
 
     low: float
     high: float
@@ -26,7 +27,7 @@ class ColorScale:
     """Where the values are positive and span more than two powers of ten."""
 
     def at(self, value: float) -> RunColor:
-        """The colour of a value; `MISSING` for one that is not finite."""
+        """The color of a value; `MISSING` for one that is not finite."""
         if not math.isfinite(value):
             return MISSING
         # Halved, because the span of two finite numbers need not be finite; that of the least ones is then nothing.
@@ -48,10 +49,10 @@ def scale_of(values: Sequence[float]) -> ColorScale | None:
 
 
 def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunColor], ColorScale | None]:
-    """Colours of runs by a value of theirs: along a scale for numbers, one each for anything else.
+    """Colors of runs by a value of theirs: along a scale for numbers, one each for anything else.
 
     Returns:
-        The colours by run, and the scale where there is one.
+        The colors by run, and the scale where there is one.
     """
     numbers = {run: float(v) for run, v in values.items() if isinstance(v, float | int) and not isinstance(v, bool)}
     if len(numbers) == sum(value is not None for value in values.values()):
@@ -62,6 +63,40 @@ def colors_by_value(values: Mapping[str, FactValue]) -> tuple[Mapping[str, RunCo
     shown = {run: shown_value(value) for run, value in values.items()}
     by_value = assign_colors(dict.fromkeys(shown[run] for run, value in values.items() if value is not None))
     return {run: MISSING if values[run] is None else by_value[shown[run]] for run in values}, None
+
+
+def colors_of_groups(
+    runs: Iterable[str], group_of: Mapping[str, str], least_members: int, first: int = 0
+) -> Mapping[str, RunColor]:
+    """Colors of groups, of which no run that is in no group has one while the palette lasts.
+
+    Each group takes the first place of the palette that is free when it comes to be, so that later runs change none.
+
+    Args:
+        runs: runs in order of their first appearance, which is where the colors of those in no group stand.
+        group_of: the groups' labels by run.
+        least_members: how many runs it takes to be a group.
+        first: the first place that may be taken.
+    """
+    held: dict[str, int] = {}
+    members: Counter[str] = Counter()
+    taken: Counter[int] = Counter()
+    for place, run in enumerate(runs, first):
+        group = group_of.get(run)
+        if group is None:
+            taken[place] += 1
+            continue
+        members[group] += 1
+        if members[group] < least_members:
+            # Until another comes it stands alone, in its own color.
+            held[group] = place
+            taken[place] += 1
+        elif members[group] == least_members:
+            if group in held:
+                taken[held[group]] -= 1
+            held[group] = next((free for free in range(first, len(PALETTE)) if not taken[free]), len(PALETTE))
+            taken[held[group]] += 1
+    return {group: color_at(place, group) for group, place in held.items()}
 
 
 def _between(share: float) -> RunColor:

@@ -240,8 +240,8 @@ def _values(operand: Operand, facts: Facts, runs: Sequence[str], group_of: Calla
 def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     """What a name in a condition means: a built-in field, a hyperparameter, or a metric.
 
-    A metric may be called by the last part of its tag where no other tag ends with it. ``hparam.NAME`` and
-    ``metric.TAG`` say which of two is meant.
+    A hyperparameter may be called as its experiment has it shown, and a metric by the last part of its tag where no
+    other tag ends with it. ``hparam.NAME`` and ``metric.TAG`` say which of two is meant.
 
     Raises:
         ExpressionError: nothing has the name, or several things have it.
@@ -252,6 +252,9 @@ def resolve(name: str, facts: Facts) -> Field | BuiltIn:
     bare = name.removeprefix("hparam.")
     if bare in facts.hparam_names:
         return HParamField(bare)
+    titled = [own for own in facts.hparam_names if facts.hparam_titles.get(own) == bare]
+    if len(titled) == 1:
+        return HParamField(titled[0])
     metric = _metric(name.removeprefix("metric."), facts)
     if metric is not None:
         return metric

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,8 @@ from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_a
 
 import numpy as np
 
-from dashboard.tensorboard.hparams.sessions import python_value, sessions
+from dashboard.runs.helpers import Helper, helper_runs
+from dashboard.tensorboard.hparams.sessions import experiments, python_value, sessions
 from summary.kinds.base import PayloadError
 from summary.kinds.hparams import HParamValue
 from summary.series import SCALARS, Run, Series
@@ -26,7 +28,7 @@ _SEED: Final = re.compile(r"(^|[^a-z])seed$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class HParamField:
-    """A hyperparameter as a column, a group or a colour."""
+    """A hyperparameter as a column, a group or a color."""
 
     name: str
 
@@ -34,10 +36,6 @@ class HParamField:
     def spec(self) -> str:
         """How the URL writes it."""
         return HPARAM + self.name
-
-    @property
-    def label(self) -> str:
-        return self.name
 
 
 @dataclass(frozen=True)
@@ -119,12 +117,23 @@ class Facts:
         return cast(T, self._known[key])
 
     @cached_property
+    def helpers(self) -> Mapping[str, Helper]:
+        """Runs that belong to another, as lines of ``add_scalars`` do."""
+        return helper_runs(self.runs)
+
+    @cached_property
+    def trainings(self) -> tuple[str, ...]:
+        """The runs that belong to no other, in order of their first events."""
+        return tuple(run for run in self.runs if run not in self.helpers)
+
+    @cached_property
     def hparams(self) -> Mapping[str, Mapping[str, HParamValue]]:
         """Hyperparameters by run.
 
         A run without a session of its own has those of the nearest session above it, as Keras writes them (``train``
         and ``validation`` below the session), else those of the one session directly below it, as PyTorch's
-        ``add_hparams`` writes it. Where several are below, none is the run's.
+        ``add_hparams`` writes it. Where several are below, none is the run's. A line of ``add_scalars`` has those of
+        the run that it belongs to.
         """
         own = {
             found.run: {
@@ -139,7 +148,8 @@ class Facts:
         for session in own:
             if session != ".":
                 below.setdefault(posixpath.dirname(session) or ".", []).append(session)
-        return {run: self._hparams_of(run, own, below) for run in self.runs}
+        found = {run: self._hparams_of(run, own, below) for run in self.runs}
+        return {run: found[h.parent] if (h := self.helpers.get(run)) and h.line else found[run] for run in self.runs}
 
     @staticmethod
     def _hparams_of(
@@ -175,6 +185,18 @@ class Facts:
             return _SEED.search(name) is not None, -len(values), not numbers, name
 
         return tuple(sorted((name for name, values in self._hparam_values.items() if len(values) > 1), key=telling))
+
+    @cached_property
+    def hparam_titles(self) -> Mapping[str, str]:
+        """What hyperparameters are called, of those for which an experiment says so and that no other is called."""
+        infos = (info for said in experiments(self.runs) for info in said.hparam_infos)
+        titles = {info.name: info.display_name for info in infos if info.display_name}
+        uses = Counter([*titles.values(), *(name for name in self._hparam_values if titles.get(name) != name)])
+        return {name: title for name, title in titles.items() if uses[title] == 1}
+
+    def title(self, field: Field) -> str:
+        """What a field is called on the screen."""
+        return self.hparam_titles.get(field.name, field.name) if isinstance(field, HParamField) else field.label
 
     @cached_property
     def _hparam_values(self) -> Mapping[str, set[tuple[type, HParamValue]]]:

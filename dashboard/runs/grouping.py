@@ -35,6 +35,9 @@ class RunGroup:
 
     label: str
     runs: tuple[str, ...]
+    """Sessions of ``add_hparams`` are among them, below the runs that they belong to."""
+    lines: bool = False
+    """Its runs are the same line of ``add_scalars`` of the runs of another group."""
 
 
 def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...], str]:
@@ -46,9 +49,10 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
             A pattern's capturing groups form the key, else what it found; it is searched for anywhere, ignoring case.
 
     Returns:
-        The groups in order of their first runs, none without specs; and what is wrong with a spec, or "".
+        The groups in order of their first runs, those of lines last, none without specs; and what is wrong with a spec,
+        or "". A run that has no other seed is in no group by seeds.
     """
-    runs = list(facts.runs)
+    runs = facts.trainings
     keys: list[Sequence[str]] = []
     for spec in dict.fromkeys(specs):
         try:
@@ -60,7 +64,32 @@ def group_runs(facts: Facts, specs: Sequence[str]) -> tuple[tuple[RunGroup, ...]
     members: dict[tuple[str, ...], list[str]] = {}
     for run, *parts in zip(runs, *keys, strict=True):
         members.setdefault(tuple(parts), []).append(run)
-    return _labelled(members), ""
+    least = least_members(specs)
+    return _with_helpers(facts, _labelled({key: found for key, found in members.items() if len(found) >= least})), ""
+
+
+def least_members(specs: Sequence[str]) -> int:
+    """How many runs it takes to be a group."""
+    return 2 if SEEDS in specs else 1
+
+
+def _with_helpers(facts: Facts, groups: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
+    """The groups with the sessions of their runs, and groups of the lines that their runs have in common."""
+    if not facts.helpers:
+        return tuple(groups)
+    label_of = {run: group.label for group in groups for run in group.runs}
+    sessions: dict[str, list[str]] = {}
+    lines: dict[tuple[str, str], list[str]] = {}
+    for run, helper in facts.helpers.items():
+        label = label_of.get(helper.parent)
+        if label is not None and helper.line:
+            lines.setdefault((label, helper.line), []).append(run)
+        elif label is not None:
+            sessions.setdefault(label, []).append(run)
+    return (
+        *(RunGroup(group.label, (*group.runs, *sessions.get(group.label, ()))) for group in groups),
+        *(RunGroup(f"{label}/{line}", tuple(runs), lines=True) for (label, line), runs in lines.items()),
+    )
 
 
 def _labelled(members: Mapping[tuple[str, ...], Sequence[str]]) -> tuple[RunGroup, ...]:
@@ -95,20 +124,20 @@ def seeds_found(facts: Facts) -> SeedsFound:
 
 
 def seed_labels(facts: Facts) -> Mapping[str, str]:
-    """By run, the name of its training without the seed; see `_find_seeds`."""
-    return facts.once("seeds", lambda: _find_seeds(facts))
+    """By run, the name of its training without the seed; see `names_without_seed`."""
+    return facts.once("seeds", lambda: names_without_seed({run: facts.hparams[run] for run in facts.trainings}))
 
 
-def _find_seeds(facts: Facts) -> Mapping[str, str]:
+def names_without_seed(hparams: Mapping[str, Mapping[str, HParamValue]]) -> Mapping[str, str]:
     """By run, the name of its training without the seed.
 
     Two runs have the same if their names are the same but for a part such as ``seed_3``, ``s3`` or ``trial-3``, or but
     for numbers at the end that count up from 0 or 1, and all hyperparameters but the seed are the same.
     """
-    stripped = {run: _SEED_IN_NAME.sub(lambda found: f"{found[1]}{found[2]}*", run) for run in facts.runs}
+    stripped = {run: _SEED_IN_NAME.sub(lambda found: f"{found[1]}{found[2]}*", run) for run in hparams}
     counted = _counted(run for run, label in stripped.items() if label == run)
     by_name = {run: counted.get(run, label) for run, label in stripped.items()}
-    signatures = {run: _settings_but_seed(facts.hparams[run]) for run in by_name}
+    signatures = {run: _settings_but_seed(hparams[run]) for run in by_name}
     told_apart: dict[str, dict[str, None]] = {}
     for run, label in by_name.items():
         told_apart.setdefault(label, {})[signatures[run]] = None

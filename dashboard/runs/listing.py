@@ -8,7 +8,8 @@ from typing import Final
 
 from dashboard.page.state import DEFAULT_RUNS
 from dashboard.runs import settings
-from dashboard.runs.facts import FactValue, Field, HParamField
+from dashboard.runs.examples import condition_example, name_example
+from dashboard.runs.facts import Facts, FactValue, Field, HParamField
 from dashboard.runs.grouping import seeds_found, shown_value
 from dashboard.runs.messages import (
     ChangedRows,
@@ -25,7 +26,7 @@ from dashboard.server.fingerprint import fingerprint
 from dashboard.server.numbers import json_number
 
 MOST_VALUES: Final = 12
-"""Values that the legend lists where colours tell no number."""
+"""Values that the legend lists where colors tell no number."""
 REMEMBERED: Final = 8
 _DEPENDS: Final = (settings.GROUP, settings.COLOR, settings.COLUMNS, settings.RENAMED, settings.PAINTED)
 
@@ -39,21 +40,24 @@ def listing_key(table: RunTable) -> str:
 
 def rows_of(table: RunTable) -> dict[str, RunRow]:
     """By run, the rows of those that pass the filter, in order of their first event."""
-    places = {group.label: place for place, group in enumerate(table.groups)}
-    orders = {run: order for order, run in enumerate(table.snapshot.runs)}
+    places = {group.label: place for place, group in enumerate(table.listed_groups)}
+    helpers = table.facts.helpers
+    orders = {run: order for order, run in enumerate(table.facts.trainings)}
+    listed = {run: helpers[run].parent if run in helpers else run for run in table.listed}
     columns = [table.facts.column(field) for field in table.columns]
     return {
         run: {
             "run": run,
             "label": table.label(run),
-            "order": orders[run],
+            "parent": None if owner == run else owner,
+            "order": orders[owner],
             "light": table.colors[run].light,
             "dark": table.colors[run].dark,
             "started": table.snapshot.runs[run].first_wall_time,
-            "group": places[table.group_of[run]] if run in table.group_of else None,
+            "group": places[table.group_of[owner]] if owner in table.group_of else None,
             "values": [_plain(column[run]) for column in columns],
         }
-        for run in table.listed
+        for run, owner in listed.items()
     }
 
 
@@ -61,36 +65,42 @@ def surroundings(table: RunTable) -> Surroundings:
     """What the table shows besides its rows."""
     found = seeds_found(table.facts)
     return {
-        "columns": [column_of(field) for field in table.columns],
+        "columns": [column_of(field, table.facts) for field in table.columns],
         "groups": [
             {
                 "label": group.label,
                 "light": table.group_colors[group.label].light,
                 "dark": table.group_colors[group.label].dark,
-                "count": len(group.runs),
+                "count": sum(run not in table.facts.helpers for run in group.runs),
             }
-            for group in table.groups
+            for group in table.listed_groups
         ],
         "group_error": table.group_error,
         "legend": legend(table),
         "seeds": {"settings": found.settings, "runs": found.runs},
-        "total": len(table.snapshot.runs),
+        "placeholder": _placeholder(table.facts),
+        "total": len(table.facts.trainings),
         "loading": table.snapshot.loading or not table.snapshot.revision,
         "default_runs": DEFAULT_RUNS,
     }
 
 
-def column_of(field: Field) -> RunColumn:
+def _placeholder(facts: Facts) -> str:
+    condition = condition_example(facts)
+    return f"Name or {condition}" if condition else f"Name, such as {name}" if (name := name_example(facts)) else "Name"
+
+
+def column_of(field: Field, facts: Facts) -> RunColumn:
     """A field as the page knows it."""
     return {
         "spec": field.spec,
-        "label": field.label,
+        "label": facts.title(field),
         "kind": "hparam" if isinstance(field, HParamField) else "metric",
     }
 
 
 def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
-    """What the colours tell where they tell a field: a scale, or the values with their colours."""
+    """What the colors tell where they tell a field: a scale, or the values with their colors."""
     field = table.color_field
     if field is None:
         return None
@@ -99,15 +109,16 @@ def legend(table: RunTable) -> ScaleLegend | ValuesLegend | None:
         shares = [share / 12 for share in range(13)]
         steps = [scale.at(_at_share(scale.low, scale.high, share, scale.logarithmic)) for share in shares]
         return {
-            "label": field.label, "low": scale.low, "high": scale.high, "logarithmic": scale.logarithmic,
+            "label": table.facts.title(field), "low": scale.low, "high": scale.high, "logarithmic": scale.logarithmic,
             "light": [color.light for color in steps], "dark": [color.dark for color in steps],
         }  # fmt: skip
-    # Not the runs' colours, which may be painted by hand.
+    # Not the runs' colors, which may be painted by hand.
     by_value = {shown_value(value): table.unpainted[run] for run, value in table.facts.column(field).items()}
     entries: list[PaintedValue] = [
         {"value": value, "light": color.light, "dark": color.dark} for value, color in by_value.items()
     ]
-    return {"label": field.label, "entries": entries[:MOST_VALUES], "more": max(0, len(entries) - MOST_VALUES)}
+    more = max(0, len(entries) - MOST_VALUES)
+    return {"label": table.facts.title(field), "entries": entries[:MOST_VALUES], "more": more}
 
 
 def _at_share(low: float, high: float, share: float, logarithmic: bool) -> float:

@@ -2,6 +2,7 @@
 
 from typing import Final, Literal, TypedDict
 
+from dashboard.runs.examples import Example
 from dashboard.runs.expression import BuiltIn
 from dashboard.runs.facts import Statistic
 from dashboard.runs.search import HitKind
@@ -20,8 +21,10 @@ class RunRow(Painted):
     run: str
     label: str
     """What it is called on the screen."""
+    parent: str | None
+    """The run that it belongs to, as lines of ``add_scalars`` do."""
     order: int
-    """Its place among all runs by their first events."""
+    """Its place among the runs that belong to no other, by their first events; that of its parent where it has one."""
     started: float
     """Seconds since 1970 of its first event."""
     group: int | None
@@ -85,6 +88,8 @@ class Surroundings(TypedDict):
     group_error: str
     legend: ScaleLegend | ValuesLegend | None
     seeds: Seeds
+    placeholder: str
+    """What stands in the empty search: a search that finds something."""
     total: int
     loading: bool
     default_runs: int
@@ -125,6 +130,7 @@ class RunFields(TypedDict):
     hparams: list[RunField]
     metrics: list[MetricField]
     statistics: list[Statistic]
+    examples: list[Example]
     depth: int
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, get_args
 from fastapi import APIRouter, Query
 
 from dashboard.runs import messages
+from dashboard.runs.examples import examples
 from dashboard.runs.expression import BuiltIn
 from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
 from dashboard.runs.listing import column_of
@@ -29,7 +30,7 @@ def router(live: Live) -> APIRouter:
 
     @routes.get("/api/runs/fields")
     def fields() -> messages.RunFields:
-        """What runs can be grouped, coloured and searched by: hyperparameters, and scalar tags."""
+        """What runs can be grouped, colored and searched by: hyperparameters, and scalar tags."""
         return _fields(live)
 
     return routes
@@ -46,10 +47,11 @@ def _fields(live: Live) -> messages.RunFields:
     return {
         "built_in": list(get_args(BuiltIn)),
         "hparams": [
-            {**column_of(HParamField(name)), "differs": name in facts.differing_hparams}
+            {**column_of(HParamField(name), facts), "differs": name in facts.differing_hparams}
             for name in facts.hparam_names[:MOST_FIELDS]
         ],
         "metrics": [{"tag": tag, "spec": MetricField(tag, "last").spec} for tag in tags[:MOST_FIELDS]],
         "statistics": list(get_args(Statistic)),
+        "examples": examples(facts),
         "depth": max((run.count("/") + 1 for run in snapshot.runs), default=1),
     }

@@ -1,4 +1,4 @@
-"""What the user says of runs, as URL parameters: which columns, groups, colours and names they have."""
+"""What the user says of runs, as URL parameters: which columns, groups, colors and names they have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
@@ -17,7 +17,7 @@ BAND: Final = choice("runs.band", "std", get_args(BandStatistic))
 MEMBERS: Final = flag("runs.members", False)
 ALIGN: Final = choice("runs.align", "interpolate", get_args(Alignment))
 COLOR: Final = Setting[str]("runs.color", "auto", lambda raw: raw[-1], lambda value: (value,))
-"""What colours tell: "auto" (the group where runs are grouped, else the run), "run", "group", or a field."""
+"""What colors tell: "auto" (the group where runs are grouped, else the run), "run", "group", or a field."""
 COLUMNS: Final = names("runs.columns")
 """Fields that are columns of the run table; without any, the hyperparameters that differ."""
 PINNED: Final = names("runs.pin")
@@ -26,11 +26,13 @@ SELECTED: Final = names("runs.select")
 FOLDED: Final = names("runs.fold")
 """Labels of groups whose runs the table does not list, or lists although all others are folded (`ALL_FOLDED`)."""
 ALL_FOLDED: Final = flag("runs.folded", False)
+OPENED: Final = names("runs.open")
+"""Runs below which the table lists those that belong to them."""
 RENAMED: Final = names("runs.name")
 PAINTED: Final = names("runs.paint")
 
 RUN_SETTINGS: Final[tuple[Setting[Any], ...]] = (
-    GROUP, LINE, BAND, MEMBERS, ALIGN, COLOR, COLUMNS, PINNED, SELECTED, FOLDED, ALL_FOLDED,
+    GROUP, LINE, BAND, MEMBERS, ALIGN, COLOR, COLUMNS, PINNED, SELECTED, FOLDED, ALL_FOLDED, OPENED,
     RENAMED, PAINTED,
 )  # fmt: skip
 

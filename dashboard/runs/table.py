@@ -1,18 +1,18 @@
-"""The one table of runs that every panel is served by: which are shown, in what colours, groups and names."""
+"""The one table of runs that every panel is served by: which are shown, in what colors, groups and names."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from dashboard.page.colors import RunColor, assign_colors
+from dashboard.page.colors import RING, RunColor, assign_colors
 from dashboard.page.state import View
 from dashboard.runs import settings
-from dashboard.runs.coloring import ColorScale, colors_by_value
+from dashboard.runs.coloring import ColorScale, colors_by_value, colors_of_groups
 from dashboard.runs.expression import looks_like_expression, parse, runs_where
 from dashboard.runs.facts import Facts, Field, HParamField, parse_field
-from dashboard.runs.grouping import RunGroup, group_runs
+from dashboard.runs.grouping import RunGroup, group_runs, least_members
 from summary.errors import UserError
 from summary.patterns import Pattern, PatternError
 from summary.snapshot import Snapshot
@@ -38,8 +38,11 @@ class RunTable:
 
     @cached_property
     def checked(self) -> frozenset[str]:
-        """Runs that are switched on, whether or not they pass the filter."""
-        return self.view.checked_runs(self.snapshot.runs)
+        """Runs that are switched on, whether or not they pass the filter; helpers are with the run they belong to."""
+        trainings = self.view.checked_runs(self.facts.trainings)
+        shown = frozenset(self.view.show) | trainings
+        helpers = (run for run, helper in self.facts.helpers.items() if run in shown or helper.parent in trainings)
+        return trainings | (frozenset(helpers) - frozenset(self.view.hide))
 
     @property
     def listed(self) -> list[str]:
@@ -71,32 +74,46 @@ class RunTable:
         """Label of each run's group; empty where the view does not group."""
         return {run: group.label for group in self.groups for run in group.runs}
 
+    @cached_property
+    def listed_groups(self) -> tuple[RunGroup, ...]:
+        """The groups that the list of runs shows; lines of ``add_scalars`` stand there below their runs."""
+        return tuple(group for group in self.groups if not group.lines)
+
     @property
     def colors(self) -> Mapping[str, RunColor]:
-        """The colour of every run."""
+        """The color of every run."""
         return self._coloring.by_run
 
     @property
     def unpainted(self) -> Mapping[str, RunColor]:
-        """The colour of every run as it would be if none had been given one by hand."""
+        """The color of every run as it would be if none had been given one by hand."""
         return self._unpainted.by_run
 
     @property
     def color_field(self) -> Field | None:
-        """The field that colours tell, if they tell one."""
+        """The field that colors tell, if they tell one."""
         return self._coloring.field
 
     @property
     def color_scale(self) -> ColorScale | None:
-        """The scale of the colours, where they tell a number."""
+        """The scale of the colors, where they tell a number."""
         return self._coloring.scale
 
     @cached_property
     def group_colors(self) -> Mapping[str, RunColor]:
-        """The colour of every group, by label: by value that of its first run, else its own."""
+        """The color of every group, by label: by value that of its first run, else its own."""
         if self.color_field is not None or settings.COLOR.of(self.view) == "run":
             return {group.label: self.colors[group.runs[0]] for group in self.groups}
-        return assign_colors(group.label for group in self.groups)
+        return self._own_group_colors
+
+    @cached_property
+    def _own_group_colors(self) -> Mapping[str, RunColor]:
+        """Colors of groups that nothing else gives one."""
+        least = least_members(settings.GROUP.of(self.view))
+        return {
+            **colors_of_groups(self.facts.trainings, self.group_of, least),
+            **colors_of_groups(self.facts.helpers, self.group_of, 1, RING),
+        }
 
     @cached_property
     def selected(self) -> frozenset[str]:
@@ -114,7 +131,7 @@ class RunTable:
 
     def label(self, run: str) -> str:
         """What the run is called on the screen."""
-        return self._names.get(run, run)
+        return self._names.get(run) or self.snapshot.run_title(run)
 
     @cached_property
     def columns(self) -> tuple[Field, ...]:
@@ -132,15 +149,24 @@ class RunTable:
             return runs, ""
         try:
             if looks_like_expression(text):
-                return runs_where(parse(text), self.facts, lambda run: self.group_of.get(run, run)), ""
+                found = set(runs_where(parse(text), self.facts, lambda run: self.group_of.get(run, run)))
+                return self._with_helpers(found), ""
             # A run is found by its name, and by what it is called here.
             by_name = Pattern(text).matches(runs)
-            by_label = Pattern(text).matches(self.label(run) for run in runs) if self._names else by_name
+            labels = [self.label(run) for run in runs]
+            by_label = by_name if labels == runs else Pattern(text).matches(labels)
         except PatternError as error:
             return runs, f"No regular expression: {error}"
         except UserError as error:
-            return runs, f"Not understood: {error}"
-        return [run for run, name, label in zip(runs, by_name, by_label, strict=True) if name or label], ""
+            said = str(error)
+            return runs, f"I{said[1:]}" if said.startswith("incomplete") else f"Not understood: {said}"
+        found = {run for run, name, label in zip(runs, by_name, by_label, strict=True) if name or label}
+        return self._with_helpers(found), ""
+
+    def _with_helpers(self, found: Set[str]) -> list[str]:
+        """Runs that were found, with those that belong to them, in order of their first event."""
+        helpers = self.facts.helpers
+        return [run for run in self.snapshot.runs if run in found or (run in helpers and helpers[run].parent in found)]
 
     @cached_property
     def _grouped(self) -> tuple[tuple[RunGroup, ...], str]:
@@ -156,12 +182,20 @@ class RunTable:
     @cached_property
     def _unpainted(self) -> _Coloring:
         by = settings.COLOR.of(self.view)
-        runs = list(self.snapshot.runs)
         field = parse_field(by)
         if field is not None:
             by_value, scale = colors_by_value(self.facts.column(field))
             return _Coloring(by_value, field, scale)
         if by in ("auto", "group") and self.groups:
-            by_group = assign_colors(group.label for group in self.groups)
-            return _Coloring({run: by_group[label] for run, label in self.group_of.items()})
-        return _Coloring(self.facts.once("colors", lambda: assign_colors(runs)))
+            grouped = {run: self._own_group_colors[label] for run, label in self.group_of.items()}
+            return _Coloring({**self._own_colors, **grouped})
+        return _Coloring(self._own_colors)
+
+    @property
+    def _own_colors(self) -> Mapping[str, RunColor]:
+        """Colors of runs that nothing else gives one. Helpers leave the first ones to the runs that they belong to."""
+
+        def colors() -> Mapping[str, RunColor]:
+            return {**assign_colors(self.facts.trainings), **assign_colors(self.facts.helpers, RING)}
+
+        return self.facts.once("colors", colors)

@@ -32,6 +32,7 @@ LOCAL_FRAMES: Final = (
 """Pages that may show the dashboard in a frame, as Content-Security-Policy names them: notebooks of this machine."""
 
 _HOST_PATTERN: Final = re.compile(r"(\*\.)?[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?|[0-9a-f:]*:[0-9a-f:.]*")
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 _TOKEN: Final = re.compile(r"[!-~]+")
 
 
@@ -55,6 +56,8 @@ class Access:
     """Further names under which the server is opened, such as a proxy's: in lower case, or ``*.`` and a domain."""
     frames: tuple[str, ...] = ()
     """Origins whose pages may show the dashboard in a frame, beside those of this machine."""
+    prefix: str = ""
+    """The path under which a proxy shows the page, such as ``/notes``."""
 
     @property
     def others_reach_it(self) -> bool:
@@ -190,6 +193,18 @@ def checked_host(name: str) -> str:
     if not _HOST_PATTERN.fullmatch(name.lower()):
         raise ValueError(f"{name!r} is no name of a host; expected such as notes.example.org or *.example.org")
     return name.lower()
+
+
+def checked_prefix(given: str) -> str:
+    """A path for `Access.prefix`, without a slash at its end.
+
+    Raises:
+        ValueError: it is no path that an address can have as it stands.
+    """
+    prefix = given.rstrip("/")
+    if prefix and not _PREFIX.fullmatch(prefix):
+        raise ValueError(f"{given!r} is no path of an address; expected such as /notes or /team/notes")
+    return prefix
 
 
 def page_policy(frames: Sequence[str], scripts: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ from dashboard.tensorboard import (
     timeseries,
 )
 from dashboard.tensorboard.hparams import routes as hparams
-from dashboard.traces import capture
+from dashboard.traces import capture, drop_route
 from dashboard.traces.capture import CaptureRules
 from profiler.client import Address
 
@@ -70,6 +70,7 @@ DATA_ROUTES = (
     graphs,
     mesh,
     projector,
+    drop_route,
 )
 """Modules with a ``router``."""
 
@@ -82,7 +83,7 @@ INDEX = """<!DOCTYPE html>
 <head>
 {%metas%}
 <title>{%title%}</title>
-<link rel="icon" type="image/svg+xml" href="/assets/favicon.svg">
+<link rel="icon" type="image/svg+xml" href="assets/favicon.svg">
 {%css%}
 <!-- page styles -->
 </head>
@@ -137,8 +138,10 @@ def build_app(
         "stepscope",
         server=server,
         backend="fastapi",
+        requests_pathname_prefix=f"{access.prefix}/",
+        routes_pathname_prefix="/",
         assets_folder=str(ICONS),
-        title=f"{Path(live.path).name or live.path} · Stepscope",
+        title=live.title,
         update_title="",
         suppress_callback_exceptions=True,
         index_string=INDEX.replace("<!-- page styles -->", assets.head).replace("<!-- page scripts -->", assets.foot),
@@ -183,7 +186,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         ClientsideFunction("stepscope", "boot"),
         Output("view", "data"),
         Output(setting_id("run_filter"), "value"),
-        Output("theme", "value"),
+        Output("theme", "data"),
         Input("defaults", "data"),
     )
     app.clientside_callback(
@@ -212,7 +215,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         ClientsideFunction("stepscope", "applyTheme"),
         Output("mantine", "forceColorScheme"),
         Output("scheme", "data"),
-        Input("theme", "value"),
+        Input("theme", "data"),
         prevent_initial_call=True,
     )
 
@@ -301,7 +304,7 @@ def register_page(app: Dash, live: Live, panels: Sequence[Panel]) -> None:
         if name == LOADING_PAGE or name not in by_name:
             return layout.loading("Reading the log directory")
         content = by_name[name].layout(live.snapshot(), decode(query))
-        return [*panel_stores(name, query, revision, scheme), content]
+        return [*panel_stores(name, query, revision, scheme), *layout.mounted(by_name[name]), content]
 
 
 def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tuple[dict[str, Any], str]:
@@ -317,9 +320,10 @@ def page_parts(table: RunTable, panels: Sequence[Panel], *, reading: bool) -> tu
         name = with_data[0]
     else:
         name = LOADING_PAGE if reading else EMPTY_PAGE
-    total = len(snapshot.runs)
+    total = len(table.facts.trainings)
+    shown = sum(run not in table.facts.helpers for run in table.shown)
     return {
-        "count": f"{count(len(table.shown))} of {count(total)} shown" if total else "",
+        "count": f"{count(shown)} of {count(total)} shown" if total else "",
         "filter_error": table.filter_error,
         "tabs": with_data,
         "panel": name,

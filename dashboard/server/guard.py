@@ -71,6 +71,13 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        prefix = self._access.prefix
+        if prefix and scope["path"] == prefix:
+            # What the page asks for is relative to its address.
+            query = scope["query_string"].decode("latin-1")
+            await RedirectResponse(f"{prefix}/{'?' if query else ''}{query}", 307)(scope, receive, send)
+            return
+        scope = _without_prefix(scope, prefix)
         # A client that leaves is no fault of the server's, and nobody is there to be answered.
         try:
             await self._answer(scope, receive, self._with_headers(send))
@@ -108,7 +115,9 @@ class Guard:
             answer: Response = RedirectResponse(f"./{_query_without_token(request)}", 303)
             secure = request.url.scheme == "https"
             name = cookie_name(request.scope)
-            answer.set_cookie(name, access.cookie, httponly=True, samesite="strict", path="/", secure=secure)
+            answer.set_cookie(
+                name, access.cookie, httponly=True, samesite="strict", path=f"{access.prefix}/", secure=secure
+            )
             return answer
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and access.knows(bearer.strip()):
@@ -155,6 +164,16 @@ def cookie_name(scope: Scope) -> str:
     """The name of the cookie of this server: browsers send the cookies of all ports of a machine to each."""
     server = scope.get("server")
     return f"stepscope-{server[1] if server else 0}"
+
+
+def _without_prefix(scope: Scope, prefix: str) -> Scope:
+    """A request as it is without the path under which a proxy shows the page; some proxies take that off."""
+    if not prefix or not scope["path"].startswith(f"{prefix}/"):
+        return scope
+    raw = scope.get("raw_path") or b""
+    begins = prefix.encode()
+    shorter = {"raw_path": raw[len(begins) :]} if raw.startswith(begins) else {}
+    return {**scope, "path": scope["path"][len(prefix) :], **shorter}
 
 
 def _without_body(send: Send) -> Send:

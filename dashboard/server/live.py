@@ -3,9 +3,11 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
+from summary.contents import Companion
 from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 T = TypeVar("T")
@@ -22,15 +24,22 @@ class Follows(Protocol):
 class Live:
     """Owns the follower of one log directory and publishes its snapshots to threads and to event loops."""
 
-    def __init__(self, path: str, make_follower: Callable[[Callable[[Snapshot], None]], Follows]) -> None:
+    def __init__(
+        self, path: str, make_follower: Callable[[Callable[[Snapshot], None]], Follows], title: str = ""
+    ) -> None:
         """Prepares; nothing is read before `start`.
 
         Args:
             path: the log directory, as shown to the user.
             make_follower: makes the follower, given the function that it calls with each new snapshot.
+            title: what the browser's tab says; that it is the log directory's if empty.
         """
         self.path = path
-        self._snapshot = EMPTY_SNAPSHOT
+        self.title: Final = title or f"{Path(path).name or path} · Stepscope"
+        self._followed = self._snapshot = EMPTY_SNAPSHOT
+        self._added: tuple[Companion, ...] = ()
+        self._additions = 0
+        """How often that changed."""
         self._lock = threading.Lock()
         self._shared: dict[type, Any] = {}
         self._waiting: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
@@ -77,9 +86,29 @@ class Live:
 
     def publish(self, snapshot: Snapshot) -> None:
         """Makes ``snapshot`` the latest and wakes whoever waits; called from the follower's thread."""
-        self._snapshot = snapshot
-        self._published = True
+        with self._lock:
+            self._followed = snapshot
+            self._published = True
+            self._snapshot = self._with_added()
         self._wake()
+
+    def add_companions(self, companions: tuple[Companion, ...]) -> None:
+        """Lists files that are not of the log directory in snapshots from now on, instead of those before."""
+        with self._lock:
+            if companions == self._added:
+                return
+            self._added = companions
+            self._additions += 1
+            self._snapshot = self._with_added()
+        self._wake()
+
+    def _with_added(self) -> Snapshot:
+        """Of both, the revision only grows, so their sum does too."""
+        followed = self._followed
+        if not self._additions:
+            return followed
+        revision = followed.revision + self._additions
+        return replace(followed, revision=revision, companions=(*followed.companions, *self._added))
 
     def _wake(self) -> None:
         with self._lock:

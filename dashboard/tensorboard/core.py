@@ -1,7 +1,6 @@
 """``/data/...``: what TensorBoard says of itself and of the log directory as a whole."""
 
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -49,7 +48,6 @@ def is_active(plugin: str, kinds: tuple[str, ...], snapshot: Snapshot) -> bool:
 def router(live: Live) -> APIRouter:
     """The routes, over the latest snapshot."""
     routes = APIRouter(tags=["core"], route_class=LightRoute)
-    window_title = Path(live.path).name or live.path
     own_version = version("stepscope")
 
     @routes.get(HEALTH)
@@ -68,7 +66,7 @@ def router(live: Live) -> APIRouter:
         return {
             "version": own_version,
             "data_location": live.path,
-            "window_title": window_title,
+            "window_title": live.title,
             "experiment_name": "",
             "experiment_description": "",
             "creation_time": 0,
@@ -77,7 +75,7 @@ def router(live: Live) -> APIRouter:
     @routes.get("/data/window_properties")
     async def window_properties() -> dict[str, str]:
         """The page's title."""
-        return {"window_title": window_title}
+        return {"window_title": live.title}
 
     @routes.get("/data/experiments")
     async def experiments() -> list[Any]:

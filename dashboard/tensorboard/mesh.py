@@ -129,7 +129,7 @@ def router(live: Live) -> APIRouter:
         step: Annotated[float, Query(allow_inf_nan=False)] = 0.0,
         sample: Index = 0,
     ) -> Response:
-        """The numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colours."""
+        """The numbers of one part at one step, row by row: float32 vertices, int32 faces or uint8 colors."""
         wanted = MeshPluginData.ContentType.Value(content_type)
         parts = [series for series, about in find_parts(live.snapshot(), run, tag) if about.content_type == wanted]
         content = [piece for series in parts for piece in sample_bytes(series, step, sample, content_type)]

@@ -6,8 +6,10 @@ from itertools import groupby
 from typing import Any, Final
 
 import dash_mantine_components as dmc
+from dash import html
 
 from dashboard.page.controls import long_select
+from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
 from dashboard.server.numbers import file_size
 from dashboard.traces.sources import TraceSource, trace_sources
@@ -18,15 +20,15 @@ _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d
 
 
 def newest(sources: Sequence[TraceSource]) -> str | None:
-    """Id of the trace written last."""
-    return max(sources, key=lambda s: (s.modified, s.step or 0)).id if sources else None
+    """Id of the trace written last; a dropped one, which some user wanted to see, only where there is no other."""
+    return max(sources, key=lambda s: (s.kind != "dropped", s.modified, s.step or 0)).id if sources else None
 
 
 def choices(sources: Sequence[TraceSource], chosen: str | None) -> list[dict[str, Any]]:
     """The traces as options grouped by run; one that is open but gone is kept, and said to be gone."""
     groups: list[dict[str, Any]] = [
-        {"group": run, "items": [{"value": s.id, "label": _label(s)} for s in listed]}
-        for run, listed in groupby(sources, key=lambda s: s.run)
+        {"group": title, "items": [{"value": s.id, "label": _label(s)} for s in listed]}
+        for title, listed in groupby(sources, key=lambda s: s.run_title)
     ]
     if chosen and all(s.id != chosen for s in sources):
         groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
@@ -40,9 +42,20 @@ def trace_select(setting: Setting[str], snapshot: Snapshot, view: View, class_na
     return long_select(setting, trace, choices(sources, trace), "Trace", class_name, nothing="No trace of that name")
 
 
+def open_button(class_name: str) -> html.Button:
+    """Opens a trace from the user's own files; ``web/page/open_trace.ts`` listens."""
+    return html.Button(
+        [icon("open", 14), html.Span("Open")],
+        className=f"{class_name} open-trace",
+        type="button",
+        title="Open a trace from a file; it can also be dropped on the page",
+        **{"aria-label": "Open a trace from a file"},
+    )
+
+
 def _label(source: TraceSource) -> str:
     if source.size is None:
-        return f"{source.run} · {source.label}"
+        return f"{source.run_title} · {source.label}"
     date = _RECORDED.search(source.id)
     when = f"{'-'.join(date.groups()[:3])} {':'.join(date.groups()[3:])} · " if date else ""
-    return f"{source.run} · {when}{source.label} · {file_size(source.size)}"
+    return f"{source.run_title} · {when}{source.label} · {file_size(source.size)}"

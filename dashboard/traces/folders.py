@@ -1,23 +1,45 @@
-"""Traces in folders: those of one recording twice, and those of a folder that the command line names."""
+"""Which files are traces, which of them are one recording twice, and those of a folder on the command line."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, TypeVar
 
+from profiler.traces.sniff import ENDINGS, begins_as_trace
+from summary.contents import Companion
 from summary.errors import UserError
+from summary.recognition import BEGINNING, Recognizer
 from summary.source import readable
 from summary.storage import is_address
 
 TRACE_SUFFIXES: Final = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
 TRACE_PATTERNS: Final = tuple(f"*{suffix}" for suffix in TRACE_SUFFIXES)
 """Also matches what PyTorch's profiler writes, ``*.pt.trace.json[.gz]``."""
+TRACE_RECOGNIZER: Final = Recognizer("trace", ENDINGS, begins_as_trace)
+"""For traces of other names, such as ``rank0.json.gz``."""
 _XPLANE: Final = ".xplane.pb"
 _CONVERTED: Final = (".trace.json.gz", ".trace.json")
+_FOR_PERFETTO: Final = ("perfetto_trace.json.gz", "perfetto_trace.json")
 _MOST_LOOKED_AT: Final = 100_000
-"""Entries below a folder that are looked at for what to name in a message."""
+"""Entries below a folder that are looked at."""
 _MOST_NAMED: Final = 5
+MOST_OF_A_FOLDER: Final = 64
+"""Traces below a folder that are taken together."""
 AnyPath = TypeVar("AnyPath", bound=PurePath)
+
+
+class DroppedTrace(Companion):
+    """A trace that a user has dropped on the page, of no run."""
+
+    @property
+    def bytes(self) -> int:
+        """On the disk."""
+        return self.size
+
+    @property
+    def paths(self) -> Set[str]:
+        """All of its files."""
+        return {self.path}
 
 
 def is_trace_name(name: str) -> bool:
@@ -25,15 +47,41 @@ def is_trace_name(name: str) -> bool:
     return name.lower().endswith(TRACE_SUFFIXES)
 
 
+def is_trace(companion: Companion) -> bool:
+    """Whether a file of the log directory is listed as a trace: by its name, or by how it begins."""
+    if isinstance(companion, DroppedTrace):
+        return True
+    return companion.recognized == TRACE_RECOGNIZER.name or is_trace_name(companion.relative_path.name)
+
+
+def is_trace_file(path: Path) -> bool:
+    """Whether a local file is a trace: by its name, or by how it begins, whatever its name is.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if is_trace_name(path.name):
+        return True
+    with path.open("rb") as stream:
+        return begins_as_trace(stream.read(BEGINNING))
+
+
 def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
     """By file the richer one of the same recording, for those that have such.
 
     JAX and TensorFlow write ``HOST.xplane.pb`` and, made of it, ``HOST.trace.json.gz``, which lacks steps and
-    arguments and has a million events at most.
+    arguments and has a million events at most; JAX also ``perfetto_trace.json.gz``, made of the only host's.
     """
     known = {path.parent / path.name.lower(): path for path in paths}
+    xplanes: dict[PurePath, list[AnyPath]] = {}
+    for low, path in known.items():
+        if low.name.endswith(_XPLANE):
+            xplanes.setdefault(low.parent, []).append(path)
     found = {}
     for low, path in known.items():
+        beside = xplanes.get(low.parent, [])
+        if low.name in _FOR_PERFETTO and len(beside) == 1:
+            found[path] = beside[0]
         for suffix in _CONVERTED:
             richer = known.get(low.with_name(low.name.removesuffix(suffix) + _XPLANE))
             if low.name.endswith(suffix) and richer is not None:
@@ -42,39 +90,56 @@ def same_recording(paths: Iterable[AnyPath]) -> dict[AnyPath, AnyPath]:
 
 
 def traces_at(given: str) -> list[str]:
-    """The trace at a path or an address; of a folder those that lie in it, each recording once, in order of names.
+    """The trace at a path or an address; of a folder those in it, or else those below it, each recording once.
 
     Raises:
-        UserError: it is a folder without traces, or one that cannot be listed.
+        UserError: it is a folder without traces, or with very many, or one that cannot be listed.
     """
     if is_address(given) or not os.path.isdir(given):
         return [given]
+    shown = readable(PurePosixPath(given))
     try:
-        inside = [path for path in sorted(Path(given).iterdir()) if is_trace_name(path.name) and path.is_file()]
+        found = _traces_in(Path(given), os.listdir(given)) or _traces_below(Path(given))
     except OSError as error:
         raise UserError(
-            f"{readable(PurePosixPath(given))} cannot be listed: {error.strerror or error}. "
+            f"{shown} cannot be listed: {error.strerror or error}. "
             "Expected a folder that may be read, or the file of a trace."
         ) from error
-    twice = same_recording(inside)
-    found = [str(path) for path in inside if path not in twice]
     if not found:
         raise UserError(
-            f"{readable(PurePosixPath(given))} is a folder without traces. Expected one with files such as "
-            f"*.pt.trace.json, *.trace.json.gz or *.xplane.pb{_elsewhere(given)}"
+            f"{shown} is a folder without traces. Expected one with Chrome traces (JSON), *.xplane.pb or StepStats."
         )
-    return found
+    if len(found) > MOST_OF_A_FOLDER:
+        folders = sorted({readable(PurePosixPath(path.parent)) for path in found})
+        raise UserError(
+            f"Below {shown} there are more than {MOST_OF_A_FOLDER} traces. Name one of their folders, such as "
+            f"{', '.join(folders[:_MOST_NAMED])}."
+        )
+    return [str(path) for path in found]
 
 
-def _elsewhere(folder: str) -> str:
-    """Which folders below one have traces, as the end of a sentence."""
-    found: list[str] = []
+def _traces_in(folder: Path, names: Iterable[str]) -> list[Path]:
+    inside = [folder / name for name in sorted(names) if is_trace_name(name) or name.lower().endswith(ENDINGS)]
+    inside = [path for path in inside if path.is_file() and _may_be_read_as_trace(path)]
+    twice = same_recording(inside)
+    return [path for path in inside if path not in twice]
+
+
+def _may_be_read_as_trace(path: Path) -> bool:
+    try:
+        return is_trace_file(path)
+    except OSError:
+        return False
+
+
+def _traces_below(folder: Path) -> list[Path]:
+    """As many as are needed to say that they are too many."""
+    found: list[Path] = []
     looked = 0
-    for place, _, names in os.walk(folder):
+    for place, folders, names in os.walk(folder):
+        folders.sort()
         looked += len(names) + 1
-        number = sum(map(is_trace_name, names))
-        if number:
-            found.append(f"{readable(PurePosixPath(place))} ({number})")
-        if looked > _MOST_LOOKED_AT or len(found) >= _MOST_NAMED:
+        found += _traces_in(Path(place), names)
+        if looked > _MOST_LOOKED_AT or len(found) > MOST_OF_A_FOLDER:
             break
-    return f", as there are in {', '.join(found)}." if found else ", or name a file."
+    return found

@@ -83,5 +83,11 @@ class CaptureProblem(TypedDict):
     message: str
 
 
-MESSAGES: Final = (CaptureRules, Captured, CaptureProblem)
+class DroppedTrace(TypedDict):
+    """The id of a trace that was taken."""
+
+    id: str
+
+
+MESSAGES: Final = (CaptureRules, Captured, CaptureProblem, DroppedTrace)
 """Of the page itself; steps are told to curves."""

@@ -7,12 +7,12 @@ no part of an id is ever used as a path.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from dashboard.server.opened_cache import OpenedCache
-from dashboard.traces.folders import is_trace_name, same_recording
+from dashboard.traces.folders import DroppedTrace, is_trace, same_recording
 from profiler.lod import LevelOfDetail, span_ns
 from profiler.trace import Trace
 from profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
@@ -29,7 +29,9 @@ LATEST_NS = (1 << 62) - (1 << 20)
 LONGEST_COMPILATION = 120.0
 """Seconds."""
 
-SourceKind = Literal["run_metadata", "file"]
+SourceKind = Literal["run_metadata", "file", "dropped"]
+DROPPED: Final = "Dropped"
+"""What stands in the place of the run of a dropped trace."""
 
 
 class TraceUnavailableError(Exception):
@@ -41,7 +43,7 @@ class TraceSource:
     """One trace of a snapshot, not yet opened."""
 
     id: str
-    """``<run>|tag|<tag>|<index>`` or ``<run>|file|<relative path>``."""
+    """``<run>|tag|<tag>|<index>``, ``<run>|file|<relative path>`` or ``|dropped|<name>``."""
     run: str
     label: str
     kind: SourceKind
@@ -55,6 +57,8 @@ class TraceSource:
     origin: Series | Companion
     left_out: tuple[str, ...] = ()
     """Names of files of the same recording that are not listed, as they have less."""
+    run_title: str = ""
+    """What the run is called."""
 
     @property
     def file_name(self) -> str | None:
@@ -64,14 +68,12 @@ class TraceSource:
 
 def has_traces(snapshot: Snapshot) -> bool:
     """Whether the snapshot lists any trace."""
-    return not snapshot.kinds.isdisjoint(RUN_METADATA_KINDS) or any(
-        is_trace_name(c.relative_path.name) for c in snapshot.companions
-    )
+    return not snapshot.kinds.isdisjoint(RUN_METADATA_KINDS) or any(map(is_trace, snapshot.companions))
 
 
 def trace_sources(snapshot: Snapshot) -> tuple[TraceSource, ...]:
     """All traces of the snapshot: by run in the snapshot's order, the newest of each run first."""
-    found = [*_run_metadata(snapshot), *_files(snapshot)]
+    found = [*_run_metadata(snapshot), *_files(snapshot), *_dropped(snapshot)]
     order = {name: position for position, name in enumerate(snapshot.runs)}
     found.sort(key=lambda s: (order.get(s.run, len(order)), s.run, -s.modified, -(s.step or 0), s.id))
     return tuple(found)
@@ -111,11 +113,12 @@ def _run_metadata(snapshot: Snapshot) -> Iterator[TraceSource]:
                         # Not that of the series: what is written once stays as it is when further steps come.
                         version=(step, int(written[index])),
                         origin=series,
+                        run_title=snapshot.run_title(run.name),
                     )
 
 
 def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
-    traces = [each for each in snapshot.companions if is_trace_name(each.relative_path.name)]
+    traces = [each for each in snapshot.companions if is_trace(each) and not isinstance(each, DroppedTrace)]
     richer = same_recording(each.relative_path for each in traces)
     left_out: dict[PurePosixPath, list[str]] = {}
     for path, better in richer.items():
@@ -133,6 +136,29 @@ def _files(snapshot: Snapshot) -> Iterator[TraceSource]:
                 version=(companion.modified_ns, companion.size),
                 origin=companion,
                 left_out=tuple(left_out.get(companion.relative_path, ())),
+                run_title=snapshot.run_title(companion.run),
+            )
+
+
+def dropped_id(trace: DroppedTrace) -> str:
+    """The id of a dropped trace, which no file of the log directory has."""
+    return f"|dropped|{trace.relative_path}"
+
+
+def _dropped(snapshot: Snapshot) -> Iterator[TraceSource]:
+    for companion in snapshot.companions:
+        if isinstance(companion, DroppedTrace):
+            yield TraceSource(
+                id=dropped_id(companion),
+                run=DROPPED,
+                run_title=DROPPED,
+                label=companion.relative_path.name,
+                kind="dropped",
+                step=None,
+                size=companion.size,
+                modified=companion.modified_ns / 1e9,
+                version=(companion.modified_ns, companion.size),
+                origin=companion,
             )
 
 

@@ -217,7 +217,8 @@ class StepRanges:
 
     def listing(self, snapshot: Snapshot) -> Listing:
         """What is known now of the newest traces; those that are not known are read from here on."""
-        sources = sorted(trace_sources(snapshot), key=lambda source: -source.modified)[:MOST_TRACES]
+        written = (source for source in trace_sources(snapshot) if source.kind != "dropped")
+        sources = sorted(written, key=lambda source: -source.modified)[:MOST_TRACES]
         waiting = [source for source in sources if self._state(source) == "waiting"]
         self._read(waiting)
         rows = [self.row(snapshot, source) for source in sources]
@@ -251,7 +252,7 @@ class StepRanges:
         self, snapshot: Snapshot, source: TraceSource, marked: MarkedSteps, about: "_About"
     ) -> StepsOfTrace:
         key = (source.id, source.version)
-        runs = curve_runs(snapshot, source.run)
+        runs = () if source.kind == "dropped" else curve_runs(snapshot, source.run)
         with self._lock:
             before = self._joined.get(key)
         if before is not None and before[0] == runs:

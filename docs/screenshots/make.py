@@ -55,7 +55,7 @@ VIEWS: Final[Mapping[str, Mapping[str, str | Sequence[str]]]] = {
     "images_steps": {"images.group": "step", "run_filter": "seed_0"},
     "pr_curves": {"tag_filter": "8|all"},
     "graph": {"graph.expanded": "Sequential"},
-    "timeline_search": {"timeline.search": "aten::", "timeline.colour": "category", "run_filter": "torch"},
+    "timeline_search": {"timeline.search": "aten::", "timeline.color": "category", "run_filter": "torch"},
     "projector": {**DIGITS, "projector.projection": "tsne", "projector.rows": "42", "projector.neighbours": "20"},
     "projector_pictures": {
         **DIGITS,
@@ -85,16 +85,24 @@ def serving(folder: Path) -> Iterator[str]:
             server.terminate()
 
 
+DRAWN: Final[Mapping[str, str]] = {
+    "timeline": "timeline?.debug().slices > 0",
+    "graph": "graph?.debug().visible > 0",
+    "projector": "projector?.debug()?.quality?.state === 'done'",
+}
+"""What holds of the handles of panels once they have drawn, where a selector cannot tell."""
+
+
+def wait_until_drawn(page: Page, panel: str) -> None:
+    """Waits until the open panel has drawn."""
+    page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
+    if panel in DRAWN:
+        page.wait_for_function(f"() => window.stepscope.{DRAWN[panel]}", timeout=60_000)
+
+
 def settle(page: Page, panel: str) -> None:
     """Waits until the panel has drawn and nothing has been fetched for a while."""
-    page.wait_for_selector(READY[panel], state="attached", timeout=60_000)
-    drawn = {
-        "timeline": "timeline.debug().slices > 0",
-        "graph": "graph.debug().visible > 0",
-        "projector": "projector.debug()?.quality?.state === 'done'",
-    }
-    if panel in drawn:
-        page.wait_for_function(f"() => window.stepscope.{drawn[panel]}", timeout=60_000)
+    wait_until_drawn(page, panel)
     page.wait_for_timeout(1_000)
 
 

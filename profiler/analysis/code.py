@@ -75,6 +75,19 @@ def _in_order(total: Mapping[Stack, int]) -> list[Stack]:
     return order
 
 
+_LOOKED_AT: Final = 500
+"""Operators that are asked whether stacks are stated."""
+
+
+def has_stacks(facts: Facts) -> bool:
+    """Whether the program's call stacks are known, as far as a sample of the operators tells."""
+    slices = facts.operator_slices
+    if _FUNCTION in facts.trace.categories:
+        return bool(len(slices))
+    sample = slices[:: max(1, len(slices) // _LOOKED_AT)]
+    return any(map(_stated, facts.decoded(sample)))
+
+
 def _stacks(facts: Facts, slices: NDArray[np.int64]) -> list[Stack]:
     trace = facts.trace
     if _FUNCTION in trace.categories:

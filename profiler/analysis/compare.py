@@ -2,13 +2,10 @@
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never
 
-import numpy as np
-from numpy.typing import NDArray
-
 from profiler.analysis.facts import Facts, facts_of
 from profiler.analysis.kernels import kernels
 from profiler.analysis.operators import operators
-from profiler.analysis.steps import CATEGORIES, mean_step, step_windows
+from profiler.analysis.steps import CATEGORIES, in_steps, mean_step, step_windows
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -119,10 +116,10 @@ def _table(facts: Facts, what: What, per: Per) -> "pl.DataFrame":
             counts = [float(steps)] * len(CATEGORIES)
             return pl.DataFrame({"name": list(CATEGORIES), "count": counts, "ns": mean["mean_ns"] * whole})
         case "operators":
-            chosen = _in_steps(facts) if per == "step" else None
+            chosen = in_steps(facts) if per == "step" else None
             table = operators(facts, chosen=chosen).select("name", count="calls", ns="host_total_ns")
         case "kernels":
-            chosen = _in_steps(facts) if per == "step" else None
+            chosen = in_steps(facts) if per == "step" else None
             table = kernels(facts, scope="all", chosen=chosen).select("name", "count", ns="total_ns")
         case _:
             assert_never(what)
@@ -136,17 +133,3 @@ def _table(facts: Facts, what: What, per: Per) -> "pl.DataFrame":
             return table
         case _:
             assert_never(per)
-
-
-def _in_steps(facts: Facts) -> NDArray[np.bool_]:
-    """Which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one launched."""
-    steps = facts.steps[: len(step_windows(facts).start)]
-    starts = np.array([step.start_ns for step in steps], np.int64)
-    ends = starts + np.array([step.duration_ns for step in steps], np.int64)
-    begin = facts.trace.start_ns.copy()
-    every = facts.every_device_activity
-    launched = every.launch >= 0
-    begin[every.slice[launched]] = facts.trace.start_ns[every.launch[launched]]
-    place = np.searchsorted(starts, begin, side="right") - 1
-    inside: NDArray[np.bool_] = (place >= 0) & (begin <= ends[np.maximum(place, 0)])
-    return inside

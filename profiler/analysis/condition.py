@@ -4,8 +4,9 @@ Comparisons are joined as `summary.conditions` has it::
 
     comparison := metric ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
 
-A metric is a name of `profiler.analysis.metrics`. Percentages are numbers, with or without "%"; times have a unit: ns,
-us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evaluated as Python.
+A metric is a name of `profiler.analysis.metrics`; with ``_change`` behind it, what it changed by since an earlier
+trace; or one of several ranks (`profiler.analysis.metric_sources`). Percentages are numbers, with or without "%"; times
+have a unit: ns, us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evaluated as Python.
 """
 
 import re
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
-from profiler.analysis.metrics import DEFINITIONS, Metric, Unit
+from profiler.analysis.metric_sources import all_names, needs, unit_of
+from profiler.analysis.metrics import Metric, Unit
 from summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
 from summary.errors import UserError
 
@@ -63,14 +65,15 @@ def parse(text: str) -> Condition:
 class _Parser(ConditionParser[Comparison]):
     def comparison(self) -> Comparison:
         name = self.take_one(("word",), "a metric").text
-        if name not in DEFINITIONS:
-            near = get_close_matches(name, DEFINITIONS, n=3) or sorted(DEFINITIONS)
+        kind = unit_of(name)
+        if kind is None:
+            near = get_close_matches(name, all_names(), n=3) or sorted(all_names())
             raise ConditionError(f"There is no metric {name!r}. Expected one such as {', '.join(near)}.")
         operator = self.take_one(("operator",), "a comparison: <, <=, >, >=, == or !=").text
         found = _NUMBER.fullmatch(self.take_one(("number",), "a number").text)
         assert found is not None
         number, unit = found.groups()
-        units = UNITS[DEFINITIONS[name].unit]
+        units = UNITS[kind]
         if unit not in units:
             expected = ", ".join(each for each in units if each) or "no unit"
             given = repr(unit) if unit else "without a unit"
@@ -101,8 +104,10 @@ def holds(condition: Condition, known: Mapping[str, Metric]) -> bool:
         case Comparison(name, operator, number):
             value = known[name].value
             if value != value:
+                if needs(name):
+                    raise ConditionError(f"{name} needs {needs(name)}, and that the traces have data for it.")
                 raise ConditionError(
-                    f"The trace does not tell {name} ({known[name].meaning}). Expected a trace that does: see what "
+                    f"The trace has no data for {name} ({known[name].meaning}). Expected a trace that does: see what "
                     "stepscope analyze prints for it."
                 )
             return _compare(value, operator, number)

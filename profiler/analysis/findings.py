@@ -18,7 +18,7 @@ from profiler.analysis.metrics import Metric, metrics
 from profiler.analysis.operators import operator_calls
 from profiler.analysis.steps import step_windows
 from profiler.trace import Trace
-from profiler.traces.losses import events_not_as_stored
+from profiler.traces.losses import counted_reason, events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
@@ -235,7 +235,7 @@ def _tensor_cores(facts: Facts, known: Mapping[str, Metric]) -> Iterator[Finding
     eligible = calls.device_self[calls.is_operator & calls.eligible].sum()
     if eligible > 0:
         percent = 100 * float(eligible) / float(device)
-        evidence = f"{percent:.0f}% of the operators' device time is in operators that could use them, none does"
+        evidence = f"{percent:.0f}% of device time is in operators that could use tensor cores; none do"
         advice = "Train in mixed precision (float16)."
         if capability >= _BFLOAT16_SINCE:
             advice = "Train in mixed precision (bfloat16 or float16), or allow TF32."
@@ -260,7 +260,7 @@ def _memory(facts: Facts) -> Iterator[Finding]:
 def _losses(facts: Facts) -> Iterator[Finding]:
     counts = events_not_as_stored(facts.trace.losses)
     if counts:
-        evidence = "; ".join(f"{count:,} x {reason}" for reason, count in counts.items())
+        evidence = "; ".join(counted_reason(reason, count) for reason, count in counts.items())
         advice = "Figures are of what could be read; the reasons say what became of these events."
         total = float(sum(counts.values()))
         yield Finding("notice", "Not all of the file could be shown as stored", evidence, advice, "losses", total, 0.0)

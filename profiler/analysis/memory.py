@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from profiler.analysis.arguments import identifier_columns, number_columns
 from profiler.analysis.classify import KINDS
 from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.operators import key_texts
 from profiler.trace import Trace
 from profiler.traces.chrome_counters import DEVICE_TYPES
 
@@ -232,10 +233,7 @@ def alive_at_peak(trace: Trace | Facts) -> "pl.DataFrame":
 
     facts = facts_of(trace)
     made = allocations(facts)
-    peaks = memory_peaks(facts)
-    peak = dict(zip(peaks["device"].to_list(), peaks["time_ns"].to_list(), strict=True))
-    when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)
-    alive = np.flatnonzero((made.start <= when) & (made.end > when) & (when != NEVER))
+    alive = np.flatnonzero(_at_peak(facts, made))
     makers = made.maker[alive]
     return pl.DataFrame(
         {
@@ -284,3 +282,55 @@ def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
         )
         .sort("device", "bytes", descending=[False, True], maintain_order=True)
     )
+
+
+def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
+    """Bytes that the operators of each module (layer) allocated, per device, those that hold most at the peak first.
+
+    Modules are those of the operators that allocated (see `profiler.analysis.operators`); what is worked out backward
+    is in none. Empty where no operator is known to be in a module.
+
+    Columns: device, module (text, "" for none), allocations, bytes, peak_bytes, kept_bytes (int64): of all bytes those
+    alive at the peak of the device, and those still alive when the trace ends.
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    made = allocations(facts)
+    known = np.flatnonzero(made.maker >= 0)
+    makers, place = np.unique(made.maker[known], return_inverse=True)
+    names = key_texts(facts, makers, "module")
+    modules = [""] * len(made.maker)
+    for index, number in zip(known.tolist(), place.tolist(), strict=True):
+        modules[index] = names[number]
+    frame = pl.DataFrame(
+        {
+            "device": pl.Series(made.device.tolist(), dtype=pl.String),
+            "module": pl.Series(modules, dtype=pl.String),
+            "size": made.bytes,
+            "at_peak": _at_peak(facts, made),
+            "kept": made.end == NEVER,
+        }
+    )
+    if not any(modules):
+        frame = frame.clear()
+    size = pl.col("size")
+    return (
+        frame.group_by("device", "module", maintain_order=True)
+        .agg(
+            pl.len().cast(pl.Int64).alias("allocations"),
+            size.sum().alias("bytes"),
+            size.filter(pl.col("at_peak")).sum().alias("peak_bytes"),
+            size.filter(pl.col("kept")).sum().alias("kept_bytes"),
+        )
+        .sort("device", "peak_bytes", "bytes", descending=[False, True, True], maintain_order=True)
+    )
+
+
+def _at_peak(facts: Facts, made: Allocations) -> NDArray[np.bool_]:
+    """Which allocations were alive when their device's memory was at its peak."""
+    peaks = memory_peaks(facts)
+    peak = dict(zip(peaks["device"].to_list(), peaks["time_ns"].to_list(), strict=True))
+    when = np.array([peak.get(device, NEVER) for device in made.device.tolist()], np.int64)
+    alive: NDArray[np.bool_] = (made.start <= when) & (made.end > when) & (when != NEVER)
+    return alive

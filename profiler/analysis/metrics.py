@@ -14,6 +14,7 @@ from profiler.analysis.kernels import kernels, tensor_core_share
 from profiler.analysis.memcpys import memcpys
 from profiler.analysis.memory import memory_peaks
 from profiler.analysis.queue import launch_summary, queue_summary
+from profiler.analysis.roofline import utilization
 from profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
 from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
 from profiler.trace import Trace
@@ -41,30 +42,79 @@ class _Definition(NamedTuple):
     """Figures of one group are worked out together."""
 
 
+_LABELS: Final[Mapping[str, str]] = {
+    "step_time": "Mean step",
+    "step_time_max": "Slowest step",
+    "step_time_spread": "Slowest step over the median",
+    "kernel": "Kernels",
+    "memcpy": "Copies",
+    "memset": "Memset",
+    "runtime": "Runtime calls",
+    "dataloader": "Data loading",
+    "cpu_exec": "Host operators",
+    "input": "Waiting for input",
+    "gpu_busy": "GPU busy",
+    "gpu_idle": "GPU idle",
+    "gpu_compute": "GPU computing",
+    "gpu_utilisation": "GPU utilization",
+    "sm_efficiency": "SM efficiency",
+    "host_wait": "Waiting for the host",
+    "kernel_wait": "Starting kernels",
+    "communication_overlap": "Communication hidden",
+    "launch_delay_p95": "Launch delay, 95th percentile",
+    "mfu": "MFU",
+    "losses": "Events not as stored",
+}
+
+
+def label_of(name: str) -> str:
+    """What a metric is called among people."""
+    words = name.replace("_", " ")
+    return _LABELS.get(name, words[:1].upper() + words[1:])
+
+
 def _definitions() -> dict[str, _Definition]:
     found = {
-        "steps": _Definition("count", "complete steps; a trace that marks none counts as one", "steps"),
+        "steps": _Definition("count", "complete steps; a trace without marked steps counts as one", "steps"),
         "step_time": _Definition("ns", "mean duration of a step", "steps"),
         "step_time_max": _Definition("ns", "duration of the slowest step", "steps"),
-        "step_time_spread": _Definition("percent", "slowest step above the median, of the median", "steps"),
+        "step_time_spread": _Definition("percent", "slowest step relative to the median", "steps"),
     }
     found |= {
-        category: _Definition("percent", f"share of the mean step in {category.replace('_', ' ')}", "categories")
+        category: _Definition("percent", f"share of the mean step in {label_of(category).lower()}", "categories")
         for category in CATEGORIES
     }
     found |= {
-        "input": _Definition("percent", "share of the steps in which loading data is all that goes on", "input"),
+        "input": _Definition("percent", "share of the steps' time in which nothing but data loading goes on", "input"),
         "gpu_busy": _Definition(
-            "percent", "share of a device's span with any activity, the least of all devices", "gpu"
+            "percent",
+            "share of the time from a device's first activity to its last with a kernel or copy, lowest device",
+            "gpu",
         ),
-        "gpu_idle": _Definition("percent", "share of a device's span without, the most of all devices", "gpu"),
-        "gpu_compute": _Definition("percent", "share of a device's span with kernels but communication, least", "gpu"),
-        "gpu_utilisation": _Definition("percent", "share of the steps' time with a kernel, least", "utilisation"),
-        "sm_efficiency": _Definition("percent", "estimated efficiency of multiprocessors, least", "utilisation"),
-        "occupancy": _Definition("percent", "estimated achieved occupancy, least", "utilisation"),
+        "gpu_idle": _Definition(
+            "percent", "share of the time from a device's first activity to its last without any, highest device", "gpu"
+        ),
+        "gpu_compute": _Definition(
+            "percent", "share of that time with kernels other than communication, lowest device", "gpu"
+        ),
+        "gpu_utilisation": _Definition(
+            "percent", "share of the steps' time in which a kernel runs, lowest device", "utilisation"
+        ),
+        "sm_efficiency": _Definition(
+            "percent",
+            "share of multiprocessors in use over the steps' time, estimated from blocks, lowest device",
+            "utilisation",
+        ),
+        "occupancy": _Definition(
+            "percent",
+            "achieved occupancy while kernels run, as the profiler estimates it, lowest device",
+            "utilisation",
+        ),
         "host_wait": _Definition("percent", "share of the streams' idle time in which the host was late", "idle"),
         "kernel_wait": _Definition("percent", "share of the streams' idle time that starting kernels took", "idle"),
-        "communication_overlap": _Definition("percent", "share of communication behind computation, least", "overlap"),
+        "communication_overlap": _Definition(
+            "percent", "share of communication behind computation, lowest device", "overlap"
+        ),
         "launch_delay": _Definition("ns", "mean time from a launch's end to its activity's start", "launches"),
         "launch_delay_p95": _Definition("ns", "95th percentile of that", "launches"),
         "short_kernels": _Definition(
@@ -74,6 +124,11 @@ def _definitions() -> dict[str, _Definition]:
         "kernels": _Definition("count", "kernels that ran", "kernels"),
         "kernel_time": _Definition("ns", "sum of all kernels' durations", "kernels"),
         "tensor_cores": _Definition("percent", "share of kernel time in kernels that use tensor cores", "kernels"),
+        "mfu": _Definition(
+            "percent",
+            "model FLOPs utilization: what was computed in the steps, of what the device could compute at its peak",
+            "flops",
+        ),
         "copied_bytes": _Definition("bytes", "bytes of all copies", "copies"),
         "copy_time": _Definition("ns", "sum of all copies' durations", "copies"),
         "pageable_bytes": _Definition("bytes", "bytes copied to or from pageable host memory", "copies"),
@@ -211,6 +266,10 @@ def _kernels(facts: Facts) -> dict[str, float | None]:
     }
 
 
+def _flops(facts: Facts) -> dict[str, float | None]:
+    return {"mfu": utilization(facts)}
+
+
 def _copies(facts: Facts) -> dict[str, float | None]:
     rows = [row for row in memcpys(facts).to_dicts() if row["direction"] != "memset"]
     return {
@@ -253,6 +312,7 @@ _GROUPS: Final[Mapping[str, Callable[[Facts], dict[str, float | None]]]] = {
     "launches": _launches,
     "queue": _queue,
     "kernels": _kernels,
+    "flops": _flops,
     "copies": _copies,
     "memory": _memory,
     "path": _path,

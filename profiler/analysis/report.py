@@ -12,7 +12,7 @@ from profiler.analysis.idle import idle_time
 from profiler.analysis.input_pipeline import input_pipeline
 from profiler.analysis.kernels import kernels
 from profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
-from profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_peaks, memory_timeline
+from profiler.analysis.memory import alive_at_peak, memory_by_module, memory_by_operator, memory_peaks, memory_timeline
 from profiler.analysis.metrics import overview
 from profiler.analysis.operators import Key, operators
 from profiler.analysis.queue import launch_summary, queue_summary
@@ -22,6 +22,7 @@ from profiler.analysis.slices import slices_by_name
 from profiler.analysis.steps import mean_step, step_breakdown
 from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
 from profiler.analysis.tfprof import advice, tfprof
+from profiler.lod import span_ns
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ TABLES: "Final[Mapping[str, tuple[str, Callable[[Facts], pl.DataFrame]]]]" = {
     "memory": ("peaks of memory", memory_peaks),
     "memory_timeline": ("memory over time", memory_timeline),
     "memory_at_peak": ("what was alive at the peak", alive_at_peak),
+    "memory_by_module": ("bytes that modules allocated, and held at the peak", memory_by_module),
     "memory_by_operator": ("bytes that operators allocated", memory_by_operator),
     "critical_path": ("the critical path by what bounds it", critical_path_summary),
     "critical_path_parts": ("the critical path, part by part", critical_path),
@@ -90,6 +92,24 @@ def by_rank(traces: Sequence[T], facts: Callable[[T], Facts]) -> dict[int, T]:
     if len(set(known)) == len(traces):
         return dict(sorted(zip(known, traces, strict=True), key=lambda pair: pair[0]))
     return dict(enumerate(traces))
+
+
+def are_ranks(traces: Sequence[Facts]) -> bool:
+    """Whether traces are of one job: they state different ranks, or none and were recorded at once."""
+    stated = [rank_of(facts) for facts in traces]
+    if any(rank is not None for rank in stated):
+        return None not in stated and len(set(stated)) == len(stated)
+    spans = [_wall_span(facts.trace) for facts in traces]
+    known = [span for span in spans if span is not None]
+    return len(known) == len(spans) and max(start for start, _ in known) < min(end for _, end in known)
+
+
+def _wall_span(trace: Trace) -> tuple[int, int] | None:
+    """When a trace begins and ends, in nanoseconds since 1970; None where it does not say, or has nothing."""
+    if trace.epoch_ns is None or not len(trace):
+        return None
+    start, end = span_ns(trace)
+    return trace.epoch_ns + start, trace.epoch_ns + end
 
 
 def table(trace: Trace | Facts, name: str) -> "pl.DataFrame":

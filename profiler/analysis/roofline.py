@@ -1,141 +1,228 @@
-"""Operators on the roofline: arithmetic intensity against throughput, where the FLOPs are known."""
+"""Operators on the roofline, and what share of a device's peak was used, where FLOPs are known."""
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from profiler.analysis.device_peaks import PRECISIONS, DevicePeaks, Precision, peaks_of, precision_of
 from profiler.analysis.facts import Facts, facts_of
+from profiler.analysis.flops import BY_SHAPE, bytes_of, flops_of
 from profiler.analysis.operators import operator_calls
+from profiler.analysis.steps import in_steps, step_windows
 from profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ITEM_BYTES: Final = {
-    "double": 8,
-    "float": 4,
-    "int": 4,
-    "long int": 8,
-    "long": 8,
-    "c10::Half": 2,
-    "c10::BFloat16": 2,
-    "signed char": 1,
-    "unsigned char": 1,
-    "bool": 1,
-    "short": 2,
-    "c10::complex<float>": 8,
-    "c10::complex<double>": 16,
-}
-_BY_SHAPE: Final = frozenset(["mm", "bmm", "addmm", "baddbmm", "add", "mul", "add_", "mul_"])
-_FLOPS_KEYS: Final = ("flops", "model_flops", "Flops")
-_BYTES_KEYS: Final = ("bytes_accessed", "bytes accessed")
+_KNOWN_ENOUGH: Final = 0.9
+"""Share of the time of matrix products and convolutions whose FLOPs have to be known, so that a sum says something."""
+_NUMBERS: Final = (*PRECISIONS, None)
 
 
-def flops_of(name: str, arguments: Mapping[str, Any]) -> float | None:
-    """Floating-point operations of one call, or None where they are not known.
+@dataclass(frozen=True)
+class Counted:
+    """Calls of operators with what is known of their arithmetic, as parallel columns ``[n]``."""
 
-    Those that the trace states, else by input shapes as PyTorch's ``with_flops`` (``torch/csrc/profiler/util.cpp``)
-    counts: a multiplication and an addition are two. Known by shape are the matrix products (mm, addmm, bmm, baddbmm)
-    and one per element for add and mul. A trace states no strides of convolutions, so these need a stated count.
-    """
-    for key in _FLOPS_KEYS:
-        stated = arguments.get(key)
-        if isinstance(stated, (int, float)) and stated > 0:
-            return float(stated)
-    shapes = arguments.get("Input Dims", arguments.get("Input dims"))
-    if not isinstance(shapes, Sequence) or isinstance(shapes, str):
-        return None
-    short = name.removeprefix("aten::")
-    if short in ("mm", "bmm"):
-        return _product(shapes, 0)
-    if short in ("addmm", "baddbmm"):
-        return _product(shapes, 1)
-    if short in ("add", "mul", "add_", "mul_"):
-        return _elements(shapes[0]) if shapes else None
-    return None
+    call: NDArray[np.int64]
+    """Places in `operator_calls`."""
+    flops: NDArray[np.float64]
+    """NaN where they are not known."""
+    moved: NDArray[np.float64]
+    """Bytes of memory traffic, NaN where they are not known."""
+    precision: NDArray[np.int8]
+    """Places in `PRECISIONS`; one beyond them where nothing is stated."""
+    time_ns: NDArray[np.int64]
+    """On the device, or on the host where nothing was launched."""
 
 
-def _product(shapes: Sequence[Any], first: int) -> float | None:
-    """2 x batch x m x k x n of the matrix product of two inputs."""
-    if len(shapes) < first + 2:
-        return None
-    left, right = shapes[first], shapes[first + 1]
-    if not (_is_shape(left) and _is_shape(right)) or len(left) < 2 or len(left) != len(right):
-        return None
-    return 2.0 * math.prod(left) * right[-1] if left[-1] == right[-2] else None
+def counted_calls(trace: Trace | Facts) -> Counted:
+    """The calls whose FLOPs may be known, worked out once for a trace."""
+    return facts_of(trace).once(_counted_calls)
 
 
-def _elements(shape: Any) -> float | None:
-    return float(math.prod(shape)) if _is_shape(shape) and shape else None
+def _candidates(facts: Facts, slices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Those of some slices whose FLOPs may be known: PyTorch's by name, any where there are none of PyTorch's."""
+    names = facts.trace.names
+    stated = not any(name.startswith("aten::") for name in names)
+    may = [stated or name.removeprefix("aten::") in BY_SHAPE or name.startswith("aten::conv") for name in names]
+    chosen: NDArray[np.int64] = slices[np.array(may or [False])[facts.trace.name_id[slices]]]
+    return chosen
 
 
-def _is_shape(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(n, int) for n in value)
-
-
-def bytes_of(arguments: Mapping[str, Any]) -> float | None:
-    """Bytes of memory traffic of one call: what the trace states, else the size of its inputs, a lower bound."""
-    for key in _BYTES_KEYS:
-        stated = arguments.get(key)
-        if isinstance(stated, (int, float)) and stated > 0:
-            return float(stated)
-    shapes, types = arguments.get("Input Dims"), arguments.get("Input type")
-    if not isinstance(shapes, list) or not isinstance(types, list):
-        return None
-    sizes = [
-        (_elements(shape) or 0.0) * _ITEM_BYTES.get(kind, 0)
-        for shape, kind in zip(shapes, types, strict=False)
-        if isinstance(kind, str)
+def _counted_calls(facts: Facts) -> Counted:
+    calls = operator_calls(facts)
+    slices = _candidates(facts, calls.slice)
+    chosen = np.flatnonzero(np.isin(calls.slice, slices))
+    decoded = facts.decoded(slices)
+    flops = [flops_of(name, each) for name, each in zip(facts.names_of(slices), decoded, strict=True)]
+    moved = [bytes_of(each) if count else None for count, each in zip(flops, decoded, strict=True)]
+    precisions = [
+        precision_of(each.get("Input type"), tensor_cores=tensor > 0)
+        for each, tensor in zip(decoded, calls.tensor_total[chosen].tolist(), strict=True)
     ]
-    return sum(sizes) or None
+    return Counted(
+        call=chosen,
+        flops=np.array(flops, np.float64),
+        moved=np.array(moved, np.float64),
+        precision=np.array([_NUMBERS.index(each) for each in precisions], np.int8),
+        time_ns=np.where(calls.device_total > 0, calls.device_total, calls.host_total)[chosen],
+    )
 
 
-def roofline(
-    trace: Trace | Facts, *, peak_flops: float | None = None, peak_bytes_per_s: float | None = None
-) -> "pl.DataFrame":
-    """Throughput and intensity of the operators whose FLOPs are known, most FLOPs first.
+_LOOKED_AT: Final = 500
+"""Calls that are asked whether their FLOPs are known."""
 
-    intensity = FLOPs / bytes; time is the operator's total on the device, or on the host where it launched nothing.
-    With the peaks given, as xprof: efficiency = max(FLOP rate / peak, byte rate / peak), and the operator is bound by
-    whichever is that maximum.
 
-    Args:
-        trace: a trace with input shapes, or with stated counts.
-        peak_flops: the device's peak, in FLOP/s, for the type of numbers in use.
-        peak_bytes_per_s: the peak of its memory.
+def has_flops(facts: Facts) -> bool:
+    """Whether FLOPs are known of any call, as far as a sample tells."""
+    slices = _candidates(facts, facts.operator_slices)
+    sample = slices[:: max(1, len(slices) // _LOOKED_AT)]
+    return any(flops_of(*each) for each in zip(facts.names_of(sample), facts.decoded(sample), strict=True))
 
-    Columns: name, calls (int64), flops, bytes (float64, bytes null if unknown), time_ns (int64), gflops_per_s,
-    gb_per_s, intensity, efficiency_percent (float64 or null), bound_by ("compute", "memory" or null).
+
+def device_peaks(facts: Facts) -> DevicePeaks | None:
+    """The peaks of the devices that the trace is of, by their name; None where they differ, or are not known."""
+    properties = facts.trace.metadata.get("deviceProperties")
+    listed = properties if isinstance(properties, list) else []
+    used = {peaks_of(str(each.get("name", ""))) for each in listed if isinstance(each, Mapping)}
+    return used.pop() if len(used) == 1 else None
+
+
+def _rates(peaks: DevicePeaks | None) -> NDArray[np.float64]:
+    """The peaks in FLOP/s by place in `PRECISIONS`, NaN where one is not known, as for what states no type."""
+    return np.array([(peaks.flops(each) if peaks and each else None) or np.nan for each in _NUMBERS], np.float64)
+
+
+def peaks_in_use(facts: Facts) -> dict[Precision, float]:
+    """The device's peak in FLOP/s for each type of number that calls with known FLOPs computed in, where known."""
+    peaks = device_peaks(facts)
+    counted = counted_calls(facts)
+    used = set(counted.precision[counted.flops > 0].tolist())
+    found = {name: peaks.flops(name) for place, name in enumerate(PRECISIONS) if place in used} if peaks else {}
+    return {name: peak for name, peak in found.items() if peak}
+
+
+def utilization(trace: Trace | Facts) -> float | None:
+    """Model FLOPs utilization (MFU), in percent: what the steps computed, of what the devices could have computed.
+
+    = sum over calls of FLOPs / peak of their type of number, over the steps' time and the number of devices used (as
+    Chowdhery et al., PaLM, appendix B, with the FLOPs that ran: recomputed ones count). Of nested calls the outermost
+    whose FLOPs are known counts. None where the peaks of the device are not known, or the FLOPs of under 90% of the
+    time of matrix products and convolutions.
+    """
+    facts = facts_of(trace)
+    peaks = device_peaks(facts)
+    if peaks is None:
+        return None
+    counted, calls = counted_calls(facts), operator_calls(facts)
+    inside = in_steps(facts)[calls.slice]
+    known = _outermost(counted, calls.parent)
+    matrix = calls.is_operator & calls.eligible & (calls.device_self > 0) & inside
+    whole = int(calls.device_self[matrix].sum())
+    covered = int(calls.device_self[matrix & (known >= 0)].sum())
+    windows = step_windows(facts)
+    devices = len(np.unique(facts.every_device_activity.device))
+    span = int((windows.end - windows.start).sum()) * devices
+    if not whole or covered < _KNOWN_ENOUGH * whole or not span:
+        return None
+    rates = _rates(peaks)
+    place = np.unique(known[(known >= 0) & inside])
+    seconds = counted.flops[place] / rates[counted.precision[place]]
+    counts = np.isfinite(seconds)
+    if counted.flops[place[counts]].sum() < _KNOWN_ENOUGH * counted.flops[place].sum():
+        return None
+    return 100 * float(seconds[counts].sum()) * 1e9 / span
+
+
+def _outermost(counted: Counted, parent: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each call the place in ``counted`` of the outermost with known FLOPs of it and those around it; or -1."""
+    has = np.flatnonzero(counted.flops > 0)
+    own = np.full(len(parent), -1, np.int64)
+    own[counted.call[has]] = has
+    found, above = own.copy(), parent.copy()
+    while (above >= 0).any():
+        around = np.where(above >= 0, own[above], -1)
+        found = np.where(around >= 0, around, found)
+        above = np.where(above >= 0, parent[above], -1)
+    return found
+
+
+def unknown_flops(trace: Trace | Facts) -> "pl.DataFrame":
+    """Matrix products and convolutions whose FLOPs are not known, longest first.
+
+    Columns: name (text), device_self_ns (int64), percent of the time of all matrix products and convolutions (float64).
     """
     import polars as pl
 
     facts = facts_of(trace)
     calls = operator_calls(facts)
-    trace_names = facts.trace.names
-    stated = not any(name.startswith("aten::") for name in trace_names)
-    candidate = np.array([stated or name.removeprefix("aten::") in _BY_SHAPE for name in trace_names] or [False])
-    chosen = np.flatnonzero(candidate[facts.trace.name_id[calls.slice]])
-    slices = calls.slice[chosen]
-    decoded = facts.decoded(slices)
-    names = facts.names_of(slices)
-    flops = [flops_of(name, arguments) for name, arguments in zip(names, decoded, strict=True)]
-    moved = [bytes_of(arguments) if count else None for count, arguments in zip(flops, decoded, strict=True)]
-    time = np.where(calls.device_total > 0, calls.device_total, calls.host_total)[chosen]
+    matrix = calls.is_operator & calls.eligible & (calls.device_self > 0)
+    unknown = matrix & (_outermost(counted_calls(facts), calls.parent) < 0)
+    whole = max(1, int(calls.device_self[matrix].sum()))
+    frame = pl.DataFrame(
+        {
+            "name": pl.Series(facts.names_of(calls.slice[unknown]), dtype=pl.String),
+            "device_self_ns": calls.device_self[unknown],
+        }
+    )
+    grouped = frame.group_by("name", maintain_order=True).agg(pl.col("device_self_ns").sum())
+    share = (100 * pl.col("device_self_ns") / whole).alias("percent")
+    return grouped.with_columns(share).sort("device_self_ns", descending=True, maintain_order=True)
+
+
+def roofline(
+    trace: Trace | Facts, *, peak_flops: float | None = None, peak_bytes_per_s: float | None = None
+) -> "pl.DataFrame":
+    """Throughput and intensity of the operators whose FLOPs are known, most FLOPs first; of nested calls the outermost.
+
+    intensity = FLOPs / bytes; time is the operator's total on the device, or on the host where it launched nothing.
+    With peaks, as xprof: efficiency = max(FLOP rate / peak, byte rate / peak), and the operator is bound by whichever
+    is that maximum. Peaks that are not given are those of the device, if it is known, each call's for its type of
+    number.
+
+    Args:
+        trace: a trace with input shapes, or with stated counts.
+        peak_flops: the device's peak, in FLOP/s, for all types of numbers.
+        peak_bytes_per_s: the peak of its memory.
+
+    Columns: name, calls (int64), flops, bytes (float64, bytes null if unknown), time_ns (int64), gflops_per_s,
+    gb_per_s, intensity, efficiency_percent (float64 or null), bound_by ("compute", "memory" or null), precision
+    (text: the types of numbers, empty where none is stated).
+    """
+    import polars as pl
+
+    facts = facts_of(trace)
+    counted, calls = counted_calls(facts), operator_calls(facts)
+    outermost = _outermost(counted, calls.parent)[counted.call] == np.arange(len(counted.call))
+    device = device_peaks(facts)
+    rates = _rates(device) if peak_flops is None else np.full(len(_NUMBERS), peak_flops)
+    if peak_bytes_per_s is None and device is not None:
+        peak_bytes_per_s = device.bytes_per_s
+    words = np.array([*PRECISIONS.values(), ""], np.str_)
+    names = facts.names_of(calls.slice[counted.call])
     frame = pl.DataFrame(
         {
             "name": pl.Series(names, dtype=pl.String),
-            "flops": pl.Series(flops, dtype=pl.Float64),
-            "bytes": pl.Series(moved, dtype=pl.Float64),
-            "time_ns": time,
+            "flops": counted.flops,
+            "bytes": counted.moved,
+            "time_ns": counted.time_ns,
+            # How long it takes at the peak of its type of number.
+            "least_ns": counted.flops / rates[counted.precision] * 1e9,
+            "precision": pl.Series(words[counted.precision].tolist(), dtype=pl.String),
         }
-    ).filter(pl.col("flops") > 0)
+    ).filter(pl.Series(outermost, dtype=pl.Boolean))
+
     grouped = frame.group_by("name", maintain_order=True).agg(
         pl.len().cast(pl.Int64).alias("calls"),
         pl.col("flops").sum(),
-        pl.when(pl.col("bytes").is_not_null().all()).then(pl.col("bytes").sum()).alias("bytes"),
+        pl.when(pl.col("bytes").is_not_nan().all()).then(pl.col("bytes").sum()),
         pl.col("time_ns").sum(),
+        # Numbers of no type that the device is stated for, as integers, are few beside what is.
+        pl.when(pl.col("least_ns").is_not_nan().any()).then(pl.col("least_ns").fill_nan(0).sum()),
+        pl.col("precision").filter(pl.col("precision") != "").unique(maintain_order=True).str.join(", "),
     )
     busy = pl.when(pl.col("time_ns") > 0).then(pl.col("time_ns"))
     rated = grouped.with_columns(
@@ -143,7 +230,7 @@ def roofline(
         (pl.col("bytes") / busy).alias("gb_per_s"),
         (pl.col("flops") / pl.col("bytes")).alias("intensity"),
     )
-    compute = pl.col("gflops_per_s") * 1e9 / pl.lit(peak_flops, dtype=pl.Float64)
+    compute = pl.col("least_ns") / busy
     memory = pl.col("gb_per_s") * 1e9 / pl.lit(peak_bytes_per_s, dtype=pl.Float64)
     bound = (
         pl.when(compute.is_null() | memory.is_null())
@@ -152,6 +239,10 @@ def roofline(
         .then(pl.lit("compute"))
         .otherwise(pl.lit("memory"))
     )
-    return rated.with_columns(
-        (100 * pl.max_horizontal(compute, memory)).alias("efficiency_percent"), bound.alias("bound_by")
-    ).sort("flops", descending=True, maintain_order=True)
+    efficiency = pl.when(compute.is_not_null() & memory.is_not_null()).then(100 * pl.max_horizontal(compute, memory))
+    columns = ("name", "calls", "flops", "bytes", "time_ns", "gflops_per_s", "gb_per_s", "intensity")
+    return (
+        rated.with_columns(efficiency.alias("efficiency_percent"), bound.alias("bound_by"))
+        .select(*columns, "efficiency_percent", "bound_by", "precision")
+        .sort("flops", descending=True, maintain_order=True)
+    )

@@ -77,6 +77,20 @@ def _kept(counts: list[int]) -> int:
     return last if incomplete else last + 1
 
 
+def in_steps(facts: Facts) -> NDArray[np.bool_]:
+    """Which slices belong to complete steps, bool ``[n]``: what begins in one, and on devices what one launched."""
+    steps = facts.steps[: len(step_windows(facts).start)]
+    starts = np.array([step.start_ns for step in steps], np.int64)
+    ends = starts + np.array([step.duration_ns for step in steps], np.int64)
+    begin = facts.trace.start_ns.copy()
+    every = facts.every_device_activity
+    launched = every.launch >= 0
+    begin[every.slice[launched]] = facts.trace.start_ns[every.launch[launched]]
+    place = np.searchsorted(starts, begin, side="right") - 1
+    inside: NDArray[np.bool_] = (place >= 0) & (begin <= ends[np.maximum(place, 0)])
+    return inside
+
+
 def category_intervals(facts: Facts) -> dict[str, Intervals]:
     """When each category but "other" is active, merged over lanes, regardless of priority."""
     trace, end = facts.trace, facts.end_ns

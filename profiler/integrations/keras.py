@@ -306,7 +306,7 @@ def profiled_batches(profile_batch: int | str | Sequence[int]) -> tuple[int, int
 
 
 def weight_pictures(weight: NDArray[Any], *, channels_last: bool) -> NDArray[Any] | None:
-    """A weight as grey or coloured pictures [n, height, width, channels], or None if it has too many dimensions.
+    """A weight as grey or colored pictures [n, height, width, channels], or None if it has too many dimensions.
 
     Dimensions of 1 do not count. A vector is one column, and a matrix one picture, wider than high. Of three
     dimensions, the last tells several pictures apart if ``channels_last``, otherwise the first.

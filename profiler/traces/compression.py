@@ -18,7 +18,7 @@ else:
     from backports.zstd import ZstdDecompressor, ZstdError
     from backports.zstd import compress as zstd_compress
 
-__all__ = ["BEGINNING", "GZIP", "ZSTD", "is_compressed", "unpacked", "zstd_compress"]
+__all__ = ["BEGINNING", "GZIP", "ZSTD", "is_compressed", "unpacked", "unpacked_beginning", "zstd_compress"]
 
 GZIP: Final = b"\x1f\x8b"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -58,6 +58,21 @@ class _GzipStream:
 def is_compressed(data: bytes) -> bool:
     """Whether the file begins as one of these formats does."""
     return data.startswith((GZIP, ZSTD))
+
+
+def unpacked_beginning(data: bytes) -> bytes:
+    """How a file begins whose first bytes these are: unpacked, as far as they tell, if it is compressed."""
+    stream: _Stream
+    if data.startswith(GZIP):
+        stream = _GzipStream()
+    elif data.startswith(ZSTD):
+        stream = ZstdDecompressor()
+    else:
+        return data
+    try:
+        return stream.decompress(memoryview(data), BEGINNING)
+    except (_ZLIB_ERROR, ZstdError):
+        return b""
 
 
 def unpacked(

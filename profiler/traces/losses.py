@@ -78,6 +78,25 @@ def explain(reason: str) -> str:
     return next((text for start, text in _EXPLANATIONS_OF_KINDS if reason.startswith(start)), "")
 
 
+_COUNTED: Final[Mapping[str, tuple[str, str]]] = {
+    OVERLAP: ("overlapping slice", "overlapping slices"),
+    NEGATIVE_DURATION: ("negative duration", "negative durations"),
+    REPEATED: ("slice stored twice, shown once", "slices stored twice, shown once"),
+    TIME_RANGE: ("time out of range", "times out of range"),
+    BACKWARDS: ("arrow back in time", "arrows back in time"),
+    "flow end without a start": ("arrow without a start", "arrows without a start"),
+    "flow start without an end": ("arrow without an end", "arrows without an end"),
+    "flow event on no slice": ("arrow to or from no slice", "arrows to or from no slice"),
+    "flow from a slice to itself": ("arrow from a slice to itself", "arrows from a slice to itself"),
+}
+
+
+def counted_reason(reason: str, count: int) -> str:
+    """How often there was a reason, such as "3,551 overlapping slices"."""
+    one, several = _COUNTED.get(reason, (f"× {reason}", f"× {reason}"))
+    return f"{count:,} {one if count == 1 else several}"
+
+
 _ARROW: Final = re.compile(r"^flow |^arrow ")
 _MOMENT: Final = re.compile(r"“[^”]*”|(?<= at )(-?)([0-9]{1,13})\.([0-9]{6}) ms")
 """What `moment` wrote into an example; quoted names, in which something like it may be, are passed over."""

@@ -4,6 +4,7 @@ Importing this package imports Polars, so nothing that training code imports may
 """
 
 from summary.frames.overview import health_frame, runs_frame, summaries
+from summary.frames.pandas import to_pandas
 from summary.frames.payloads import audio, histograms, images, tensors, texts, to_arrays
 from summary.frames.scalars import scalars
 from summary.frames.selection import Names, SelectionError
@@ -23,4 +24,5 @@ __all__ = [
     "tensors",
     "texts",
     "to_arrays",
+    "to_pandas",
 ]

@@ -119,12 +119,15 @@ def _number_or_text(value: StructValue) -> HParamValue | None:
 
 
 def _typed(values: Sequence[HParamValue | None]) -> pl.Series:
-    """Booleans, floats or strings; where sessions disagree on the type, all as strings."""
+    """Booleans, integers, floats or strings; where sessions disagree on the type, all as strings."""
     types = {type(value) for value in values if value is not None}
     if types == {bool}:
         return pl.Series(values, dtype=pl.Boolean())
     if types == {float}:
-        return pl.Series(values, dtype=pl.Float64())
+        # Files hold all numbers as float64; beyond its whole numbers nobody meant an integer.
+        whole = all(float(value).is_integer() and abs(float(value)) < 2**53 for value in values if value is not None)
+        floats = pl.Series(values, dtype=pl.Float64())
+        return floats.cast(pl.Int64()) if whole else floats
     return pl.Series([_text(value) for value in values], dtype=pl.String())
 
 

@@ -1,17 +1,20 @@
 """Graphs of PyTorch modules, scripts and exported programs."""
 
 import inspect
+import re
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 from summary.graphs.torch_export import graph_of_exported
 from summary.graphs.torch_jit import graph_of_script
 from summary.proto.graph_pb2 import GraphDef
 
-_LONGEST_REASON: Final = 400
-"""Characters of another library's message, which may show whole tensors."""
+_LONGEST_REASON: Final = 120
+"""Characters of another library's message."""
+_BESIDE_THE_POINT: Final = re.compile(r"\s*(\n|\w*tensor\()", re.IGNORECASE)
+"""Begins what a short message leaves out: further lines, and numbers of whole tensors."""
 
 
 class TracingError(ValueError, RuntimeError):
@@ -28,7 +31,8 @@ def graph_from_torch(
     arguments are nodes, and also attributes of the operation under the names of its schema.
 
     The model is left as it was: its modes, buffers and gradients, and the random state of the host and of the devices
-    that it lies on. Only what ``forward`` and its hooks do beyond that happens once or twice more.
+    that it lies on. Only what ``forward`` and its hooks do beyond that happens a few times more. Language models whose
+    ``config.use_cache`` asks for a cache of keys and values are traced without it.
 
     A module that ``torch.jit.trace`` refuses, although it can be called, is exported by ``torch.export`` instead.
 
@@ -73,49 +77,57 @@ def graph_from_torch(
         warnings.simplefilter("ignore", torch.jit.TracerWarning)
         warnings.simplefilter("ignore", DeprecationWarning)
         try:
-            traced = _trace(model, positional, keywords, use_strict_trace)
+            return _traced(model, positional, keywords, use_strict_trace, verbose)
         except Exception as error:
-            return _exported(_export(model, positional, keywords, error), verbose)
-        if verbose:
-            print(traced.inlined_graph)
-        return graph_of_script(traced, (positional, keywords))
+            return _exported_or_loosely_traced(model, positional, keywords, verbose, error)
 
 
-def _trace(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], strict: bool) -> Any:
+def _traced(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], strict: bool, verbose: bool) -> GraphDef:
     import torch
 
     # Comparing with a second trace would run the model three times, and tell nothing that a graph shows.
-    if keywords:
-        return torch.jit.trace(model, example_kwarg_inputs=keywords, strict=strict, check_trace=False)
-    return torch.jit.trace(model, positional, strict=strict, check_trace=False)
+    inputs = {"example_kwarg_inputs": keywords} if keywords else {"example_inputs": positional}
+    traced = torch.jit.trace(model, **inputs, strict=strict, check_trace=False)
+    if verbose:
+        print(traced.inlined_graph)
+    return graph_of_script(traced, (positional, keywords))
 
 
-def _export(model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], trace_error: Exception) -> Any:
+def _exported_or_loosely_traced(
+    model: Any, positional: tuple[Any, ...], keywords: dict[str, Any], verbose: bool, trace_error: Exception
+) -> GraphDef:
     import torch
 
     name = type(model).__name__
     try:
         model(*positional, **keywords)
     except Exception as error:
-        raise TracingError(f"{name} cannot be called with the given input_to_model: {_short(error)}") from error
+        told = f"{name} cannot be called with the given input_to_model: {_short(error)}"
+        raise TracingError(f"{told}{_why_one_argument(model, positional)}") from error
     try:
-        return torch.export.export(model, positional, keywords, strict=False)
+        program = torch.export.export(model, positional, keywords, strict=False)
     except Exception as error:
-        if getattr(getattr(model, "config", None), "use_cache", False) is True:
-            raise TracingError(
-                f"{name} returns a cache beside its output, which cannot be traced. Set "
-                "model.config.use_cache = False, and call add_graph again."
-            ) from trace_error
+        with suppress(Exception):
+            return _traced(model, positional, keywords, False, verbose)
         raise TracingError(
-            f"{name} can be called, but not traced: torch.jit.trace says: {_short(trace_error)}\n"
-            f"torch.export says: {_short(error)}\n"
-            "A module that returns lists or dicts may be traced with use_strict_trace=False."
+            f"{name} can be called, but not traced, as it does or returns what no tracer follows. "
+            f"torch.jit.trace says: {_short(trace_error)} torch.export says: {_short(error)}"
         ) from trace_error
+    return _exported(program, verbose)
+
+
+def _why_one_argument(model: Any, positional: tuple[Any, ...]) -> str:
+    given = positional[0] if len(positional) == 1 else None
+    if not isinstance(given, Mapping) or not given:
+        return ""
+    unknown = ", ".join(str(key) for key in given if key not in _parameter_names(model))[:_LONGEST_REASON]
+    return f" (a dict is one argument unless its keys are parameters of forward, which has none named {unknown})"
 
 
 def _short(error: Exception) -> str:
-    shown = str(error)
-    return shown if len(shown) <= _LONGEST_REASON else f"{shown[:_LONGEST_REASON]}..."
+    told = str(error).strip() or type(error).__name__
+    shown = _BESIDE_THE_POINT.split(told, 1)[0][:_LONGEST_REASON]
+    return shown if shown == told else f"{shown}..."
 
 
 def _exported(program: Any, verbose: bool) -> GraphDef:
@@ -159,7 +171,9 @@ def _left_as_it_was(model: Any) -> Iterator[None]:
     try:
         # The fast path of attention hides a whole layer in one operation, and only where no gradient is wanted.
         torch.backends.mha.set_fastpath_enabled(False)
-        with torch.random.fork_rng(cuda):
+        with torch.random.fork_rng(cuda), ExitStack() as stack:
+            for module, _ in modes:
+                stack.enter_context(_without_cache(getattr(module, "config", None)))
             # Not model.eval(), which modules override to do more, such as merging weights.
             for module, _ in modes:
                 module.training = False
@@ -173,6 +187,22 @@ def _left_as_it_was(model: Any) -> Iterator[None]:
             if saved is not None and buffer._version != saved[0]:
                 with torch.no_grad():
                     buffer.copy_(saved[1])
+
+
+@contextmanager
+def _without_cache(config: Any) -> Iterator[None]:
+    """``config.use_cache``, with which language models return what no tracer takes, is false inside."""
+    if getattr(config, "use_cache", None) is not True:
+        yield
+        return
+    # A frozen one stays as it is.
+    with suppress(AttributeError):
+        config.use_cache = False
+    try:
+        yield
+    finally:
+        with suppress(AttributeError):
+            config.use_cache = True
 
 
 def _saved(buffer: Any) -> tuple[int, Any] | None:

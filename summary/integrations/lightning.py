@@ -16,10 +16,10 @@ from dataclasses import asdict, is_dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-import numpy as np
 from fsspec.core import url_to_fs
 
 from summary.arguments import checked_number, checked_step, checked_tag
+from summary.integrations.sessions import plain_value
 from summary.kinds.hparams import (
     checked_hparams,
     experiment,
@@ -166,7 +166,7 @@ class StepscopeLogger(Logger):  # type: ignore[misc]
             metrics = {"hp_metric": metrics}
         if not metrics:
             return
-        hparams = checked_hparams({name: _plain(value) for name, value in _flattened(given, "")})
+        hparams = checked_hparams({name: plain_value(value) for name, value in _flattened(given, "")})
         tags = _checked_metrics(metrics, self._prefix)
         infos = Experiment(hparam_infos=hparam_infos(hparams), metric_infos=metric_infos(tags))
         self.log_metrics(metrics, step)
@@ -261,10 +261,3 @@ def _flattened(params: Mapping[Any, Any], above: str) -> Iterator[tuple[str, Any
                 yield from _flattened(element, f"{name}/{index}")
         else:
             yield name, value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, bool | int | float | str | np.generic):
-        return value
-    is_number = hasattr(value, "detach") and value.numel() == 1 and not value.is_complex()
-    return value if is_number else str(value)

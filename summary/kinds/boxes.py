@@ -1,21 +1,24 @@
 """An image with boxes and their labels drawn on it."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from summary.arguments import as_array, checked_number
 from summary.kinds.image import encoded_images
 from summary.kinds.pixels import bytes_nhwc, png_of, to_picture
 from summary.proto.summary_pb2 import Summary
 
-_BOX: Final = "red"
+_BOX: Final = "Red"
 _LABEL: Final = "black"
 _LINE_WIDTH: Final = 2
+_MARGIN: Final = 0.05
+"""Around a label, as a share of its height."""
 
 
 def image_with_boxes(
@@ -26,7 +29,7 @@ def image_with_boxes(
     dataformats: str = "CHW",
     labels: str | Sequence[str] | None = None,
 ) -> Summary.Value:
-    """An image value with one PNG; the boxes are red, their labels stand in the lower left corners.
+    """An image value with one PNG; the boxes are red, their labels stand in the lower left corners, as PyTorch's do.
 
     Args:
         tag: the series.
@@ -34,11 +37,12 @@ def image_with_boxes(
         boxes: shape [n, 4]: left, top, right, bottom in pixels of the picture.
         rescale: enlarges or shrinks the finished picture.
         dataformats: as for images.
-        labels: one string per box, or one string where there is one box.
+        labels: one string per box, or one string where there is one box; of another number none is drawn, and a
+            warning says so.
 
     Raises:
-        TypeError: another dtype, or a label is no string.
-        ValueError: a shape or number makes no sense, several pictures, or not as many labels as boxes.
+        TypeError: the pixels are no real numbers, or a label is no string.
+        ValueError: a shape or number makes no sense, or several pictures.
     """
     name = f"the image {tag!r}"
     samples = bytes_nhwc(pixels, dataformats, name)
@@ -49,7 +53,9 @@ def image_with_boxes(
     factor = checked_number(rescale, f"rescale of {name}")
     if not (factor > 0 and math.isfinite(factor)):
         raise ValueError(f"rescale of {name} must be above 0 and finite, got {factor}")
-    picture = to_picture(samples[0]).convert("RGB")
+    picture = to_picture(samples[0])
+    if picture.mode == "L":
+        picture = picture.convert("RGB")
     for corner, text in zip(corners, texts, strict=True):
         _draw(ImageDraw.Draw(picture), corner, text)
     size = max(1, int(picture.width * factor)), max(1, int(picture.height * factor))
@@ -64,8 +70,6 @@ def _corners(boxes: Any, name: str) -> list[tuple[float, float, float, float]]:
         raise ValueError(f"the boxes of {name} must have shape [n, 4], got {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"the boxes of {name} must be finite, got {array.tolist()}")
-    if not (array[:, :2] <= array[:, 2:]).all():
-        raise ValueError(f"the boxes of {name} must be (left, top, right, bottom), got {array.tolist()}")
     return [(left, top, right, bottom) for left, top, right, bottom in array.tolist()]
 
 
@@ -77,14 +81,21 @@ def _texts(labels: str | Sequence[str] | None, count: int, name: str) -> Sequenc
         if not isinstance(text, str):
             raise TypeError(f"the labels of {name} must be strings, got {type(text).__name__}")
     if len(texts) != count:
-        raise ValueError(f"the labels of {name} must be one per box, got {len(texts)} for {count} boxes")
+        warnings.warn(
+            f"the labels of {name} must be one per box, got {len(texts)} for {count} boxes; none is drawn", stacklevel=4
+        )
+        return [""] * count
     return texts
 
 
 def _draw(draw: ImageDraw.ImageDraw, corner: tuple[float, float, float, float], text: str) -> None:
-    left, _, _, bottom = corner
-    draw.rectangle(corner, outline=_BOX, width=_LINE_WIDTH)
+    left, top, right, bottom = corner
+    outline = [(left, top), (left, bottom), (right, bottom), (right, top), (left, top)]
+    draw.line(outline, width=_LINE_WIDTH, fill=_BOX)
     if text:
-        box = draw.textbbox((left + 1, bottom - 1), text, anchor="lb")
-        draw.rectangle(box, fill=_BOX)
-        draw.text((left + 1, bottom - 1), text, fill=_LABEL, anchor="lb")
+        font = ImageFont.load_default()
+        text_left, text_top, text_right, text_bottom = font.getbbox(text)
+        width, height = text_right - text_left, text_bottom - text_top
+        margin = math.ceil(_MARGIN * height)
+        draw.rectangle([(left, bottom - height - 2 * margin), (left + width, bottom)], fill=_BOX)
+        draw.text((left + margin, bottom - height - margin), text, fill=_LABEL, font=font)

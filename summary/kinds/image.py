@@ -32,12 +32,11 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
 
     Args:
         tag: the series.
-        pixels: uint8 in 0..255, booleans, or floats in 0..1, which are scaled to 0..255 and rounded; what
-            lies outside is clipped and NaN becomes 0. One (grey), three (RGB) or four (RGBA) channels.
+        pixels: as `summary.kinds.pixels.bytes_nhwc` takes them; one (grey), three (RGB) or four (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:
-        TypeError: another dtype.
+        TypeError: the pixels are no real numbers.
         ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
     """
     return _images(tag, checked_nhwc(pixels, dataformats, f"the image {tag!r}"))

@@ -1,4 +1,4 @@
-"""Meshes and point clouds: vertices, and optionally faces and colours, each a series of its own."""
+"""Meshes and point clouds: vertices, and optionally faces and colors, each a series of its own."""
 
 import json
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ def mesh(
 
     Raises:
         TypeError: an argument is no array of real numbers, or ``config`` cannot be JSON.
-        ValueError: a shape does not fit, a coordinate is not finite, or an index or a colour is out of range.
+        ValueError: a shape does not fit, a coordinate is not finite, or an index or a color is out of range.
     """
     name = f"the mesh {tag!r}"
     points = _batch(vertices, f"the vertices of {name}")

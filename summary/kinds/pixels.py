@@ -24,13 +24,14 @@ def bytes_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[np.uint8]:
     """``pixels`` as uint8 [n, height, width, channels], channels being 1, 3 or 4.
 
     Args:
-        pixels: uint8 in 0..255, booleans, or floats in 0..1, which are scaled to 0..255 and rounded; what
-            lies outside is clipped and NaN becomes 0.
+        pixels: whole numbers in 0..255, booleans, or floats in 0..1, which are scaled to 0..255 and rounded; what
+            lies outside is clipped and NaN becomes 0. Whole numbers other than uint8 of which none is above 1 are a
+            mask, and shown as booleans are.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
         name: what the pixels are, for errors.
 
     Raises:
-        TypeError: another dtype.
+        TypeError: the pixels are no real numbers.
         ValueError: the letters make no sense, do not fit the shape, or the channels are 2 or more than 4.
     """
     return levels(checked_nhwc(pixels, dataformats, name))
@@ -41,7 +42,7 @@ def checked_nhwc(pixels: Any, dataformats: str, name: str) -> NDArray[Any]:
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if len(set(letters)) != len(letters) or not {"H", "W"} <= set(letters) <= set("NCHW"):
         raise ValueError(f"dataformats must be distinct letters of NCHW with H and W, got {dataformats!r}")
-    return checked_dtype(arranged(as_array(pixels, name), letters, "NHWC", name), name)
+    return bytes_or_floats(arranged(as_array(pixels, name), letters, "NHWC", name))
 
 
 def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArray[Any]:
@@ -65,11 +66,11 @@ def arranged(array: NDArray[Any], letters: str, wanted: str, name: str) -> NDArr
     return ordered
 
 
-def checked_dtype(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """``array`` itself; raises TypeError unless it is uint8, bool or floats."""
-    if array.dtype != np.uint8 and array.dtype.kind not in "bf":
-        raise TypeError(f"{name} must be uint8 (0..255), bool or floats (0..1), got {array.dtype}")
-    return array
+def bytes_or_floats(array: NDArray[Any]) -> NDArray[Any]:
+    """``array`` itself if it is uint8, bool or floats; other whole numbers as uint8, or bool if none is above 1."""
+    if array.dtype == np.uint8 or array.dtype.kind in "bf":
+        return array
+    return (array > 0) if array.max() <= 1 else array.clip(0, 255).astype(np.uint8)
 
 
 def compact_copy(array: NDArray[Any]) -> NDArray[Any]:

@@ -1,5 +1,6 @@
 """Precision-recall curves: what a classifier gets right at each threshold."""
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -50,8 +51,9 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
 
     Args:
         tag: the series.
-        labels: whether each sample is positive: booleans, or numbers that are 0 or 1; any shape.
-        predictions: probabilities in 0..1, of the same shape.
+        labels: how positive each sample is: booleans, or numbers in 0..1; any shape.
+        predictions: probabilities in 0..1, of the same shape. What lies outside is not counted, as in PyTorch, and a
+            warning says so.
         num_thresholds: n, at least 2.
         weights: what each sample counts: a number, or an array of the same shape; by default 1.
 
@@ -67,15 +69,24 @@ def pr_curve(tag: str, labels: Any, predictions: Any, num_thresholds: int = 127,
         raise ValueError(
             f"{name} needs as many predictions as labels, got {probabilities.size} predictions, {positive.size} labels"
         )
-    in_range = (probabilities >= -_ROUNDING) & (probabilities <= 1 + _ROUNDING)
-    if not in_range.all():
-        raise ValueError(f"the predictions of {name} must lie in 0..1, got {probabilities[~in_range][0]}")
-    probabilities = probabilities.clip(0, 1)
-    # In the predictions' own precision, as TensorBoard and PyTorch do: at a threshold, it decides the bucket.
-    buckets = np.floor(probabilities * (count - 1)).astype(np.int64)
     weight = _checked_weights(weights, positive.size, name)
-    true_positives = _reaching(buckets, positive * weight, count)
-    false_positives = _reaching(buckets, (1 - positive) * weight, count)
+    # In the predictions' own precision, as TensorBoard and PyTorch do: at a threshold, it decides the bucket.
+    with np.errstate(invalid="ignore", over="ignore"):
+        buckets = np.floor(
+            np.where((probabilities >= -_ROUNDING) & (probabilities < 0), 0, probabilities) * (count - 1)
+        )
+    counted = (buckets >= 0) & (buckets < count)
+    if not counted.all():
+        left_out = probabilities[~counted]
+        warnings.warn(
+            f"{left_out.size} of {counted.size} predictions of {name} lie outside of 0..1, such as {left_out[0]:g}, "
+            "and are not counted; put logits through a sigmoid",
+            stacklevel=3,
+        )
+        buckets, positive, weight = buckets[counted], positive[counted], weight[counted]
+    places = buckets.astype(np.int64)
+    true_positives = _reaching(places, positive * weight, count)
+    false_positives = _reaching(places, (1 - positive) * weight, count)
     false_negatives = true_positives[0] - true_positives
     return _value(
         tag,
@@ -193,10 +204,9 @@ def _checked_count(num_thresholds: Any, name: str) -> int:
 
 def _checked_labels(labels: Any, name: str) -> NDArray[np.float64]:
     positive = as_array(labels, f"the labels of {name}").reshape(-1)
-    if positive.size == 0:
-        raise ValueError(f"{name} needs at least one sample, got none")
-    if not np.isin(positive, (0, 1)).all():
-        raise ValueError(f"the labels of {name} must be 0 or 1, got {positive[~np.isin(positive, (0, 1))][0]}")
+    wrong = ~((positive >= 0) & (positive <= 1))
+    if wrong.any():
+        raise ValueError(f"the labels of {name} must lie in 0..1, got {positive[wrong][0]}")
     return positive.astype(np.float64)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from summary.arguments import with_values
 from summary.kinds.base import Kind, PayloadError
 from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
 from summary.proto import summary_pb2
@@ -32,7 +33,7 @@ def text(tag: str, content: str | Sequence[Any] | NDArray[Any]) -> Summary.Value
     """
     name = f"the text {tag!r}"
     try:
-        array = np.asarray(content, dtype=object)
+        array = with_values(content, name, object)
     except ValueError as error:
         raise TypeError(f"{name} must be rectangular: {error}") from None
     for element in array.flat:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from summary.arguments import as_array, checked_number
 from summary.kinds.base import Prepared
 from summary.kinds.image import encoded_images
-from summary.kinds.pixels import arranged, checked_dtype, compact_copy, levels, to_picture
+from summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, levels, to_picture
 from summary.proto.summary_pb2 import Summary
 
 _SHORTEST_FRAME: Final = 10
@@ -24,16 +24,16 @@ _LONGEST_SIDE: Final = 65_535
 def video(tag: str, frames: Any, fps: float, dataformats: str = "NTCHW") -> Summary.Value:
     """An image value with one GIF; several videos are laid out in a grid, as in PyTorch's ``add_video``.
 
-    GIF rounds a frame's time to 10 ms, at most 655 s, and keeps 256 colours of each frame.
+    GIF rounds a frame's time to 10 ms, at most 655 s, and keeps 256 colors of each frame.
 
     Args:
         tag: the series.
-        frames: uint8 in 0..255, booleans, or floats in 0..1, as for images.
+        frames: whole numbers in 0..255, booleans, or floats in 0..1, as for images.
         fps: frames a second.
         dataformats: the axes in any order: N (videos), T (frames), C (1, 3 or 4 channels), H and W.
 
     Raises:
-        TypeError: another dtype, or ``fps`` is no number.
+        TypeError: the frames are no real numbers, or ``fps`` is no number.
         ValueError: the letters or the shape make no sense, ``fps`` is not above 0, or a side is longer
             than 65,535 pixels.
     """
@@ -55,7 +55,7 @@ def _checked_video(tag: str, frames: Any, fps: float, dataformats: str) -> tuple
     letters = dataformats.upper() if isinstance(dataformats, str) else ""
     if sorted(letters) != sorted("NTCHW"):
         raise ValueError(f"dataformats of a video must be the letters NTCHW in any order, got {dataformats!r}")
-    videos = checked_dtype(arranged(as_array(frames, name), letters, "NTHWC", name), name)
+    videos = bytes_or_floats(arranged(as_array(frames, name), letters, "NTHWC", name))
     count, _, height, width, _ = videos.shape
     rows, columns = _grid_size(count)
     if max(rows * height, columns * width) > _LONGEST_SIDE:

@@ -5,7 +5,7 @@ import warnings
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
-from summary.arguments import checked_number, checked_step, checked_tag, checked_wall_time
+from summary.arguments import checked_name, checked_number, checked_step, checked_wall_time
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.run_metadata import tagged_run_metadata
 from summary.locks import ForkSafeLock
@@ -84,7 +84,7 @@ class FileWriter:
         for value in own.value:
             # Older writers name the node instead.
             if not value.node_name:
-                checked_tag(value.tag)
+                checked_name(value.tag)
         self._add(Event(step=step, summary=own))
 
     def add_event(self, event: Message | bytes) -> None:
@@ -130,7 +130,7 @@ class FileWriter:
             ValueError: the tag was used before, or the bytes are no RunMetadata.
         """
         own = own_message(RunMetadata, run_metadata, "run_metadata")
-        event = Event(step=checked_step(global_step), tagged_run_metadata=tagged_run_metadata(checked_tag(tag), own))
+        event = Event(step=checked_step(global_step), tagged_run_metadata=tagged_run_metadata(checked_name(tag), own))
         with self._lock:
             if tag in self._run_tags:
                 raise ValueError(f"a tag of run metadata must be used once, got {tag!r} again")

@@ -4,7 +4,7 @@ import re
 import warnings
 from typing import Final
 
-from summary.arguments import checked_tag
+from summary.arguments import checked_name
 
 _ILLEGAL: Final = re.compile(r"[^-/\w.]")
 
@@ -27,7 +27,7 @@ def tag_of(name: str, family: str | None = None) -> str:
 
 
 def _clean(name: str, role: str) -> str:
-    clean = _ILLEGAL.sub("_", checked_tag(name)).lstrip("/")
+    clean = _ILLEGAL.sub("_", checked_name(name)).lstrip("/")
     if clean != name:
         warnings.warn(f"the summary's {role} {name!r} has illegal characters; it is written as {clean!r}", stacklevel=4)
     # A trailing slash means nothing more than the scope that it ends.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from google.protobuf.struct_pb2 import ListValue
 
-from summary.arguments import checked_number, checked_tag
+from summary.arguments import checked_name, checked_number
 from summary.kinds.hparams import checked_hparams, experiment, session_start, start_info, struct_value
 from summary.proto import hparams_pb2
 from summary.proto.hparams_pb2 import Experiment, HParamInfo, Interval, MetricInfo, MetricName
@@ -106,7 +106,7 @@ class HParam:
     """Markdown."""
 
     def __post_init__(self) -> None:
-        checked_tag(self.name)
+        checked_name(self.name)
         if self.domain is not None:
             _info_of_domain(self.domain)
 
@@ -128,7 +128,7 @@ class Metric:
     VALIDATION: ClassVar[hparams_pb2.DatasetType] = hparams_pb2.DATASET_VALIDATION
 
     def __post_init__(self) -> None:
-        checked_tag(self.tag)
+        checked_name(self.tag)
         if self.dataset_type not in (None, Metric.TRAINING, Metric.VALIDATION):
             raise ValueError(f"dataset_type must be TRAINING, VALIDATION or None, got {self.dataset_type!r}")
 

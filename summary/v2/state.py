@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from summary.arguments import checked_number, checked_step, checked_tag
+from summary.arguments import checked_name, checked_number, checked_step
 from summary.v2.base import SummaryWriter
 
 DEFAULT_WRITER: Final[ContextVar[SummaryWriter | None]] = ContextVar("default_writer", default=None)
@@ -138,7 +138,7 @@ def tag_of(name: str) -> str:
     Raises:
         TypeError, ValueError: the name cannot be a tag.
     """
-    tag = checked_tag(name)
+    tag = checked_name(name)
     scope = _SCOPE.get().rstrip("/")
     return f"{scope}/{tag}" if scope else tag
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from summary.arguments import checked_tag
+from summary.arguments import checked_name
 from summary.event_file_writer import EventFileWriter
 from summary.kinds.base import Prepared
 from summary.messages import own_message
@@ -87,7 +87,7 @@ def write(
     if place is None:
         return False
     file, whole = place
-    value = Summary.Value(tag=checked_tag(tag))
+    value = Summary.Value(tag=checked_name(tag))
     if metadata is not None:
         value.metadata.CopyFrom(own_message(SummaryMetadata, metadata, "metadata"))
     value.tensor.CopyFrom(tensor_proto_of(tensor() if callable(tensor) else tensor, f"the tensor {tag!r}"))
@@ -114,6 +114,6 @@ def write_raw_pb(tensor: bytes | Message, step: Any = None, name: str | None = N
     file, whole = place
     own = own_message(Summary, tensor, "a summary")
     for value in own.value:
-        checked_tag(value.tag)
+        checked_name(value.tag)
     file.add_event(Event(step=whole, summary=own))
     return True

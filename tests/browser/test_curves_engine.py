@@ -29,7 +29,7 @@ window.spy = () => {
 };
 // The size of the chart's PNG, and how much of it is red.
 window.picture = async () => {
-  const picture = await createImageBitmap(await window.chart.toPng("Title", 2));
+  const picture = await createImageBitmap(await window.stepscope.curves.pngOf(window.chart, "Title", 2));
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [picture.width, picture.height];
   canvas.getContext("2d").drawImage(picture, 0, 0);
@@ -50,7 +50,7 @@ window.show = (model, hooks = {}) => {
   window.chart = window.stepscope.curves.create(element, hooks);
   window.chart.setModel({x: window.linear, y: window.linear, ...model});
 };
-// The share of device pixels of a canvas in a box (CSS pixels) whose colour satisfies a test.
+// The share of device pixels of a canvas in a box (CSS pixels) whose color satisfies a test.
 window.count = (canvas, box, test) => {
   const ratio = window.devicePixelRatio;
   const [x, y, w, h] = box.map((v) => Math.round(v * ratio));
@@ -151,11 +151,11 @@ def test_log_ticks_are_powers_of_ten_and_their_parts_where_there_is_room(
 @pytest.mark.parametrize(
     ("seconds", "labels"),
     [
-        (0.5, "16:46:40.0 16:46:40.1 16:46:40.2 16:46:40.3 16:46:40.4 16:46:40.5 [2025-11-21]"),
-        (20, "16:46:40 16:46:45 16:46:50 16:46:55 16:47:00 [2025-11-21]"),
-        (600, "16:48 16:50 16:52 16:54 16:56 [2025-11-21]"),
-        (90_000, "18:00 Nov 22 06:00 12:00 [2025-11-21]"),
-        (400_000, "Nov 22 Nov 23 Nov 24 Nov 25 Nov 26 [2025]"),
+        (0.5, "16:46:40.0 16:46:40.1 16:46:40.2 16:46:40.3 16:46:40.4 16:46:40.5 [21 Nov 2025]"),
+        (20, "16:46:40 16:46:45 16:46:50 16:46:55 16:47:00 [21 Nov 2025]"),
+        (600, "16:48 16:50 16:52 16:54 16:56 [21 Nov 2025]"),
+        (90_000, "18:00 22 Nov 06:00 12:00 [21 Nov 2025]"),
+        (400_000, "22 Nov 23 Nov 24 Nov 25 Nov 26 Nov [2025]"),
         (20_000_000, "2026 Mar May Jul [2025]"),
         (1_000_000_000, "2030 2040 2050"),
     ],
@@ -171,7 +171,7 @@ def test_numbers_for_people(engine: Page) -> None:
         *("NaN", "\u221e", f"{MINUS}\u221e"),
     ]
     assert call(engine, "[1763740000.9, NaN, 1e20].map((v) => stepscope.curves.formatTime(v, 3600))") == [
-        *("2025-11-21 16:46:40", "no time", "no time")
+        *("21 Nov 2025 16:46:40", "no time", "no time")
     ]
 
 
@@ -217,11 +217,11 @@ def test_a_tiny_chart_as_svg(blank: Page) -> None:
     blank.evaluate("document.querySelector('.chart').style.cssText = 'width: 150px; height: 100px; font-family: Test'")
     blank.wait_for_function("() => chart.size.width === 150")
     # The plot of this box, without the widths of the letters of this machine.
-    svg = call(blank, "chart.toSvg('One & <two>')")
+    svg = call(blank, "stepscope.curves.svgOf(chart, 'One & <two>')")
     lines = svg.splitlines()
     plot = call(blank, "planned()")
     assert plot == {
-        "plot": {"x": 36, "y": 39, "w": 102, "h": 71},
+        "plot": {"x": 36, "y": 39, "w": 98, "h": 71},
         "ticks": ["0", "2", "4", "0", "1", "2"],
     }
     assert lines[0] == (
@@ -235,10 +235,10 @@ def test_a_tiny_chart_as_svg(blank: Page) -> None:
         *("0", "1", "2", "0", "2", "4", "y&lt;", "restart", "One &amp; &lt;two&gt;", "a&lt;b&gt;&amp;&quot;")
     ]
     assert [line for line in lines if "stroke-linejoin" in line or line.startswith("<circle")] == [
-        '<path d="M36 110L61.5 74.5L87 39L112.5 74.5" fill="none" stroke="#ff0000" stroke-width="1" '
+        '<path d="M36 110L60.5 74.5L85 39L109.5 74.5" fill="none" stroke="#ff0000" stroke-width="1" '
         'stroke-opacity="0.28" stroke-linejoin="round" stroke-linecap="round"/>',
         '<circle cx="36" cy="110" r="2.5" fill="#ff0000"/>',
-        '<path d="M87 39L112.5 74.5" fill="none" stroke="#ff0000" stroke-width="1.5" '
+        '<path d="M85 39L109.5 74.5" fill="none" stroke="#ff0000" stroke-width="1.5" '
         'stroke-linejoin="round" stroke-linecap="round"/>',
     ]
     blank.evaluate("(svg) => checkXml(svg)", svg)
@@ -278,13 +278,13 @@ def test_a_log_axis_leaves_out_what_it_cannot_show(blank: Page) -> None:
 
 def test_a_log_axis_over_nothing_positive_says_so(blank: Page) -> None:
     show(blank, "{lines: [line('a', [0, 1], [-1, 0])], y: {scale: 'log', range: null}, empty: 'nothing'}")
-    assert "No values above zero to show on a log axis" in call(blank, "chart.toSvg('')")
+    assert "No values above zero to show on a log axis" in call(blank, "stepscope.curves.svgOf(chart, '')")
 
 
 @pytest.mark.parametrize("lines", ["[]", "[line('a', [], [])]", "[line('a', [1, 2], [NaN, Infinity])]"])
 def test_nothing_to_draw_is_said(blank: Page, lines: str) -> None:
     show(blank, f"{{lines: {lines}, empty: 'No steps'}}")
-    assert ">No steps</text>" in call(blank, "chart.toSvg('')")
+    assert ">No steps</text>" in call(blank, "stepscope.curves.svgOf(chart, '')")
     assert call(blank, "count(chart.base, [0, 0, 400, 240], red)") == 0
 
 
@@ -315,16 +315,21 @@ def test_two_axes(blank: Page) -> None:
     )
 
 
-def test_a_cursor_puts_a_dot_on_every_line(blank: Page) -> None:
-    show(blank, "{lines: [line('a', [0, 10, 20], [0, 0, 0]), line('b', [0, 9], [1, 1]), line('c', [8, 12], [2, NaN])]}")
+def test_a_cursor_puts_a_dot_on_every_line_that_is_there(blank: Page) -> None:
+    show(
+        blank,
+        """{lines: [line('a', [0, 10, 20], [0, 0, 0]), line('b', [0, 9, 14], [1, 1, 1]),
+            line('c', [8, 12], [2, NaN]), line('d', [0, 5], [3, 3])]}""",
+    )
     assert call(blank, "chart.nearest(11)") == [
         {"id": "a", "index": 1, "x": 10, "y": 0},
         {"id": "b", "index": 1, "x": 9, "y": 1},
         {"id": "c", "index": 1, "x": 12, "y": pytest.approx(float("nan"), nan_ok=True)},
+        {"id": "d", "index": 1, "x": 5, "y": 3},
     ]
     call(blank, "chart.showCursor(11)")
     drawn(blank)
-    dots = [call(blank, f"count(chart.over, around({x}, {y}), red)") for x, y in ((10, 0), (9, 1), (12, 2), (0, 0))]
+    dots = [call(blank, f"count(chart.over, around({x}, {y}), red)") for x, y in ((10, 0), (9, 1), (12, 2), (5, 3))]
     assert [n > 20 for n in dots] == [True, True, False, False]
     rule = "{ const [x] = at(11, 0); return count(chart.over, [x - 1, 20, 3, 10], (r, g, b, a) => a > 100); }"
     assert call(blank, rule) == 10
@@ -478,7 +483,7 @@ def boxes(page: Page) -> list[list[Any]]:
     return [[lane, round(start, 2), round(end, 2), titles] for lane, start, end, titles in found]
 
 
-def test_spans_of_one_colour_that_touch_are_one(blank: Page) -> None:
+def test_spans_of_one_color_that_touch_are_one(blank: Page) -> None:
     show(blank, f"{{lines: [line('a', [0, 10], [1, 2])], spans: {SPANS}}}", "{onMarkHover: (mark) => seen.push(mark)}")
     least = 2 / blank.evaluate("() => chart.scene.plot.w") * 10
     assert boxes(blank) == [
@@ -546,7 +551,7 @@ def test_a_picture_has_the_lines(blank: Page) -> None:
     assert red > 500
 
 
-def test_colours_are_those_of_the_page_when_it_is_drawn(blank: Page) -> None:
+def test_colors_are_those_of_the_page_when_it_is_drawn(blank: Page) -> None:
     show(blank, RAMP)
     corner = "count(chart.base, [0, 0, 4, 4], (r, g, b) => r === 1 && g === 2 && b === 3)"
     assert call(blank, corner) == 0

@@ -29,6 +29,11 @@ def expect_curves(page: Page) -> None:
     )
 
 
+def choose_theme(page: Page, name: str) -> None:
+    page.locator("#theme-button").click()
+    page.get_by_role("menuitemradio", name=name).click()
+
+
 def run_names(page: Page) -> list[str]:
     return page.locator(".run-grid .run-name .leaf").all_inner_texts()
 
@@ -139,13 +144,14 @@ def test_theme_is_remembered(serve: Callable[..., Dashboard], page: Page, logdir
     root = page.locator("html")
     expect(root).to_have_attribute("data-mantine-color-scheme", "light")
     light = page.locator(".scalars-card").first.evaluate("e => getComputedStyle(e).backgroundColor")
-    page.locator("#theme label").nth(2).click()
+    choose_theme(page, "Dark")
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
+    expect(page.get_by_role("button", name="Theme: Dark")).to_be_visible()
     assert page.locator(".scalars-card").first.evaluate("e => getComputedStyle(e).backgroundColor") != light
     page.reload()
     expect_curves(page)
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
-    page.locator("#theme label").nth(1).click()
+    choose_theme(page, "As the system")
     expect(root).to_have_attribute("data-mantine-color-scheme", "light")
     page.emulate_media(color_scheme="dark")
     expect(root).to_have_attribute("data-mantine-color-scheme", "dark")
@@ -188,7 +194,7 @@ def test_every_tab_opens_and_takes_part_in_the_frame(serve: Callable[..., Dashbo
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
         page.get_by_label("Show b").click()
-        page.locator("#theme label").nth(2 if tab == "Text" else 0).click()
+        choose_theme(page, "Dark" if tab == "Text" else "Light")
     expect(page.locator("#run-count")).to_have_text("1 of 2 shown")
     expect_curves(page)
 
@@ -216,22 +222,40 @@ def right_edge(page: Page, selector: str) -> float:
 
 def test_tabs_that_find_no_room_are_in_a_menu(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_many_kinds(logdir)
-    page.set_viewport_size({"width": 700, "height": 700})
+    for name in ("custom", "other"):
+        with SummaryWriter(str(logdir / "a")) as writer:
+            writer.add_hparams({"lr": 0.1}, {name: 1.0}, run_name=".")
+            writer.add_pr_curve("curve", np.array([0, 1]), np.array([0.2, 0.8]), 0)
+    page.set_viewport_size({"width": 620, "height": 700})
     page.goto(serve(logdir).url)
     more = page.locator("#tabs-more")
-    expect(more).to_be_visible()
+    expect(more).to_contain_text(re.compile(r"More.*[1-9]$"))
     expect(page.get_by_role("tab", name="Scalars")).to_be_visible()
     expect(page.get_by_role("tab", name="Health")).to_be_hidden()
-    assert right_edge(page, "#theme") <= 700
+    assert right_edge(page, "#theme-button") <= 620
+    before = places_of_tabs(page)
     more.click()
-    page.get_by_role("menuitem", name="Health").click()
-    expect(page.locator(".tabs [role=tab]", has_text="Health")).to_have_attribute("aria-selected", "true")
-    expect(page.get_by_role("tab", name="Health")).to_be_visible()
-    expect(more).to_be_visible()
-    page.wait_for_function("() => document.querySelector('#theme').getBoundingClientRect().right <= 700")
+    page.get_by_role("menuitemradio", name="Health").click()
+    expect(page.locator(".health-panel")).to_be_visible()
+    # What is open stands on the menu, and no tab has moved.
+    expect(more.locator(".on")).to_have_text("Health")
+    assert places_of_tabs(page) == before
+    assert right_edge(page, "#theme-button") <= 620
     page.set_viewport_size({"width": 1280, "height": 700})
     expect(more).to_be_hidden()
     expect(page.get_by_role("tab", name="Text")).to_be_visible()
+
+
+def places_of_tabs(page: Page) -> dict[str, tuple[float, float]]:
+    """Where each tab that is seen begins, and how wide it is."""
+    found: dict[str, tuple[float, float]] = page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(".tabs [role=tab]")]
+          .filter((tab) => tab.offsetWidth).map((tab) => {
+            const { x, width } = tab.getBoundingClientRect();
+            return [tab.title, [x, width]];
+          }))"""
+    )
+    return found
 
 
 def test_back_leads_to_the_tab_before_with_its_controls(
@@ -346,10 +370,10 @@ def test_keys_of_the_frame(serve: Callable[..., Dashboard], page: Page, logdir: 
     write_many_kinds(logdir)
     page.goto(serve(logdir).url)
     expect_curves(page)
-    page.keyboard.press("4")
+    page.keyboard.press("3")
     expect(page.get_by_role("tab", name="Text")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys")
+    sheet = page.get_by_role("dialog", name="Keys and mouse")
     expect(sheet).to_contain_text("Next or previous hit")
     page.keyboard.press("?")
     row = {"id": "text.try", "title": "Does something", "keys": ["g"]}

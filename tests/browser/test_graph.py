@@ -57,7 +57,10 @@ def write(logdir: Path, run: str, *events: Event) -> None:
 
 @pytest.fixture
 def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open:
-    """A function that opens a run's graph in the panel, with motion reduced so that every key acts at once."""
+    """A function that opens a run's graph in the panel, with motion reduced so that every key acts at once.
+
+    All scopes are closed but those that the query opens.
+    """
 
     def opened(query: str = "", run: str = "plain", scheme: str = "light") -> Page:
         profiled = Event(step=3, tagged_run_metadata=tagged_run_metadata("step3", costs()))
@@ -67,7 +70,8 @@ def open_page(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> Open
         write(logdir, "nothing", graph(GraphDef()))
         write(logdir, "damaged", Event(graph_def=b"\xff\xff no graph"))
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        page.goto(f"{serve(logdir).url}?tab=graph&graph.id={run}|graph|__run_graph__{query}")
+        closed = "" if "graph.expanded=" in query else "&graph.expanded="
+        page.goto(f"{serve(logdir).url}?tab=graph&graph.id={run}|graph|__run_graph__{closed}{query}")
         return page
 
     return opened
@@ -109,7 +113,18 @@ def middle(page: Page, state: dict[str, Any], node: str) -> tuple[float, float]:
     return stage["x"] + box["x"] + box["w"] / 2, stage["y"] + box["y"] + min(box["h"] / 2, 12)
 
 
-def test_a_graph_begins_with_its_scopes_closed(open_page: Open) -> None:
+def test_a_small_graph_begins_unfolded_and_stays_closed_when_it_was_closed(open_page: Open, page: Page) -> None:
+    settled(open_page())
+    page.goto(page.url.replace("&graph.expanded=", ""))
+    opened = wait_for(page, "d.expanded.length === 4")
+    assert set(opened["expanded"]) == {"net", "net/first", "net/first/dense", "net/second"}
+    page.get_by_role("button", name="Collapse all").click()
+    wait_for(page, "d.expanded.length === 0 && d.nodes === 4")
+    page.reload()
+    assert ids(settled(page)) == {"x", "net", "loss", "other"}
+
+
+def test_closed_scopes_stand_for_what_is_in_them(open_page: Open) -> None:
     page = open_page()
     state = settled(page)
     assert ids(state) == {"x", "net", "loss", "other"}
@@ -229,7 +244,7 @@ def test_the_address_brings_everything_back(open_page: Open) -> None:
     wait_for(page, "d.expanded.length === 1")
     page.mouse.move(700, 500)
     page.mouse.wheel(0, -120)
-    page.get_by_role("button", name="Colour: op type").click()
+    page.get_by_role("button", name="Color: op type").click()
     page.get_by_role("menuitem", name="Structure").click()
     before = wait_for(page, "d.color === 'structure'")
     zoom = before["view"]["zoom"]
@@ -247,9 +262,9 @@ def test_costs_stand_on_the_nodes_that_ran(open_page: Open) -> None:
     page = open_page("&graph.costs=plain|tag|step3|0&graph.expanded=net")
     state = wait_for(page, "d.costs")
     assert (state["color"], state["costs"]) == ("time", 3)
-    expect(page.locator(".graph-legend")).to_have_text("040 µsdid not run")
+    expect(page.locator(".graph-legend")).to_have_text("040.0 µsdid not run")
     page.mouse.click(*middle(page, state, "net/first"))
-    expect(page.locator(".graph-card")).to_contain_text("40 µs")
+    expect(page.locator(".graph-card")).to_contain_text("40.0 µs")
     page.get_by_role("button", name="Its slices").click()
     expect(page.locator("#timeline-host")).to_be_visible()
     assert "timeline.trace=plain|tag|step3|0" in page.url
@@ -270,7 +285,7 @@ def test_the_picture_is_well_formed(open_page: Open) -> None:
     settled(page)
     page.get_by_role("button", name="Save").click()
     with page.expect_download() as download:
-        page.get_by_role("menuitem", name="All of it as SVG").click()
+        page.get_by_role("menuitem", name="Whole graph as SVG").click()
     tree = ElementTree.parse(download.value.path())
     texts = [element.text for element in tree.iter("{http://www.w3.org/2000/svg}text")]
     assert {"x", "net", "first", "second", "loss", "other"} <= set(texts)
@@ -450,7 +465,7 @@ def test_costs_and_a_comparison_that_were_taken_back_do_not_come(open_page: Open
     assert (state["costs"], state["color"], state["verdicts"]) == (None, "op", {})
 
 
-def test_a_link_with_costs_keeps_its_colour(open_page: Open) -> None:
+def test_a_link_with_costs_keeps_its_color(open_page: Open) -> None:
     page = open_page(f"&graph.costs={TRACE}&graph.color=structure")
     assert wait_for(page, "d.costs")["color"] == "structure"
 
@@ -461,7 +476,7 @@ def test_costs_leave_the_card_where_it_is(open_page: Open) -> None:
     card = page.locator(".graph-card")
     heading = card.get_by_role("heading", name="Attributes").element_handle()
     choose(page, costs=TRACE)
-    expect(card).to_contain_text("40 µs")
+    expect(card).to_contain_text("40.0 µs")
     assert heading.evaluate("(element) => element.isConnected")
 
 

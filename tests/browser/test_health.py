@@ -46,7 +46,7 @@ def test_no_loss_is_good_news_and_the_tab_comes_last(serve: Callable[..., Dashbo
     page.goto(serve(logdir).url)
     expect(page.get_by_role("tab")).to_have_text(["Scalars", "Health"])
     page.get_by_role("tab", name="Health").click()
-    expect(verdict(page)).to_contain_text("All 2 files read without loss")
+    expect(verdict(page)).to_contain_text("2 files read without errors")
     expect(verdict(page)).to_have_class(re.compile("good"))
     expect(cell(page, "a", "state")).to_have_text(WHOLE)
     expect(page.locator("#health-count")).to_have_text("2 files")
@@ -60,7 +60,7 @@ def test_empty_directory_waits_and_the_panel_opens_by_itself(
     page.goto(serve(logdir).url + "?tab=health")
     expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
     write_run(logdir, "a")
-    expect(verdict(page)).to_contain_text("The only file was read without loss")
+    expect(verdict(page)).to_contain_text("1 file read without errors")
 
 
 def test_damaged_file_leads_the_table_and_lists_what_was_skipped(
@@ -209,4 +209,4 @@ def test_first_pass_is_shown_in_the_header_and_moves_nothing(
     dashboard.live.publish(replace(whole, revision=whole.revision + 2))
     expect(bar).to_have_count(0)
     expect(page.locator("#reading")).to_be_empty()
-    expect(verdict(page)).to_contain_text("All 2 files read without loss")
+    expect(verdict(page)).to_contain_text("2 files read without errors")

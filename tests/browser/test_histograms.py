@@ -136,11 +136,38 @@ def test_log_and_density_and_even_bins(serve: Serve, page: Page, logdir: Path) -
     page.get_by_text("Density").click()
     title = page.locator(".histograms-card .ytitle").first
     expect(title).to_have_text("share per unit")
-    page.get_by_text("Even bins").click()
+    bins_are = """(wanted) => {
+      const plot = document.querySelector(".histograms-card .js-plotly-plot");
+      return stepscope.elements.numbers(plot._fullData.at(-1).meta.counts).length === wanted;
+    }"""
+    page.wait_for_function(bins_are, arg=30)
     page.get_by_label("Number of even bins").fill("4")
-    expect(page.locator(".histograms-card .note").first).to_contain_text("spread over 4 even bins")
-    page.get_by_role("switch", name="Log").press("Space")
+    page.wait_for_function(bins_are, arg=4)
+    page.get_by_text("Bins as written").click()
+    page.wait_for_function(bins_are, arg=2)
+    expect(page.get_by_label("Number of even bins")).to_be_hidden()
+    page.get_by_role("switch", name="Log heights").press("Space")
     expect(page).to_have_url(re.compile(r"histograms\.log=on"))
+
+
+def test_runs_of_a_tag_have_one_range_of_values_unless_each_is_to_have_its_own(
+    serve: Serve, page: Page, logdir: Path
+) -> None:
+    for run, values in {"narrow": [0.0, 1.0], "wide": [-4.0, 8.0]}.items():
+        with SummaryWriter(str(logdir / run)) as writer:
+            writer.add_histogram("w", values, 0, bins=values)
+    page.goto(serve(logdir).url)
+    ranges = """(wanted) => {
+      const plots = [...document.querySelectorAll(".histograms-card .js-plotly-plot")];
+      return JSON.stringify(plots.map((plot) => plot._fullLayout?.xaxis.range)) === JSON.stringify(wanted);
+    }"""
+    page.wait_for_function(ranges, arg=[[-4, 8], [-4, 8]])
+    one_scale = page.get_by_role("switch", name="Same range for every run")
+    one_scale.press("Space")
+    page.wait_for_function(ranges, arg=[[0, 1], [-4, 8]])
+    page.get_by_text("Percentiles").click()
+    expect(one_scale).to_be_hidden()
+    expect(page.get_by_text("Even bins")).to_be_hidden()
 
 
 def test_the_histogram_under_the_pointer_is_shown_with_its_statistics(serve: Serve, page: Page, logdir: Path) -> None:

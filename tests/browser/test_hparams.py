@@ -38,7 +38,7 @@ def in_order(page: Page) -> list[str]:
     rows = cells.evaluate_all(
         "all => all.map(cell => [Number(cell.closest('[row-index]').getAttribute('row-index')), cell.innerText])"
     )
-    return [str(name) for _, name in sorted(rows)]
+    return [str(name).replace("\n", "") for _, name in sorted(rows)]
 
 
 def selection(page: Page) -> Locator:
@@ -175,11 +175,11 @@ def test_new_points_leave_alone_what_the_hand_is_on(serve: Callable[..., Dashboa
     page.mouse.up()
     expect(selection(page)).not_to_contain_text("1 of 10 selected")
     expect(selection(page)).to_contain_text("of 10 selected")
-    page.get_by_role("combobox", name="Colour").focus()
+    page.get_by_role("combobox", name="Color").focus()
     with SummaryWriter(str(logdir / "run_0")) as writer:
         writer.add_scalar("loss", 0.97, 3)
     expect(page.locator(f"{ROWS}[row-index='9'] [col-id='loss']")).to_have_text("0.97")
-    expect(page.get_by_role("combobox", name="Colour")).to_be_focused()
+    expect(page.get_by_role("combobox", name="Color")).to_be_focused()
 
 
 def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -205,13 +205,25 @@ def test_brushes_hold_together_and_select_runs(serve: Callable[..., Dashboard], 
 
 def test_a_row_selects_its_runs_and_ctrl_adds(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write_sessions(logdir)
-    page.goto(serve(logdir).url + "?tab=hparams")
+    page.goto(serve(logdir).url + "?tab=hparams&hparams.rows=sessions")
     expect(page.locator(ROWS)).to_have_count(6)
     page.locator(f"{ROWS}[row-id='a0'] [col-id='opt']").click()
     expect(selection(page)).to_contain_text("1 of 6 selected")
     assert re.findall(r"runs\.select=([^&]+)", page.url) == ["a0", "a0/val"]
     page.locator(f"{ROWS}[row-id='b1'] [col-id='opt']").click(modifiers=["ControlOrMeta"])
     expect(selection(page)).to_contain_text("2 of 6 selected")
+
+
+def test_seeds_are_one_row_with_mean_and_deviation(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    for rate, losses in {0.1: (0.5, 0.75), 0.2: (0.125, 0.25)}.items():
+        for seed, loss in enumerate(losses):
+            write_session(logdir, f"lr{rate}/seed_{seed}", {"lr": rate, "seed": seed}, loss)
+    page.goto(serve(logdir).url + "?tab=hparams")
+    expect(page.locator("#hparams-facts")).to_contain_text("4 sessions in 2 groups")
+    assert in_order(page) == ["lr0.2/seed_*", "lr0.1/seed_*"]
+    expect(page.locator(f"{ROWS}[row-index='0'] [col-id='loss']")).to_have_text("0.1875 ± 0.088")
+    page.get_by_label("Rows", exact=True).select_option("sessions")
+    expect(page.locator(ROWS)).to_have_count(4)
 
 
 def test_filters_narrow_and_are_removed(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
@@ -221,8 +233,8 @@ def test_filters_narrow_and_are_removed(serve: Callable[..., Dashboard], page: P
     page.locator("#hparams-controls").get_by_label("sgd").uncheck()
     expect(page.locator("#hparams-facts")).to_contain_text("5 of 10 sessions")
     page.get_by_role("button", name="Filter by lr").click()
-    page.get_by_label("least lr").fill("4")
-    page.get_by_label("least lr").press("Enter")
+    page.get_by_label("min lr").fill("4")
+    page.get_by_label("min lr").press("Enter")
     expect(page.locator("#hparams-facts")).to_contain_text("3 of 10 sessions")
     assert in_order(page) == ["run_5", "run_7", "run_9"]
     expect(page).to_have_url(re.compile("hparams.range=lr:4:"))

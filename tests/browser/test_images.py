@@ -53,7 +53,7 @@ def wait_for_shades(page: Page, wanted: list[int]) -> None:
 
 
 def wait_for_color(page: Page, wanted: list[int], place: float = 0.5, stage: int = 0) -> None:
-    """Waits until the large view's canvas has a colour at a share of its width, in its middle row."""
+    """Waits until the large view's canvas has a color at a share of its width, in its middle row."""
     page.wait_for_function(
         """([wanted, place, stage]) => {
           const canvas = document.querySelectorAll("#large canvas.stage")[stage];
@@ -295,7 +295,7 @@ def test_pixels_are_the_stored_integers(serve: Serve, page: Page, logdir: Path) 
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2 - 9, box["y"] + box["height"] / 2 + 9)
     expect(page.locator("#large .pixel")).to_have_text("x 0  y 1   40000")
-    expect(page.locator(".channel-facts td")).to_have_text(["0", "26,459", "65,535"])
+    expect(page.locator(".channel-facts th + td, .channel-facts td + td")).to_have_text(["0", "26,459", "65,535"])
     page.goto(url + large("a", "clear", 0, 0))
     expect(facts).to_contain_text("RGBA")
     page.mouse.move(box["x"] + box["width"] / 2 - 8, box["y"] + box["height"] / 2)
@@ -312,7 +312,7 @@ def test_adjustments_and_zoom_are_drawn_and_kept_in_the_url(serve: Serve, page: 
     page.keyboard.press("r")
     page.get_by_label("Channel", exact=True).select_option("g")
     wait_for_color(page, [100, 100, 100])
-    page.get_by_label("Colours of pictures").select_option("viridis")
+    page.get_by_label("Colors of pictures").select_option("viridis")
     wait_for_color(page, [43, 118, 142])
     expect(page).to_have_url(re.compile(r"images\.channel=g.*images\.map=viridis"))
     page.keyboard.press("1")

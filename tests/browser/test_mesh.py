@@ -36,7 +36,7 @@ FRAMES = """() => [...window.stepscope.mesh.cards.values()].map((card) =>
 
 
 def wait_for_middle(page: Page, *wanted: list[int]) -> None:
-    """Waits until the pixels in the middles of the cards have the colours given."""
+    """Waits until the pixels in the middles of the cards have the colors given."""
     page.wait_for_function(
         """(wanted) => {
           const found = [...document.querySelectorAll(".mesh-canvas")].map((canvas) =>
@@ -79,7 +79,7 @@ def write(folder: Path, steps: int = 1, **arguments: Any) -> None:
             )
 
 
-def test_a_mesh_has_its_colours_its_facts_and_its_steps(serve: Serve, page: Page, logdir: Path) -> None:
+def test_a_mesh_has_its_colors_its_facts_and_its_steps(serve: Serve, page: Page, logdir: Path) -> None:
     write(logdir / "a", steps=2)
     page.goto(serve(logdir).url)
     wait_for_middle(page, [0, 255, 0])
@@ -206,21 +206,22 @@ def test_the_link_keeps_the_cameras(serve: Serve, page: Page, logdir: Path) -> N
     assert page.evaluate(CAMERA) == moved
 
 
-def test_a_comparison_colours_by_distance_and_says_what_it_is(serve: Serve, page: Page, logdir: Path) -> None:
+def test_a_comparison_colors_by_distance_and_says_what_it_is(serve: Serve, page: Page, logdir: Path) -> None:
     with SummaryWriter(str(logdir / "a")) as writer:
         for step in range(3):
             writer.add_mesh("square", SQUARE + step, faces=TRIANGLES, global_step=step)
         writer.add_mesh("other", SQUARE, faces=TRIANGLES, global_step=0)
         writer.add_mesh("other", SQUARE[:3], faces=TRIANGLES[:1], global_step=1)
     page.goto(serve(logdir).url + "?mesh.compare=first")
-    facts = page.locator(".mesh-facts")
-    expect(facts.nth(0)).to_contain_text("moved 3.46 on average, 3.46 at most")
-    expect(page.locator(".mesh-notes").nth(1)).to_have_text("Not compared: 3 vertices here, 4 there")
-    slide(page.locator(".steps").nth(0), 1)
-    expect(facts.nth(0)).to_contain_text("moved 1.73 on average")
-    page.locator(".mesh-card").nth(0).hover()
-    page.get_by_title("Compare all meshes with this one").first.click()
-    expect(facts.nth(0)).to_contain_text("moved 0 on average")
+    square, other = (page.locator(f".mesh-card[data-key*={tag}]") for tag in ("square", "other"))
+    facts = square.locator(".mesh-facts")
+    expect(facts).to_contain_text("moved 3.46 on average, 3.46 at most")
+    expect(other.locator(".mesh-notes")).to_have_text("Not compared: 3 vertices here, 4 there")
+    slide(square.locator(".steps"), 1)
+    expect(facts).to_contain_text("moved 1.73 on average")
+    square.hover()
+    square.get_by_title("Compare all meshes with this one").click()
+    expect(facts).to_contain_text("moved 0 on average")
     expect(page).to_have_url(re.compile(r"mesh\.compare=at:1:a"))
     expect(page.locator("input[aria-label='Compare each mesh with']")).to_have_value("Against step 1 of a")
 
@@ -244,20 +245,20 @@ def test_what_is_wrong_is_said_on_the_card(serve: Serve, page: Page, logdir: Pat
             0,
         )
     page.goto(serve(logdir).url)
-    expect(page.locator(".mesh-notes").nth(0).locator("li")).to_have_text(
+    expect(page.locator(".mesh-card[data-key*=odd] .mesh-notes li")).to_have_text(
         [
             "1 vertex left out: NaN or infinite",
             "1 face left out: expected indices of the vertices, 0 to 3",
             "1 face left out: a vertex of them is left out",
-            "Colours not used: 2 of them for 4 vertices",
+            "Colors not used: 2 of them for 4 vertices",
             "Not honoured of the logged configuration: fog = True",
         ]
     )
     expect(page.locator(".mesh-message:not([hidden])")).to_have_text(
         [
             "There are no vertices at this step.",
-            "Expected part of a mesh of shape [batch, n, 3], got shape [4, 2].",
             "There are no vertices: expected the tag faces_VERTEX, without which nothing can be drawn.",
+            "Expected part of a mesh of shape [batch, n, 3], got shape [4, 2].",
         ]
     )
 
@@ -296,11 +297,11 @@ def test_two_dozen_cards_need_one_context_which_may_be_lost(serve: Serve, page: 
         };"""
     )
     page.goto(serve(logdir).url)
-    canvases = page.locator(".mesh-canvas")
-    expect(canvases).to_have_count(12)
+    cards = page.locator(".mesh-card")
+    expect(cards).to_have_count(12)
     for i in range(12):
-        canvases.nth(i).scroll_into_view_if_needed()
-        expect(canvases.nth(i)).to_have_attribute("data-vertices", "4")
+        cards.nth(i).scroll_into_view_if_needed()
+        expect(cards.nth(i).locator(".mesh-canvas")).to_have_attribute("data-vertices", "4")
     assert page.evaluate("() => window.contexts") == 1
     page.evaluate(
         "() => { window.lose = window.stepscope.mesh.gl.context().getExtension('WEBGL_lose_context');"

@@ -294,15 +294,54 @@ def test_ranks_of_one_folder_and_changes_between_two(serve: Callable[..., Dashbo
     expect(column(page, "changed_kernels", "change_percent")).to_have_text(["+50.0%"])
 
 
+def test_code_is_a_flame_graph_above_a_table_that_folds(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    write(logdir, "run", *EVENTS)
+    open_page(page, serve(logdir), "code")
+    frames = page.locator("#profile-flame .slice")
+    expect(frames.filter(has_text="a.py(1): f")).to_have_count(1)
+    rows = table(page, "code").locator(".ag-center-cols-container .ag-row")
+    expect(rows.first).to_be_visible()
+    table(page, "code").locator("summary").click()
+    expect(rows.first).to_be_hidden()
+
+
+def test_long_names_of_kernels_are_short_and_copied_whole(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path
+) -> None:
+    inside = "at::native::Add<float>"
+    name = f"void at::native::vectorized<4, {inside}, at::detail::Array<char*, 3> >(int, {inside})"
+    write(logdir, "run", launch(0, 2, 1), activity(name, 5, 10, 1))
+    open_page(page, serve(logdir), "kernels")
+    cell = column(page, "kernels", "name").locator("[data-name]")
+    expect(cell).to_have_text("vectorized<4, Add<float>, Array<char*, 3> >")
+    expect(cell).to_have_attribute("data-name", name)
+    copied = cell.evaluate(
+        """cell => {
+          getSelection().selectAllChildren(cell);
+          const clipboardData = new DataTransfer();
+          cell.dispatchEvent(new ClipboardEvent("copy", { clipboardData, bubbles: true, cancelable: true }));
+          return clipboardData.getData("text/plain");
+        }"""
+    )
+    assert copied == name
+
+
 def test_one_slice_no_slice_and_no_trace(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
     write(logdir, "one", operator("a", 0, 5))
     write(logdir, "none")
     write(logdir, "broken").write_text("no trace")
     dashboard = serve(logdir)
     open_page(page, dashboard, trace=trace_id("one"))
-    expect(page.locator(".profile-tile[data-metric=step_time]")).to_have_text("Whole trace5 µs")
-    for view in ("kernels", "memory", "copies", "code", "roofline", "tfprof"):
-        page.locator(".profile-views").get_by_text(re.compile(f"^{view}$", re.I)).click()
+    expect(page.locator(".profile-tile[data-metric=step_time]")).to_have_text("Whole trace5 µsit marks no steps")
+    expect(page.locator(".profile-views label")).to_have_text(
+        ["Overview", "Operators", "Critical path", "Slices", "Diff"]
+    )
+    for view in ("Kernels", "Memory", "Copies", "Code", "Roofline", "tfprof"):
+        page.locator("summary", has_text="Nothing to show (9)").click()
+        page.locator(".profile-absent-page", has_text=re.compile(f"^{view}")).click()
+        expect(page.locator(".profile-views").get_by_role("radio", name=view)).to_be_checked()
         expect(page.locator(".profile-none").first).to_be_visible()
         expect(page.locator(".profile-none").first).to_contain_text(re.compile("Record|Choose"))
     open_page(page, dashboard, trace=trace_id("none"))

@@ -324,7 +324,7 @@ def test_isolated_points_may_be_projected_alone(open_page: Open) -> None:
     )
 
 
-# ---- search, colours, table
+# ---- search, colors, table
 
 
 def test_a_search_finds_texts_and_patterns(open_page: Open) -> None:
@@ -353,17 +353,17 @@ def test_a_search_finds_texts_and_patterns(open_page: Open) -> None:
 def test_the_legend_counts_and_switches_categories_off(open_page: Open) -> None:
     page = open_page("&projector.color=kind")
     state = settled(page)
-    assert (state["colour"]["by"], state["colour"]["categories"]) == ("kind", 3)
+    assert (state["color"]["by"], state["color"]["categories"]) == ("kind", 3)
     entries = page.locator(".pj-legend-entry")
     assert entries.all_inner_texts() == [f"{kind}\n{count}" for kind, count in KINDS.items()]
     entries.nth(1).click()
-    state = wait_for(page, "d.colour.off.length")
-    assert (state["colour"]["off"], state["visible"]) == (["bee"], COUNT - KINDS["bee"])
+    state = wait_for(page, "d.color.off.length")
+    assert (state["color"]["off"], state["visible"]) == (["bee"], COUNT - KINDS["bee"])
     expect(entries.nth(1)).to_have_attribute("aria-pressed", "false")
     mask = page.evaluate("Array.from(window.stepscope.projector.panel().view.cloud.visible)")
     assert [row for row, shown in enumerate(mask) if not shown] == rows_of("bee")
     entries.nth(1).click()
-    assert wait_for(page, "!d.colour.off.length")["visible"] == COUNT
+    assert wait_for(page, "!d.color.off.length")["visible"] == COUNT
 
 
 def test_the_table_and_the_cloud_are_linked(open_page: Open) -> None:
@@ -417,7 +417,7 @@ def test_the_table_follows_the_points_that_are_shown(open_page: Open, page: Page
     page.unroute_all()
     without_bees = COUNT - KINDS["bee"]
     assert wait_for(page, f"d.table.rows === {without_bees}")["visible"] == without_bees
-    page.get_by_label("What points are coloured by").select_option("name")
+    page.get_by_label("What points are colored by").select_option("name")
     assert wait_for(page, f"d.table.rows === {COUNT}")["visible"] == COUNT
 
 
@@ -427,9 +427,9 @@ def test_k_means_makes_a_column(open_page: Open) -> None:
     page.locator(".pj-right summary", has_text="Clusters").click()
     page.get_by_label("How many clusters").fill("3")
     page.get_by_role("button", name="Find clusters").click()
-    state = wait_for(page, "d.columns.length === 3 && d.colour.categories === 3")
+    state = wait_for(page, "d.columns.length === 3 && d.color.categories === 3")
     assert state["columns"] == [*HEADER, "k-means (3)"]
-    assert state["colour"]["by"] == "k-means (3)"
+    assert state["color"]["by"] == "k-means (3)"
     expected = np.bincount(KMeans(3, n_init=5, random_state=0).fit_predict(cloud()))
     counts = page.locator(".pj-legend-entry .pj-count").all_inner_texts()
     assert sorted(map(int, counts)) == sorted(expected.tolist()) == sorted(KINDS.values())
@@ -567,7 +567,7 @@ def test_a_step_of_an_aligned_t_sne_is_no_other_setting(open_page: Open) -> None
 # ---- links and bookmarks
 
 KEPT = (
-    "id", "step", "projection", "shown", "colour", "label", "selection", "focus", "neighbours", "isolated", "hidden",
+    "id", "step", "projection", "shown", "color", "label", "selection", "focus", "neighbours", "isolated", "hidden",
     "visible", "found", "table", "camera",
 )  # fmt: skip
 
@@ -579,7 +579,7 @@ def kept(state: dict[str, Any]) -> dict[str, Any]:
 def test_a_link_opens_the_same_view(open_page: Open) -> None:
     page = open_page("&projector.dims=3", step=None)
     settled(page)
-    page.get_by_label("What points are coloured by").select_option("kind")
+    page.get_by_label("What points are colored by").select_option("kind")
     page.locator(".pj-legend-entry").nth(2).click()
     page.keyboard.press("m")
     line(page, 1).click()
@@ -620,7 +620,7 @@ def test_bookmarks_keep_a_view(open_page: Open) -> None:
     wait_for(page, "d.shown.dimensions === 3")
     page.locator(".pj-legend-entry").first.click()
     page.get_by_role("button", name="Clear", exact=True).click()
-    wait_for(page, "!d.selection.length && d.colour.off.length")
+    wait_for(page, "!d.selection.length && d.color.off.length")
     page.get_by_title("Show five").click()
     after = wait_for(page, "d.shown?.dimensions === 2 && d.neighbours && d.quality?.state === 'done'")
     assert kept(after) == kept(before)
@@ -890,7 +890,7 @@ def test_an_entry_of_the_legend_keeps_the_focus(open_page: Open) -> None:
     settled(page)
     page.locator(".pj-legend-entry").nth(1).focus()
     page.keyboard.press("Space")
-    assert wait_for(page, "d.colour.off.length")["colour"]["off"] == ["bee"]
+    assert wait_for(page, "d.color.off.length")["color"]["off"] == ["bee"]
     assert page.evaluate("document.activeElement.title.startsWith('bee')")
     assert page.evaluate("""(() => {
       const panel = window.stepscope.projector.panel();

@@ -28,7 +28,7 @@ window.openView = () => {
 window.RED = [255, 0, 0, 255];
 window.BLUE = [0, 0, 255, 255];
 window.GREEN = [0, 160, 0, 255];
-window.colour = (...colors) => view.setColors(Uint8Array.from(colors.flat()));
+window.color = (...colors) => view.setColors(Uint8Array.from(colors.flat()));
 window.show = (values, dimensions, how) => view.setPoints(Float32Array.from(values), dimensions, how);
 // Whether nothing is left to be painted.
 window.idle = () => !view.asked && !view.moving && !view.motion.busy(view.dimensions);
@@ -128,7 +128,7 @@ def test_labels_keep_a_distance_wherever_in_the_picture_they_are(bare: Page, lef
 
 
 def test_points_are_painted_where_they_are(cloud: Page) -> None:
-    show(cloud, f"show({SQUARE}, 2); colour(RED, BLUE, GREEN, RED)")
+    show(cloud, f"show({SQUARE}, 2); color(RED, BLUE, GREEN, RED)")
     red = [255, 0, 0]
     assert [cloud.evaluate(f"pixel(...at({row}))") for row in range(4)] == [red, [0, 0, 255], [0, 160, 0], red]
     places = [cloud.evaluate(f"at({row})") for row in range(4)]
@@ -137,7 +137,7 @@ def test_points_are_painted_where_they_are(cloud: Page) -> None:
 
 
 def test_hidden_points_are_not_painted_and_faded_ones_are_pale(cloud: Page) -> None:
-    show(cloud, f"show({SQUARE}, 2); colour(RED, RED, RED, RED); view.setVisible(Uint8Array.of(0, 1, 2, 1))")
+    show(cloud, f"show({SQUARE}, 2); color(RED, RED, RED, RED); view.setVisible(Uint8Array.of(0, 1, 2, 1))")
     assert cloud.evaluate("same(pixel(...at(0)), ground())")
     assert cloud.evaluate("pixel(...at(1))") == [255, 0, 0]
     pale = cloud.evaluate("pixel(...at(2))")
@@ -146,7 +146,7 @@ def test_hidden_points_are_not_painted_and_faded_ones_are_pale(cloud: Page) -> N
 
 
 def test_the_nearer_of_two_points_hides_the_other(cloud: Page) -> None:
-    show(cloud, "show([0, 0, -1, 0, 0, 1, 3, 0, 0], 3); colour(RED, BLUE, GREEN); view.setCamera('3:0,0,1,0,0,0,o')")
+    show(cloud, "show([0, 0, -1, 0, 0, 1, 3, 0, 0], 3); color(RED, BLUE, GREEN); view.setCamera('3:0,0,1,0,0,0,o')")
     assert cloud.evaluate("at(0).join() === at(1).join()")
     middle = [cloud.evaluate("pixel(...at(0))")]
     show(cloud, "view.setCamera('3:180,0,1,0,0,0,o')")
@@ -157,7 +157,7 @@ def test_the_nearer_of_two_points_hides_the_other(cloud: Page) -> None:
 def test_pictures_are_the_points(cloud: Page) -> None:
     show(
         cloud,
-        """show([0, 0, 10, 0], 2); colour(BLUE, BLUE);
+        """show([0, 0, 10, 0], 2); color(BLUE, BLUE);
         const atlas = Object.assign(document.createElement("canvas"), {width: 16, height: 8});
         const context = atlas.getContext("2d");
         context.fillStyle = "#ff0000"; context.fillRect(0, 0, 8, 8);
@@ -189,7 +189,7 @@ def test_the_theme_changes_while_it_is_open(cloud: Page) -> None:
 
 
 def test_selected_points_have_rings(cloud: Page) -> None:
-    show(cloud, f"show({SQUARE}, 2); colour(RED, RED, RED, RED)")
+    show(cloud, f"show({SQUARE}, 2); color(RED, RED, RED, RED)")
     ring = "(row) => { const [x, y] = at(row); return pixel(x + Math.round(view.raster.radiusOf(row, null)) + 1, y); }"
     assert cloud.evaluate(f"same(({ring})(3), ground())")
     show(cloud, "view.setSelection(Uint32Array.of(3))")
@@ -447,10 +447,10 @@ def test_labels_are_those_of_what_is_shown(cloud: Page) -> None:
     cloud.wait_for_function("() => view.labels.placed.length === 0")
 
 
-def test_svg_has_circles_by_colour_labels_title_and_legend(cloud: Page) -> None:
+def test_svg_has_circles_by_color_labels_title_and_legend(cloud: Page) -> None:
     show(
         cloud,
-        f"""show({SQUARE}, 2); colour(RED, BLUE, RED, RED); view.setVisible(Uint8Array.of(1, 1, 1, 0));
+        f"""show({SQUARE}, 2); color(RED, BLUE, RED, RED); view.setVisible(Uint8Array.of(1, 1, 1, 0));
         view.setLabels({{texts: (rows) => Array.from(rows, (row) => "<row> " + row), mode: "all"}});
         view.setAxes([{{name: "PC 1", share: 0.5}}, {{name: "PC 2", share: 0.25}}]);""",
     )
@@ -471,7 +471,7 @@ def test_svg_of_very_many_points_holds_an_image_and_says_so(cloud: Page) -> None
 
 
 def test_png_is_painted_at_its_own_scale(cloud: Page) -> None:
-    show(cloud, f"show({SQUARE}, 2); colour(RED, RED, RED, RED)")
+    show(cloud, f"show({SQUARE}, 2); color(RED, RED, RED, RED)")
     found = cloud.evaluate("""async () => {
       const picture = await createImageBitmap(await view.toPng({scale: 3, background: "#00ff00"}));
       const canvas = Object.assign(document.createElement("canvas"), {width: picture.width, height: picture.height});

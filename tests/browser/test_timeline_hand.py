@@ -1,14 +1,15 @@
-"""The timeline under the hand in a real browser: lanes, areas, overlays, colours, several traces, what leaves it."""
+"""The timeline under the hand in a real browser: lanes, areas, overlays, colors, several traces, what leaves it."""
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from profiler.traces import read_trace
 from tests.browser.conftest import Dashboard
@@ -82,7 +83,7 @@ def labels(state: dict[str, Any]) -> list[str]:
     return [row["label"] for row in state["rows"]]
 
 
-def colour_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
+def color_at(page: Page, x: float, y: float) -> tuple[int, int, int]:
     """The pixel of the canvas at a place of the page."""
     box = page.locator(".timeline-canvas").bounding_box()
     assert box is not None
@@ -157,13 +158,13 @@ def test_a_kernel_tells_its_launch_its_operator_and_its_like(open_page: Open) ->
     assert wait_for(page, "d.selection.name === 'cudaLaunchKernel'")["selection"]["start"] == 20_000
     page.keyboard.press("]")
     wait_for(page, "d.selection.name === 'sgemm'")
-    drawer.get_by_role("button", name="Next slice of this name").click()
+    drawer.get_by_title("Next slice of this name").click()
     assert wait_for(page, "d.selection.start === 500000")["selection"]["name"] == "sgemm"
     page.wait_for_function("() => new URLSearchParams(location.search).get('timeline.slice') !== null")
     page.reload()
     settled(page)
     assert wait_for(page, "d.selection?.related")["selection"]["start"] == 500_000
-    drawer.get_by_role("button", name="Its row in the Profile panel").click()
+    drawer.get_by_title("Its row in the Profile panel").click()
     expect(page.get_by_role("tab", name="Profile")).to_have_attribute("aria-selected", "true")
     query = "Object.fromEntries(new URLSearchParams(location.search))"
     found = page.evaluate(query)
@@ -190,17 +191,87 @@ def test_an_area_sums_up_what_ran_in_it(open_page: Open) -> None:
     cells = rows.first.locator("td").all_inner_texts()
     assert cells[:3] == ["sgemm", "kernel", "2"]
     assert float(cells[3].split()[0]) == pytest.approx(180, abs=3)
-    page.get_by_role("button", name="Totals by lane").click()
+    page.get_by_title("Totals by lane").click()
     assert rows.first.locator("td").first.inner_text() == "stream 7 · compute"
-    page.get_by_role("button", name="Totals by name").click()
+    page.get_by_title("Totals by name").click()
     page.locator(".timeline-table th button", has_text="Name").click()
     expect(rows.first.locator("td").first).to_contain_text("Memcpy")
+    # The address has it, with its two lanes.
+    expect(page).to_have_url(re.compile(r"timeline.area=1\d{5}:5\d{5}~0/\d+,0/\d+"))
+    page.reload()
+    expect(rows).to_have_count(2)
+    again = wait_for(page, "d.area?.answers.length === 1")["area"]
+    assert (again["range"], again["bands"]) == (pytest.approx(area["range"], abs=1), 2)
     page.locator(".timeline-canvas").focus()
     page.keyboard.press("f")
     low, high = debug(page)["range"]
     assert (low, high) == pytest.approx((141_000, 589_000), abs=6_000)
     page.keyboard.press("Escape")
     assert debug(page)["area"] is None
+    expect(page).not_to_have_url(re.compile("timeline.area"))
+
+
+def test_totals_that_are_on_their_way_say_so(open_page: Open) -> None:
+    page = open_page()
+    state = settled(page)
+    held: list[Route] = []
+    page.route("**/api/timeline/area*", lambda route: held.append(route))
+    page.mouse.move(*point(page, state, 150, "stream 7 · compute"))
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(*point(page, state, 580, "stream 9 · copies"), steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    expect(page.locator(".timeline-drawer [role=status]")).to_contain_text("adding up")
+    held.pop().continue_()
+    expect(page.locator(".timeline-table tbody tr")).to_have_count(2)
+    expect(page.locator(".timeline-drawer [role=status]")).to_have_count(0)
+
+
+def test_the_column_of_names_is_as_wide_as_made_or_as_its_names_need(open_page: Open) -> None:
+    page = open_page()
+    settled(page)
+    filter_box = page.locator(".timeline-lane-filter")
+
+    def edge() -> tuple[float, float]:
+        box = filter_box.bounding_box()
+        assert box is not None
+        return box["x"] + box["width"] + 4, box["y"] + box["height"] + 60
+
+    needed = edge()[0]
+    page.mouse.move(*edge())
+    page.mouse.down()
+    page.mouse.move(edge()[0] + 60, edge()[1], steps=3)
+    page.mouse.up()
+    assert edge()[0] == pytest.approx(needed + 60, abs=2)
+    page.reload()
+    settled(page)
+    assert edge()[0] == pytest.approx(needed + 60, abs=2)
+    page.locator(".timeline-canvas").focus()
+    page.keyboard.press("n")
+    page.wait_for_function(
+        "needed => { const box = document.querySelector('.timeline-lane-filter').getBoundingClientRect();"
+        " return Math.abs(box.right + 4 - needed) <= 1; }",
+        arg=needed,
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_rows_of_the_toolbar_are_filled(open_page: Open, width: int) -> None:
+    page = open_page()
+    page.set_viewport_size({"width": width, "height": 800})
+    settled(page)
+    boxes = [
+        each.bounding_box() for each in page.locator(".timeline-choice, .timeline-search, .timeline-tools-end").all()
+    ]
+    choice, search, ends = (box for box in boxes if box is not None)
+    bar = page.locator(".timeline-toolbar").bounding_box()
+    assert bar is not None
+    # The buttons end where the toolbar does, and what is in a second row begins where the first does.
+    assert ends["x"] + ends["width"] == pytest.approx(bar["x"] + bar["width"], abs=3)
+    assert search["y"] == pytest.approx(ends["y"], abs=2)
+    if search["y"] > choice["y"] + 5:
+        assert search["x"] == pytest.approx(choice["x"], abs=2)
 
 
 def test_a_step_of_the_ruler_is_zoomed_to_and_summed_up(open_page: Open) -> None:
@@ -221,49 +292,49 @@ def test_idle_time_and_the_critical_path_are_drawn_where_they_are(open_page: Ope
     page = open_page("&timeline.lanes=stream 7")
     state = settled(page)
     gap = point(page, state, 350, "stream 7 · compute")
-    before = colour_at(page, *gap)
+    before = color_at(page, *gap)
     page.locator(".timeline-canvas").focus()
     page.keyboard.press("i")
     assert wait_for(page, "d.gaps === 1 && !d.loading")["overlays"] == {"critical": False, "idle": True}
-    assert colour_at(page, *gap) != before
+    assert color_at(page, *gap) != before
     page.mouse.move(*gap)
     expect(page.locator(".timeline-tip")).to_contain_text("Idle: host wait")
     expect(page.locator(".timeline-tip")).to_contain_text("250.0 µs")
     page.keyboard.press("c")
     state = wait_for(page, "d.path > 0 && !d.loading")
     x, y = point(page, state, 600, "stream 7 · compute")
-    red, green, _blue = colour_at(page, x, y + 7)
+    red, green, _blue = color_at(page, x, y + 7)
     assert red > 180 > green
     page.wait_for_function("() => new URLSearchParams(location.search).getAll('timeline.overlay').length === 2")
     page.keyboard.press("i")
     page.mouse.move(0, 0)
     wait_for(page, "!d.overlays.idle")
-    assert colour_at(page, *gap) == before
+    assert color_at(page, *gap) == before
 
 
 @pytest.mark.parametrize("mode", ["category", "step", "duration", "occupancy"])
-def test_slices_take_the_colour_of_what_was_chosen(open_page: Open, mode: str) -> None:
+def test_slices_take_the_color_of_what_was_chosen(open_page: Open, mode: str) -> None:
     page = open_page()
     state = settled(page)
     places = [point(page, state, time, "stream 7 · compute") for time in (240, 640)]
-    plain = [colour_at(page, *place) for place in places]
+    plain = [color_at(page, *place) for place in places]
     assert plain[0] == plain[1]
-    page.get_by_role("button", name="What slices are coloured by").click()
+    page.get_by_title("What slices are colored by").click()
     page.get_by_role("menuitem", name=mode.capitalize()).click()
     wait_for(page, f"d.color === '{mode}' && !d.loading && d.slices > 0")
-    found = [colour_at(page, *place) for place in places]
+    found = [color_at(page, *place) for place in places]
     # Both kernels have one name and one category, but lie in two steps, and have 70 and 80 % of occupancy.
     assert (found[0] == found[1]) == (mode in ("category", "duration"))
     assert found[0] != plain[0]
     page.reload()
     settled(page)
-    assert [colour_at(page, *place) for place in places] == found
+    assert [color_at(page, *place) for place in places] == found
 
 
-def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_page: Open) -> None:
+def test_two_traces_are_aligned_at_a_step_and_their_differences_colored(open_page: Open) -> None:
     page = open_page()
     settled(page)
-    page.get_by_role("button", name="Show other traces").click()
+    page.get_by_title("Show other traces").click()
     page.get_by_role("button", name="r · slow.trace.json").click()
     state = wait_for(page, "d.aligned === 'step' && d.differences > 0 && !d.loading")
     assert [trace["offset"] for trace in state["traces"]] == [0, 0]
@@ -271,7 +342,7 @@ def test_two_traces_are_aligned_at_a_step_and_their_differences_coloured(open_pa
         "1 · r · fast.trace.json",
         "2 · r · slow.trace.json",
     ]
-    page.get_by_role("button", name="What slices are coloured by").click()
+    page.get_by_title("What slices are colored by").click()
     page.get_by_role("menuitem", name="Difference").click()
     state = wait_for(page, "d.color === 'difference' && !d.loading")
     second = next(row for row in state["rows"] if row["source"] == 1 and row["label"] == "stream 7 · compute")
@@ -308,7 +379,7 @@ def test_the_visible_part_leaves_as_a_trace_and_as_a_picture(open_page: Open) ->
     page = open_page("&timeline.range=400000:800000&timeline.lanes=GPU")
     settled(page)
     for entry in ("Visible part as Chrome JSON", "Picture as SVG"):
-        page.get_by_role("button", name="Save the picture or the trace").click()
+        page.get_by_title("Save the picture or the trace").click()
         with page.expect_download() as saved:
             page.get_by_role("menuitem", name=entry).click()
         content = saved.value.path().read_bytes()
@@ -340,7 +411,7 @@ def test_perfetto_is_handed_the_visible_part_when_asked_for(open_page: Open) -> 
     page.context.route(
         "https://ui.perfetto.dev/**", lambda route: route.fulfill(body=PERFETTO, content_type="text/html")
     )
-    page.get_by_role("button", name="Save the picture or the trace").click()
+    page.get_by_title("Save the picture or the trace").click()
     with page.expect_popup() as opened:
         page.get_by_role("menuitem", name="Open the visible part in Perfetto").click()
     opened.value.wait_for_function("() => window.got")

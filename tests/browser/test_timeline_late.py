@@ -109,7 +109,7 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
     held = Held(page, "trace?*")
     open_page("&timeline.search=sgemm")
     expect(page.locator(".timeline-message")).to_have_text("Opening the trace…")
-    page.get_by_role("button", name="What slices are coloured by").click()
+    page.get_by_title("What slices are colored by").click()
     page.get_by_role("menuitem", name="Category").click()
     page.get_by_label("Search slices by name").fill("Memcpy")
     held.release()
@@ -117,7 +117,7 @@ def test_what_is_chosen_while_a_trace_opens_stays(page: Page, open_page: Open) -
     state = wait_for(page, "d.matches !== null")
     assert (state["color"], state["matches"]) == ("category", 2)
     assert page.get_by_label("Search slices by name").input_value() == "Memcpy"
-    assert (address(page, "colour"), address(page, "search")) == (["category"], ["Memcpy"])
+    assert (address(page, "color"), address(page, "search")) == (["category"], ["Memcpy"])
 
 
 def test_a_link_of_several_traces_is_kept_whole_and_takes_no_click_back(page: Page, open_page: Open) -> None:
@@ -294,7 +294,7 @@ def test_what_is_in_use_of_the_details_stays_as_more_is_known(page: Page, open_p
     held.wait(2)
     body = page.locator(".timeline-drawer-body")
     body.evaluate("box => box.scrollTop = 20")
-    page.get_by_role("button", name="Highlight every slice of this name").focus()
+    page.get_by_title("Highlight every slice of this name").focus()
     assert body.evaluate("box => box.scrollTop") == 20
     held.release()
     wait_for(page, "d.selection.related")
@@ -319,7 +319,7 @@ def test_an_impatient_second_click_opens_the_box_of_traces_too(page: Page, open_
     open_page()
     settled(page)
     held = Held(page, "traces?*")
-    compare = page.get_by_role("button", name="Show other traces")
+    compare = page.get_by_title("Show other traces")
     compare.click()
     compare.click()
     held.wait()

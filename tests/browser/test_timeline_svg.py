@@ -54,7 +54,7 @@ SHAPES = """(c) => {
     c.fillStyle = ["#d04040", "rgba(40, 120, 200, 0.5)", "seagreen"][i % 3];
     c.fillRect(4.25 + i * 6, 14, 5.5, 12);
   }
-  // Over what was drawn before, in a colour that was used before.
+  // Over what was drawn before, in a color that was used before.
   c.fillStyle = "#d04040";
   c.fillRect(20, 18, 60, 4);
   c.globalAlpha = 0.4;
@@ -145,7 +145,7 @@ def differences(page: Page, scene: str, width: int, height: int) -> tuple[list[i
 def test_shapes_look_as_on_a_canvas(blank: Page) -> None:
     found, inked = differences(blank, SHAPES, 200, 120)
     assert inked == len(found) == 24_000
-    # Edges are smoothed by another routine; nothing is elsewhere or in another colour.
+    # Edges are smoothed by another routine; nothing is elsewhere or in another color.
     assert sum(difference > 48 for difference in found) <= 40
     assert sum(found) / len(found) < 0.5
 
@@ -182,14 +182,14 @@ def test_the_document_has_its_size_and_hostile_text_is_text(blank: Page) -> None
     assert root.get("{http://www.w3.org/XML/1998/namespace}space") == "preserve"
 
 
-def test_hostile_colours_and_fonts_stay_inside_their_attributes(blank: Page) -> None:
+def test_hostile_colors_and_fonts_stay_inside_their_attributes(blank: Page) -> None:
     text = traced(blank, """(c) => { c.fillStyle = 'red"/><script/>'; c.font = '9px "a<b"'; c.fillText("x", 1, 2); }""")
     ((name, style), _) = marks(text)
     assert (name, style["fill"], style["font-size"]) == ("g", "#000000", "9")
     assert "a<b" in style["font-family"]
 
 
-def test_what_cannot_overlap_is_one_path_a_colour(blank: Page) -> None:
+def test_what_cannot_overlap_is_one_path_a_color(blank: Page) -> None:
     scene = """(c) => {
       for (let i = 0; i < 10000; i += 1) {
         c.fillStyle = ["#112233", "#445566", "#778899"][i % 3];

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,7 +78,7 @@ def test_the_condition_decides_the_exit_code(path: str, capsys: pytest.CaptureFi
     ("arguments", "message"),
     [
         (["--fail-if", "gpu_idel > 1"], "no metric 'gpu_idel'"),
-        (["--fail-if", "memory_peak > 1 GB"], "does not tell memory_peak"),
+        (["--fail-if", "memory_peak > 1 GB"], "no data for memory_peak"),
         (["--table", "kernel"], "--table kernel: there is no such table; expected one of overview, "),
         (["--table", "ranks"], "it needs several traces"),
         (["--table", "changed_steps"], "it needs --before"),
@@ -152,7 +153,7 @@ def test_a_trace_without_devices_has_no_rows_and_columns_of_them(
     for gone in ("kernel", "copied_bytes", "Device", "Tensor"):
         assert gone not in text
     # What was asked for is there all the same, and says why it is empty.
-    assert "nothing: the trace does not tell, and has no device activity" in printed(capsys, path, "--table", "kernels")
+    assert "nothing: the trace has no such data, and no device activity" in printed(capsys, path, "--table", "kernels")
     whole = json.loads(_json(capsys, path))
     assert whole["traces"][0]["tables"]["mean_step"][0] == {"category": "kernel", "mean_ns": 0.0, "percent": 0.0}
 
@@ -174,3 +175,22 @@ def test_a_folder_is_the_ranks_of_one_job(tmp_path: Path, capsys: pytest.Capture
     lines = printed(capsys, str(tmp_path))
     assert [f"{path}: 17 slices, 2 steps" in lines for path in paths] == [True, True]
     assert {"ranks (means per step)", "stragglers (sums over all steps)"} <= set(lines)
+
+
+def test_a_folder_says_how_its_traces_are_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*contents: dict[str, Any]) -> tuple[str, bool]:
+        for number, content in enumerate(contents):
+            (tmp_path / f"{number}.json").write_text(json.dumps({**content, "traceEvents": events()}))
+        assert main(["analyze", str(tmp_path)]) == 0
+        captured = capsys.readouterr()
+        return captured.err, "\nranks (means per step)\n" in captured.out
+
+    alone = f"{tmp_path}: 2 traces, each for itself, as they are no ranks of one job.\n"
+    together = f"{tmp_path}: 2 traces, taken as the ranks of one job.\n"
+    assert said({}, {}) == (alone, False)
+    assert said({"distributedInfo": {"rank": 1}}, {"distributedInfo": {"rank": 0}}) == (together, True)
+    assert said({"distributedInfo": {"rank": 1}}, {"distributedInfo": {"rank": 1}}) == (alone, False)
+    day = 86_400 * 10**9
+    first = {"baseTimeNanoseconds": 1_700_000_000 * 10**9}
+    assert said(first, first) == (together, True)
+    assert said(first, {"baseTimeNanoseconds": first["baseTimeNanoseconds"] + day}) == (alone, False)

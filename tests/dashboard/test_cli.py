@@ -1,4 +1,5 @@
 import ast
+import gzip
 import os
 import socket
 import subprocess
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dashboard.cli.main import as_stepscope_says, main
+from dashboard.cli.main import main, with_verb
 from dashboard.cli.reading import check_logdirs
-from dashboard.cli.serve import announcement, listen, page_url, token_for
+from dashboard.cli.serve import announcement, listen, make_live, page_link, page_url, token_for
+from dashboard.panels.registry import RECOGNIZERS
 from dashboard.server.access import Access
+from summary import SummaryWriter
 from summary.errors import UserError
+from summary.logdir import Logdir
 
 
 def console() -> tuple[Console, StringIO]:
@@ -21,14 +25,107 @@ def console() -> tuple[Console, StringIO]:
     return Console(file=out, width=200, highlight=False), out
 
 
-def test_log_directory_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "events.out.tfevents.1"
-    path.write_bytes(b"")
+def test_a_file_that_is_neither_an_event_file_nor_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "notes.json"
+    path.write_text('{"loss": 1}')
     assert main(["--logdir", str(path)]) == 2
     assert capsys.readouterr().err == (
-        f"stepscope: --logdir {path} is a file; expected the directory that holds it.\n"
-        f"Try: stepscope --logdir {tmp_path}\n"
+        f"stepscope: {path} is a file, but neither an event file, whose name contains tfevents, nor a trace.\n"
+        f"A folder with runs: stepscope {tmp_path}\n"
+        f"Vectors or weights: stepscope project {path}\n"
+        f"A model's graph: stepscope graph {path}\n"
     )
+
+
+def test_a_file_is_a_log_directory_with_it_alone(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path)) as writer:
+        writer.add_scalar("loss", 1.0, 0)
+    (events,) = tmp_path.iterdir()
+    trace, other = tmp_path / "mine.gz", tmp_path / "b.json"
+    trace.write_bytes(gzip.compress(b'{"traceEvents": []}'))
+    other.write_text('[{"ph": "X"}]')
+
+    def seen(*given: Path) -> tuple[list[str], list[str]]:
+        source = check_logdirs(list(map(str, given)))
+        snapshot = Logdir(source, recognizers=RECOGNIZERS).update()
+        return list(snapshot.runs), [str(each.relative_path) for each in snapshot.companions]
+
+    assert seen(events) == (["."], [])
+    assert seen(trace) == ([], ["mine.gz"])
+    assert seen(trace, other) == ([], ["b.json", "mine.gz"])
+    assert check_logdirs([str(trace)]).address == str(trace)
+
+
+def test_what_stands_without_a_verb_is_opened(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    path = str(tmp_path / "runs")
+    assert with_verb([path, "--port", "7"]) == ["serve", f"--logdir={path}", "--port", "7"]
+    assert with_verb([f"a:{path}", "s3://bucket/x"]) == ["serve", f"--logdir=a:{path}", "--logdir=s3://bucket/x"]
+    assert with_verb(["--logdir", "x"]) == ["serve", "--logdir", "x"]
+    assert with_verb([]) == ["serve"]
+    assert with_verb(["ls", "x"]) == ["ls", "x"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("runs", "Did you mean: stepscope ls "),
+        ("inspekt", "Did you mean: stepscope inspect "),
+        ("xyzzy", "A folder that is still to come is waited for by: stepscope --logdir xyzzy\n"),
+    ],
+)
+def test_a_word_that_is_no_verb(
+    word: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([word]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"stepscope: {word} is no verb, and there is no file or folder of that name.\n")
+    assert said in error
+
+
+def test_the_link_has_path_token_and_tab() -> None:
+    access = Access("0.0.0.0", "a&b", prefix="/notes")
+    assert page_link(access, 6006, "timeline") == "http://localhost:6006/notes/?token=a%26b&tab=timeline"
+    assert page_link(Access(), 6006) == "http://localhost:6006/"
+
+
+def test_the_title_is_that_of_the_log_directory_or_what_is_wanted() -> None:
+    source = check_logdirs(["/nowhere/runs"], console()[0])
+    assert make_live(source, False, 2.0).title == "runs · Stepscope"
+    assert make_live(source, False, 2.0, title="Ours").title == "Ours"
+
+
+def test_a_port_can_be_shared() -> None:
+    first = listen("localhost", 0, console()[0], shared=True)
+    port = first.getsockname()[1]
+    second = listen("localhost", port, console()[0], shared=True)
+    assert second.getsockname()[1] == port
+    for one in (first, second):
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.json", '{"lr": 1}', "a.json is no trace. Expected a Chrome trace"),
+        ("none.json", None, "none.json cannot be read: No such file"),
+    ],
+)
+def test_trace_of_what_is_no_trace(
+    tmp_path: Path, name: str, content: str | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    assert main(["trace", str(tmp_path / name)]) == 2
+    assert said in capsys.readouterr().err
+    assert main(["trace", "s3://bucket/runs/a.json"]) == 2
+    assert "stepscope --logdir s3://bucket/runs\n" in capsys.readouterr().err
+
+
+def test_stepscope_is_a_module_that_can_be_run() -> None:
+    told = subprocess.run([sys.executable, "-m", "stepscope", "--version"], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("stepscope ")
 
 
 def test_missing_and_empty_directories_are_waited_for(tmp_path: Path) -> None:
@@ -103,7 +200,7 @@ def test_host_that_is_not_here() -> None:
         listen("192.0.2.1", 0, console()[0])
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e300"])
+@pytest.mark.parametrize("seconds", ["-1", "nan", "inf", "1e300"])
 def test_reload_interval_that_makes_no_sense(tmp_path: Path, seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--logdir", str(tmp_path), f"--reload-interval={seconds}"]) == 2
     assert "expected seconds above 0" in capsys.readouterr().err
@@ -199,14 +296,3 @@ def test_a_start_says_what_it_opens(monkeypatch: pytest.MonkeyPatch, access: Acc
     shown, out = console()
     shown.print(announcement("logs[1]", access, 6006), soft_wrap=True)
     assert out.getvalue() == f"Stepscope follows logs[1]\n{said}\n"
-
-
-def test_options_of_tensorboard_mean_the_same_or_say_what_does(capsys: pytest.CaptureFixture[str]) -> None:
-    assert as_stepscope_says(["serve", "--logdir", "bind_all", "--bind_all", "--reload_interval=5"]) == [
-        *("serve", "--logdir", "bind_all", "--host", "0.0.0.0", "--reload-interval=5")
-    ]
-    with pytest.raises(SystemExit, match=r"^2$"):
-        main(["--logdir", "x", "--samples_per_plugin=scalars=100"])
-    assert capsys.readouterr().err == (
-        "stepscope: --samples_per_plugin is TensorBoard's: every point is read and shown; leave it out.\n"
-    )

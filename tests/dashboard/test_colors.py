@@ -24,10 +24,9 @@ def test_colors_differ_while_there_are_enough(runs: list[str]) -> None:
     assert len(set(assign_colors(few).values())) == len(few)
 
 
-@given(st.text(max_size=20))
-def test_a_run_alone_has_the_same_color_everywhere(name: str) -> None:
-    assert assign_colors([name])[name] == assign_colors([name, "another"])[name]
-    assert assign_colors([name])[name] in PALETTE[:RING]
+def test_few_runs_have_the_first_colors_in_their_order() -> None:
+    assert list(assign_colors(["z", "a", "m"]).values()) == list(PALETTE[:3])
+    assert list(assign_colors(["z", "a"], RING).values()) == list(PALETTE[RING : RING + 2])
 
 
 def luminance(color: str) -> float:
@@ -109,3 +108,10 @@ def test_first_ten_colors_differ_to_every_kind_of_vision(scheme: Scheme, kind: s
     seen = [lab_seen(color.on(scheme), kind) for color in PALETTE[:RING]]
     # 2.3 is a just noticeable difference of areas side by side; lines far apart need several times that.
     assert min(ciede2000(one, other) for one, other in combinations(seen, 2)) > 9.9
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("count", "least"), [(RING, 20), (2 * RING, 17)])
+def test_first_colors_are_far_apart(scheme: Scheme, count: int, least: float) -> None:
+    seen = [lab_seen(color.on(scheme), "normal") for color in PALETTE[:count]]
+    assert min(np.linalg.norm(one - other) for one, other in combinations(seen, 2)) >= least

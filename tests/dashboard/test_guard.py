@@ -15,7 +15,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from dashboard.panels.registry import UPLOADS
 from dashboard.server import bodies
-from dashboard.server.access import Access, checked_host
+from dashboard.server.access import Access, checked_host, checked_prefix
 from dashboard.server.app import LOCAL, build_app
 from dashboard.server.bodies import LARGEST_BODY
 from dashboard.server.guard import Guard
@@ -208,6 +208,31 @@ def test_the_link_gives_the_browser_a_cookie(serve: Callable[..., TestClient]) -
 def test_behind_encryption_the_cookie_stays_there(serve: Callable[..., TestClient]) -> None:
     answer = serve(Access(token=TOKEN), "https://localhost").get(f"/?token={TOKEN}")
     assert answer.headers["set-cookie"].endswith("; SameSite=strict; Secure")
+
+
+def test_a_page_under_a_path(serve: Callable[..., TestClient]) -> None:
+    client = serve(Access(token=TOKEN, prefix="/team/notes"))
+    bearer = {"authorization": f"Bearer {TOKEN}"}
+    for path in ("/team/notes/data/runs", "/data/runs"):
+        assert client.get(path, headers=bearer).json() == []
+    assert client.get("/team/notesdata/runs", headers=bearer).status_code == 404
+    assert client.get("/team/notes?a=b&c").headers["location"] == "/team/notes/?a=b&c"
+    opened = client.get(f"/team/notes/?token={TOKEN}")
+    assert opened.headers["location"] == "./"
+    assert "Path=/team/notes/;" in opened.headers["set-cookie"]
+    page = client.get("/team/notes/", headers=bearer).text
+    assert re.findall(r'(?:src|href)="(?!/team/notes/|page/|assets/)([^"]*)"', page) == []
+    assert client.post("/team/notes/api/traces/drop?name=x", headers=bearer).status_code == 415
+
+
+@pytest.mark.parametrize("given", ["notes", "/a//b", "/a b", "/../a", "/a?b", "//a", "/é", "/<a>"])
+def test_paths_that_no_page_can_be_under(given: str) -> None:
+    with pytest.raises(ValueError, match="is no path of an address"):
+        checked_prefix(given)
+
+
+def test_a_path_may_end_with_a_slash() -> None:
+    assert [checked_prefix(given) for given in ("/a/b.c/", "/", "")] == ["/a/b.c", "", ""]
 
 
 def test_programs_send_the_token_as_a_header(serve: Callable[..., TestClient]) -> None:

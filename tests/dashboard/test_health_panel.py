@@ -89,11 +89,11 @@ def test_the_column_of_superseded_points_is_there_if_there_are_any() -> None:
 
 def test_verdict_without_loss_is_good_news() -> None:
     assert verdict([WHOLE], 0, loading=False) == Verdict(
-        "good", "The only file was read without loss", ("20 records, 1 kB read",)
+        "good", "1 file read without errors", ("20 records, 1 kB read",)
     )
     assert verdict([WHOLE, CUT], 0, loading=False) == Verdict(
         "good",
-        "All 2 files read without loss",
+        "2 files read without errors",
         ("40 records, 1.96 kB read", "1 file ends in the middle of a record, which is read when the rest arrives"),
     )
 

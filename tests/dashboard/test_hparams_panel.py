@@ -27,7 +27,7 @@ THIRD = float(np.float32(1 / 3))
 """As a scalar is written."""
 
 
-def table(path: Path, query: str = "") -> Table:
+def table(path: Path, query: str = "hparams.rows=sessions") -> Table:
     asked = Asked.of(decode(query))
     return build_table(read_sessions(open_logdir(path), asked.folder), asked)
 
@@ -108,9 +108,9 @@ def test_metric_values_are_the_last_the_least_or_the_greatest_with_their_step(tm
     ],
 )
 def test_filters(tmp_path: Path, query: str, runs: list[str]) -> None:
-    found = table(write_sessions(tmp_path), query)
+    found = table(write_sessions(tmp_path), f"hparams.rows=sessions&{query}")
     assert names(found) == runs
-    assert found.passing == len(runs)
+    assert [row.name for row in found.passing] == runs
 
 
 def test_groups_are_one_row(tmp_path: Path) -> None:
@@ -126,6 +126,37 @@ def test_groups_are_one_row(tmp_path: Path) -> None:
     assert worst["large"].metrics == {"accuracy": (0.25, 5)}
     middle = {row.name: row for row in table(tmp_path, "hparams.rows=median").rows}
     assert middle["small"].metrics["accuracy"] == (0.5, 2)
+
+
+def test_seeds_of_one_training_are_a_group_with_mean_and_deviation(tmp_path: Path) -> None:
+    losses = {0.1: (0.5, 0.7, 0.9), 0.01: (0.625, 0.625)}
+    for rate, values in losses.items():
+        for seed, loss in enumerate(values):
+            with SummaryWriter(str(tmp_path / f"lr{rate}" / f"seed_{seed}")) as writer:
+                start = start_info(checked_hparams({"lr": rate, "seed": seed}))
+                writer.add_summary(Summary(value=[session_start(start)]), 0)
+                writer.add_scalar("loss", loss, 1)
+    with SummaryWriter(str(tmp_path / "torch_seed_1")) as writer:
+        writer.add_scalar("loss", 0.25, 1)
+        writer.add_hparams({"lr": 1.0, "seed": 1}, {"final": 1.0}, run_name="1795379229.35322")
+    found = {row.name: row for row in table(tmp_path, "hparams.metrics=loss").rows}
+    assert {name: row.sessions for name, row in found.items()} == {
+        "lr0.1/seed_*": 3,
+        "lr0.01/seed_*": 2,
+        "torch_seed_1/1795379229.35322": 1,
+    }
+    many = found["lr0.1/seed_*"]
+    assert many.metrics["loss"][0] == pytest.approx(0.7)
+    assert dict(many.deviations) == {"loss": pytest.approx(0.2)}
+    assert (dict(many.hparams), dict(many.several)) == ({"lr": 0.1}, {"seed": ("0", "1", "2")})
+    assert dict(found["lr0.01/seed_*"].deviations) == {"loss": 0.0}
+    assert len(table(tmp_path).rows) == 6
+
+    body = {"view": "hparams.metrics=loss", "columns": ["@run", "loss"], "rows": ["lr0.01/seed_*"]}
+    assert list(csv.reader(io.StringIO(client_of(tmp_path).post("/api/hparams/table.csv", json=body).text))) == [
+        ["run", "loss", "loss (standard deviation)"],
+        ["lr0.01/seed_*", "0.625", "0.0"],
+    ]
 
 
 def test_sessions_of_a_group_that_differ_say_so(tmp_path: Path) -> None:
@@ -159,7 +190,7 @@ def test_folders_tell_experiments_apart(tmp_path: Path) -> None:
     write_sessions(tmp_path / "two", lone_rate=7.0)
     assert folders(open_logdir(tmp_path)) == ["one", "two"]
     assert len(table(tmp_path).rows) == 12
-    assert names(table(tmp_path, "hparams.folder=two"))[:2] == ["two/a0", "two/a1"]
+    assert names(table(tmp_path, "hparams.rows=sessions&hparams.folder=two"))[:2] == ["two/a0", "two/a1"]
     assert first_folder("plain") == ""
 
 
@@ -171,7 +202,8 @@ def test_payload_is_what_the_page_draws(tmp_path: Path) -> None:
         {
             "id": "failed", "runs": ("failed",), "group": "failed", "n": 1, "status": "failure", "start": 1005.0,
             "duration": 200.0, "light": colors.light, "dark": colors.dark,
-            "v": [1e-5, None, "true", "sgd", 0.125, None], "s": [None, None, None, None, 7, None], "several": {},
+            "v": [1e-5, None, "true", "sgd", 0.125, None], "s": [None, None, None, None, 7, None],
+            "deviations": {}, "several": {},
         }
     ]  # fmt: skip
     assert sent["columns"] == ["lr", "mixed", "norm", "opt", "accuracy", "val/loss"]
@@ -190,7 +222,7 @@ def test_infinity_and_nan_reach_the_page_as_text(tmp_path: Path) -> None:
 def test_table_as_files(tmp_path: Path) -> None:
     client = client_of(write_sessions(tmp_path))
     body = {
-        "view": "tab=hparams&hparams.status=success",
+        "view": "tab=hparams&hparams.rows=sessions&hparams.status=success",
         "columns": ["@run", "opt", "val/loss", "@duration", "gone", "norm", "lr", "@sessions", "big"],
         "rows": ["b0", "alone", "failed", "nobody"],
     }
@@ -234,8 +266,8 @@ def test_lists_in_the_address_bar() -> None:
 def test_bars_are_sorted_by_either() -> None:
     rho, eta = Correlation("spearman", -0.9, 20), Correlation("eta", 0.5, 20)
     found = Analysis(20, 0, Forest({"a": 0.1, "b": 0.7}, 0.8), {"a": rho, "b": eta})
-    assert [bar.name for bar in bars(found, "importance")] == ["b", "a"]
-    assert [bar.name for bar in bars(found, "correlation")] == ["a", "b"]
+    assert [bar.name for bar in bars(found, "importance", {})] == ["b", "a"]
+    assert [bar.name for bar in bars(found, "correlation", {"a": "Rate"})] == ["Rate", "b"]
     assert warnings(found) == []
 
 

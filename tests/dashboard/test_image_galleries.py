@@ -10,6 +10,7 @@ import pytest
 from dashboard.export.media_files import MediaFile, zip_stream
 from dashboard.page.state import decode
 from dashboard.panels.cards import Draw
+from dashboard.panels.groups import OfTag, Place
 from dashboard.panels.images.messages import CardData
 from dashboard.panels.images.panel import depends, draw, keys
 from dashboard.server.arrays import TypedArray, typed
@@ -38,13 +39,13 @@ def on(snapshot: Snapshot, query: str) -> Draw:
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("", [("(no prefix)", "tag:x"), ("y", "tag:y/z")]),
-        ("images.group=step", [("(no prefix)", "tag:x"), ("y", "tag:y/z")]),
+        ("", [(OfTag("x"), "tag:x"), (OfTag("y/z"), "tag:y/z")]),
+        ("images.group=step", [(OfTag("x"), "tag:x"), (OfTag("y/z"), "tag:y/z")]),
         ("images.group=run", [("Runs", "run:a"), ("Runs", "run:b")]),
         ("images.group=run&tag_filter=nothing", []),
     ],
 )
-def test_a_card_is_a_tag_or_a_run(snapshot: Snapshot, query: str, wanted: list[tuple[str, str]]) -> None:
+def test_a_card_is_a_tag_or_a_run(snapshot: Snapshot, query: str, wanted: list[tuple[Place, str]]) -> None:
     assert keys(snapshot, decode(query)) == wanted
 
 

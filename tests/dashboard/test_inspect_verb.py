@@ -145,7 +145,7 @@ def test_names_that_would_command_a_terminal_are_shown_as_text(
     ("option", "name", "message"),
     [
         ("--logdir", "absent", "cannot be read: No such file or directory; expected a directory that holds runs"),
-        ("--logdir", "file", "is a file; expected the directory that holds it"),
+        ("--logdir", "file", "is a file, but neither an event file, whose name contains tfevents, nor a trace"),
         ("--event_file", "absent", "cannot be read: No such file or directory. Expected an event file"),
     ],
 )

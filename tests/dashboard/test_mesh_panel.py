@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dashboard.page.colors import assign_colors
 from dashboard.page.state import View
 from dashboard.panels.cards import Draw, pair_key
+from dashboard.panels.groups import OfTag
 from dashboard.panels.mesh import geometry
 from dashboard.panels.mesh.files import ply
 from dashboard.panels.mesh.geometry import make_geometry, sample_of
@@ -90,10 +91,10 @@ def test_faces_that_point_outside_are_left_out() -> None:
     assert found.notes == ("2 faces left out: expected indices of the vertices, 0 to 3",)
 
 
-def test_colours_of_another_number_are_not_used() -> None:
+def test_colors_of_another_number_are_not_used() -> None:
     found = make_geometry(SQUARE, TRIANGLES, RED[:3])
     assert found.colors is None
-    assert found.notes == ("Colours not used: 3 of them for 4 vertices",)
+    assert found.notes == ("Colors not used: 3 of them for 4 vertices",)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +102,11 @@ def test_colours_of_another_number_are_not_used() -> None:
     [
         (np.full((4, 3), 0.2), 51, ()),
         (np.full((4, 3), 20.4), 20, ()),
-        (np.full((4, 3), 300, np.int32), 255, ("12 numbers of the colours outside 0 to 255 moved into it",)),
-        (np.full((4, 3), np.nan), 0, ("12 numbers of the colours outside 0 to 255 moved into it",)),
+        (np.full((4, 3), 300, np.int32), 255, ("12 numbers of the colors outside 0 to 255 moved into it",)),
+        (np.full((4, 3), np.nan), 0, ("12 numbers of the colors outside 0 to 255 moved into it",)),
     ],
 )
-def test_colours_become_bytes(colors: NDArray[Any], shade: int, notes: tuple[str, ...]) -> None:
+def test_colors_become_bytes(colors: NDArray[Any], shade: int, notes: tuple[str, ...]) -> None:
     found = make_geometry(SQUARE, None, colors)
     assert found.colors is not None
     assert found.colors[0].tolist() == [shade, shade, shade, 255]
@@ -248,8 +249,8 @@ def test_a_configuration_is_honoured_as_far_as_it_has_a_meaning() -> None:
         ({}, []),
         ({"camera": 3, "lights": {}, "material": []}, ["camera = 3", "material = []", "lights = {}"]),
         ({"camera": {"fov": "wide", "position": [1, None]}}, ["camera.fov = wide", "camera.position = [1, None]"]),
-        ({"material": {"color": "no colour", "size": -1, "wireframe": 1}},
-         ["material.color = no colour", "material.wireframe = 1", "material.size = -1"]),
+        ({"material": {"color": "no color", "size": -1, "wireframe": 1}},
+         ["material.color = no color", "material.wireframe = 1", "material.size = -1"]),
     ],
 )  # fmt: skip
 def test_what_is_odd_in_a_configuration_is_told(config: dict[str, Any], ignored: list[str]) -> None:
@@ -263,7 +264,7 @@ def test_a_card_knows_which_points_belong_together(tmp_path: Path) -> None:
     write_parts(tmp_path, {"VERTEX": [0, 10], "FACE": [0], "COLOR": [10]})
     snapshot = open_logdir(tmp_path)
     view = View(settings={"mesh.compare": ("first",)})
-    assert mesh_keys(snapshot, view) == [("(no prefix)", pair_key("m", "a"))]
+    assert mesh_keys(snapshot, view) == [(OfTag("m"), pair_key("m", "a"))]
     drawn = draw(pair_key("m", "a"), Draw(snapshot, view, "light", {}))
     color = assign_colors(["a"])["a"]
     steps, walls = typed(np.array([0, 10])), typed(np.array([1000.0, 1010.0]))
@@ -406,11 +407,11 @@ def test_ply_files_hold_the_whole_mesh(client: TestClient) -> None:
 
 def test_ply_files_say_what_they_leave_out() -> None:
     content = ply(SQUARE, np.array([[0, 1, 9], [0, 1, 2]]), RED[:2])
-    assert b"comment 2 colours do not fit 4 vertices and are left out\n" in content
+    assert b"comment 2 colors do not fit 4 vertices and are left out\n" in content
     assert b"comment 1 faces that point outside the vertices are left out\n" in content
     assert b"element face 1\n" in content
 
 
-def test_ply_files_have_colours() -> None:
+def test_ply_files_have_colors() -> None:
     body = ply(SQUARE[:1], None, RED[:1]).partition(b"end_header\n")[2]
     assert body == SQUARE[:1].tobytes() + b"\xff\0\0"

@@ -364,7 +364,7 @@ def test_a_download_of_what_is_not_there_says_so(tmp_path: Path) -> None:
     ]
 
 
-def test_colours_are_those_of_the_runs(tmp_path: Path) -> None:
+def test_colors_are_those_of_the_runs(tmp_path: Path) -> None:
     snapshot = snapshot_of(tmp_path)
     colors = Draw(snapshot, View(), "light", {}).colors
     assert [(run["run"], run["light"]) for run in drawn(snapshot)["runs"]] == [

@@ -20,9 +20,11 @@ from dashboard.panels.profile import device_figures, figures, texts
 from dashboard.panels.profile.ask import answer_of, rank_sources
 from dashboard.panels.profile.columns import columns
 from dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
+from dashboard.panels.profile.figures import _label_places
 from dashboard.panels.profile.links import timeline_link
 from dashboard.panels.profile.overview import run_facts, versions
-from dashboard.panels.profile.pages import options_of, page_content, trace_line
+from dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
+from dashboard.panels.profile.presence import absent_pages, shown_pages
 from dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
 from dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
@@ -141,7 +143,7 @@ def test_every_page_of_every_odd_trace_can_be_shown(odd: str, page: Page) -> Non
         ("kernels", ["kernels"]),
         ("copies", ["memcpys", "copy_sizes", "bandwidth"]),
         ("idle", ["idle", "temporal", "work", "utilisation", "overlap", "queue", "launches"]),
-        ("memory", ["memory", "memory_at_peak", "memory_by_operator"]),
+        ("memory", ["memory", "memory_by_module", "memory_at_peak", "memory_by_operator"]),
         ("path", ["critical_path", "critical_path_parts"]),
         ("input", ["steps"]),
         ("code", ["code"]),
@@ -176,6 +178,74 @@ def test_operators_are_grouped_by_what_is_asked_for() -> None:
         (table,) = tables(tiny(), "operators", by=by).values()
         assert_frame_equal(table.frame, operators(facts, by=by))
     assert len(tables(tiny(), "operators", by=("name", "stack"))["operators"].frame) == 3
+
+
+def test_pages_without_anything_to_show_are_apart_with_their_reasons() -> None:
+    study = study_of(tiny())
+    absent = absent_pages(study, 1, 1)
+    assert list(absent) == ["memory", "input", "copies", "ranks", "diff", "tfprof"]
+    assert [each["value"] for each in shown_pages(absent, "copies")][:4] == ["overview", "operators", "kernels", "idle"]
+    assert "copies" in [each["value"] for each in shown_pages(absent, "copies")]
+    assert "ranks" not in absent_pages(study, 2, 1)
+    assert "diff" not in absent_pages(study, 1, 2)
+    assert words(absent_menu(absent, "t")).startswith("Nothing to show (6)")
+
+
+def test_reasons_of_empty_tables_are_said_once() -> None:
+    lonely = trace(operator("a", 0, 1))
+    page = words(page_content(asked("copies"), study_of(lonely), [*tables(lonely, "copies").values()], "light"))
+    assert page.count("No device activity was recorded") == 1
+    some = trace(activity("k", 0, 5, 1))
+    page = words(page_content(asked("idle"), study_of(some), [*tables(some, "idle").values()], "light"))
+    assert page.count("Not in this trace: ") == 1
+
+
+def test_a_known_device_has_its_roof_and_what_is_missing_is_named() -> None:
+    device = {"id": 0, "name": "Tesla V100-SXM2-16GB"}
+    shapes: Any = {"Input_Dims": [[64, 64], [64, 64]], "Input_type": ["float", "float"]}
+    found = trace(
+        operator("aten::mm", 0, 20, **shapes),
+        launch(2, 3, 1),
+        activity("gemm", 10, 10, 1),
+        operator("aten::cudnn_convolution", 30, 20),
+        launch(32, 3, 2),
+        activity("conv", 40, 30, 2),
+        deviceProperties=[device],
+    )
+    question = asked("roofline")
+    page = page_content(question, study_of(found), [*tables(found, "roofline").values()], "light")
+    (graph,) = find(page, Graph)
+    roof, marks = graph.figure["data"]
+    assert max(roof["y"]) == 15_700
+    assert roof["text"][-1] == "FP32 peak 15.7 TFLOP/s"
+    assert marks["text"] == ["aten::mm"]
+    assert "Peaks of V100 SXM2: 15.7 TFLOP/s (FP32), 900 GB/s. Source: NVIDIA V100" in words(page)
+    assert "Not shown: aten::cudnn_convolution, with 75.0% of the device time" in words(page)
+    assert "efficiency_percent" in tables(found, "roofline")["roofline"].frame.columns
+
+
+def test_the_flame_graph_has_every_frame_below_its_caller() -> None:
+    study = study_of(tiny())
+    tree = study.table("code")
+    figure = figures.flame_chart(tree, "light")
+    assert figure is not None
+    (icicle,) = figure["data"]
+    assert icicle["ids"] == ["all", *(str(number) for number in range(len(tree)))]
+    totals = dict(zip(icicle["ids"], icicle["values"], strict=True))
+    below: dict[str, int] = {}
+    for parent, value in zip(icicle["parents"], icicle["values"], strict=True):
+        below[parent] = below.get(parent, 0) + value
+    # Plotly draws nothing where a frame is shorter than what is in it.
+    assert all(totals[parent] >= value for parent, value in below.items() if parent)
+    assert [icicle["parents"][1 + number] == "all" for number in range(len(tree))] == (tree["depth"] == 0).to_list()
+    assert figures.flame_chart(tree.clear(), "light") is None
+
+
+def test_names_beside_points_do_not_overlap() -> None:
+    both = [(10.0, 5.0), (10.0, 5.0)]
+    ranges = {"x": (0.0, 2.0), "y": (0.0, 1.0)}
+    assert _label_places(["aten::add", "aten::add_"], both, [], ranges) == ["top center", "bottom center"]
+    assert _label_places(["a" * 200], both, [], ranges) == [""]
 
 
 def test_peaks_give_the_roofline_its_efficiency() -> None:
@@ -405,6 +475,31 @@ def test_durations_as_text(ns: float | None, text: str) -> None:
     assert texts.duration(ns) == text
 
 
+def test_names_of_cpp_are_short_where_they_stay_apart() -> None:
+    add = "void at::native::vectorized<4, at::native::Add<float> >(int, at::native::Add<float>)"
+    assert texts.short_names([add, "aten::add", "gemm<a & b>"]) == [
+        "vectorized<4, Add<float> >",
+        "aten::add",
+        "gemm<a & b>",
+    ]
+    assert texts.short_names(["void a::f<int>(int)", "void b::f<int>(int)"]) == [
+        "void a::f<int>(int)",
+        "void b::f<int>(int)",
+    ]
+    assert texts.middle_cut("x" * 40 + "0123456789abcd") == ("x" * 40, "0123456789abcd")
+    assert texts.middle_cut("aten::add") == ("aten::add", "")
+
+
+def test_columns_of_zeros_are_hidden_and_names_take_what_they_need() -> None:
+    found = {column["colId"]: column for column in columns(tables(tiny(), "operators")["operators"])}
+    assert found["tensor_core_self_percent"]["hide"]
+    assert "hide" not in found["host_self_ns"]
+    assert found["name"]["maxWidth"] < 200
+    steps = {column["colId"]: column for column in columns(tables(tiny(), "input")["steps"])}
+    assert "type" not in steps["step"]
+    assert steps["total_ns"]["type"] == "rightAligned"
+
+
 def test_numbers_as_text() -> None:
     assert [texts.digits(each) for each in (0.0, 0.00001234, 0.5, 999.96, 1234.5, 1_234_567.0, 3e12)] == [
         "0",
@@ -464,21 +559,22 @@ def test_the_overview_says_what_the_analyses_say() -> None:
     }
     known = {row["name"]: row["value"] for row in report.table(tiny(), "overview").to_dicts()}
     assert tiles["Mean step"] == texts.duration(known["step_time"])
-    assert tiles["GPU utilisation"] == texts.percent(known["gpu_utilisation"])
+    assert tiles["GPU utilization"] == texts.percent(known["gpu_utilisation"])
     assert tiles["Steps"] == f"{known['steps']:.0f}"
     titles = [each.children[1].children[0].children for each in find(page, html.Li) if hasattr(each, "data-severity")]
     assert titles == report.table(tiny(), "findings")["title"].to_list()
     assert dict(run_facts(study))["Device 0"] == "A GPU, 8 GB memory, 4 multiprocessors"
-    assert "Nothing: all of the file was used." in words(page)
+    assert dict(run_facts(study))["Events"] == "all were read"
+    assert "Not shown as stored" not in words(page)
 
 
 def test_losses_are_counted_and_explained() -> None:
     lost = trace(operator("a", 0, 10), {"ph": "f", "id": 3, "name": "x", "cat": "y", "pid": 100, "tid": 1, "ts": 5})
     page = words(page_content(asked("overview"), study_of(lost), [], "light"))
-    assert "1 × flow end without a start" in page
+    assert "1 arrow without a start" in page
     assert "1 arrow has only one end" in page
     assert "An arrow ends here, but the file has no beginning" in page
-    assert "lost" not in page
+    assert "events lost" not in page
     assert "1 arrow has only one end" in words(trace_line(study_of(lost)))
     assert page.index("Findings") < page.index("Not shown as stored")
     more = trace(operator("a", 10**9, 10), operator("b", 10**9 + 5, -1))
@@ -625,12 +721,12 @@ def test_what_is_missing_is_said() -> None:
     found = source()
     studies = studies_of({found.id: tiny()})
     assert answer_of(studies, asked("diff"), None, [found]).missing == (
-        "Compared with what?",
+        "Choose a trace to compare with",
         "Choose the earlier trace above: operators and kernels are compared by name.",
     )
     alone = answer_of(studies, asked("ranks"), found.id, [found]).missing
     assert alone is not None
-    assert alone[0] == "One rank has nobody to wait for"
+    assert alone[0] == "Only one rank"
     with pytest.raises(TraceUnavailableError, match="There is no trace 'gone'"):
         answer_of(studies, asked("diff", before="gone"), None, [found])
 
@@ -762,7 +858,7 @@ def test_hostile_names_stay_names() -> None:
     (row,) = rows(tables(content, "kernels")["kernels"])
     assert row["name"] == hostile
     flops = pl.DataFrame({"name": [hostile], "intensity": [1.0], "gflops_per_s": [2.0]})
-    figure = figures.roofline_chart(flops, 0, 0, "light")
+    figure = figures.roofline_chart(flops, {}, 0, "light")
     assert figure is not None
     assert "<img" not in figure["data"][0]["hovertext"][0]
 

@@ -229,7 +229,7 @@ def test_search_route_names_the_cards(client: TestClient) -> None:
                 "found": "apple",
                 "after": " 1 pear 2",
                 "key": '["x/table/text_summary", "b"]',
-                "group": "x",
+                "sections": ["Other"],
                 "page": 1,
             }
         ],

@@ -220,6 +220,7 @@ def test_the_summary_names_lanes_extent_counters_and_utilisation(client: TestCli
         "categories": ["flow", "memcpy", "op"],
         "longest": 50_000,
         "losses": {},
+        "counted": {},
         "examples": {},
         "meanings": {},
         "notes": [],

@@ -22,7 +22,7 @@ def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: P
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", CODE], env=environment, capture_output=True, text=True, check=True)
     smooth = [4.0, 4 / 3, 12 / 7]
-    assert done.stdout == f"['charts'] False {smooth}\nTrue True {smooth}\n()\n"
+    assert (done.stdout, done.stderr) == (f"['charts'] False {smooth}\nTrue True {smooth}\n()\n", "")
 
 
 EVERY_LOOP = """

@@ -30,6 +30,13 @@ def test_the_core_imports_no_framework() -> None:
             "needs Lightning 2: pip install lightning, or pytorch-lightning",
         ),
         ("summary.integrations.huggingface", ["transformers"], "needs Transformers: pip install 'transformers[torch]'"),
+        ("summary.integrations.accelerate", ["accelerate.tracking"], "needs Accelerate: pip install accelerate"),
+        ("summary.integrations.xgboost", ["xgboost"], "needs XGBoost: pip install xgboost"),
+        (
+            "summary.integrations.stable_baselines3",
+            ["stable_baselines3.common.logger"],
+            "needs Stable-Baselines3: pip install stable-baselines3",
+        ),
     ],
 )
 def test_an_integration_says_what_to_install(module: str, frameworks: list[str], advice: str) -> None:

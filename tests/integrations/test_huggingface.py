@@ -14,6 +14,12 @@ import torch
 from transformers import (
     BertConfig,
     BertForSequenceClassification,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    T5Config,
+    T5ForConditionalGeneration,
     Trainer,
     TrainerControl,
     TrainerState,
@@ -48,6 +54,28 @@ def trainer(folder: Path, *callbacks: Any, **settings: Any) -> Any:
     )
     model = BertForSequenceClassification(config)
     return Trainer(model, arguments, train_dataset=ROWS, eval_dataset=ROWS[:4], callbacks=list(callbacks))
+
+
+SMALL = {"vocab_size": 32, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        GPT2LMHeadModel(GPT2Config(vocab_size=32, n_embd=8, n_layer=1, n_head=1, bos_token_id=1, eos_token_id=2)),
+        LlamaForCausalLM(LlamaConfig(hidden_size=8, num_key_value_heads=1, **SMALL)),
+        T5ForConditionalGeneration(T5Config(vocab_size=32, d_model=8, d_kv=8, d_ff=8, num_layers=1, num_heads=1)),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_graphs_of_models_with_a_cache(model: Any, tmp_path: Path) -> None:
+    tokens = torch.tensor([[1, 2, 3]])
+    inputs = {"input_ids": tokens, "decoder_input_ids": tokens} if model.config.is_encoder_decoder else tokens
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, inputs)
+    graph = open_logdir(tmp_path).runs["."].series["__run_graph__"].read(0)
+    assert any(node.op == "aten.linear.default" or "addmm" in node.op for node in graph.node)
+    assert model.config.use_cache
 
 
 def test_scalars_and_texts_are_the_same(

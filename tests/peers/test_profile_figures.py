@@ -51,9 +51,17 @@ TRACES = [
     "tensorflow1/rm_9.pb",
     "tensorflow2/keras/train/plugins/profile/2026_11_21_01_47_37/vm.xplane.pb",
 ]
+
+
+def _shown_roofline(trace: Trace) -> pl.DataFrame:
+    """Without the columns that are empty where the device's peaks are not known."""
+    frame = roofline(trace)
+    return frame.drop("efficiency_percent", "bound_by") if frame["bound_by"].is_null().all() else frame
+
+
 OWN: dict[str, Callable[[Asked, Trace], pl.DataFrame]] = {
     "operators": lambda question, trace: operators(trace, by=question.by),
-    "roofline": lambda question, trace: roofline(trace).drop("efficiency_percent", "bound_by"),
+    "roofline": lambda question, trace: _shown_roofline(trace),
 }
 """Tables that depend on what the page is asked for."""
 

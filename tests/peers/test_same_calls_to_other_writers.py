@@ -1,14 +1,22 @@
 """The same calls to PyTorch's writer, to tensorboardX's and to ours, read back by ours."""
 
+import importlib
 import io
+import warnings
 import wave
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from PIL import Image
 
 from summary import SummaryWriter, open_logdir
+from summary.logdir import Logdir
 from summary.snapshot import Snapshot
 
 pytestmark = pytest.mark.peers
@@ -32,11 +40,22 @@ def write(writer: Any) -> None:
 
 
 @pytest.fixture(params=["torch.utils.tensorboard", "tensorboardX"])
-def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Snapshot, Snapshot]:
+def peer(request: pytest.FixtureRequest) -> str:
+    """The module of another writer."""
+    name: str = request.param
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    return name
+
+
+def writers(peer: str) -> list[tuple[str, Any]]:
+    return [("ours", SummaryWriter), ("theirs", importlib.import_module(peer).SummaryWriter)]
+
+
+@pytest.fixture
+def both(peer: str, tmp_path: Path) -> tuple[Snapshot, Snapshot]:
     """What we read of our run and of theirs."""
-    theirs = pytest.importorskip(request.param, reason=f"{request.param} is not installed").SummaryWriter
-    write(SummaryWriter(tmp_path / "ours"))
-    write(theirs(str(tmp_path / "theirs")))
+    for folder, writer_class in writers(peer):
+        write(writer_class(str(tmp_path / folder)))
     return open_logdir(tmp_path / "ours"), open_logdir(tmp_path / "theirs")
 
 
@@ -83,6 +102,99 @@ def test_histograms_and_layouts(both: tuple[Snapshot, Snapshot]) -> None:
     (step, kind, ours), (their_step, their_kind, theirs) = (only(snapshot, "h") for snapshot in both)
     assert (step, kind, ours.buckets.tolist()) == (their_step, their_kind, theirs.buckets.tolist())
     assert only(both[0], "custom_scalars__config__") == only(both[1], "custom_scalars__config__")
+
+
+STEPS = [1.5, -1.5, "5", b"7", Decimal("2.5"), Fraction(7, 2), np.float32(8.75), np.int64(9), torch.tensor(10.5), True]
+NOT_STEPS = ["1.5", float("nan"), float("inf"), 2**63, 1j, object()]
+NUMBERS = [True, np.float32(1.5), torch.tensor([2.5])]
+NUMBERS_OF_PYTORCH = ["1.5", b"2.5", Decimal("3.5"), Fraction(1, 2), *NUMBERS]
+
+
+def oddly(writer: Any, numbers: Sequence[Any]) -> list[str]:
+    """Writes what is no plain int or float, and returns which steps were refused."""
+    refused = []
+    for step in [*STEPS, *NOT_STEPS]:
+        try:
+            writer.add_scalar("steps", 1.0, step)
+        except (TypeError, ValueError, OverflowError):
+            refused.append(repr(step))
+    for step, number in enumerate(numbers):
+        writer.add_scalar("numbers", number, step)
+    writer.add_scalar("", 1.0, 3)
+    writer.add_histogram("h", np.arange(3.0), "4", bins=[0, 1, 2])
+    writer.close()
+    return refused
+
+
+def test_odd_steps_numbers_and_tags(peer: str, tmp_path: Path) -> None:
+    numbers = NUMBERS_OF_PYTORCH if peer.startswith("torch") else NUMBERS
+    refused = oddly(importlib.import_module(peer).SummaryWriter(str(tmp_path / "theirs")), numbers)
+    assert oddly(SummaryWriter(tmp_path / "ours"), numbers) == refused == [repr(step) for step in NOT_STEPS]
+    read = []
+    for folder in ("ours", "theirs"):
+        series = Logdir(tmp_path / folder, keep_superseded=True).update().runs["."].series
+        read.append({tag: (one.kind, one.steps.tolist(), one.values.tolist()) for tag, one in series.items()})
+    assert read[0] == read[1]
+    assert read[0]["steps"][1] == [1, -1, 5, 7, 2, 3, 8, 9, 10, 1]
+    assert read[0].keys() == {"steps", "numbers", "", "h"}
+
+
+def pixels_of(folder: Path, tag: str) -> list[Any]:
+    _, _, images = only(open_logdir(folder), tag)
+    return [np.asarray(Image.open(io.BytesIO(encoded))).tolist() for encoded in images.encoded]
+
+
+RED_GREEN_BLUE = np.arange(3 * 40 * 60, dtype=np.uint8).reshape(3, 40, 60)
+BOXES = np.array([[4, 4, 55, 35], [10.5, 12.25, 20, 30], [50, 30, 30, 20]])
+
+
+@pytest.mark.parametrize("labels", [None, ["cat", "a longer dog", "é"]])
+@pytest.mark.parametrize("dataformats", ["CHW", "HW"])
+def test_boxes(peer: str, tmp_path: Path, labels: list[str] | None, dataformats: str) -> None:
+    picture = RED_GREEN_BLUE if dataformats == "CHW" else RED_GREEN_BLUE[0]
+    for folder, writer_class in writers(peer):
+        with writer_class(str(tmp_path / folder)) as writer:
+            writer.add_image_with_boxes("b", picture, BOXES, 1, labels=labels, dataformats=dataformats)
+    assert pixels_of(tmp_path / "ours", "b") == pixels_of(tmp_path / "theirs", "b")
+
+
+def test_labels_that_do_not_fit_are_not_drawn(peer: str, tmp_path: Path) -> None:
+    for folder, writer_class in writers(peer):
+        with writer_class(str(tmp_path / folder)) as writer, warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            writer.add_image_with_boxes("b", RED_GREEN_BLUE, BOXES, labels=["a"])
+        messages = [str(warning.message) for warning in warned if warning.category is UserWarning]
+        assert messages == (
+            ["the labels of the image 'b' must be one per box, got 1 for 3 boxes; none is drawn"]
+            if folder == "ours"
+            else []
+        )
+    assert pixels_of(tmp_path / "ours", "b") == pixels_of(tmp_path / "theirs", "b")
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint16])
+def test_masks(peer: str, tmp_path: Path, dtype: torch.dtype) -> None:
+    mask = (torch.arange(3 * 5 * 4).reshape(3, 5, 4) % 2).to(dtype)
+    for folder, writer_class in writers(peer):
+        with writer_class(str(tmp_path / folder)) as writer:
+            writer.add_image("i", mask)
+            writer.add_images("n", mask[None])
+    for tag in ("i", "n"):
+        assert pixels_of(tmp_path / "ours", tag) == pixels_of(tmp_path / "theirs", tag)
+
+
+def test_a_curve_of_logits(peer: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    logits, labels, weights = random.normal(0, 2, 400), random.random(400), random.random(400)
+    tables = []
+    for folder, writer_class in writers(peer):
+        with writer_class(str(tmp_path / folder)) as writer, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            writer.add_pr_curve("pr", labels, logits, 1, weights=weights)
+            writer.add_pr_curve("none", labels[:0], logits[:0], 1)
+        tables.append([only(open_logdir(tmp_path / folder), tag)[2].table for tag in ("pr", "none")])
+    for ours, theirs in zip(*tables, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
 def test_hyperparameters(tmp_path: Path) -> None:

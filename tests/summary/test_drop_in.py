@@ -1,10 +1,13 @@
 """What programs of PyTorch's, tensorboardX's and TensorFlow's writers also do with them."""
 
 import random
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
@@ -112,25 +115,60 @@ def test_the_global_writer_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     another.close()
 
 
-class Cached(torch.nn.Module):  # type: ignore[misc]
-    """Returns what no tracer knows, as language models with a cache do."""
+class Cache:
+    """What no tracer knows, and whose text shows whole tensors."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Any) -> None:
+        self.keys = keys
+
+    def __repr__(self) -> str:
+        return f"Cache({self.keys})"
+
+
+class Cached(torch.nn.Module):  # type: ignore[misc]
+    """Returns a cache beside its output, if so configured, as language models do."""
+
+    def __init__(self, config: Any) -> None:
         super().__init__()
-        self.config = type("Config", (), {"use_cache": True})()
+        self.config = config
+        self.linear = torch.nn.Linear(200, 2)
 
     def forward(self, x: Any) -> Any:
-        return x, object()
+        output = self.linear(x)
+        return (output, Cache(x)) if self.config.use_cache else (output,)
 
 
-def test_a_model_with_a_cache_says_what_to_do(tmp_path: Path) -> None:
+class Around(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Any) -> Any:
+        return self.model(x)
+
+
+class Frozen(NamedTuple):
+    use_cache: bool
+
+
+def test_a_model_with_a_cache_is_traced_without_it(tmp_path: Path) -> None:
+    model = Cached(SimpleNamespace(use_cache=True))
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_graph(model, torch.zeros(1, 200))
+        writer.add_graph(Around(model), torch.zeros(1, 200))
+    assert model.config.use_cache is True
+    last = series_of(tmp_path)["__run_graph__"].read(0)
+    assert [node.name for node in last.node if node.op == "IO Node"] == ["input/x", "output/output.1"]
+
+
+def test_what_cannot_be_traced_is_told_without_its_numbers(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer, pytest.raises(RuntimeError) as refused:
-        writer.add_graph(Cached(), torch.zeros(1))
+        writer.add_graph(Cached(Frozen(use_cache=True)), torch.zeros(1, 200))
     assert isinstance(refused.value, ValueError)
-    assert str(refused.value) == (
-        "Cached returns a cache beside its output, which cannot be traced. Set model.config.use_cache = False, "
-        "and call add_graph again."
-    )
+    told = str(refused.value)
+    assert told.startswith("Cached can be called, but not traced, as it does or returns what no tracer follows. ")
+    assert "tensor(" not in told
+    assert len(told) < 400
 
 
 def test_a_wrong_input_is_a_runtime_error_as_with_pytorch(tmp_path: Path) -> None:
@@ -148,5 +186,16 @@ class Symbolic:
 
 
 def test_a_call_inside_a_tf_function_says_what_to_do(tmp_path: Path) -> None:
-    with v2.create_file_writer(str(tmp_path)).as_default(), pytest.raises(TypeError, match=r"outside of tf\.function"):
-        v2.scalar("t", Symbolic(), step=1)
+    told = "has no value while tf.function traces: log it from eager code, by tf.py_function, or with tf.summary"
+    with v2.create_file_writer(str(tmp_path)).as_default(), SummaryWriter(tmp_path / "torch") as writer:
+        calls: dict[str, Callable[[], Any]] = {
+            "the scalar 't'": lambda: v2.scalar("t", Symbolic(), step=1),
+            "a step": lambda: v2.scalar("t", 1.0, step=Symbolic()),
+            "the text 't'": lambda: v2.text("t", Symbolic(), step=1),
+            "the tensor 't'": lambda: v2.write("t", Symbolic(), step=1),
+            "the histogram 't'": lambda: writer.add_histogram("t", Symbolic()),
+            "the text 't/text_summary'": lambda: writer.add_text("t", cast(Any, Symbolic())),
+        }
+        for name, call in calls.items():
+            with pytest.raises(TypeError, match=f"^{re.escape(f'{name} {told}')}$"):
+                call()

@@ -130,7 +130,7 @@ def test_odd_tags_stay_in_the_folder(tmp_path: Path, tag: str) -> None:
         (([[1.0]], None, np.zeros((2, 3, 4, 4))), ValueError, "one picture per point, got 2 for 1 points"),
         (([[1.0]], None, np.zeros((3, 4, 4))), ValueError, r"4 axes for 'NCHW', got shape \(3, 4, 4\)"),
         (([[1.0]], None, np.zeros((1, 1, 1, 8193))), ValueError, "8192 x 8192 pixels together, got 1 x 1 of 8193 x 1"),
-        (([[1.0]], None, None, 0.5), ValueError, "a step must be a whole number"),
+        (([[1.0]], None, None, np.nan), ValueError, "a step must be a whole number"),
     ],
 )
 def test_embeddings_refuse(tmp_path: Path, arguments: tuple[Any, ...], error: type[Exception], message: str) -> None:

@@ -114,8 +114,9 @@ PICTURE_READ = (2, 1, [[PICTURE.tolist()]])
 TWO_READ = (2, 1, [[PICTURE.tolist()]] * 2)
 GREY_READ = (2, 1, [[[[0, 255]]]])
 BLANK, BOXED = np.zeros((2, 6, 8, 3), np.uint8)
-# Lines of two pixels fill a box that is four high.
-BOXED[1:5, 1:6] = [255, 0, 0]
+# Lines of two pixels, of which horizontal ones lie above their places.
+BOXED[0:6, 1:6] = [255, 0, 0]
+BOXED[2:4, 3] = 0
 BOXED_READ = (8, 6, [[BOXED.tolist()]])
 FILM = np.stack([np.zeros((3, 1, 2)), np.ones((3, 1, 2))])[np.newaxis]
 FILM_READ = (2, 1, [[[[[0, 0, 0]] * 2], [[[255, 255, 255]] * 2]]])

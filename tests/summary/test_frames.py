@@ -1,8 +1,8 @@
 """A log directory's data as Polars tables."""
 
-import importlib.util
 import math
 import re
+import sys
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from torch.utils.tensorboard import SummaryWriter as TorchWriter
 
 from summary import SummaryWriter, open_logdir
-from summary.frames import SelectionError, to_arrays
+from summary.frames import SelectionError, to_arrays, to_pandas
 from summary.kinds.hparams import checked_hparams, session_start, start_info
 from summary.kinds.tensor_proto import numbers_tensor
 from summary.proto.event_pb2 import Event
@@ -210,15 +210,35 @@ def test_tables_of_several_log_directories_are_joined(tmp_path: Path) -> None:
     assert joined.select("run", "tag", "value").rows() == [("x", "loss", 1.0), ("y", "acc", 2.0)]
 
 
-def test_a_table_becomes_pandas_or_says_what_is_missing(logdir: Path) -> None:
-    table = open_logdir(logdir).scalars(tags=["acc"])
-    if importlib.util.find_spec("pandas") is None or importlib.util.find_spec("pyarrow") is None:
-        with pytest.raises(ModuleNotFoundError, match=r"pandas|pyarrow"):
-            table.to_pandas()
-    else:
-        assert table.to_pandas().to_dict("records") == [
-            {"run": "b", "tag": "acc", "step": 0, "wall_time": 10.5, "value": 0.5}
-        ]
+def test_a_table_for_pandas_says_what_is_missing(logdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    message = "^to_pandas needs pandas, which Stepscope itself does not: pip install pandas$"
+    with pytest.raises(ModuleNotFoundError, match=message):
+        to_pandas(open_logdir(logdir).scalars())
+
+
+def test_a_table_becomes_one_of_pandas(logdir: Path, tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    scalars = to_pandas(open_logdir(logdir).scalars(tags=["acc"]))
+    assert scalars.to_dict("records") == [{"run": "b", "tag": "acc", "step": 0, "wall_time": 10.5, "value": 0.5}]
+    assert scalars.dtypes.astype(str).to_dict() == {
+        "run": "category", "tag": "category", "step": "int64", "wall_time": "float64", "value": "float64"
+    }  # fmt: skip
+    session(tmp_path / "s" / "a", {"layers": 3, "bn": True, "lr": 0.5, "opt": "sgd"})
+    session(tmp_path / "s" / "b", {})
+    columns = ["layers", "bn", "lr", "opt"]
+    sessions = to_pandas(open_logdir(tmp_path / "s").hparams())[columns]
+    assert sessions.dtypes.astype(str).to_dict() == {
+        "layers": "Int64", "bn": "boolean", "lr": "float64", "opt": "object"
+    }  # fmt: skip
+    assert sessions.loc[0].to_list() == [3, True, 0.5, "sgd"]
+    assert sessions.loc[1].isna().all()
+    with SummaryWriter(tmp_path / "t") as writer:
+        writer.add_tensor("t", np.arange(3))
+    tensors = to_pandas(open_logdir(tmp_path / "t").tensors())
+    assert tensors["shape"][0] == [3]
+    assert tensors["content"][0] == np.arange(3).tobytes()
+    assert isinstance(tensors, pandas.DataFrame)
 
 
 def test_scalars_are_those_that_tensorboard_reads_of_torch(tmp_path: Path) -> None:
@@ -368,7 +388,7 @@ def test_hyperparameters_of_torch_are_a_row_per_session(tmp_path: Path) -> None:
     table = open_logdir(tmp_path).hparams()
     assert table.schema["lr"] == pl.Float64()
     # PyTorch writes booleans as numbers.
-    assert table.schema["bn"] == pl.Float64()
+    assert table.schema["bn"] == pl.Int64()
     assert table.schema["opt"] == pl.String()
     assert table.select("run", "group", "status").rows() == [(f"{name}/hp", f"{name}/hp", "success") for name in "ab"]
     assert table.drop("run", "group", "status", "start_time", "end_time").to_dicts() == [
@@ -409,6 +429,21 @@ def test_without_declared_metrics_every_scalar_of_a_session_and_below_is_one(tmp
 def test_hyperparameters_have_their_types(tmp_path: Path) -> None:
     session(tmp_path, {"lr": 0.1, "bn": True, "opt": "sgd"})
     assert open_logdir(tmp_path).hparams().select("lr", "bn", "opt").rows() == [(0.1, True, "sgd")]
+
+
+def test_integers_among_hyperparameters_come_back(tmp_path: Path) -> None:
+    many = {"layers": 3, "seed": 2**53, "lr": 1, "momentum": math.nan, "steps": -4}
+    session(tmp_path / "a", many)
+    session(tmp_path / "b", {"lr": 0.5})
+    table = open_logdir(tmp_path).hparams().select(list(many))
+    assert dict(table.schema) == {
+        "layers": pl.Int64(),
+        "seed": pl.Float64(),
+        "lr": pl.Float64(),
+        "momentum": pl.Float64(),
+        "steps": pl.Int64(),
+    }
+    assert table.select("layers", "lr", "steps").rows() == [(3, 1.0, -4), (None, 0.5, None)]
 
 
 def test_hyperparameters_whose_types_differ_are_strings(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def test_what_is_no_hook_or_no_tag_is_refused() -> None:
     with pytest.raises(TypeError, match="a tag must be a string, got int"):
         Hooks().log({3: 1})  # type: ignore[dict-item]
     with pytest.raises(ValueError, match="a step must be a whole number"):
-        Hooks().loop([], first_step=0.5)  # type: ignore[arg-type]
+        Hooks().loop([], first_step=math.nan)  # type: ignore[arg-type]
 
 
 def test_an_interval_in_steps() -> None:

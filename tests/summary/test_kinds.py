@@ -369,6 +369,9 @@ RGB = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
         (np.array([[0.0, 1.0, 0.5, 100 / 255]]), "HW", [[[0, 255, 128, 100]]]),
         (np.array([[-1.0, 7.0, np.nan, np.inf, -np.inf]]), "HW", [[[0, 255, 0, 255, 0]]]),
         (np.array([[True, False]]), "HW", [[[255, 0]]]),
+        (RGB.astype(np.int64), "HWC", [RGB.tolist()]),
+        (np.array([[0, 1, 200, 300, -5]], ">i2"), "HW", [[[0, 1, 200, 255, 0]]]),
+        (np.array([[0, 1, 1, -3]]), "HW", [[[0, 255, 255, 0]]]),
     ],
 )
 def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[Any]) -> None:
@@ -382,7 +385,7 @@ def test_image_layouts_and_dtypes(array: Any, dataformats: str, expected: list[A
         (RGB, "HW", ValueError, "must have 2 axes for 'HW', got shape"),
         (RGB, "HWX", ValueError, "distinct letters of NCHW with H and W, got 'HWX'"),
         (RGB, "HHW", ValueError, "got 'HHW'"),
-        (RGB.astype(np.int64), "HWC", TypeError, r"uint8 \(0..255\), bool or floats \(0..1\), got int64"),
+        (RGB.astype(complex), "HWC", TypeError, "the image 't' must be real numbers, got ndarray"),
         (RGB[:0], "HWC", ValueError, r"must have pixels, got shape \(0, 4, 3\)"),
     ],
 )

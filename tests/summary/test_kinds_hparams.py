@@ -88,7 +88,7 @@ def test_the_name_that_tensorboardx_gives_to_the_name(tmp_path: Path) -> None:
         (({}, {}, None, "../out"), ValueError, r"a folder in the log directory .*, got '\.\./out'"),
         (({}, {}, None, "/etc"), ValueError, "got '/etc'"),
         (({}, {}, None, 3), TypeError, "run_name must be a string, got int"),
-        (({}, {}, None, "a", 0.5), ValueError, "a step must be a whole number"),
+        (({}, {}, None, "a", np.nan), ValueError, "a step must be a whole number"),
     ],
 )
 def test_errors_come_before_anything_is_written(

@@ -50,7 +50,7 @@ def test_several_videos_are_a_grid() -> None:
     assert frame[::2, ::3, 0].tolist() == [[WHITE, GREY], [GREY, WHITE]]
 
 
-def test_other_layouts_colours_and_rates_of_video() -> None:
+def test_other_layouts_colors_and_rates_of_video() -> None:
     red_then_blue = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]).reshape(1, 2, 3, 1, 1)
     _, durations, frames = gif(video("v", red_then_blue.transpose(1, 0, 3, 4, 2), 1000, "TNHWC"))
     assert durations == [10, 10]
@@ -63,7 +63,7 @@ def test_other_layouts_colours_and_rates_of_video() -> None:
         (np.zeros((2, 1, 4, 4)), {}, ValueError, r"5 axes for 'NTCHW', got shape \(2, 1, 4, 4\)"),
         (np.zeros((1, 1, 2, 4, 4)), {}, ValueError, r"1, 3 or 4 channels, got 2"),
         (np.zeros((1, 0, 3, 4, 4)), {}, ValueError, "must have pixels"),
-        (np.zeros((1, 1, 3, 4, 4), np.int64), {}, TypeError, "got int64"),
+        (np.zeros((1, 1, 3, 4, 4), complex), {}, TypeError, "must be real numbers"),
         (np.zeros((1, 1, 3, 4, 4)), {"fps": 0}, ValueError, "above 0 and finite, got 0"),
         (
             np.broadcast_to(np.uint8(0), (1, 1, 1, 1, 65536)),
@@ -109,14 +109,17 @@ RED = [255, 0, 0]
 def test_a_box() -> None:
     drawn = png(image_with_boxes("b", np.full((1, 8, 10), WHITE, np.uint8), [[1, 2, 6, 5]]))
     expected = np.full((8, 10, 3), WHITE)
-    expected[2:6, 1:7] = RED
+    expected[1:7, 1:7] = RED
+    # Lines of two pixels, along each side of which one is inside.
+    expected[3:5, 3:5] = WHITE
     assert drawn.tolist() == expected.tolist()
 
 
 def test_the_inside_of_a_box_stays() -> None:
     drawn = png(image_with_boxes("b", np.zeros((12, 12, 3), np.uint8), [[0, 0, 11, 11]], dataformats="HWC"))
     assert drawn[2:10, 2:10].tolist() == np.zeros((8, 8, 3)).tolist()
-    assert drawn[:2].tolist() == [[RED] * 12] * 2
+    # Of a line's two pixels, one would be above the picture.
+    assert drawn[0].tolist() == [RED] * 12
 
 
 def test_labels_and_rescaling() -> None:
@@ -138,8 +141,6 @@ def test_labels_and_rescaling() -> None:
     [
         ([1, 2, 3, 4], {}, ValueError, r"shape \[n, 4\], got \(4,\)"),
         ([[1, 2, 3, np.nan]], {}, ValueError, "must be finite"),
-        ([[5, 2, 3, 4]], {}, ValueError, r"\(left, top, right, bottom\), got \[\[5.0, 2.0, 3.0, 4.0\]\]"),
-        ([[1, 2, 3, 4]], {"labels": ["a", "b"]}, ValueError, "one per box, got 2 for 1 boxes"),
         ([[1, 2, 3, 4]], {"labels": [3]}, TypeError, "must be strings, got int"),
         ([[1, 2, 3, 4]], {"rescale": 0}, ValueError, "above 0 and finite, got 0"),
         ([[1, 2, 3, 4]], {"dataformats": "NHW"}, ValueError, "one picture, got 3"),

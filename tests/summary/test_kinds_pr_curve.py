@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,17 @@ def test_weights() -> None:
 def test_no_division_by_zero() -> None:
     table = decode("pr_curves", pr_curve("pr", [0], [0.0], 2)).table
     assert table.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+    assert decode("pr_curves", pr_curve("pr", [], [], 2)).table.tolist() == [[0, 0]] * 6
+
+
+def test_logits_are_not_counted() -> None:
+    message = (
+        "2 of 4 predictions of the PR curve 'pr' lie outside of 0..1, such as 3.5, and are not counted; "
+        "put logits through a sigmoid"
+    )
+    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+        value = pr_curve("pr", [1, 0.25, 1, 0], [0.75, 0.25, 3.5, np.nan], 2)
+    assert decode("pr_curves", value).table.tolist() == [[1.25, 0], [0.75, 0], [0, 0.75], [0, 1.25], [0.625, 0], [1, 0]]
 
 
 def test_it_is_the_curve_of_tensorboardx() -> None:
@@ -68,11 +80,8 @@ def test_one_curve_per_class() -> None:
     ("labels", "predictions", "options", "message"),
     [
         ([0, 1], [0.5], {}, "as many predictions as labels, got 1 predictions, 2 labels"),
-        ([0, 2], [0.5, 0.5], {}, "labels .* must be 0 or 1, got 2"),
-        ([0, np.nan], [0.5, 0.5], {}, "labels .* must be 0 or 1, got nan"),
-        ([0], [1.5], {}, "predictions .* in 0..1, got 1.5"),
-        ([0], [np.nan], {}, "predictions .* in 0..1, got nan"),
-        ([], [], {}, "at least one sample, got none"),
+        ([0, 2], [0.5, 0.5], {}, "labels .* must lie in 0..1, got 2"),
+        ([0, np.nan], [0.5, 0.5], {}, "labels .* must lie in 0..1, got nan"),
         ([0], [0.5], {"num_thresholds": 1}, "at least 2, got 1"),
         ([0, 1], [0.5, 0.5], {"weights": [1, 1, 1]}, "one number or 2 of them, got 3"),
         ([0], [0.5], {"weights": -1}, "finite and not negative, got -1.0"),

@@ -101,7 +101,7 @@ def test_arrays_may_change_after_the_call(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("", [1.0], [1]), ValueError, "a tag must not be empty"),
+        ((3, [1.0], [1]), TypeError, "a tag must be a string, got int 3"),
         (("t", [1.0, 2.0], [1]), ValueError, r"must be of one length, got shapes \[2\], \[1\]"),
         (("t", [1.0], [1], [1.0, 2.0]), ValueError, r"must be of one length, got shapes \[1\], \[1\], \[2\]"),
         (("t", [[1.0]], [[1]]), ValueError, r"must be of one length, got shapes \[1, 1\], \[1, 1\]"),

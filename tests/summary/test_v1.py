@@ -388,7 +388,7 @@ def test_what_is_wrong_is_refused_before_anything_is_written(writer: v1.FileWrit
         (lambda: writer.add_summary(b"\xff"), ValueError, "bytes that are none"),
         (lambda: writer.add_summary(GRAPH), TypeError, "Summary message or its bytes, got GraphDef"),
         (lambda: writer.add_summary(v1.Summary(value=[v1.Summary.Value(simple_value=1)])), ValueError, "empty"),
-        (lambda: writer.add_summary(v1.scalar("a", 1), 1.5), ValueError, "whole number"),
+        (lambda: writer.add_summary(v1.scalar("a", 1), np.nan), ValueError, "whole number"),
         (lambda: writer.add_event(v1.Event(wall_time=np.nan)), ValueError, "finite"),
         (lambda: writer.add_graph(None), TypeError, "got None"),
         (lambda: writer.add_graph(GRAPH, graph_def=GRAPH), ValueError, "got both"),

@@ -233,7 +233,7 @@ def test_graph(run: Path) -> None:
     ("call", "error", "message"),
     [
         (lambda: tf_summary.scalar("a", 1), ValueError, "pass step="),
-        (lambda: tf_summary.scalar("a", 1, 0.5), ValueError, "whole number"),
+        (lambda: tf_summary.scalar("a", 1, np.nan), ValueError, "whole number"),
         (lambda: tf_summary.scalar("", 1, 1), ValueError, "empty"),
         (lambda: tf_summary.scalar(ANYTHING, 1, 1), TypeError, "tag must be a string"),
         (lambda: tf_summary.scalar("a", [1, 2], 1), ValueError, "one element"),
@@ -255,7 +255,7 @@ def test_graph(run: Path) -> None:
         (lambda: tf_summary.experimental.write_raw_pb(Summary(value=[Summary.Value()]), 1), ValueError, "empty"),
         (lambda: tf_summary.graph(5), TypeError, "got int"),
         (lambda: tf_summary.flush(ANYTHING), TypeError, "SummaryWriter or None"),
-        (lambda: tf_summary.experimental.set_step("x"), TypeError, "whole number|real numbers"),
+        (lambda: tf_summary.experimental.set_step("x"), ValueError, "whole number"),
         (lambda: tf_summary.record_if(ANYTHING).__enter__(), TypeError, "boolean"),
         (lambda: tf_summary.name_scope(NONE).__enter__(), TypeError, "string"),
     ],

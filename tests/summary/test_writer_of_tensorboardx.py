@@ -38,7 +38,7 @@ def test_metadata_that_makes_no_sense(tmp_path: Path) -> None:
     with SummaryWriter(tmp_path) as writer:
         with pytest.raises(ValueError, match="needs a global_step or a walltime, got neither"), writer.use_metadata():
             pass
-        with pytest.raises(ValueError, match="a step must be a whole number"), writer.use_metadata(global_step=0.5):
+        with pytest.raises(ValueError, match="a step must be a whole number"), writer.use_metadata(global_step=np.nan):
             pass
         with writer.use_metadata(global_step=1):
             with pytest.raises(ValueError, match="must not lie in another"), writer.use_metadata(global_step=2):

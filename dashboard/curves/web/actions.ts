@@ -1,9 +1,7 @@
 // What can be done with cards of curves: pin, order, resize, fill the window; menus and the sheet of tags.
 import { within } from "../../web/core/dom.ts";
-import { combine } from "./combine.ts";
 import { heightsOf, isCombined, withHeight } from "./entries.ts";
-import { allMenu, cardMenu } from "./menus.ts";
-import { allCards, assign, type Card, list, setRange, state } from "./state.ts";
+import { allCards, assign, canShare, type Card, list, resetRange, shareRange, state } from "./state.ts";
 
 const DRAGGED = "application/x-stepscope-card";
 const DROPS = ["drop-before", "drop-behind"];
@@ -27,6 +25,15 @@ const fill = ({ key }: Card) => assign("full", list("full")[0] === key ? [] : [k
 export function endFull(): boolean {
   if (!list("full").length) return false;
   assign("full", []);
+  return true;
+}
+
+/** Has all cards show what the one with the focus, or the one that fills the window, shows; tells whether it is zoomed. */
+export function zoomAll(): boolean {
+  const focused = document.activeElement instanceof HTMLElement ? cardOf(document.activeElement) : undefined;
+  const card = state.cards.get(list("full")[0]) ?? focused;
+  if (!card || !canShare(card.key)) return false;
+  shareRange(card.key);
   return true;
 }
 
@@ -113,18 +120,21 @@ function move(card: HTMLElement, over: HTMLElement, behind: boolean) {
 
 // --- buttons -----------------------------------------------------------------------------------------------
 
+const menus = () => import("./menus.ts");
+
 const ACTS: Record<string, (card: Card, button: HTMLElement) => unknown> = {
-  reset: (card) => setRange(card.key, null),
+  reset: ({ key }) => resetRange(key),
+  zoom_all: ({ key }) => shareRange(key),
   pin,
   full: fill,
-  menu: cardMenu,
-  combine,
+  menu: async (card, button) => (await menus()).cardMenu(card, button),
+  combine: async (card) => (await import("./combine.ts")).combine(card),
 };
 
 document.addEventListener("click", (event) => {
   const button = within(event, "button");
   if (!button) return;
-  if (button.classList.contains("act-all")) return allMenu(button);
+  if (button.classList.contains("act-all")) return void menus().then(({ allMenu }) => allMenu(button));
   const act = Object.keys(ACTS).find((name) => button.matches(`.actions .act-${name}`));
   const card = act ? cardOf(button) : undefined;
   if (act && card?.element.contains(button)) ACTS[act](card, button);

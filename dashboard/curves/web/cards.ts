@@ -2,28 +2,50 @@
 // dashboard/curves/routes.py answers; web/lines draws.
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import type { Column } from "../../web/core/binary.ts";
+import { failed as notLoaded, ready } from "../../web/cards/loading.ts";
 import { callbackContext, callbacks, noUpdate } from "../../web/core/dash.ts";
 import { storage, within } from "../../web/core/dom.ts";
-import { Api, messageOf } from "../../web/core/request.ts";
+import { Api } from "../../web/core/request.ts";
 import { create, redrawAll, type ShownRange } from "../../web/lines/chart.ts";
 import { hasten } from "../../web/lines/raster.ts";
 import type { AxisName } from "../../web/lines/scene.ts";
 import { view as pageView } from "../../web/page/view.ts";
 import * as actions from "./actions.ts";
 import "./commands.ts";
-import { rangesOf } from "./entries.ts";
+import { showBars, singles } from "./bars.ts";
+import { ownOf as ownOfEntries, ownText, rangesOf, sharedOf } from "./entries.ts";
+import { light, showInList } from "./light.ts";
 import * as marks from "./marks_table.ts";
 import type { ChartsAnswer } from "./messages.generated.ts";
-import { type CurveChart, isOf, modelOf, received, type Scheme, smoothed } from "./model.ts";
+import { type CurveChart, modelOf, received, type Scheme, smoothed } from "./model.ts";
 import * as profiledMenu from "./profiled_menu.ts";
 import * as profiled from "./profiled_steps.ts";
 import { settingsOf } from "./settings.generated.ts";
-import { allCards, api, axisNamed, type Card, read, readSetting, setRange, state, visibleCards } from "./state.ts";
+import { saidBySlider, sayWeight } from "./smoothing_box.ts";
+import {
+  allCards,
+  api,
+  axisNamed,
+  canShare,
+  type Card,
+  isZoomed,
+  ownOf,
+  rangeOf,
+  read,
+  readSetting,
+  resetRange,
+  setRange,
+  state,
+  visibleCards,
+  weightOf,
+} from "./state.ts";
 import * as table from "./table.ts";
 
 const SETTLED_MS = 160;
 const MOST_REMEMBERED = 200;
 const POINTS_AT_FIRST = 600;
+/** Keys on a card, and on one that fills the window. */
+const MOST_KEYS = { card: 8, full: 40 };
 
 type Answer = ChartsAnswer & { arrays: Column[] };
 /** What is asked for of a chart. */
@@ -39,17 +61,21 @@ let revision: number | null = null;
 const remembered: Map<string, CurveChart> = new Map();
 /** The smoothing that the view had last. */
 let saidWeight = state.weight;
+/** The horizontal axis that was chosen last, whether or not its metric was. */
+let kind = "";
 let asking = false;
 let askAgain = false;
 /** While a hand moves. */
 let settling: ReturnType<typeof setTimeout> | null = null;
 
-const ignoresOutliers = () => read(({ ignoreOutliers }) => ignoreOutliers);
+const ignoresOutliers = (key: string) => ownOf(key).inliers ?? read(({ ignoreOutliers }) => ignoreOutliers);
+const mostKeys = ({ element }: Card) =>
+  !read(({ legend }) => legend) ? 0 : element.classList.contains("full") ? MOST_KEYS.full : MOST_KEYS.card;
 
 /** A hand zoomed: axes that it left alone go on fitting the data. */
 function zoomed(card: Card, range: ShownRange & { changed: AxisName[] } | null) {
   marks.forgetClick();
-  if (!range) return setRange(card.key, null);
+  if (!range) return resetRange(card.key);
   const chosen = Object.fromEntries(range.changed.map((axis) => [axis, range[axis]]));
   setRange(card.key, { ...state.ranges.get(card.key), ...chosen });
 }
@@ -59,24 +85,27 @@ function zoomed(card: Card, range: ShownRange & { changed: AxisName[] } | null) 
 function draw(card: Card) {
   const { chart, element, plot, key } = card;
   if (!chart) return;
-  const range = state.ranges.get(key) ?? null;
-  const selected = new Set(readSetting(runSettings.select));
+  const range = rangeOf(key);
   card.model = modelOf(chart, {
-    weight: state.weight,
+    weight: weightOf(key),
     scheme: state.scheme,
     hidden: new Set(state.params.getAll("hide")),
-    selected,
-    outliers: ignoresOutliers(),
-    yScale: read(({ y }) => y),
+    selected: new Set(readSetting(runSettings.select)),
+    outliers: ignoresOutliers(key),
+    yScale: ownOf(key).scale ?? read(({ y }) => y),
     range,
     spans: profiled.spans(chart, state.scheme),
+    mostKeys: mostKeys(card),
   });
   if (!range && element.classList.contains("zoomed") && !plot.isHeld()) plot.setZoom(null);
   plot.setModel(card.model);
   element.classList.add("drawn");
+  ready(element);
+  showBars(element, range ? [] : singles(chart, new Set(state.params.getAll("hide"))));
   element.classList.toggle("zoomed", range !== null);
-  const lit = chart.lines.filter((line) => isOf(line, selected));
-  plot.highlight(lit.length ? lit.map((line) => line.id) : null);
+  element.classList.toggle("shareable", canShare(key));
+  note(card, [ownText(ownOf(key)), chart.note].filter(Boolean).join(" · "));
+  light(card);
   marks.place(card);
   table.place(card);
 }
@@ -84,9 +113,9 @@ function draw(card: Card) {
 const redraw = () => state.cards.forEach(draw);
 
 /** Smooths the lines of a card anew, and nothing else of it. */
-function smoothAnew({ chart, model, plot }: Card) {
+function smoothAnew({ key, chart, model, plot }: Card) {
   const lines = chart?.lines.filter((line) => line.kind !== "member") ?? [];
-  const updates = new Map(lines.map((line) => [line.id, smoothed(line, state.weight)]));
+  const updates = new Map(lines.map((line) => [line.id, smoothed(line, weightOf(key))]));
   for (const line of model?.lines ?? []) line.y = updates.get(line.id) ?? line.y;
   plot.setLines(updates);
 }
@@ -106,7 +135,7 @@ function wanted({ key, element, chart, version }: Card): Wanted {
     key,
     // A few points more or less are not worth another answer.
     points: has >= points * 0.6 && has <= points * 2 ? has : points,
-    window: state.ranges.get(key)?.x ?? null,
+    window: rangeOf(key)?.x ?? null,
     version,
   };
 }
@@ -156,25 +185,26 @@ async function prefetch() {
   const name = new URLSearchParams(query).get("tab") || "scalars";
   if (!["scalars", "custom_scalars"].includes(name) || (!query && storage.get("stepscope-settings"))) return;
   const body = { view: query, points: POINTS_AT_FIRST };
-  const answer = await new Api(`/api/${name}`).ask<Answer>("first", {}, { body });
+  const answer = await new Api(`api/${name}`).ask<Answer>("first", {}, { body });
   if (!state.panel) open(name);
   if (state.panel === name) receive(answer, query);
 }
 
 function receive({ charts, arrays, revision: at, traces }: Answer, asked: string) {
-  const { smoothing: setting } = settingsOf(state.panel);
-  const smoothing = setting.parse(new URLSearchParams(asked).getAll(setting.name));
+  const settings = settingsOf(state.panel);
+  const params = new URLSearchParams(asked);
+  const common = settings.smoothing.parse(params.getAll(settings.smoothing.name));
+  const own = ownOfEntries(params.getAll(settings.card.name));
   const first = revision === null;
   for (const [key, sent] of Object.entries(charts)) {
-    const chart = received(sent, arrays, smoothing);
+    const chart = received(sent, arrays, own.get(key)?.smoothing ?? common);
     remember(key, chart);
     const card = state.cards.get(key);
     if (!card || (first && card.chart)) continue;
     const smoothedOnly = card.model !== null && card.chart?.raw_version === chart.raw_version;
     card.chart = chart;
     card.version = chart.version;
-    note(card, chart.note);
-    if (smoothedOnly && !ignoresOutliers()) smoothAnew(card);
+    if (smoothedOnly && !ignoresOutliers(key)) smoothAnew(card);
     else draw(card);
   }
   table.refresh();
@@ -183,7 +213,7 @@ function receive({ charts, arrays, revision: at, traces }: Answer, asked: string
 }
 
 function failed(card: Card | undefined, error: unknown) {
-  if (card && !card.chart) note(card, `Not loaded: ${messageOf(error)}`);
+  if (card && !card.chart) notLoaded(card.element, error, ask);
 }
 
 function remember(key: string, chart: CurveChart) {
@@ -205,8 +235,11 @@ function mount(element: HTMLElement) {
     onCursor: (x, y, event) => table.cursor(card, x, y, event),
     onLeave: () => table.leave(),
     onZoom: (range) => zoomed(card, range),
-    onClick: (x, _y, event, _line, hit) =>
-      hit && "spans" in hit ? profiledMenu.open(card, x, event, hit.spans) : marks.click(card, x, event),
+    onClick: (x, _y, event, lineId, hit) => {
+      if (hit && "spans" in hit) return profiledMenu.open(card, x, event, hit.spans);
+      showInList(card.chart?.lines.find(({ id }) => id === lineId) ?? null);
+      marks.click(card, x, event);
+    },
     onMenu: (x, event) => profiledMenu.menu(card, x, event),
     onEnter: (x, event) => profiledMenu.menu(card, x, event),
     onMarkHover: table.mark,
@@ -214,8 +247,6 @@ function mount(element: HTMLElement) {
   const card: Card = { key, element, plot, chart, model: null, version: chart?.version ?? "" };
   state.cards.set(key, card);
   actions.mounted(card);
-  if (!chart) return;
-  note(card, chart.note);
   draw(card);
 }
 
@@ -225,12 +256,14 @@ function sweep() {
     card.plot.destroy();
     state.cards.delete(key);
   }
+  table.sweep();
 }
 
 function open(name: string) {
   if (state.panel === name) return;
   for (const card of allCards()) card.plot.destroy();
   state.cards.clear();
+  table.sweep();
   remembered.clear();
   state.visible = [];
   state.panel = name;
@@ -274,16 +307,19 @@ callbacks("stepscope", {
       redrawAll();
     }
     state.ranges = rangesOf(read(({ range }) => range));
+    state.shared = sharedOf(read(({ zoom }) => zoom));
+    state.own = ownOfEntries(read(({ card }) => card));
     const weight = read(({ smoothing }) => smoothing);
     // News of other things leave alone what the slider shows under the hand.
     if (weight !== saidWeight && !settling) {
       saidWeight = weight;
       if (weight !== state.weight) smoothBy(weight);
     }
+    sayWeight(state.weight, settingsOf(panel).smoothing.name, choose);
     document.querySelectorAll<HTMLElement>(`.groups[data-panel="${panel}"] .card[data-key]`).forEach(mount);
     sweep();
-    if (looks) redraw();
     actions.follow();
+    if (looks) redraw();
     marks.follow();
     if (!isHere()) void ask();
     profiled.follow(revision, null);
@@ -300,18 +336,29 @@ callbacks("stepscope", {
   ) {
     const { axis: before, panel } = state;
     state.axis = axisNamed(panel, x, tag);
-    const moved = before && JSON.parse(before)[0] === panel && before !== state.axis;
-    if (moved && (state.ranges.size || read(({ marks }) => marks).length)) {
-      state.ranges.clear();
+    const isHere = before !== "" && JSON.parse(before)[0] === panel;
+    if (isHere && x === "metric" && x !== kind && !tag) chooseMetric(panel);
+    kind = x;
+    if (isHere && before !== state.axis && (isZoomed() || read(({ marks }) => marks).length)) {
+      [state.ranges, state.shared] = [new Map(), null];
       pageView.update((_params, set) => {
-        const { range, marks } = settingsOf(panel);
+        const { range, zoom, marks } = settingsOf(panel);
         set(range, []);
+        set(zoom, "");
         set(marks, []);
       });
     }
     return { ...style, display: x === "metric" ? "block" : "none" };
   },
 });
+
+/** The list of metrics opens with the focus in its field: before one is chosen the axis stays as it is. */
+function chooseMetric(panel: string) {
+  const box = document.getElementById(`${panel}-axis-tag`);
+  if (!box) return;
+  box.style.display = "block";
+  box.querySelector<HTMLInputElement>("input")?.focus();
+}
 
 /** Runs were switched on or off, or selected: what is here already is drawn before Dash hears of it. */
 function lookAhead() {
@@ -344,18 +391,22 @@ function smoothBy(next: number) {
   const raw = state.weight > 0 !== next > 0;
   state.weight = next;
   for (const card of allCards()) {
-    if (!card.chart || !card.model) continue;
-    if (raw || ignoresOutliers()) draw(card);
+    if (!card.chart || !card.model || ownOf(card.key).smoothing !== undefined) continue;
+    if (raw || ignoresOutliers(card.key)) draw(card);
     else smoothAnew(card);
   }
 }
 
 // The slider's thumb tells while it moves; Dash hears of it when it is let go.
 function onSlider(thumb: Element) {
-  const next = Number(thumb.getAttribute("aria-valuenow"));
-  const said = thumb.closest(".field")?.querySelector(".smoothing-value");
-  if (said) said.textContent = String(Number(next.toFixed(3)));
-  if (next === state.weight || !state.panel) return;
+  const value = state.panel ? saidBySlider(thumb) : null;
+  if (value !== null) choose(value);
+}
+
+/** A hand chooses another smoothing. */
+function choose(next: number) {
+  sayWeight(next, settingsOf(state.panel).smoothing.name, choose);
+  if (next === state.weight) return;
   moving(() => smoothBy(state.weight));
   smoothBy(next);
 }

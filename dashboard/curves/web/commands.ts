@@ -1,17 +1,34 @@
 // The keys and gestures of cards of curves. Charts take keys themselves, where they have the focus.
 import { type Command, register } from "../../web/core/commands.ts";
-import { endFull } from "./actions.ts";
+import { endFull, zoomAll } from "./actions.ts";
 import { clear } from "./marks_table.ts";
+import { isZoomed, resetRanges } from "./state.ts";
+import { ALL_ROWS_KEY, toggleAll } from "./table.ts";
 
 const commandsOf = (panel: string): Command[] => [
   {
     id: `${panel}.zoom_box`,
-    title: "Zoom into a box; a flat one is time alone, a narrow one values alone",
+    title: "Zoom into a box; a wide, flat box zooms x only, a tall, narrow one y only",
     gestures: ["drag"],
   },
   { id: `${panel}.move_axes`, title: "Move", gestures: ["Shift drag"] },
   { id: `${panel}.zoom_pointer`, title: "Zoom at the pointer", gestures: ["Ctrl wheel"] },
   { id: `${panel}.reset_zoom`, title: "Reset the zoom", gestures: ["double click"], keys: ["0"] },
+  {
+    id: `${panel}.zoom_all`,
+    title: "Apply the zoom of the chart that has the focus to all cards",
+    keys: ["z"],
+    act: () => zoomAll(),
+  },
+  {
+    id: `${panel}.reset_all`,
+    title: "Reset the zoom of all cards",
+    keys: ["Shift z"],
+    palette: "reset",
+    when: isZoomed,
+    act: resetRanges,
+  },
+  { id: `${panel}.all_rows`, title: "All runs under the cursor, or the nearest", keys: [ALL_ROWS_KEY], act: toggleAll },
   { id: `${panel}.set_marks`, title: "Mark A, then B: values, changes and slopes below", gestures: ["click"] },
   {
     id: `${panel}.move_cursor`,
@@ -31,7 +48,7 @@ const commandsOf = (panel: string): Command[] => [
   { id: `${panel}.zoom_cursor`, title: "Zoom, on a chart that has the focus", keys: ["+", "-"] },
   {
     id: `${panel}.end`,
-    title: "End what is under way; remove the marks",
+    title: "Cancel; remove the marks",
     keys: ["Escape"],
     act: () => endFull() || clear(),
   },

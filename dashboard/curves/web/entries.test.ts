@@ -2,13 +2,44 @@ import assert from "node:assert/strict";
 import * as entries from "./entries.ts";
 
 Deno.test("ranges keep the keys and edges that they were written with", () => {
-  const ranges = entries.rangesOf(["loss:1,2,,,,", "a%3Ab%25:,,0.5,1,-3,3", ":1,2", "half:1,,x,2,,"]);
+  const ranges = entries.rangesOf(["loss:1,2,,,,", "a%3Ab%25:,,0.5,1,-3,3", "1,2", "half:1,,x,2,,"]);
   assert.deepEqual([...ranges], [
     ["loss", { x: [1, 2], y: undefined, y2: undefined }],
     ["a:b%", { x: undefined, y: [0.5, 1], y2: [-3, 3] }],
     ["half", { x: undefined, y: undefined, y2: undefined }],
   ]);
   assert.deepEqual(entries.rangeEntries(ranges), ["loss:1,2,,,,", "a%3Ab%25:,,0.5,1,-3,3", "half:,,,,,"]);
+});
+
+Deno.test("a zoom of all cards holds where a card has none of its own", () => {
+  const ranges = entries.rangesOf(["loss:1,2,5,6,,", "lr:,,0,1,,", "other:3,4,,,,", ":7,8,,,,"]);
+  assert.deepEqual([entries.sharedOf("1,2"), entries.sharedOf(""), entries.sharedOf("1,")], [[1, 2], null, null]);
+  assert.deepEqual([entries.sharedText([0.1 + 0.2, 2]), entries.sharedText(null)], ["0.3,2", ""]);
+  assert.deepEqual(["loss", "lr", "", "new"].map((key) => entries.shownOf(ranges, [1, 2], key)?.x), [
+    [1, 2],
+    [1, 2],
+    [7, 8],
+    [1, 2],
+  ]);
+  assert.equal(entries.shownOf(ranges, null, "new"), null);
+  assert.deepEqual(entries.rangeEntries(entries.withoutX(ranges)), ["loss:,,5,6,,", "lr:,,0,1,,"]);
+});
+
+Deno.test("what a card is drawn by of its own is written in few words", () => {
+  const own = entries.ownOf(["a%3Ab:log,0.9,inliers", "c:all", "d:nonsense,7"]);
+  assert.deepEqual([...own], [["a:b", { scale: "log", smoothing: 0.9, inliers: true }], ["c", { inliers: false }], [
+    "d",
+    {},
+  ]]);
+  assert.deepEqual(entries.withOwn(["a%3Ab:log", "c:all"], "a:b", { scale: "linear", smoothing: 0 }), [
+    "c:all",
+    "a%3Ab:linear,0",
+  ]);
+  assert.deepEqual(entries.withOwn(["c:all"], "c", {}), []);
+  assert.equal(
+    entries.ownText({ scale: "log", smoothing: 0.3, inliers: false }),
+    "y: log · smoothing 0.3 · outliers shown",
+  );
 });
 
 Deno.test("a key with a stray percent sign is taken as it stands", () => {

@@ -10,6 +10,7 @@ export interface Marks {
 }
 export const NO_MARKS: Marks = { card: "", a: null, b: null };
 
+export const MOST_SMOOTHING = 0.999;
 const LEAST_HEIGHT = 100;
 const MOST_HEIGHT = 2000;
 
@@ -30,19 +31,86 @@ function partsOf(entry: string): { key: string; value: string } {
 /** The visible parts of cards, by their keys. */
 export function rangesOf(entries: readonly string[]): Map<string, Zoom> {
   const found: Map<string, Zoom> = new Map();
-  for (const { key, value } of entries.map(partsOf)) {
+  for (const { key, value } of entries.filter((entry) => entry.includes(":")).map(partsOf)) {
     const edges = value.split(",").map((text) => (text === "" ? NaN : Number(text)));
     const pair = (i: number): Range | undefined =>
       Number.isFinite(edges[i]) && Number.isFinite(edges[i + 1]) ? [edges[i], edges[i + 1]] : undefined;
-    if (key) found.set(key, { x: pair(0), y: pair(2), y2: pair(4) });
+    found.set(key, { x: pair(0), y: pair(2), y2: pair(4) });
   }
   return found;
 }
 
-export function rangeEntries(ranges: Map<string, Zoom>): string[] {
-  const text = (pair: Range | undefined) => (pair ? pair.map((edge) => Number(edge.toPrecision(12))).join(",") : ",");
+export function rangeEntries(ranges: ReadonlyMap<string, Zoom>): string[] {
+  const text = (pair: Range | undefined) => (pair ? edgesText(pair) : ",");
   return [...ranges].map(([key, { x, y, y2 }]) => `${entryKey(key)}:${[x, y, y2].map(text).join(",")}`);
 }
+
+const edgesText = (pair: Range) => pair.map((edge) => Number(edge.toPrecision(12))).join(",");
+
+/** The part of the horizontal axis that all cards show. */
+export function sharedOf(text: string): Range | null {
+  const [low, high] = text.split(",").map((edge) => (edge === "" ? NaN : Number(edge)));
+  return Number.isFinite(low) && Number.isFinite(high) ? [low, high] : null;
+}
+
+export const sharedText = (shared: Range | null): string => (shared ? edgesText(shared) : "");
+
+/** What a card shows: its own part of an axis, or else of the horizontal one that of all cards. */
+export const shownOf = (ranges: ReadonlyMap<string, Zoom>, shared: Range | null, key: string): Zoom | null => {
+  const own = ranges.get(key);
+  return own || shared ? { x: own?.x ?? shared ?? undefined, y: own?.y, y2: own?.y2 } : null;
+};
+
+/** The ranges without those of horizontal axes, for all of which one holds now. */
+export function withoutX(ranges: ReadonlyMap<string, Zoom>): Map<string, Zoom> {
+  const kept = [...ranges].filter(([, { y, y2 }]) => y || y2);
+  return new Map(kept.map(([key, { y, y2 }]) => [key, { y, y2 }]));
+}
+
+/** What one card is drawn by in place of what all are. */
+export interface Own {
+  scale?: "linear" | "log";
+  smoothing?: number;
+  /** Whether its vertical axis leaves outliers out. */
+  inliers?: boolean;
+}
+
+/** What single cards are drawn by, by their keys; dashboard/curves/settings.py reads the same. */
+export function ownOf(entries: readonly string[]): Map<string, Own> {
+  const found: Map<string, Own> = new Map();
+  for (const { key, value } of entries.map(partsOf)) {
+    const own: Own = {};
+    for (const word of value.split(",")) {
+      const number = word ? Number(word) : NaN;
+      if (word === "linear" || word === "log") own.scale = word;
+      else if (word === "inliers" || word === "all") own.inliers = word === "inliers";
+      else if (number >= 0 && number <= MOST_SMOOTHING) own.smoothing = number;
+    }
+    found.set(key, own);
+  }
+  return found;
+}
+
+const ownWords = ({ scale, smoothing, inliers }: Own): string[] => [
+  ...(scale ? [scale] : []),
+  ...(smoothing === undefined ? [] : [String(smoothing)]),
+  ...(inliers === undefined ? [] : [inliers ? "inliers" : "all"]),
+];
+
+/** The entries with what a card is drawn by in place of what they had for it. */
+export function withOwn(entries: readonly string[], key: string, own: Own): string[] {
+  const words = ownWords(own);
+  const others = entries.filter((entry) => partsOf(entry).key !== key);
+  return words.length ? [...others, `${entryKey(key)}:${words}`] : others;
+}
+
+/** What is special about a card, in words. */
+export const ownText = ({ scale, smoothing, inliers }: Own): string =>
+  [
+    ...(scale ? [`y: ${scale}`] : []),
+    ...(smoothing === undefined ? [] : [`smoothing ${smoothing}`]),
+    ...(inliers === undefined ? [] : [inliers ? "outliers ignored" : "outliers shown"]),
+  ].join(" · ");
 
 /** Zooms of cards, without those that leave a step out. */
 export function withStep(entries: readonly string[], step: number): string[] {

@@ -1,7 +1,7 @@
 // Values of all points of thinned lines, not only of those that are drawn: the server is asked for those at one place.
 import type { ValuesAnswer } from "./messages.generated.ts";
 import { type Row, rowsAt } from "./rows.ts";
-import { api, type Card, state } from "./state.ts";
+import { api, type Card, state, weightOf } from "./state.ts";
 
 const MOST_PLACES = 16;
 
@@ -19,7 +19,7 @@ export const onAnswer = (listener: (card: Card) => void): void => void listeners
 
 /** One row for each line of a card: its point nearest to x, among all its points once the server has told it. */
 export const rowsOf = (card: Card, x: number): Row[] =>
-  card.chart ? rowsAt(card.chart, card.plot, x, toldAt(card, x), state.weight) : [];
+  card.chart ? rowsAt(card.chart, card.plot, x, toldAt(card, x), weightOf(card.key)) : [];
 
 /** The points at `x` of the lines that are drawn by some of their points; null until they are here. */
 function toldAt(card: Card, x: number): Told | null {

@@ -7,7 +7,7 @@ import { onAnswer, rowsOf } from "./exact.ts";
 import type { CurveChart } from "./model.ts";
 import { actions } from "./profiled_menu.ts";
 import { version } from "./profiled_steps.ts";
-import { type Change, changes, clock, csvOf, sameAxis, show } from "./rows.ts";
+import { aligned, type Change, changes, clock, csvOf, sameAxis, show } from "./rows.ts";
 import { allCards, assign, type Card, read, state, titleOf } from "./state.ts";
 import { dot, name } from "./table.ts";
 
@@ -90,16 +90,23 @@ export function follow(): void {
   draw();
 }
 
-const percent = (value: number) => `${value > 0 ? "+" : ""}${show(Number((value * 100).toPrecision(4)))} %`;
-const signed = (value: number) => (value > 0 ? "+" : "") + show(value);
+type Write = (values: readonly number[]) => string[];
+const percents: Write = (values) =>
+  signed(values.map((value) => Number((value * 100).toPrecision(4)))).map((text) => `${text} %`);
+const signed: Write = (values) => aligned(values).map((text, index) => (values[index] > 0 ? `+${text}` : text));
 const step = (value: number) => stepText(Math.round(value));
+const each = (write: (value: number) => string): Write => (values) => values.map(write);
 
 function columnsOf(all: readonly Change[]): Column[] {
-  const number = (title: string, of: NumberOf, write = show): Column => ({
-    title,
-    key: (row) => row[of],
-    cell: (row) => (Number.isNaN(row[of]) && of !== "a" && of !== "b" ? "" : write(row[of])),
-  });
+  const number = (title: string, of: NumberOf, write: Write = aligned): Column => {
+    const texts = write(all.map((row) => row[of]));
+    const cells = new Map(all.map((row, index) => [row, texts[index]]));
+    return {
+      title,
+      key: (row) => row[of],
+      cell: (row) => (Number.isNaN(row[of]) && of !== "a" && of !== "b" ? "" : cells.get(row) ?? ""),
+    };
+  };
   const text = (title: string, of: "label" | "tag"): Column => ({
     title,
     key: (row) => row.line[of],
@@ -109,18 +116,18 @@ function columnsOf(all: readonly Change[]): Column[] {
   const several = new Set(all.map((row) => row.line.tag)).size > 1;
   const second = [
     number("B", "b"),
-    number("Step B", "stepB", step),
+    number("Step B", "stepB", each(step)),
     number("B − A", "change", signed),
-    number("Change", "relative", percent),
+    number("Change", "relative", percents),
     number("Slope", "slope", signed),
-    number("Time", "seconds", duration),
+    number("Time", "seconds", each(duration)),
   ];
   const columns = [
     { title: "", key: (row: Change) => row.line.id, cell: (row: Change) => dot(row.line) },
     text("Run", "label"),
     ...(several ? [text("Tag", "tag")] : []),
     number("A", "a"),
-    number("Step A", "stepA", step),
+    number("Step A", "stepA", each(step)),
     ...(marks.b === null ? [] : second),
   ];
   return columns.filter(({ key }) => all.some((row) => !Number.isNaN(key(row))));

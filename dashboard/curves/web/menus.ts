@@ -5,9 +5,27 @@ import { popover } from "../../web/core/popover.ts";
 import type { Range } from "../../web/lines/scale.ts";
 import type { AxisName, Zoom } from "../../web/lines/scene.ts";
 import { view } from "../../web/page/view.ts";
-import { isCombined } from "./entries.ts";
+import { isCombined, type Own, ownOf as ownEntries, withOwn } from "./entries.ts";
+import type { LineAbout } from "./messages.generated.ts";
 import { pngOf, sheetPng, sheetSvg, svgOf } from "./pictures.ts";
-import { allCards, assign, type Card, list, setRange, state, titleOf } from "./state.ts";
+import { rounded, smoothingField } from "./smoothing_box.ts";
+import {
+  allCards,
+  assign,
+  canShare,
+  type Card,
+  isZoomed,
+  list,
+  rangeOf,
+  resetRange,
+  resetRanges,
+  setRange,
+  shareRange,
+  state,
+  titleOf,
+} from "./state.ts";
+
+type Side = LineAbout["side"];
 
 const FORMATS = { csv: "CSV", json: "JSON", parquet: "Parquet" };
 const SVG = "image/svg+xml";
@@ -15,7 +33,7 @@ const SVG = "image/svg+xml";
 const heading = (text: string) => make("div", { className: "menu-heading" }, text);
 
 function item(text: string, act: () => unknown): HTMLElement {
-  const button = make("button", { type: "button", role: "menuitem" }, text);
+  const button = make("button", { type: "button" }, text);
   button.addEventListener("click", () => {
     popover.close();
     act();
@@ -27,11 +45,7 @@ function item(text: string, act: () => unknown): HTMLElement {
 function tables(key?: string): HTMLAnchorElement[] {
   return Object.entries(FORMATS).map(([format, text]) => {
     const query = new URLSearchParams({ view: view.query(), format, ...(key === undefined ? {} : { key }) });
-    const link = make(
-      "a",
-      { href: `/api/${state.panel}/table?${query}`, download: "", role: "menuitem" },
-      text,
-    );
+    const link = make("a", { href: `api/${state.panel}/table?${query}`, download: "" }, text);
     link.addEventListener("click", () => setTimeout(() => popover.close()));
     return link;
   });
@@ -39,29 +53,42 @@ function tables(key?: string): HTMLAnchorElement[] {
 
 function openMenu(button: HTMLElement, label: string, title: string, links: HTMLElement[], ...others: Node[]) {
   const content = [heading(title), ...links, ...others];
-  popover.show(button, label, content, { role: "menu", className: "menu", focus: links[0], atEnd: true });
+  popover.show(button, label, content, { className: "menu", focus: links[0], atEnd: true });
 }
 
 const fileName = (title: string, ending: string) =>
   (title.replace(/[^\w.-]+/g, "_").replace(/^_+|_+$/g, "") || "chart") + "." + ending;
 
 export function cardMenu(card: Card, button: HTMLElement): void {
+  const { key } = card;
   const title = titleOf(card);
-  openMenu(
-    button,
-    "Limits and downloads",
-    "Every point, unsmoothed",
-    tables(card.key),
-    heading("The chart as it is"),
-    item("PNG", async () => saveBlob(await pngOf(card), fileName(title, "png"))),
-    item("SVG", () => saveText(svgOf(card), fileName(title, "svg"), SVG)),
-    heading("Axes"),
+  const own = ownForm(card);
+  const content = [
+    heading("This card"),
+    own,
+    heading("Limits of the axes"),
     limits(card),
+    ...(canShare(key) ? [item("Apply this zoom to all cards", () => shareRange(key))] : []),
+    ...(isZoomed() ? [item("Reset the zoom of all cards", resetRanges)] : []),
+    heading("Every point, unsmoothed"),
+    make("div", { className: "formats" }, ...tables(key)),
+    heading("The chart as it is"),
+    make(
+      "div",
+      { className: "formats" },
+      item("PNG", async () => saveBlob(await pngOf(card), fileName(title, "png"))),
+      item("SVG", () => saveText(svgOf(card), fileName(title, "svg"), SVG)),
+    ),
     item("Copy a link to this view", () => toClipboard(view.link())),
-    ...(isCombined(card.key)
-      ? [item("Take apart", () => assign("chart", list("chart").filter((key) => key !== card.key)))]
+    ...(isCombined(key)
+      ? [item("Take apart", () => assign("chart", list("chart").filter((other) => other !== key)))]
       : []),
-  );
+    item("Reset this card", () => {
+      assign("card", withOwn(list("card"), key, {}));
+      if (state.ranges.has(key)) resetRange(key);
+    }),
+  ];
+  popover.show(button, "Settings, limits and downloads", content, { className: "menu card-menu", atEnd: true });
 }
 
 export function allMenu(button: HTMLElement): void {
@@ -77,11 +104,56 @@ export function allMenu(button: HTMLElement): void {
   );
 }
 
+/** Choices of one thing, the first of them that of all cards. */
+function choices(label: string, chosen: string, options: Record<string, string>, choose: (value: string) => void) {
+  const list = make(
+    "select",
+    { "aria-label": label },
+    ...Object.entries({ "": "As all", ...options }).map(([value, text]) => make("option", { value }, text)),
+  );
+  list.value = chosen;
+  list.addEventListener("change", () => choose(list.value));
+  return make("label", {}, make("span", {}, label), list);
+}
+
+/** What this card is drawn by in place of what all are. */
+function ownForm({ key }: Card): HTMLElement {
+  let own = { ...ownEntries(list("card")).get(key) };
+  const set = (part: Own) => {
+    own = { ...own, ...part };
+    assign("card", withOwn(list("card"), key, own));
+  };
+  const weight = smoothingField("Smoothing of this card", (smoothing) => set({ smoothing }));
+  weight.placeholder = `as all: ${rounded(state.weight)}`;
+  weight.value = own.smoothing === undefined ? "" : String(own.smoothing);
+  weight.addEventListener("change", () => weight.value === "" && set({ smoothing: undefined }));
+  const chosen = own.inliers === undefined ? "" : own.inliers ? "inliers" : "all";
+  return make(
+    "div",
+    { className: "limits own" },
+    choices(
+      "Vertical axis",
+      own.scale ?? "",
+      { linear: "Linear", log: "Logarithmic" },
+      (scale) => set({ scale: scale === "linear" || scale === "log" ? scale : undefined }),
+    ),
+    make("label", {}, make("span", {}, "Smoothing"), weight),
+    choices(
+      "Outliers",
+      chosen,
+      { inliers: "Ignore", all: "Show" },
+      (value) => set({ inliers: value ? value === "inliers" : undefined }),
+    ),
+  );
+}
+
 /** Fields for the ends of the axes; empty ends fit the data. */
 function limits(card: Card): HTMLFormElement {
-  const range = state.ranges.get(card.key) ?? {};
-  const axes: [AxisName, string][] = [["x", "x"], ["y", "y"]];
-  if (card.chart?.lines.some((line) => line.side === "right")) axes.push(["y2", "right"]);
+  const range = rangeOf(card.key) ?? {};
+  const has = (side: Side) => card.chart?.lines.some((line) => line.side === side);
+  const axes: [AxisName, string][] = [["x", "x"]];
+  if (has("left") || !has("right")) axes.push(["y", "y"]);
+  if (has("right")) axes.push(["y2", "right"]);
   const fields = axes.map(([axis, label]) => {
     const field = (placeholder: "from" | "to", edge: number | undefined) =>
       make("input", {
@@ -115,12 +187,13 @@ function limits(card: Card): HTMLFormElement {
       next[axis] = pair;
     }
     popover.close();
-    setRange(card.key, Object.keys(next).length ? next : null);
+    if (Object.keys(next).length) setRange(card.key, next);
+    else resetRange(card.key);
   });
   form.addEventListener("input", () => fields.forEach(({ high }) => high.setCustomValidity("")));
   form.addEventListener("reset", () => {
     popover.close();
-    setRange(card.key, null);
+    resetRange(card.key);
   });
   return form;
 }

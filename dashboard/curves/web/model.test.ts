@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import type { SentChart } from "./messages.generated.ts";
-import { inliers, type Looks, modelOf, received, smooth, smoothed } from "./model.ts";
+import { inliers, keysOf, type Looks, modelOf, received, smooth, smoothed } from "./model.ts";
 
 const LOOKS: Looks = {
+  mostKeys: 0,
   weight: 0,
   scheme: "dark",
   hidden: new Set(),
@@ -110,4 +111,31 @@ Deno.test("members are thin and never smoothed; runs show what they were before"
     [0.8, null, [4, NaN, 2]],
     [1.6, ARRAYS[1], [4, NaN, 2.666667]],
   ]);
+});
+
+Deno.test("colors are runs, or tags of one run; of several of both, dashes are tags and colors runs", () => {
+  const texts = (...lines: Parameters<typeof sent>) => {
+    const { keys, tags } = keysOf(received(sent(...lines), ARRAYS, 0).lines, "light");
+    return [keys.map(({ label, color, dash }) => [label, color, dash?.length]), tags];
+  };
+  const [one, other] = [{ label: "x/a", run: "x/a" }, { label: "x/b", run: "x/b", dash: 0 }];
+  assert.deepEqual(texts(one, other), [[["a", "#000", 0], ["b", "#001", 0]], 0]);
+  assert.deepEqual(texts({ ...one, tag: "loss/train" }, { ...one, tag: "loss/val", side: "right" }), [
+    [["train (left axis)", "#000", 0], ["val (right axis)", "#001", 2]],
+    2,
+  ]);
+  const both = [{ ...one, tag: "loss" }, { ...other, tag: "loss" }, { ...one, tag: "lr", dash: 1 }];
+  assert.deepEqual(texts(...both), [[["loss", null, 0], ["lr", null, 2], ["a", "#000", undefined], [
+    "b",
+    "#001",
+    undefined,
+  ]], 2]);
+});
+
+Deno.test("a chart of few lines has its legend on it, one of many only what their dashes are", () => {
+  const chart = received(sent({ dash: 0 }, { dash: 0 }, { tag: "lr", dash: 1 }), ARRAYS, 0);
+  const legend = (mostKeys: number) => modelOf(chart, { ...LOOKS, mostKeys }).legend.map(({ label }) => label);
+  assert.deepEqual([legend(8), legend(3), legend(0)], [["loss", "lr", "a", "b", "c"], ["loss", "lr"], []]);
+  const alone = received({ ...sent({}), best: [] }, ARRAYS, 0);
+  assert.deepEqual(modelOf(alone, { ...LOOKS, mostKeys: 8 }).legend, []);
 });

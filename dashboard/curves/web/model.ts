@@ -1,6 +1,7 @@
 // From what the server sends of a chart (dashboard/curves/chart.py) to what the engine draws: pure functions.
 import type { Column } from "../../web/core/binary.ts";
 import type { Range } from "../../web/lines/scale.ts";
+import { type Key, withoutCommonFolder } from "../../web/lines/legend.ts";
 import type { Line, Mark, Model, Span, Values, Zoom } from "../../web/lines/scene.ts";
 import type { LineAbout, SentChart } from "./messages.generated.ts";
 
@@ -34,6 +35,8 @@ export interface Looks {
   yScale: "linear" | "log";
   range: Zoom | null;
   spans: Span[];
+  /** More keys than these do not stand on the chart itself. */
+  mostKeys: number;
 }
 
 export const DASHES = [[], [7, 3], [2, 2.5], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2]];
@@ -132,12 +135,57 @@ export function inliers(lines: readonly { y: Values }[], log: boolean): Range | 
 }
 
 /** Whether a line is of one of the runs. */
-export const isOf = (line: CurveLine, runs: Set<string>) =>
+export const isOf = (line: CurveLine, runs: ReadonlySet<string>) =>
   (line.run !== undefined && runs.has(line.run)) || (line.runs ?? []).some((run) => runs.has(run));
+
+/** The first of the lines that are alike. */
+function firstOf(lines: readonly CurveLine[], likeness: (line: CurveLine) => string): CurveLine[] {
+  const found: Map<string, CurveLine> = new Map();
+  for (const line of lines) if (!found.has(likeness(line))) found.set(likeness(line), line);
+  return [...found.values()];
+}
+
+/**
+ * What colors and dashes mean: runs or tags by their colors; where there are several of both, tags by their dashes and
+ * the axis they are on, then runs. The first are those of tags.
+ */
+export function keysOf(lines: readonly CurveLine[], scheme: Scheme): { keys: Key[]; tags: number } {
+  const main = lines.filter(({ kind }) => kind !== "member");
+  const [byTag, byOwner] = [firstOf(main, ({ tag, side }) => `${side} ${tag}`), firstOf(main, ({ label }) => label)];
+  const bothSides = new Set(main.map(({ side }) => side)).size > 1;
+  const tagTexts = withoutCommonFolder(byTag.map(({ tag }) => tag));
+  const tagText = (index: number) => tagTexts[index] + (bothSides ? ` (${byTag[index].side} axis)` : "");
+  const dashOf = ({ dash }: CurveLine) => DASHES[dash % DASHES.length];
+  const several = byTag.length > 1;
+  if (several && byOwner.length < 2) {
+    const keys = byTag.map((line, index) => (
+      { label: tagText(index), color: line[scheme], dash: dashOf(line), id: line.id }
+    ));
+    return { keys, tags: keys.length };
+  }
+  const ownerTexts = withoutCommonFolder(byOwner.map(({ label }) => label));
+  const owners = byOwner.map((line, index): Key => (
+    { label: ownerTexts[index], color: line[scheme], ...(several ? {} : { id: line.id, dash: dashOf(line) }) }
+  ));
+  const tags = several
+    ? byTag.map((line, index): Key => ({ label: tagText(index), color: null, dash: dashOf(line) }))
+    : [];
+  return { keys: [...tags, ...owners], tags: tags.length };
+}
 
 export function modelOf(chart: CurveChart, on: Looks): Model {
   const isHidden = (line: CurveLine) => line.run !== undefined && line.kind !== "group" && on.hidden.has(line.run);
-  const lines = chart.lines.filter((line) => !isHidden(line)).map((line): Line => {
+  const shown = chart.lines.filter((line) => !isHidden(line));
+  const { keys, tags } = keysOf(shown, on.scheme);
+  // Which dash is which tag is said nowhere else.
+  const legend = keys.length < 2
+    ? []
+    : keys.length <= on.mostKeys
+    ? keys
+    : tags <= on.mostKeys
+    ? keys.slice(0, tags)
+    : [];
+  const lines = shown.map((line): Line => {
     const y = line.kind === "member" ? line.y : smoothed(line, on.weight);
     // Where runs are selected, only theirs are told by bands.
     const banded = !on.selected.size || isOf(line, on.selected);
@@ -179,6 +227,8 @@ export function modelOf(chart: CurveChart, on: Looks): Model {
     y: vertical(left.length ? left : right, range.y),
     y2: right.length ? vertical(right, range.y2) : null,
     empty: lines.length ? "" : chart.empty || "No shown run has this",
+    keys,
+    legend,
   };
 }
 

@@ -1,12 +1,13 @@
 // Charts side by side in one picture.
 import { make } from "../../web/core/dom.ts";
-import { type Card, titleOf } from "./state.ts";
+import * as picture from "../../web/lines/picture.ts";
 import { grid } from "./picture_grid.ts";
+import { type Card, titleOf } from "./state.ts";
 
 const PIXELS_PER_PIXEL = 2;
 
-export const pngOf = (card: Card): Promise<Blob> => card.plot.toPng(titleOf(card), PIXELS_PER_PIXEL);
-export const svgOf = (card: Card): string => card.plot.toSvg(titleOf(card));
+export const pngOf = (card: Card): Promise<Blob> => picture.pngOf(card.plot, titleOf(card), PIXELS_PER_PIXEL);
+export const svgOf = (card: Card): string => picture.svgOf(card.plot, titleOf(card));
 
 export function sheetSvg(cards: readonly Card[]): string {
   const drawn = cards.map((card) => new DOMParser().parseFromString(svgOf(card), "image/svg+xml").documentElement);

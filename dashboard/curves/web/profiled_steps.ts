@@ -5,7 +5,7 @@ import { stepText } from "../../web/core/dom.ts";
 import { Api } from "../../web/core/request.ts";
 import type { Span } from "../../web/lines/scene.ts";
 import { view } from "../../web/page/view.ts";
-import { markEntries, withStep } from "./entries.ts";
+import { markEntries, sharedOf, withStep } from "./entries.ts";
 import { rowsOf } from "./exact.ts";
 import type { NamesAnswer, StepsNews, StepsOfTrace } from "./messages.generated.ts";
 import type { CurveChart, CurveLine, Scheme } from "./model.ts";
@@ -42,7 +42,7 @@ export interface Found {
   /** How far that is, in steps. */
   away: number;
 }
-const api = new Api("/api/timeline");
+const api = new Api("api/timeline");
 const listeners: (() => void)[] = [];
 let there = false;
 let known = "";
@@ -195,7 +195,7 @@ function shown(runs: readonly string[]): Record<string, string[]> {
 /** The first card that has one of the runs. */
 async function cardOf(runs: readonly string[]): Promise<string> {
   const only = new URLSearchParams([["runs", "none"], ...runs.map((run) => ["show", run])]);
-  const { tags } = await new Api("/api/scalars").ask<NamesAnswer>("names", { view: only.toString() })
+  const { tags } = await new Api("api/scalars").ask<NamesAnswer>("names", { view: only.toString() })
     .catch(() => ({ tags: [] }));
   return tags[0] ?? "";
 }
@@ -209,12 +209,16 @@ export async function showStep(run: string, step: number): Promise<void> {
   const row = rows.find((one) => one.run === run && one.runs.length && !one.runs.includes(run));
   const runs = row ? row.runs : [run];
   const key = await cardOf(runs);
-  const { axis, marks, range, full } = settingsOf("scalars");
+  const { axis, marks, range, zoom, full } = settingsOf("scalars");
+  const shared = sharedOf(view.read(zoom));
   state.axis = axisNamed("scalars", "step", "");
   view.open("scalars", {
     [axis.name]: axis.format("step"),
     [marks.name]: key ? markEntries({ card: key, a: step, b: null }) : [],
     // A zoom may not have the step in it; one of another axis means nothing.
+    [zoom.name]: view.read(axis) === "step" && shared && shared[0] <= step && step <= shared[1]
+      ? [view.read(zoom)]
+      : [],
     [range.name]: view.read(axis) === "step" ? withStep(view.read(range), step) : [],
     [full.name]: [],
     ...shown(runs),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { CurveChart, CurveLine } from "./model.ts";
-import { changes, clock, csvOf, type Plotted, type Row, rowsAt, sameAxis, show } from "./rows.ts";
+import { aligned, changes, clock, csvOf, nearestRows, type Plotted, type Row, rowsAt, sameAxis, show } from "./rows.ts";
 
 const line = (id: string, y: number[], more: Partial<CurveLine> = {}): CurveLine => ({
   id,
@@ -144,4 +144,25 @@ Deno.test("cards share a cursor where unit and metric of their axes are the same
 
 Deno.test("cells with commas, quotes and lines are quoted", () => {
   assert.equal(csvOf([["Run", "A"], ['a,"b"', 1], ["c\nd", NaN]]), 'Run,A\n"a,""b""",1\n"c\nd",NaN\n');
+});
+
+Deno.test("numbers of a column stand below each other in one way of writing", () => {
+  assert.deepEqual(aligned([1.98997, 0.00715765]), ["1.98997", "0.00716"]);
+  assert.deepEqual(aligned([3.25, 2.5, -1]), ["3.25", "2.50", "−1.00"]);
+  assert.deepEqual(aligned([8, 4]), ["8", "4"]);
+  assert.deepEqual(aligned([0.00814, 4e-5]), ["0.00814", "0.00004"]);
+  assert.deepEqual(aligned([1, 4e-9]), ["1.0000e0", "4.0000e−9"]);
+  assert.deepEqual(aligned([123456.7, NaN, Infinity, 0]), ["123457", "NaN", "∞", "0"]);
+  assert.deepEqual(aligned([]), []);
+});
+
+Deno.test("a table of few rows has those nearest to the pointer, and those left behind last", () => {
+  const row = (id: string, y: number, beyond = false) => ({ ...at([line(id, [y])], 0)[0], beyond });
+  const rows = [row("far", 90), row("ended", 50, true), row("none", NaN), row("above", 40), row("below", 56)];
+  const pick = (most: number) => nearestRows(rows, ({ y }) => y, 50, most);
+  assert.deepEqual(pick(2).shown.map(({ line: { id } }) => id), ["above", "below"]);
+  assert.deepEqual(pick(9).shown.map(({ line: { id } }) => id), ["above", "below", "far", "none", "ended"]);
+  assert.deepEqual([pick(2).near?.line.id, pick(2).away], ["below", 6]);
+  // Neither a run that has ended nor one without a value is the nearest.
+  assert.equal(nearestRows(rows.slice(1, 3), ({ y }) => y, 50, 5).near, undefined);
 });

@@ -55,6 +55,28 @@ export function show(value: number): string {
   return String(Number(value.toPrecision(6))).replace("-", "−");
 }
 
+const LEAST_FIXED = 1e-4;
+const MOST_FIXED = 1e7;
+const MOST_PLACES = 7;
+const exponentOf = (size: number) => Math.floor(Math.log10(size) + 1e-12);
+
+/**
+ * Numbers of one column, all in one way of writing and with as many places behind the point, so that points stand below
+ * each other: six digits of the largest, and three of the smallest.
+ */
+export function aligned(values: readonly number[]): string[] {
+  const sizes = values.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);
+  const [least, most] = [Math.min(...sizes), Math.max(...sizes)];
+  const places = Math.max(0, 5 - exponentOf(most), 2 - exponentOf(least));
+  const isScientific = sizes.length > 0 &&
+    (most < LEAST_FIXED || most >= MOST_FIXED || 2 - exponentOf(least) > MOST_PLACES);
+  const written = (digits: number) => (value: number) =>
+    !Number.isFinite(value) ? show(value) : isScientific ? value.toExponential(4) : value.toFixed(digits);
+  const behind = (text: string) => text.match(/\.(\d*?)0*$/)?.[1].length ?? 0;
+  const needed = sizes.length ? Math.max(...values.filter(Number.isFinite).map(written(places)).map(behind)) : 0;
+  return values.map(written(needed)).map((text) => text.replaceAll("-", "−").replace("e+", "e"));
+}
+
 /** Time of day; with the date where that is not today. */
 export function clock(seconds: number): string {
   const when = new Date(seconds * 1000);
@@ -114,6 +136,37 @@ export function rowsAt(
     rows.push(told?.[near.id] ? exactly(row, told[near.id], weight === chart.smoothing) : row);
   }
   return rows;
+}
+
+/**
+ * The rows nearest to a height that there is room for, from the highest down; those left behind stand last. The one that
+ * is nearest of all is none of these.
+ */
+export function nearestRows(
+  rows: readonly Row[],
+  heightOf: (row: Row) => number,
+  height: number,
+  most: number,
+): { shown: Row[]; near: Row | undefined; away: number } {
+  const placed = rows.map((row) => {
+    const at = heightOf(row);
+    return { row, at, away: Number.isFinite(at) ? Math.abs(at - height) : Infinity };
+  });
+  placed.sort((a, b) =>
+    Number(a.row.beyond) - Number(b.row.beyond) || (a.away < b.away ? -1 : Number(a.away > b.away))
+  );
+  const [first] = placed;
+  const isNear = first !== undefined && !first.row.beyond && first.away < Infinity;
+  const level = ({ at }: { at: number }) => (Number.isFinite(at) ? at : Infinity);
+  const shown = placed.slice(0, most);
+  shown.sort((a, b) =>
+    Number(a.row.beyond) - Number(b.row.beyond) || (level(a) < level(b) ? -1 : Number(level(a) > level(b)))
+  );
+  return {
+    shown: shown.map(({ row }) => row),
+    near: isNear ? first.row : undefined,
+    away: isNear ? first.away : Infinity,
+  };
 }
 
 /** What the server told of a point, in place of what is drawn; while the slider moves, the page alone knows the smoothing. */

@@ -2,9 +2,10 @@
 import { Api } from "../../web/core/request.ts";
 import type { Setting } from "../../web/core/setting.ts";
 import type { Chart } from "../../web/lines/chart.ts";
+import type { Range } from "../../web/lines/scale.ts";
 import type { Model, Zoom } from "../../web/lines/scene.ts";
 import { view } from "../../web/page/view.ts";
-import { rangeEntries } from "./entries.ts";
+import { type Own, rangeEntries, sharedText, shownOf, withoutX } from "./entries.ts";
 import type { CurveChart, Scheme } from "./model.ts";
 import { settingsOf } from "./settings.generated.ts";
 
@@ -28,7 +29,11 @@ export const state = {
   /** The smoothing that is drawn. */
   weight: settingsOf("").smoothing.default,
   /** The visible parts of cards. */
-  ranges: new Map() as Map<string, Zoom>,
+  ranges: new Map() as ReadonlyMap<string, Zoom>,
+  /** The part of the horizontal axis that all cards show which have none of their own. */
+  shared: null as Range | null,
+  /** What single cards are drawn by. */
+  own: new Map() as ReadonlyMap<string, Own>,
   cards: new Map() as Map<string, Card>,
   /** Keys of the cards on the screen. */
   visible: [] as string[],
@@ -51,22 +56,53 @@ export const visibleCards = (): Card[] =>
 export const titleOf = (card: Card): string => card.element.querySelector("h3")?.title ?? "";
 
 /** The routes of the panel. */
-export const api = (): Api => new Api(`/api/${state.panel}`);
+export const api = (): Api => new Api(`api/${state.panel}`);
 
 /** A list of the panel as the view is now: what was done since the cards followed it is not taken back. */
 export const list = (name: ListName): readonly string[] => view.read(settingsOf(state.panel)[name]);
 export const assign = (name: ListName, values: readonly string[]): void =>
   view.write(settingsOf(state.panel)[name], values);
 
-/** Remembers the visible part of a card in the URL; null for all of it. */
-export function setRange(key: string, range: Zoom | null): void {
-  if (range) state.ranges.set(key, range);
-  else state.ranges.delete(key);
-  assign("range", rangeEntries(state.ranges));
+const NOTHING: Own = {};
+/** What a card is drawn by in place of what all are. */
+export const ownOf = (key: string): Own => state.own.get(key) ?? NOTHING;
+/** The smoothing that a card is drawn by. */
+export const weightOf = (key: string): number => ownOf(key).smoothing ?? state.weight;
+
+/** The visible part of a card; null where that is all of it. */
+export const rangeOf = (key: string): Zoom | null => shownOf(state.ranges, state.shared, key);
+
+function show(ranges: ReadonlyMap<string, Zoom>, shared: Range | null) {
+  [state.ranges, state.shared] = [ranges, shared];
+  const { range, zoom } = settingsOf(state.panel);
+  view.update((_params, set) => {
+    set(range, rangeEntries(ranges));
+    set(zoom, sharedText(shared));
+  });
 }
+
+/** Remembers the visible part of a card in the URL. */
+export const setRange = (key: string, range: Zoom): void =>
+  show(new Map([...state.ranges, [key, range]]), state.shared);
+/** Shows all of a card; where it has no zoom of its own, of all cards. */
+export function resetRange(key: string): void {
+  const ranges = new Map(state.ranges);
+  const isOwn = ranges.delete(key);
+  show(ranges, isOwn ? state.shared : null);
+}
+export const isZoomed = (): boolean => state.ranges.size > 0 || state.shared !== null;
+export const resetRanges = (): void => show(new Map(), null);
+/** Shows on all cards what one of them shows of the horizontal axis. */
+export const shareRange = (key: string): void => show(withoutX(state.ranges), rangeOf(key)?.x ?? null);
+/** Whether a card shows another part of the horizontal axis than all cards do. */
+export const canShare = (key: string): boolean => {
+  const x = state.ranges.get(key)?.x;
+  return x !== undefined && String(x) !== String(state.shared);
+};
 
 /** Whether the panel shows which steps were profiled. */
 export const showsProfiled = (): boolean => read(({ profiled }) => profiled);
 
-export const axisNamed = (panel: string, kind: string, tag: string): string =>
-  JSON.stringify([panel, kind, kind === "metric" ? tag : ""]);
+/** Until a metric is chosen, the axis is that of steps. */
+export const axisNamed = (panel: string, kind: string, tag: string | null): string =>
+  JSON.stringify([panel, kind === "metric" && !tag ? "step" : kind, kind === "metric" ? tag ?? "" : ""]);

@@ -1,50 +1,68 @@
 // What is under the pointer: a line and dots in every card, and a table of the values in the card that is pointed at.
 import { placeBeside } from "../../web/cards/plotly.ts";
+import { pageTextWidth } from "../../web/core/canvas_text.ts";
+import { keyText } from "../../web/core/commands.ts";
 import { type Child, make, stepText } from "../../web/core/dom.ts";
 import { duration } from "../../web/cards/step_slider.ts";
+import { shortNames } from "../../web/core/names.ts";
 import type { Hit } from "../../web/lines/chart.ts";
 import { onAnswer, rowsOf } from "./exact.ts";
+import { pointAtLine } from "./light.ts";
 import type { CurveLine } from "./model.ts";
 import { hint } from "./profiled_steps.ts";
-import { clock, type Row, sameAxis, show } from "./rows.ts";
+import { aligned, clock, nearestRows, type Row, sameAxis } from "./rows.ts";
 import { allCards, type Card, visibleCards } from "./state.ts";
 
-const MOST_ROWS = 24;
+/** Rows of the table until all are asked for. */
+const FEW_ROWS = 8;
+const ROW_HEIGHT = 20;
+const AROUND_ROWS = 90;
+export const ALL_ROWS_KEY = "a";
 const GAP = 18;
+/** How near a curve has to pass for its run to be the one that is pointed at, in pixels. */
+const NEAR = 14;
 
 interface Spot {
   clientX: number;
   clientY: number;
 }
 
-/** Titles of columns, and their cells. */
-const columnsOf = (rows: readonly Row[], several: boolean): [string, (row: Row) => Child][] => [
-  ["", (row) => dot(row.line)],
-  [rows.some((row) => row.line.kind === "group") ? "Group" : "Run", (row) => name(row.line.label)],
-  ...when(several, "Tag", (row) => name(row.line.tag)),
-  ...when(
-    rows.some((row) => row.y !== row.value && Number.isFinite(row.value)),
-    "Smoothed",
-    (row) => Number.isFinite(row.value) ? show(row.y) : "",
-  ),
-  ["Value", (row) => show(row.value)],
-  ...when(rows.some(hasBand), "Band", (row) => (hasBand(row) ? `${show(row.low)} – ${show(row.high)}` : "")),
-  ...when(rows.some((row) => row.members), "Runs", (row) => (row.members ? String(row.members) : "")),
-  ...when(
-    rows.some((row) => Number.isFinite(row.step)),
-    "Step",
-    (row) => Number.isFinite(row.step) ? stepText(Math.round(row.step)) : "",
-  ),
-  ...when(
-    rows.some((row) => Number.isFinite(row.seconds)),
-    "Relative",
-    (row) => Number.isFinite(row.seconds) ? duration(row.seconds) : "",
-  ),
-  ...when(rows.some((row) => Number.isFinite(row.wall)), "Time", (row) => clock(row.wall)),
-];
+interface Column {
+  title: string;
+  cells: Child[];
+}
 
-const when = (is: unknown, title: string, cell: (row: Row) => Child): [string, (row: Row) => Child][] =>
-  is ? [[title, cell]] : [];
+const written = (values: number[], write: (value: number) => string) =>
+  values.map((value) => (Number.isFinite(value) ? write(value) : ""));
+
+function columnsOf(rows: readonly Row[], several: boolean, isAll: boolean): Column[] {
+  const columns: Column[] = [];
+  const add = (is: unknown, title: string, cells: () => Child[]) =>
+    void (is && columns.push({ title, cells: cells() }));
+  const of = <K extends keyof Row>(name: K) => rows.map((row) => row[name]);
+  const known = (name: "step" | "seconds" | "wall") => rows.some((row) => Number.isFinite(row[name]));
+  const groups = rows.some((row) => row.line.kind === "group");
+  const logged = rows.map((row) => Number.isFinite(row.value));
+  add(true, "", () => rows.map((row) => dot(row.line)));
+  const [labels, tags] = [rows.map(({ line }) => line.label), rows.map(({ line }) => line.tag)];
+  add(true, groups ? "Group" : "Run", () => labels.map(namesOf(labels)));
+  add(several, "Tag", () => tags.map(namesOf(tags)));
+  add(
+    rows.some((row, index) => row.y !== row.value && logged[index]),
+    "Smoothed",
+    () => aligned(of("y")).map((text, index) => (logged[index] ? text : "")),
+  );
+  add(true, "Value", () => aligned(of("value")));
+  add(rows.some(hasBand), "Band", () => {
+    const texts = aligned(rows.filter(hasBand).flatMap(({ low, high }) => [low, high]));
+    return rows.map((row) => (hasBand(row) ? `${texts.shift()} – ${texts.shift()}` : ""));
+  });
+  add(groups, "Runs", () => rows.map(({ members }) => (members ? String(members) : "")));
+  add(known("step"), "Step", () => written(of("step"), (step) => stepText(Math.round(step))));
+  add(isAll && known("seconds"), "Relative", () => written(of("seconds"), duration));
+  add(isAll && known("wall"), "Time", () => written(of("wall"), clock));
+  return columns;
+}
 
 /** A group of which one run has a value here has no spread, and the band of one run is its own. */
 const hasBand = (row: Row) => Number.isFinite(row.low) && (row.line.kind !== "group" || row.members > 1);
@@ -57,16 +75,21 @@ export function dot(line: CurveLine): HTMLElement {
   return mark;
 }
 
-export const name = (text: string): HTMLElement => make("bdi", {}, text === "." ? ". (the log directory)" : text);
+export const name = (text: string): HTMLElement => make("bdi", { title: text }, text);
 
-function tableOf(rows: readonly Row[], near: Row | undefined, several: boolean): HTMLTableElement {
-  const columns = columnsOf(rows, several);
-  const head = make("tr", {}, ...columns.map(([title]) => make("th", { className: title.toLowerCase() }, title)));
-  const body = rows.map((row) =>
+/** Names of a column, which stay different where they are too long. */
+function namesOf(texts: readonly string[]): (text: string) => HTMLElement {
+  const short = shortNames(texts, Math.min(340, innerWidth * 0.3), (text) => pageTextWidth(text, "550 12px"));
+  return (text) => name(short.get(text) ?? text);
+}
+
+function tableOf(rows: readonly Row[], near: Row | undefined, columns: readonly Column[]): HTMLTableElement {
+  const head = make("tr", {}, ...columns.map(({ title }) => make("th", { className: title.toLowerCase() }, title)));
+  const body = rows.map((row, index) =>
     make(
       "tr",
       { className: row === near ? "nearest" : row.beyond ? "beyond" : "" },
-      ...columns.map(([title, cell]) => make("td", { className: title.toLowerCase() }, cell(row))),
+      ...columns.map(({ title, cells }) => make("td", { className: title.toLowerCase() }, cells[index])),
     )
   );
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
@@ -76,12 +99,17 @@ let box: HTMLElement | null = null;
 let at: Spot & { card: Card; x: number; y: number } | null = null;
 /** A mark is pointed at, whose words stand instead of the table. */
 let onMark = false;
+/** Whether all rows and columns were asked for. */
+let showsAll = false;
+
+/** Above the table of the marks, where there is one. */
+const floor = () => document.querySelector(".dock")?.getBoundingClientRect().top ?? innerHeight;
 
 function say(spot: Spot, ...content: Node[]) {
   if (!box) document.body.append(box = make("div", { id: "hover" }));
   box.replaceChildren(...content);
   box.hidden = false;
-  placeBeside(box, spot, GAP);
+  placeBeside(box, spot, GAP, floor());
 }
 
 const more = (text: string) => make("div", { className: "more" }, text);
@@ -91,6 +119,18 @@ export function leave(): void {
   onMark = false;
   if (box) box.hidden = true;
   for (const card of allCards()) card.plot.showCursor(null);
+  pointAtLine(null);
+}
+
+/** Cards went: what was said of one of them goes, too. */
+export const sweep = (): void => void (at && allCards().every((card) => card !== at?.card) && leave());
+
+/** Shows all rows and columns, or few of them again; tells whether there is a table. */
+export function toggleAll(): boolean {
+  if (!at || !box || box.hidden) return false;
+  showsAll = !showsAll;
+  render();
+  return true;
 }
 
 export function cursor(card: Card, x: number, y: number, event: Event): void {
@@ -102,24 +142,27 @@ export function cursor(card: Card, x: number, y: number, event: Event): void {
 
 function render() {
   if (!at?.card.chart) return;
-  if (onMark) return void (box && placeBeside(box, at, GAP));
+  if (onMark) return void (box && placeBeside(box, at, GAP, floor()));
   const { card, x, y } = at;
   const rows = rowsOf(card, x);
   if (!rows.length) return void (box && (box.hidden = true));
-  const distance = (row: Row) => (Number.isFinite(row.y) ? Math.abs(row.y - y) : Infinity);
-  const here = rows.filter((row) => !row.beyond);
-  const near = here.reduce((best, row) => (distance(row) < distance(best) ? row : best), here[0]);
-  const height = (row: Row) => (Number.isFinite(row.y) ? row.y : -Infinity);
-  rows.sort((a, b) => Number(a.beyond) - Number(b.beyond) || height(b) - height(a));
-  const start = Math.max(0, Math.min(rows.indexOf(near) - (MOST_ROWS >> 1), rows.length - MOST_ROWS));
-  const shown = rows.slice(start, start + MOST_ROWS);
+  const { plot } = card;
+  const heightOf = (row: Row) => plot.heightOf(row.y, row.line.side === "right" ? "y2" : "y");
+  const most = showsAll ? Math.max(FEW_ROWS, Math.floor((floor() - AROUND_ROWS) / ROW_HEIGHT)) : FEW_ROWS;
+  const { shown, near, away } = nearestRows(rows, heightOf, plot.heightOf(y, "y"), most);
+  pointAtLine(near && away <= NEAR ? near.line : null);
   const several = new Set(rows.map((row) => row.line.tag)).size > 1;
   const rest = rows.length - shown.length;
+  const key = keyText(ALL_ROWS_KEY);
+  const hints = [
+    ...(rest > 0 ? [`and ${rest} more`] : []),
+    ...(showsAll ? [`${key}: fewer`] : rest > 0 ? [`${key}: all`] : []),
+  ];
   const profiled = hint(card, x);
   say(
     at,
-    tableOf(shown, near, several),
-    ...(rest > 0 ? [more(`and ${rest} more`)] : []),
+    tableOf(shown, near, columnsOf(shown, several, showsAll)),
+    ...(hints.length ? [more(hints.join(" · "))] : []),
     ...(profiled ? [more(profiled)] : []),
   );
 }

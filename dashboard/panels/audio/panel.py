@@ -34,6 +34,7 @@ class AudioPanel(CardPanel):
 
     name = "audio"
     title = "Audio"
+    group = "Media"
     kinds = ("audio",)
 
     def __init__(self) -> None:
@@ -70,7 +71,7 @@ def toolbar(view: View) -> html.Div:
                     number_slider(CEILING, view, "Highest level in decibels", 5),
                 ],
                 className="field",
-                title="Levels of the darkest and the brightest colour; 0 dB is a sine of full scale",
+                title="Levels of the darkest and the brightest color; 0 dB is a sine of full scale",
             ),
             select(SPEED, view, {value: f"{value} ×" for value in SPEED.options}, "Speed", "Speed of playing"),
             html.Div([html.Span("Volume"), number_slider(VOLUME, view, "Volume", 0.01)], className="field"),
@@ -88,7 +89,7 @@ def select(setting: Setting[str], view: View, options: dict[str, str], label: st
 
 
 def card(tag: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag, which ``audio/web/index.ts`` fills."""
+    """The card of one tag, which ``audio/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "audio-data", "key": tag})
     return titled_card(tag, tag, "audio", wide, html.Div([data, html.Div(className="fill")], className="card-body"))
 
@@ -99,7 +100,7 @@ def depends(tag: str, on: Draw) -> object:
 
 
 def draw(tag: str, on: Draw) -> CardData:
-    """Runs of a card with their colours, steps and wall times; the clips are asked for when they are looked at."""
+    """Runs of a card with their colors, steps and wall times; the clips are asked for when they are looked at."""
     return {
         "tag": tag,
         "runs": [

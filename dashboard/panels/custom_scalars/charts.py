@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dashboard.curves.spec import ChartSpec, LineSpec
 from dashboard.page.state import View
+from dashboard.panels.groups import Place
 from dashboard.runs.table import RunTable
 from dashboard.server.patterns import exact_case
 from dashboard.tensorboard.custom_scalars import merged_layout
@@ -46,7 +47,7 @@ def cards(layout: Layout | None) -> list[Card]:
     return list(found.values())
 
 
-def card_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+def card_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
     """Category and key of every chart whose title passes the filter."""
     all_cards = cards(merged_layout(snapshot))
     titles = set(view.shown_tags(dict.fromkeys(card.title for card in all_cards)))

@@ -29,7 +29,7 @@ class CustomScalarsPanel(CurvePanel):
             settings=(),
             button=edit_button,
             nothing="No layout has a chart",
-            remedy="Edit layout adds one.",
+            remedy="Edit custom charts adds one.",
             closed_at_first=closed_categories,
         )
 
@@ -42,7 +42,7 @@ class CustomScalarsPanel(CurvePanel):
 
 def edit_button() -> html.Button:
     """Opens the editor of layouts."""
-    return html.Button("Edit layout", className="quiet act-layout", title="Change the charts and save the layout")
+    return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:

@@ -2,25 +2,28 @@
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any
 
 from dashboard.graphs.sources import GraphSource
 from summary.event_file import RUN_GRAPH_TAG
 
-ROOT: Final = "."
-"""The run that is the log directory itself."""
-
 
 def first_graph(sources: Sequence[GraphSource]) -> str | None:
-    """Id of the graph that is shown when none is asked for: the first of operations, or of anything."""
-    return next((source.id for source in sources if source.kind == "op"), sources[0].id if sources else None)
+    """Id of the graph that is shown when none is asked for, None where there is none.
+
+    That is the model of layers or the graph of operations of the first run that has one; a run that has both, as Keras
+    writes them, shows the model: its operations are those of functions that nobody wrote.
+    """
+    drawn = [source for source in sources if source.kind != "profile"] or list(sources)
+    of_run = [source for source in drawn if source.run == drawn[0].run]
+    return next((source.id for source in of_run if source.kind == "keras"), of_run[0].id if of_run else None)
 
 
 def graph_choices(sources: Sequence[GraphSource], chosen: str | None) -> list[dict[str, Any]]:
     """The graphs as options grouped by run; one that is open but gone is kept, and said to be gone."""
     groups: list[dict[str, Any]] = [
-        {"group": _run_label(run), "items": [{"value": source.id, "label": _label(source)} for source in listed]}
-        for run, listed in groupby(sources, key=lambda source: source.run)
+        {"group": title, "items": [{"value": source.id, "label": _label(source)} for source in listed]}
+        for title, listed in groupby(sources, key=lambda source: source.run_title)
     ]
     if chosen and all(source.id != chosen for source in sources):
         groups.append({"group": "No longer there", "items": [{"value": chosen, "label": chosen}]})
@@ -32,12 +35,8 @@ def compared_choices(sources: Sequence[GraphSource], chosen: str | None) -> list
     return [{"value": "", "label": "No comparison"}, *graph_choices(sources, chosen)]
 
 
-def _run_label(run: str) -> str:
-    return f"{ROOT} (the log directory)" if run == ROOT else run
-
-
 def _label(source: GraphSource) -> str:
     """The run again, as what is chosen stands without its group; a run's own graph needs no other name."""
     if source.tag == RUN_GRAPH_TAG:
-        return source.label if source.run == ROOT else source.run
-    return source.label if source.run == ROOT else f"{source.run} · {source.label}"
+        return source.run_title
+    return f"{source.run_title} · {source.label}"

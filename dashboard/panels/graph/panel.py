@@ -32,6 +32,7 @@ class GraphPanel(Panel):
 
     name = "graph"
     title = "Graph"
+    follows_runs = False
     kinds = (
         "graphs",
         "graph_keras_model",

@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from dashboard.graphs.layout import Box, Placed, place
 from dashboard.graphs.levels import LayoutCache
 from dashboard.graphs.measures import MEASURES
-from dashboard.graphs.scene import Scene, scene_of
+from dashboard.graphs.scene import Scene, first_look, scene_of
 from dashboard.graphs.tree import Tree
 from dashboard.panels.graph.requests import LONGEST, FunctionName, GraphId, GraphRequests
 from dashboard.server.live import Live
@@ -42,17 +42,20 @@ def make_router(live: Live) -> APIRouter:
         graph_id: GraphId,
         function: FunctionName = None,
         expanded: Paths = [],  # noqa: B006 - FastAPI copies it
+        first: bool = False,
         aside: Paths = [],  # noqa: B006
         back: Paths = [],  # noqa: B006
         anchor: Anchor = None,
     ) -> Response:
         """What is visible when some groups are open, with places, lines of edges and sums over the whole graph.
 
+        With ``first`` it is what a first look shows: a small graph unfolded, of a large one its top.
         Unknown paths are passed over, so that a link stays good when the graph changed a little.
         """
         where = _anchor_of(anchor)
         tree = asked.tree(graph_id, function)
-        found = scene_of(tree, frozenset(expanded), frozenset(aside), frozenset(back))
+        opened = first_look(tree) if first else frozenset(expanded)
+        found = scene_of(tree, opened, frozenset(aside), frozenset(back))
         if len(found.nodes) > MOST_VISIBLE:
             raise HTTPException(
                 422, f"{len(found.nodes):,} nodes would be visible, at most {MOST_VISIBLE:,} can be. Open fewer groups."

@@ -6,7 +6,7 @@ from typing import Final
 
 from dashboard.page.state import Setting, data_choice, flag, names, text
 
-COLOURS: Final = ("op", "structure", "device", "xla", "time", "memory", "parameters", "flops")
+COLORS: Final = ("op", "structure", "device", "xla", "time", "memory", "parameters", "flops")
 
 
 def _place(raw: Sequence[str]) -> str:
@@ -25,15 +25,15 @@ COSTS: Final = text("graph.costs", "")
 COMPARE: Final = text("graph.compare", "")
 """Id of the graph that is compared with; empty for none."""
 EXPANDED: Final = names("graph.expanded")
-"""Ids of the scopes that are open."""
+"""Ids of the scopes that are open; an empty one alone where all are closed, none at all for what a first look shows."""
 ASIDE: Final = names("graph.aside")
 """Ids of nodes set aside by hand."""
 BACK: Final = names("graph.back")
 """Ids of nodes brought back although they would be set aside."""
 NODE: Final = text("graph.node", "")
 """Id of the selected node; its scopes are opened."""
-COLOUR: Final = data_choice("graph.color", COLOURS)
-"""What nodes are coloured by."""
+COLOR: Final = data_choice("graph.color", COLORS)
+"""What nodes are colored by."""
 SEARCH: Final = text("graph.search", "")
 """What is searched for."""
 REGEX: Final = flag("graph.regex", False)
@@ -41,4 +41,4 @@ REGEX: Final = flag("graph.regex", False)
 PLACE: Final[Setting[str]] = Setting("graph.view", "", _place, lambda value: (value,))
 """What is visible: the point in the middle and pixels per unit, as ``X,Y,ZOOM``; empty for all of it."""
 
-SETTINGS: Final = (GRAPH, FUNCTION, COSTS, COMPARE, EXPANDED, ASIDE, BACK, NODE, COLOUR, SEARCH, REGEX, PLACE)
+SETTINGS: Final = (GRAPH, FUNCTION, COSTS, COMPARE, EXPANDED, ASIDE, BACK, NODE, COLOR, SEARCH, REGEX, PLACE)

@@ -36,6 +36,7 @@ class HealthPanel(Panel):
 
     name = "health"
     title = "Health"
+    follows_runs = False
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:

@@ -127,8 +127,7 @@ def verdict(
         return Verdict("bad", _loss(len(damaged), broken, total, folders), tuple(facts))
     if loading:
         return Verdict("open", "No loss so far; still reading", tuple(facts))
-    whole = "The only file was" if total == 1 else f"All {count(total)} files"
-    return Verdict("good", f"{whole} read without loss", tuple(facts))
+    return Verdict("good", f"{counted(total, 'file')} read without errors", tuple(facts))
 
 
 def _loss(damaged: int, broken: int, total: int, folders: int) -> str:

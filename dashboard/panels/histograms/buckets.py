@@ -124,13 +124,16 @@ def _without_empty_neighbours(buckets: NDArray[np.float64]) -> NDArray[np.float6
     return np.column_stack([buckets[starts, 0], buckets[ends, 1], buckets[starts, 2]])
 
 
-def span(all_buckets: list[NDArray[np.float64]]) -> tuple[float, float]:
-    """The smallest and the largest edge; never of no width."""
-    filled = [buckets for buckets in all_buckets if len(buckets)]
-    if not filled:
+def span(
+    all_buckets: Sequence[NDArray[np.float64]], at_least: tuple[float, float] | None = None
+) -> tuple[float, float]:
+    """The smallest and the largest edge, and what is to be in the range at least; never of no width."""
+    edges = [(float(buckets[:, 0].min()), float(buckets[:, 1].max())) for buckets in all_buckets if len(buckets)]
+    if at_least is not None:
+        edges.append(at_least)
+    if not edges:
         return 0.0, 1.0
-    low = min(float(buckets[:, 0].min()) for buckets in filled)
-    high = max(float(buckets[:, 1].max()) for buckets in filled)
+    low, high = min(left for left, _ in edges), max(right for _, right in edges)
     if high > low:
         return low, high
     margin = abs(low) * 0.05 or 0.5

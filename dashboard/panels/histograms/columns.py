@@ -35,7 +35,7 @@ def heatmap_chart(
 ) -> Chart:
     """A column per step, its cells the darker the more values are in them; arguments as `histogram_chart`."""
     cleaned = [m.cleaned() for m in moments]
-    reach = span([c.buckets for c in cleaned])
+    reach = span([c.buckets for c in cleaned], settings.reach)
     at, unit = places(moments, first_wall_time, settings)
     bins = settings.bin_count if settings.bins == "even" else HEATMAP_BINS
     edges = np.linspace(*reach, bins + 1)
@@ -59,7 +59,7 @@ def heatmap_chart(
     }
     # A typed array of no cell has no shape that Plotly could read.
     traces = [trace] if len(moments) else []
-    said = f"spread over {counted(bins, 'even bin')}"
+    said = "" if settings.bins == "even" else f"spread over {counted(bins, 'even bin')}"
     return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total, said))
 
 
@@ -99,11 +99,11 @@ def bands_chart(
         "points": list(BASIS_POINTS),
     }
     traces[-1] |= {"meta": meta}
-    return Chart({"data": traces if len(x) else [], "layout": layout}, note(moments, cleaned, total, ""))
+    return Chart({"data": traces if len(x) else [], "layout": layout}, note(moments, cleaned, total))
 
 
 def _cells(counts: NDArray[np.float64], edges: NDArray[np.float64], settings: ChartSettings) -> NDArray[np.float64]:
-    """What the cells' colours stand for, float64[moments, bins]; NaN where a moment has no values."""
+    """What the cells' colors stand for, float64[moments, bins]; NaN where a moment has no values."""
     totals = counts.sum(axis=1, keepdims=True)
     match settings.height:
         case "count":

@@ -12,7 +12,6 @@ from dashboard.panels.histograms.moments import (
     ChartSettings,
     Moment,
     RunMoment,
-    bins_as_drawn,
     moment_axis,
     note,
     places,
@@ -69,7 +68,7 @@ def histogram_chart(
             _line(shape, moment, _shade(i, len(moments), color, scheme), 2 if i == len(moments) - 1 else 1)
             for i, (shape, moment) in enumerate(zip(shapes.shapes, moments, strict=True))
         ]
-    return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total, bins_as_drawn(cleaned, settings)))
+    return Chart({"data": traces, "layout": layout}, note(moments, cleaned, total))
 
 
 def runs_chart(runs: Sequence[RunMoment], settings: ChartSettings, scheme: Scheme) -> Chart:
@@ -91,7 +90,7 @@ def runs_chart(runs: Sequence[RunMoment], settings: ChartSettings, scheme: Schem
         trace = _line(shape, moment, one.color.on(scheme), 3 if shape.needle else 1.6)
         filled = {"fill": "tozeroy", "fillcolor": clear(one.color.on(scheme), 0.13)}
         traces.append(trace | filled | {"meta": trace["meta"] | {"run": one.run}})
-    parts = [note(moments, cleaned, len(moments), bins_as_drawn(cleaned, settings))]
+    parts = [note(moments, cleaned, len(moments))]
     if len(found) < len(runs):
         parts.insert(0, f"{len(runs) - len(found)} of {len(runs)} runs not drawn, see below")
     return Chart({"data": traces, "layout": layout}, " · ".join(filter(None, parts)))
@@ -115,7 +114,7 @@ def _height_axis(layout: dict[str, Any], shapes: Shapes, settings: ChartSettings
 
 
 def _shade(position: int, total: int, color: RunColor, scheme: Scheme) -> str:
-    """Old histograms fade into the background, the newest has the run's own colour."""
+    """Old histograms fade into the background, the newest has the run's own color."""
     age = 1.0 if total == 1 else position / (total - 1)
     return mix(color.on(scheme), ink(scheme)["surface"], 0.3 + 0.7 * age)
 

@@ -91,7 +91,7 @@ class HistogramPlace(TypedDict):
 
 
 class DescribedHistogram(HistogramPlace):
-    """A histogram's outline and statistics."""
+    """A histogram's outline and statistics; ``foot`` is the height that a logarithmic scale draws as 1, else 0."""
 
     error: Literal[""]
     x: TypedArray
@@ -99,6 +99,7 @@ class DescribedHistogram(HistogramPlace):
     counts: TypedArray
     low: float
     high: float
+    foot: float
     bins: int
     dropped: int
     statistics: StatisticsRow

@@ -19,6 +19,7 @@ Height = Literal["count", "density"]
 
 EVEN_BINS: Final = 30
 """As many as TensorBoard's page shows."""
+MOST_EVEN_BINS: Final = 500
 MOST_TICKS: Final = 6
 _UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"))
 
@@ -65,6 +66,8 @@ class ChartSettings:
     """Whether heights are counts, or shares of all values per unit of the axis."""
     log: bool = False
     """Whether heights are drawn by their logarithm."""
+    reach: tuple[float, float] | None = None
+    """The range of values that a chart shows at least, so that several have one scale; None for that of its own."""
     utc_offset: float = 0.0
     """Seconds to add to a wall time so that Plotly, which knows no time zones, prints local time."""
 
@@ -105,14 +108,14 @@ def moment_axis(at: Sequence[float], settings: ChartSettings, unit: str) -> dict
     return {"tickvals": marked, "ticktext": labels}
 
 
-def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins_said: str) -> str:
+def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins_said: str = "") -> str:
     """What a chart of histograms leaves out or changes; empty if nothing.
 
     Args:
         moments: those that are drawn.
         cleaned: their buckets.
         total: how many there are in the range of steps.
-        bins_said: what has to be said of the bins, if anything.
+        bins_said: what has to be said of the bins, where they are not those that were asked for.
     """
     parts = _left_out(moments, cleaned)
     if total > len(moments):
@@ -129,17 +132,6 @@ def note(moments: Sequence[Moment], cleaned: Sequence[Cleaned], total: int, bins
     if dropped:
         parts.append(f"{counted(dropped, 'bin')} not finite, not drawn")
     return " · ".join(parts)
-
-
-def bins_as_drawn(cleaned: Sequence[Cleaned], settings: ChartSettings) -> str:
-    """How many bins there are, or into how many they were spread."""
-    if settings.bins == "even":
-        return f"spread over {counted(settings.bin_count, 'even bin')}"
-    sizes = sorted({len(c.buckets) for c in cleaned if len(c.buckets)})
-    if not sizes:
-        return ""
-    low, high = sizes[0], sizes[-1]
-    return counted(low, "bin") if low == high else f"{count(low)} to {count(high)} bins"
 
 
 def _left_out(moments: Sequence[Moment], cleaned: Sequence[Cleaned]) -> list[str]:

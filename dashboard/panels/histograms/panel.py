@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from dataclasses import replace
+from typing import Any, Final, Literal, cast
 
 import dash_mantine_components as dmc
 from dash import html
@@ -13,11 +14,12 @@ from dashboard.page.state import Setting, View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
 from dashboard.panels.charts import Chart, chart_body, utc_offset
+from dashboard.panels.groups import Place
 from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
 from dashboard.panels.histograms.figures import histogram_chart, runs_chart
 from dashboard.panels.histograms.messages import LegendRun, RunMeta, RunsMeta
 from dashboard.panels.histograms.moments import Axis, Bins, ChartSettings, Height, Mode
-from dashboard.panels.histograms.reading import StepRange, read_at, read_some
+from dashboard.panels.histograms.reading import Ranges, StepRange, read_at, read_some
 from dashboard.panels.histograms.routes import make_router
 from dashboard.panels.histograms.settings import (
     AXIS,
@@ -28,6 +30,7 @@ from dashboard.panels.histograms.settings import (
     LAST,
     LOG,
     MODE,
+    ONE_SCALE,
     SETTINGS,
     STEPS,
 )
@@ -35,6 +38,10 @@ from dashboard.panels.steps import chosen_steps, slider
 from summary.kinds.histogram import PLUGIN_NAME
 from summary.series import Series
 from summary.snapshot import Snapshot
+
+ONE_SCALE_RUNS: Final = 100
+"""Of more runs each card has a scale of its own: the ranges of all would have to be read before the first is drawn."""
+RANGES: Final = Ranges()
 
 
 class HistogramsPanel(CardPanel):
@@ -60,7 +67,7 @@ class HistogramsPanel(CardPanel):
             routes=make_router,
             nothing="No shown run has histograms",
             target="figure",
-            marks=lambda view: {"data-bins": BINS.of(view)},
+            marks=lambda view: {"data-bins": BINS.of(view), "data-mode": MODE.of(view)},
         )
 
 
@@ -85,7 +92,7 @@ def toolbar(view: View) -> html.Div:
             ),
             html.Div(
                 [
-                    segmented(BINS, view, {"written": "Bins as written", "even": "Even bins"}, "Bins"),
+                    segmented(BINS, view, {"even": "Even bins", "written": "Bins as written"}, "Bins"),
                     dmc.NumberInput(
                         id=setting_id(BIN_COUNT.name),
                         value=int(BIN_COUNT.of(view)),
@@ -99,10 +106,16 @@ def toolbar(view: View) -> html.Div:
                         **{"aria-label": "Number of even bins"},
                     ),
                 ],
-                className="field",
+                className="field of-bins",
             ),
-            segmented(HEIGHT, view, {"count": "Count", "density": "Density"}, "Heights"),
-            switch(LOG, view, "Log"),
+            html.Div(
+                [
+                    segmented(HEIGHT, view, {"count": "Count", "density": "Density"}, "Heights"),
+                    switch(LOG, view, "Log heights"),
+                ],
+                className="field of-bins",
+            ),
+            html.Div(switch(ONE_SCALE, view, "Same range for every run"), className="field one-scale"),
         ],
         className="toolbar",
     )
@@ -135,7 +148,7 @@ def runs_tag(key: str) -> str | None:
     return str(parts[0]) if len(parts) == 1 else None
 
 
-def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[str, str]]:
+def keys(snapshot: Snapshot, view: View) -> Sequence[tuple[Place, str]]:
     """A card for every tag and run; with all runs at one step, for every tag."""
     if MODE.of(view) != "runs":
         return pair_keys(snapshot, view, PLUGIN_NAME)
@@ -162,8 +175,9 @@ def depends(key: str, on: Draw) -> object:
         versions = [(s.run, s.version, on.colors[s.run]) for s in on.series_of_tag(tag, PLUGIN_NAME)]
         return (settings, versions, chosen_steps(STEPS.of(on.view)).get(tag))
     series = series_of(key, on.snapshot)
-    color = on.colors.get(pair_of(key)[1])
-    return (settings, columns(key, on.view), color, None if series is None else series.version)
+    if series is None:
+        return settings
+    return (settings, columns(key, on.view), on.colors.get(series.run), series.version, shared_reach(series, on))
 
 
 def draw(key: str, on: Draw) -> dict[str, Any]:
@@ -213,7 +227,16 @@ def series_chart(series: Series, color: RunColor, on: Draw, most: int) -> Chart:
     """Reads the histograms that are drawn, and draws them."""
     moments, total = read_some(series, step_range(on.view), most)
     first = float(series.wall_times[0]) if len(series) else 0.0
-    return histogram_chart(moments, total, first, color, chart_settings(on.view), on.scheme)
+    settings = replace(chart_settings(on.view), reach=shared_reach(series, on))
+    return histogram_chart(moments, total, first, color, settings, on.scheme)
+
+
+def shared_reach(series: Series, on: Draw) -> tuple[float, float] | None:
+    """The range of values of the tag in all shown runs, where their cards have one scale."""
+    if not ONE_SCALE.of(on.view) or MODE.of(on.view) == "bands":
+        return None
+    found = on.series_of_tag(series.tag, PLUGIN_NAME)
+    return RANGES.of_all(found, step_range(on.view)) if 1 < len(found) <= ONE_SCALE_RUNS else None
 
 
 def columns(key: str, view: View) -> int:

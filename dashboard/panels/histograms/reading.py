@@ -1,12 +1,16 @@
 """Histograms read from a series: those that are drawn, and all within a range of steps."""
 
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.page.colors import RunColor
+from dashboard.panels.histograms.buckets import STEPS_DRAWN, span
 from dashboard.panels.histograms.moments import Moment, RunMoment
 from dashboard.panels.steps import index_at, pick
 from dashboard.server.numbers import count
@@ -62,6 +66,42 @@ def read_some(series: Series, within: StepRange, most: int) -> tuple[list[Moment
     """At most ``most`` histograms of a range, evenly spread, the first and the last among them; and how many it has."""
     inside = within.indices(series)
     return [read(series, index) for index in inside[pick(len(inside), most)].tolist()], len(inside)
+
+
+class Ranges:
+    """The ranges of values of series that were asked for last; any thread may ask."""
+
+    MOST: Final = 8192
+
+    def __init__(self) -> None:
+        self._lock: Final = Lock()
+        self._known: Final[OrderedDict[Hashable, tuple[float, float] | None]] = OrderedDict()
+
+    def of(self, series: Series, within: StepRange) -> tuple[float, float] | None:
+        """The smallest and the largest edge of the histograms that a card draws as ridges; None where none has values.
+
+        A series is known again by its points' number, version and times, so that one that did not grow is read once.
+        """
+        if not len(series):
+            return None
+        times = (float(series.wall_times[0]), float(series.wall_times[-1]))
+        key = (series.run, series.tag, series.version, len(series), times, within)
+        with self._lock:
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key]
+        buckets = [moment.cleaned().buckets for moment in read_some(series, within, STEPS_DRAWN)[0]]
+        found = span(buckets) if any(len(rows) for rows in buckets) else None
+        with self._lock:
+            self._known[key] = found
+            while len(self._known) > self.MOST:
+                self._known.popitem(last=False)
+        return found
+
+    def of_all(self, chosen: Sequence[Series], within: StepRange) -> tuple[float, float] | None:
+        """The range that holds those of several series."""
+        found = [reach for reach in (self.of(series, within) for series in chosen) if reach is not None]
+        return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
 def read_at(series: Series, color: RunColor, step: int | None, within: StepRange) -> RunMoment:

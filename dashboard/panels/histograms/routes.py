@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from dashboard.export.tables import csv_lines
 from dashboard.panels.histograms.buckets import clean, statistics
 from dashboard.panels.histograms.messages import DamagedHistogram, DescribedHistogram, HistogramPlace
-from dashboard.panels.histograms.moments import ChartSettings, Height
+from dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Bins, ChartSettings, Height
 from dashboard.panels.histograms.reading import StepRange, everything, left_out
 from dashboard.panels.histograms.shapes import make_shapes
 from dashboard.server.arrays import typed
@@ -26,6 +26,7 @@ from summary.series import Series
 
 COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
 
+BinCount = Annotated[int, Query(ge=1, le=MOST_EVEN_BINS)]
 Row = tuple[str, int, float, Histogram | None, str]
 """Run, step, wall time, histogram, what is wrong with it."""
 
@@ -60,6 +61,7 @@ def describe(series: Series, index: int, settings: ChartSettings) -> DescribedHi
         "counts": typed(shape.counts),
         "low": made.low,
         "high": made.high,
+        "foot": made.foot,
         "bins": len(histogram.buckets),
         "dropped": cleaned.dropped,
         "statistics": {
@@ -109,10 +111,18 @@ def make_router(live: Live) -> APIRouter:
     routes = APIRouter(route_class=LightRoute)
 
     @routes.get("/point")
-    def point(run: RunName, tag: TagName, index: Index, height: Height = "count", log: bool = False) -> Response:
-        """One histogram: the outline of its buckets as written, its statistics, and what no bucket holds."""
+    def point(
+        run: RunName,
+        tag: TagName,
+        index: Index,
+        height: Height = "count",
+        log: bool = False,
+        bins: Bins = "written",
+        bin_count: BinCount = EVEN_BINS,
+    ) -> Response:
+        """One histogram: the outline of its bins, its statistics, and what no bucket holds."""
         series = find_series(live.snapshot(), run, tag, PLUGIN_NAME)
-        body = describe(series, index, ChartSettings(height=height, log=log))
+        body = describe(series, index, ChartSettings(bins=bins, bin_count=bin_count, height=height, log=log))
         return Response(orjson.dumps(body), media_type="application/json")
 
     @routes.get("/download", response_class=Response)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, get_args
 
 from dashboard.page.state import Setting, choice, flag, names, number
-from dashboard.panels.histograms.moments import EVEN_BINS, Axis, Bins, Height, Mode
+from dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Axis, Bins, Height, Mode
 
 
 def optional_step(name: str) -> Setting[int | None]:
@@ -20,13 +20,14 @@ def optional_step(name: str) -> Setting[int | None]:
 
 MODE: Final = choice("histograms.mode", "offset", get_args(Mode))
 AXIS: Final = choice("histograms.axis", "step", get_args(Axis))
-BINS: Final = choice("histograms.bins", "written", get_args(Bins))
-BIN_COUNT: Final = number("histograms.bin_count", EVEN_BINS, 1, 500)
+BINS: Final = choice("histograms.bins", "even", get_args(Bins))
+BIN_COUNT: Final = number("histograms.bin_count", EVEN_BINS, 1, MOST_EVEN_BINS)
 HEIGHT: Final = choice("histograms.height", "count", get_args(Height))
 LOG: Final = flag("histograms.log", False)
+ONE_SCALE: Final = flag("histograms.one_scale", True)
 FIRST: Final = optional_step("histograms.first")
 LAST: Final = optional_step("histograms.last")
 STEPS: Final = names("histograms.step")
 """``TAG:STEP`` for every card of several runs whose slider is not at the end."""
 
-SETTINGS: Final[tuple[Setting[Any], ...]] = (MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, FIRST, LAST, STEPS)
+SETTINGS: Final[tuple[Setting[Any], ...]] = (MODE, AXIS, BINS, BIN_COUNT, HEIGHT, LOG, ONE_SCALE, FIRST, LAST, STEPS)

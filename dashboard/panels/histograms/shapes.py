@@ -70,7 +70,7 @@ def make_shapes(cleaned: Sequence[Cleaned], settings: ChartSettings) -> Shapes:
         cleaned: the buckets.
         settings: bins, heights and scale.
     """
-    low, high = span([c.buckets for c in cleaned])
+    low, high = span([c.buckets for c in cleaned], settings.reach)
     finest = (high - low) * FINEST_SHARE
     if settings.bins == "even":
         edges = np.linspace(low, high, settings.bin_count + 1)

@@ -1,17 +1,17 @@
-"""Shades of a colour."""
+"""Shades of a color."""
 
 import numpy as np
 
 
 def mix(one: str, other: str, share: float) -> str:
-    """``share`` of one colour and the rest of the other, both "#rrggbb"."""
+    """``share`` of one color and the rest of the other, both "#rrggbb"."""
     a, b = (np.array(channels(color)) for color in (one, other))
     red, green, blue = np.rint(a * share + b * (1 - share)).astype(int).tolist()
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def clear(color: str, opacity: float) -> str:
-    """A colour "#rrggbb" that lets through what is behind it."""
+    """A color "#rrggbb" that lets through what is behind it."""
     red, green, blue = channels(color)
     return f"rgba({red},{green},{blue},{opacity})"
 

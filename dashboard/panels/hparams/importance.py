@@ -1,6 +1,6 @@
 """The view of importance and correlation: bars and what has to be said about them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,24 +21,20 @@ class Bar:
 
 
 def analysis_of(table: Table) -> Analysis | None:
-    """The analysis of what the table shows; None without a target or columns.
-
-    The rows count as they are shown: where a group is one row, it is one session here, and hyperparameters in which
-    its sessions differ are missing.
-    """
+    """The analysis of the sessions that pass the filters, each by itself; None without a target or columns."""
     target = table.target
     columns = [column for column in table.columns if column.kind == "hparam"]
     if target is None or not columns:
         return None
-    metric = [row.metrics[target.key][0] if target.key in row.metrics else None for row in table.rows]
-    return analyse({column.key: [row.hparams.get(column.key) for row in table.rows] for column in columns}, metric)
+    metric = [row.metrics[target.key][0] if target.key in row.metrics else None for row in table.passing]
+    return analyse({column.key: [row.hparams.get(column.key) for row in table.passing] for column in columns}, metric)
 
 
-def bars(found: Analysis, by: str) -> list[Bar]:
-    """The hyperparameters, those with most importance or correlation first."""
+def bars(found: Analysis, by: str, labels: Mapping[str, str]) -> list[Bar]:
+    """The hyperparameters by their labels, those with most importance or correlation first."""
     importance = found.forest.importance if found.forest is not None else {}
     names = dict.fromkeys([*importance, *found.correlations])
-    all_bars = [Bar(name, importance.get(name), found.correlations.get(name)) for name in names]
+    all_bars = [Bar(labels.get(name, name), importance.get(name), found.correlations.get(name)) for name in names]
 
     def size(bar: Bar) -> tuple[float, float]:
         correlated = abs(bar.correlation.value) if bar.correlation is not None else -1.0
@@ -92,7 +88,7 @@ def importance_view(table: Table, found: Analysis | None, by: str, switch: Any) 
     if found is None or table.target is None:
         why = "Choose a target metric and at least one hyperparameter on the left."
         return html.Div([html.Strong("Nothing to explain"), html.Span(why)], className="notice none")
-    listed = bars(found, by)
+    listed = bars(found, by, {column.key: column.label for column in table.columns})
     better = "lower is better" if table.lower_is_better else "higher is better"
     head = html.Div(
         [

@@ -36,6 +36,8 @@ class SentRow(TypedDict):
     """A value for each shown column."""
     s: list[int | None]
     """The steps of metrics."""
+    deviations: dict[str, float | str]
+    """Of a group with means, by metric, the standard deviations."""
     several: dict[str, str]
     """Of a group, by column, the values in which its sessions differ."""
 

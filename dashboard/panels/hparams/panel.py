@@ -36,7 +36,15 @@ GRID_OPTIONS: dict[str, Any] = {
     "suppressColumnMoveAnimation": True,
     "suppressDragLeaveHidesColumns": True,
     "rowSelection": {"mode": "multiRow", "enableClickSelection": True, "headerCheckbox": False},
-    "selectionColumnDef": {"width": 34, "minWidth": 34, "maxWidth": 34, "pinned": "left", "resizable": False},
+    "selectionColumnDef": {
+        "headerName": "Selected",
+        "headerClass": "heard-head",
+        "width": 34,
+        "minWidth": 34,
+        "maxWidth": 34,
+        "pinned": "left",
+        "resizable": False,
+    },
     "tooltipShowDelay": 300,
     "localeText": {"noRowsToShow": "No session passes the filters", "noMatchingRows": "No session matches the search"},
 }
@@ -61,6 +69,7 @@ class HParamsPanel(Panel):
 
     name = "hparams"
     title = "HParams"
+    follows_runs = False
     kinds = ("hparams",)
     settings = SETTINGS
 
@@ -165,7 +174,7 @@ class HParamsPanel(Panel):
             if query is None or CHART.of(view) != "importance":
                 raise dash.exceptions.PreventUpdate
             table, _ = table_of(view)
-            shown = (table.target, table.lower_is_better, table.columns, table.rows)
+            shown = (table.target, table.lower_is_better, table.columns, table.passing)
             now = fingerprint((shown, RANKED.of(view)))
             if now == known:
                 raise dash.exceptions.PreventUpdate

@@ -1,6 +1,7 @@
 """``/api/hparams``: what the table shows as CSV, JSON or LaTeX."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -63,14 +64,19 @@ def cells(live: Live, asked: AskedTable) -> tuple[list[str], list[list[Cell]]]:
     wanted = Asked.of(decode(asked.view))
     table = build_table(read_sessions(live.snapshot(), wanted.folder), wanted)
     columns = {column.key: column for column in table.columns}
+    spread = {key for row in table.rows for key in row.deviations}
     rows = {row.name: row for row in table.rows}
     chosen = [key for key in asked.columns if key in FACTS or key in columns]
-    header = [FACTS[key][0] if key in FACTS else columns[key].label for key in chosen]
-    return header, [
-        [FACTS[key][1](rows[name]) if key in FACTS else _cell(rows[name], columns[key]) for key in chosen]
-        for name in asked.rows
-        if name in rows
-    ]
+    header: list[str] = []
+    takes: list[Callable[[Row], Cell]] = []
+    for key in chosen:
+        name, take = FACTS[key] if key in FACTS else (columns[key].label, partial(_cell, column=columns[key]))
+        header.append(name)
+        takes.append(take)
+        if key in spread:
+            header.append(f"{name} (standard deviation)")
+            takes.append(lambda row, key=key: row.deviations.get(key))  # type: ignore[misc]
+    return header, [[take(rows[name]) for take in takes] for name in asked.rows if name in rows]
 
 
 def _cell(row: Row, column: Column) -> Cell:

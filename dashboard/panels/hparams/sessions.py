@@ -2,13 +2,15 @@
 
 import math
 import posixpath
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 
 from dashboard.panels.hparams.settings import Status, ValueOf
+from dashboard.runs.grouping import names_without_seed
 from dashboard.tensorboard.hparams.experiment import joined
 from dashboard.tensorboard.hparams.sessions import (
     FoundSession,
@@ -63,6 +65,7 @@ class Session:
     runs: tuple[str, ...]
     """The session's run and all that belong to it."""
     group: str
+    """As the session said, else what it shares with those that differ from it by their seed; else its run."""
     status: Status
     start: float
     """Seconds since the epoch, as the session said, else of its run's first event."""
@@ -95,8 +98,8 @@ def read_sessions(snapshot: Snapshot, folder: str = "") -> Sessions:
     """
     found = [session for session in sessions(snapshot.runs) if not folder or first_folder(session.run) == folder]
     belonging = runs_of_sessions(snapshot, [session.run for session in found])
-    read = tuple(_session(snapshot, one, belonging[one.run]) for one in found)
-    said = joined(experiments(snapshot))
+    read = _seeds_as_groups([_session(snapshot, one, belonging[one.run]) for one in found])
+    said = joined(experiments(snapshot.runs))
     hparams = _hparam_columns(said, read)
     metrics = _metric_columns(snapshot, said, read, frozenset(column.key for column in hparams))
     return Sessions(snapshot, read, (*hparams, *metrics))
@@ -184,11 +187,28 @@ def _session(snapshot: Snapshot, found: FoundSession, runs: tuple[str, ...]) -> 
     return Session(
         run=found.run,
         runs=runs,
-        group=found.start.group_name or found.run,
+        group=found.start.group_name,
         status="running" if found.end is None else _STATUSES.get(found.end.status, "unknown"),
         start=found.start.start_time_secs or snapshot.runs[found.run].first_wall_time,
         end=(found.end.end_time_secs or None) if found.end is not None else None,
         hparams={name: value for name, value in values.items() if value is not None},
+    )
+
+
+def _seeds_as_groups(found: Sequence[Session]) -> tuple[Session, ...]:
+    """Sessions that name no group, with that of their seeds.
+
+    PyTorch's ``add_hparams`` puts a session below the run that has the name, so that is the shortest one.
+    """
+    ungrouped = {session.run: min(session.runs, key=len) for session in found if not session.group}
+    hparams = {ungrouped[session.run]: session.hparams for session in found if session.run in ungrouped}
+    labels = names_without_seed(hparams)
+    members = Counter(labels[name] for name in ungrouped.values())
+    return tuple(
+        replace(session, group=labels[name] if members[labels[name]] > 1 else session.run)
+        if (name := ungrouped.get(session.run)) is not None
+        else session
+        for session in found
     )
 
 

@@ -10,7 +10,7 @@ from dashboard.page.state import Setting, View, choice, flag, names, text
 
 ValueOf = Literal["last", "min", "max"]
 Better = Literal["auto", "lower", "higher"]
-Rows = Literal["sessions", "avg", "median", "min", "max"]
+Rows = Literal["auto", "sessions", "avg", "median", "min", "max"]
 Status = Literal["running", "success", "failure", "unknown"]
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 
@@ -24,7 +24,8 @@ METRICS: Final = names("hparams.metrics")
 TARGET: Final = text("hparams.target", "")
 BETTER: Final = choice("hparams.better", "auto", get_args(Better))
 VALUE: Final = choice("hparams.value", "last", get_args(ValueOf))
-ROWS: Final = choice("hparams.rows", "sessions", get_args(Rows))
+ROWS: Final = choice("hparams.rows", "auto", get_args(Rows))
+"""Whether sessions of a group are one row, and which of their values it has; "auto": means where there are groups."""
 STATUS: Final = names("hparams.status")
 ALLOWED: Final = names("hparams.values")
 """Values that a column may have, each as "column:value" with both percent-encoded."""
@@ -33,7 +34,7 @@ RANGES: Final = names("hparams.range")
 
 CHART: Final = choice("hparams.chart", "parallel", ("parallel", "scatter", "importance", "none"))
 COLOR: Final = text("hparams.color", "")
-"""The column that colours lines and points; empty for the target, "@run" for the colours of the runs."""
+"""The column that colors lines and points; empty for the target, "@run" for the colors of the runs."""
 HORIZONTAL: Final = text("hparams.x", "")
 VERTICAL: Final = text("hparams.y", "")
 SCALES: Final = names("hparams.scale")

@@ -1,9 +1,10 @@
 """The table of sessions: which columns and rows the view asks for."""
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from statistics import fmean
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
 from typing import Any, Final, assert_never
 
 from dashboard.page.colors import PALETTE, RING, RunColor
@@ -40,6 +41,8 @@ class Row:
     several: Mapping[str, tuple[str, ...]]
     """Of a group, the hyperparameters in which its sessions differ, and the texts of their values."""
     metrics: Mapping[str, Metric]
+    deviations: Mapping[str, float] = field(default_factory=dict)
+    """Of a group with means, the standard deviations of metrics that two of its sessions or more have (n - 1)."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,8 @@ class Table:
     target: Column | None
     lower_is_better: bool
     rows: tuple[Row, ...]
-    passing: int
-    """Sessions that pass the filters."""
+    passing: tuple[Row, ...]
+    """The sessions that pass the filters, one row each."""
 
 
 def build_table(found: Sessions, asked: Asked) -> Table:
@@ -73,9 +76,12 @@ def build_table(found: Sessions, asked: Asked) -> Table:
         row = _row(found, session, [*wanted.values(), *(c for c in bounded if c.key not in wanted)], asked)
         if all(interval.holds(row.metrics.get(column.key, (None,))[0]) for column, interval in _bounds(bounded, asked)):
             rows.append(row)
-    passing = len(rows)
-    if asked.rows != "sessions":
-        rows = grouped(rows, asked.rows, target.key if target is not None else "")
+    passing = tuple(rows)
+    how = asked.rows
+    if how == "auto":
+        how = "avg" if len({row.group for row in rows}) < len(rows) else "sessions"
+    if how != "sessions":
+        rows = grouped(rows, how, target.key if target is not None else "")
     constant = tuple(
         (column.label, column.values[0])
         for column in found.columns
@@ -121,7 +127,7 @@ def payload(table: Table, colors: Mapping[str, RunColor], folders: Sequence[str]
         "lower": table.lower_is_better,
         "rows": [_row_payload(row, table.columns, colors) for row in table.rows],
         "sessions": len(found.sessions),
-        "passing": table.passing,
+        "passing": len(table.passing),
         "statuses": {status: number for status, number in counts.items() if number},
         "groups": len({session.group for session in found.sessions}),
         "folders": list(folders),
@@ -172,6 +178,7 @@ def _row_payload(row: Row, columns: Sequence[Column], colors: Mapping[str, RunCo
         "dark": color.dark,
         "v": values,
         "s": steps,
+        "deviations": {key: json_number(value) for key, value in row.deviations.items()},
         "several": {key: ", ".join(texts) for key, texts in row.several.items()},
     }
 
@@ -236,12 +243,22 @@ def _joined(name: str, members: Sequence[Row], how: Rows, target: str) -> Row:
         {key: only[0] for key, only in values.items() if len(only) == 1 and only[0] is not None},
         {key: tuple(text_of(value) or "not set" for value in found) for key, found in values.items() if len(found) > 1},
         _joined_metrics(members, how, target),
+        _deviations(members) if how == "avg" else {},
     )
+
+
+def _deviations(members: Sequence[Row]) -> Mapping[str, float]:
+    """Of the metrics that are finite in all sessions that have them, and that two have at least."""
+    values: dict[str, list[float]] = {}
+    for row in members:
+        for key, (value, _) in row.metrics.items():
+            values.setdefault(key, []).append(value)
+    return {key: stdev(found) for key, found in values.items() if len(found) > 1 and all(map(math.isfinite, found))}
 
 
 def _joined_metrics(members: Sequence[Row], how: Rows, target: str) -> Mapping[str, Metric]:
     match how:
-        case "avg" | "sessions":
+        case "avg" | "sessions" | "auto":
             found: dict[str, list[Metric]] = {}
             for row in members:
                 for key, metric in row.metrics.items():

@@ -10,6 +10,7 @@ from dashboard.page.controls import setting_id
 from dashboard.page.state import View
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
+from dashboard.panels.groups import Place
 from dashboard.panels.images.messages import CardData, CardSeries
 from dashboard.panels.images.routes import epoch, make_router
 from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS, Group
@@ -29,6 +30,7 @@ class ImagesPanel(CardPanel):
 
     name = "images"
     title = "Images"
+    group = "Media"
     kinds = ("images",)
 
     def __init__(self) -> None:
@@ -56,7 +58,7 @@ class ImagesPanel(CardPanel):
         )
 
 
-def keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
+def keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
     """A card for every tag, or for every run that has pictures."""
     if GROUP.of(view) == "run":
         runs = dict.fromkeys(series.run for series in shown_series(snapshot, view, PLUGIN_NAME))
@@ -73,7 +75,7 @@ def series_of(key: str, on: Draw) -> list[Series]:
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one tag or run, which ``images/web/index.ts`` fills."""
+    """The card of one tag or run, which ``images/web/mount.ts`` fills."""
     data = dcc.Store(id={"type": "images-data", "key": key})
     body = html.Div([data, html.Div(className="fill")], className="card-body")
     return titled_card(key, key.removeprefix(_TAG).removeprefix(_RUN), "images", wide, body)
@@ -85,7 +87,7 @@ def depends(key: str, on: Draw) -> object:
 
 
 def draw(key: str, on: Draw) -> CardData:
-    """Series of a card with their colours and steps; the pictures are asked for when they are looked at.
+    """Series of a card with their colors and steps; the pictures are asked for when they are looked at.
 
     Runs of one program mostly log at the same steps, so these are sent once for all series that share them.
     """

@@ -82,7 +82,7 @@ def said(series: Series, index: int, why: str) -> Response:
 
 
 def catalog(on: Draw) -> Catalog:
-    """All tags of the shown runs, and each of these runs with its colours and the places of its tags."""
+    """All tags of the shown runs, and each of these runs with its colors and the places of its tags."""
     places: dict[str, int] = {}
     runs: list[CatalogRun] = [
         {
@@ -116,7 +116,7 @@ def make_router(live: Live) -> APIRouter:
 
     @routes.get("/catalog")
     def shown_series(view: Annotated[str, Query(max_length=MAX_QUERY)] = "") -> Catalog:
-        """What the runs that a view shows have: all tags, and each run's colours and places of its tags."""
+        """What the runs that a view shows have: all tags, and each run's colors and places of its tags."""
         return catalog(Draw(live.snapshot(), decode(view), "light", {}))
 
     @routes.get("/steps")

@@ -118,7 +118,7 @@ def small(picture: Picture, edge: int) -> Small:
 
 
 def eight_bits(image: Image.Image) -> Image.Image:
-    """The picture as grey or colours of 8 bits, with alpha where it has some."""
+    """The picture as grey or colors of 8 bits, with alpha where it has some."""
     if image.mode.startswith("I"):
         # Browsers show the upper 8 of 16 bits too.
         return Image.fromarray((np.asarray(image).astype(np.int64) >> 8).clip(0, 255).astype(np.uint8))

@@ -51,7 +51,7 @@ def adjustment(setting: Setting[float], view: View, label: str) -> html.Label:
 
 
 def slider(setting: Setting[float], view: View, label: str, step: float, shown: str) -> html.Label:
-    """A slider whose value stands beside it; ``images/web/index.ts`` keeps that up to date."""
+    """A slider whose value stands beside it; ``images/web/mount.ts`` keeps that up to date."""
     control = number_slider(setting, view, label, step)
     value = html.Output(shown, className="adjusted", **{"data-setting": setting.name})
     return html.Label([html.Span(label), control, value], className="field")

@@ -46,13 +46,13 @@ def ply(vertices: Rows, faces: Rows | None, colors: Rows | None) -> bytes:
     """A binary PLY file of a whole mesh: every vertex as it was written, NaN too.
 
     Faces that point outside the vertices, which readers of PLY refuse, are left out, which a comment says; so are
-    colours whose number is not that of the vertices. The format: G. Turk, "The PLY Polygon File Format", 1994.
+    colors whose number is not that of the vertices. The format: G. Turk, "The PLY Polygon File Format", 1994.
     """
     head = ["ply", "format binary_little_endian 1.0", "comment written by Stepscope"]
     fields: list[tuple[str, str] | tuple[str, str, tuple[int, ...]]] = [("place", "<f4", (3,))]
     body = [f"property float {axis}" for axis in "xyz"]
     if colors is not None and len(colors) != len(vertices):
-        head.append(f"comment {len(colors)} colours do not fit {len(vertices)} vertices and are left out")
+        head.append(f"comment {len(colors)} colors do not fit {len(vertices)} vertices and are left out")
         colors = None
     if colors is not None:
         fields.append(("shade", "u1", (3,)))

@@ -140,7 +140,7 @@ def valid_faces(faces: Rows, vertices: int) -> NDArray[np.bool_]:
 
 
 def bytes_of_colors(colors: Rows) -> tuple[NDArray[np.uint8], int]:
-    """Colours as bytes, and how many of the numbers had to be moved into 0..255; floats up to 1 mean shares of 255."""
+    """Colors as bytes, and how many of the numbers had to be moved into 0..255; floats up to 1 mean shares of 255."""
     known = colors[np.isfinite(colors)] if colors.dtype.kind == "f" else colors
     scale = 255.0 if colors.dtype.kind == "f" and known.size and known.max() <= 1 else 1.0
     scaled = np.nan_to_num(colors.astype(np.float64) * scale, nan=-1.0)
@@ -168,11 +168,11 @@ def _faces(faces: Rows, kept: NDArray[np.bool_], notes: _Notes) -> NDArray[np.ui
 
 def _colors(colors: Rows, vertices: int, notes: _Notes) -> NDArray[np.uint8] | None:
     if len(colors) != vertices:
-        notes.add(f"Colours not used: {count(len(colors))} of them for {counted(vertices, 'vertex', 'vertices')}")
+        notes.add(f"Colors not used: {count(len(colors))} of them for {counted(vertices, 'vertex', 'vertices')}")
         return None
     shades, wrong = bytes_of_colors(colors)
     if wrong:
-        notes.add(f"{counted(wrong, 'number')} of the colours outside 0 to 255 moved into it")
+        notes.add(f"{counted(wrong, 'number')} of the colors outside 0 to 255 moved into it")
     return np.column_stack([shades, np.full(vertices, 255, np.uint8)])
 
 

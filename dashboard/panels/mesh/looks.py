@@ -88,7 +88,7 @@ class _Section:
 def looks_of(config: Mapping[str, Any]) -> Looks:
     """What is honoured of a configuration, for the page, with ``ignored``: the entries that are not.
 
-    Colours are red, green and blue in 0..1; what is not given is None.
+    Colors are red, green and blue in 0..1; what is not given is None.
     """
     ignored: list[str] = []
     rest = dict(config)

@@ -1,6 +1,6 @@
 """What the Mesh panel sends its page: cards and the headers of packed meshes; the page's types are made from these.
 
-Points are named by their places in a series, -1 for none; colours are shares of 1.
+Points are named by their places in a series, -1 for none; colors are shares of 1.
 """
 
 from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
@@ -48,7 +48,7 @@ class Looks(TypedDict):
 
 
 class MeshPoints(TypedDict):
-    """By point of the vertices: when it was, and the points of faces and colours that belong to it."""
+    """By point of the vertices: when it was, and the points of faces and colors that belong to it."""
 
     steps: TypedArray
     walls: TypedArray

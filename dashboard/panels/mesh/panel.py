@@ -10,7 +10,7 @@ from dashboard.page.controls import revision_input, scheme_input, setting_id, vi
 from dashboard.page.state import View, decode
 from dashboard.panels.card_panel import CardPanel
 from dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
-from dashboard.panels.groups import prefix
+from dashboard.panels.groups import OfTag, Place
 from dashboard.panels.mesh.looks import looks_of
 from dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
 from dashboard.panels.mesh.parts import (
@@ -38,6 +38,7 @@ class MeshPanel(CardPanel):
 
     name = "mesh"
     title = "Mesh"
+    group = "Media"
     kinds = ("mesh",)
     tag_ending = "_(VERTEX|FACE|COLOR)$"
 
@@ -70,16 +71,16 @@ class MeshPanel(CardPanel):
             return comparisons(live.snapshot(), decode(query))
 
 
-def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
-    """A card for every mesh of every shown run, grouped by the prefix of its name."""
+def mesh_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
+    """A card for every mesh of every shown run, in the sections of its name."""
     found: dict[str, dict[str, None]] = {}
     for series in shown_series(snapshot, view, PLUGIN_NAME):
         found.setdefault(mesh_name(series), {})[series.run] = None
-    return [(prefix(name), pair_key(name, run)) for name, runs in found.items() for run in runs]
+    return [(OfTag(name), pair_key(name, run)) for name, runs in found.items() for run in runs]
 
 
 def card(key: str, wide: bool, colors: Mapping[str, RunColor]) -> html.Article:
-    """The card of one mesh of one run, which ``mesh/web/index.ts`` fills."""
+    """The card of one mesh of one run, which ``mesh/web/mount.ts`` fills."""
     name, run = pair_of(key)
     data = dcc.Store(id={"type": "mesh-data", "key": key})
     actions = [

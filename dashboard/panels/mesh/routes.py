@@ -54,7 +54,7 @@ def rows_of(series: Series, index: int) -> NDArray[Any]:
 def extra_rows(
     series: Series | None, index: int, sample: int, vertices: Series, at: int, notes: list[str], what: str
 ) -> Rows | None:
-    """Faces or colours; None where there are none, with a note where there should be, or where they are older."""
+    """Faces or colors; None where there are none, with a note where there should be, or where they are older."""
     if series is None:
         return None
     if index == NO_POINT:
@@ -95,7 +95,7 @@ def geometry_bytes(
         header["samples"], header["vertices"] = len(batch), batch.shape[1]
         faces = extra_rows(mesh.faces, face, sample, vertices, index, notes, "faces")
         header["faces"] = 0 if faces is None else len(faces)
-        colors = extra_rows(mesh.colors, color, sample, vertices, index, notes, "colours")
+        colors = extra_rows(mesh.colors, color, sample, vertices, index, notes, "colors")
         reference = _reference(other, sample, notes)
         geometry = make_geometry(sample_of(batch, sample), faces, colors, reference)
     except PayloadError as error:
@@ -135,7 +135,7 @@ def make_router(live: Live) -> APIRouter:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """A mesh at one point of its vertices, with the faces and colours at the points given, as columns.
+        """A mesh at one point of its vertices, with the faces and colors at the points given, as columns.
 
         ``against`` is the point, in ``against_run``, of the vertices that distances are measured from. For the layout
         of the answer see `dashboard.panels.mesh.files.pack`.

@@ -17,11 +17,11 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
     """Tag filter, what is drawn and how, comparison, cameras, steps."""
     shows = {"logged": "As logged", "surface": "Surface", "edges": "Edges", "wireframe": "Wires", "points": "Points"}
     colors = {
-        "logged": "Colours as logged",
-        "one": "One colour",
-        "x": "Colour by x",
-        "y": "Colour by y",
-        "z": "Colour by z",
+        "logged": "Colors as logged",
+        "one": "One color",
+        "x": "Color by x",
+        "y": "Color by y",
+        "z": "Color by z",
     }
     cameras = {"all": "All", "tag": "Per tag", "each": "Each"}
     compare = dmc.Select(
@@ -41,7 +41,7 @@ def toolbar(snapshot: Snapshot, view: View) -> html.Div:
         [
             tag_filter_input(view),
             segmented(SHOW, view, shows, "What is drawn"),
-            short_select(COLOR, view, colors, "Colour of meshes", w=158),
+            short_select(COLOR, view, colors, "Color of meshes", w=158),
             display(view),
             compare,
             html.Div(
@@ -66,12 +66,20 @@ def display(view: View) -> dmc.Popover:
         ("Axes", switch(BOX, view, "Box with numbers")),
     ]
     cells = [cell for label, control in rows for cell in (html.Span(label), control)]
-    button = html.Button(["Display", icon("chevron", 12)], className="quiet", id="mesh-display")
+    more = {"aria-haspopup": "dialog"}
+    button = html.Button(["Display", icon("chevron", 12)], className="quiet", id="mesh-display", **more)
     return dmc.Popover(
-        [dmc.PopoverTarget(button), dmc.PopoverDropdown(html.Div(cells, className="mesh-display"))],
+        [
+            dmc.PopoverTarget(button),
+            dmc.PopoverDropdown(html.Div(cells, className="mesh-display", role="dialog", **{"aria-label": "Display"})),
+        ],
         position="bottom-start",
         keepMounted=True,
         shadow="md",
+        # Mantine gives them to a box around the button.
+        withRoles=False,
+        trapFocus=True,
+        returnFocus=True,
     )
 
 

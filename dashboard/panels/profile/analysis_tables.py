@@ -52,7 +52,7 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     "memcpys": ("By direction", "Copies and memsets by direction and host memory."),
     "copy_sizes": ("By size", "Many small copies cost more than one large one: each has to be launched."),
     "bandwidth": ("Bandwidth", "Of the copies that ran, in GB/s, over its changes."),
-    "utilisation": ("Utilisation", "Over the time from the first step's start to the last one's end."),
+    "utilisation": ("Utilization", "Over the time from the first step's start to the last one's end."),
     "temporal": ("Busy and idle", "A device's time from its first activity to its last."),
     "work": ("What ran at once", "Busy time by which kinds of work ran together."),
     "idle": (
@@ -68,10 +68,14 @@ TABLE_TITLES: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "memory": ("Peaks", "The most that each device held."),
     "memory_at_peak": ("Alive at the peak", "What the trace saw allocated; the rest of the peak is older."),
+    "memory_by_module": (
+        "By module",
+        "What the operators of each module (layer) allocated themselves, and what of it was alive at the peak.",
+    ),
     "memory_by_operator": ("By operator", "Bytes that operators allocated themselves."),
     "critical_path": ("What bounds the time", "The chain of work and waiting that decided how long the trace took."),
     "critical_path_parts": ("Part by part", "The critical path in order of time."),
-    "steps": ("Steps", "Time of each step by category; an instant belongs to the first category that is active."),
+    "steps": ("Steps", "Time of each step by category; if several overlap, time counts for the first."),
     "input": ("Verdict", "Loading data counts where nothing else goes on."),
     "code": ("By line of the program", "A frame's own time is that of the operators it calls itself."),
     "advice": ("Advice", "The checks of tfprof's advisor."),
@@ -88,6 +92,7 @@ EMPTY: Final[Mapping[str, str]] = {
     "bandwidth": "No copy states its bandwidth.",
     "memory": NO_MEMORY,
     "memory_at_peak": "Allocations are not known one by one. " + NO_MEMORY,
+    "memory_by_module": "Which modules allocate is not known: record with with_stack=True or with_modules=True.",
     "memory_by_operator": "Allocations are not known one by one. " + NO_MEMORY,
     "critical_path": "The trace has no host and device activity to make a path of.",
     "critical_path_parts": "The trace has no host and device activity to make a path of.",
@@ -105,6 +110,7 @@ TOTALS: Final[Mapping[str, tuple[str, ...]]] = {
     "work": (),
     "kernels": ("count", "total_ns", "percent"),
     "memory_at_peak": (),
+    "memory_by_module": ("allocations", "bytes", "peak_bytes", "kept_bytes"),
     "memory_by_operator": ("allocations", "bytes", "kept_bytes"),
     "critical_path": ("duration_ns", "parts", "percent"),
     "code": ("calls", "cpu_ns", "accelerator_ns", "self_ns"),
@@ -160,7 +166,9 @@ def _tables_of(asked: Asked, study: Study, ranks: Mapping[int, Study], before: S
             names = ("idle", "temporal", "work", "utilisation", "overlap", "queue", "launches")
             return [_plain(study, name) for name in names]
         case "memory":
-            return [_plain(study, name) for name in ("memory", "memory_at_peak", "memory_by_operator")]
+            return [
+                _plain(study, name) for name in ("memory", "memory_by_module", "memory_at_peak", "memory_by_operator")
+            ]
         case "path":
             return [_plain(study, name) for name in ("critical_path", "critical_path_parts")]
         case "input":
@@ -371,7 +379,7 @@ def losses_table(study: Study) -> Table:
         "example": [examples.get(reason, "") for reason in counts],
     }
     schema = {"reason": pl.String, "count": pl.Int64, "meaning": pl.String, "example": pl.String}
-    return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All of the file was used.")
+    return Table("losses", "Not shown as stored", pl.DataFrame(columns, schema=schema), "All events were read.")
 
 
 def losses_words(study: Study) -> list[str]:
@@ -417,10 +425,10 @@ def roofline_table(study: Study, asked: Asked) -> Table:
         "throughput and intensity",
         lambda: roofline(study.facts, peak_flops=flops, peak_bytes_per_s=moved),
     )
-    if flops is None or moved is None:
+    if frame["bound_by"].is_null().all():
         frame = frame.drop("efficiency_percent", "bound_by")
     at = slices.named_places(study, study.facts.operator_slices, frame)
-    about = "Operators whose FLOPs are known. With both peaks, efficiency and what bounds each are worked out."
+    about = "Operators whose FLOPs are known; of nested ones the outermost. Efficiency is of the nearer of both peaks."
     return Table(
         name="roofline",
         title="Operators",
@@ -477,7 +485,7 @@ def change_table(before: Study, after: Study, asked: Asked) -> Table:
         f"changed_{asked.changed}",
         "Largest changes first",
         frame,
-        "Neither trace has any.",
+        "Neither trace has any of these.",
         f"{about}. Compared: {basis.words}.",
         ("before_ns", "after_ns", "change_ns") if adds_up else (),
         at,

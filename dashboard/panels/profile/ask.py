@@ -43,12 +43,12 @@ def answer_of(studies: Studies, asked: Asked, chosen: str | None, sources: Seque
         found = [studies.get(source) for source in rank_sources(asked, chosen, sources)]
         ranks = report.by_rank(found, lambda each: each.facts)
         if len(ranks) < 2:
-            words = "Choose the traces of the other ranks above. Those of one folder are taken together by themselves."
-            return Answer(study, missing=("One rank has nobody to wait for", words))
+            words = "Choose the traces of the other ranks above. Traces in the same folder are grouped automatically."
+            return Answer(study, missing=("Only one rank", words))
     if asked.page == "diff":
         if not asked.before:
             words = "Choose the earlier trace above: operators and kernels are compared by name."
-            return Answer(study, missing=("Compared with what?", words))
+            return Answer(study, missing=("Choose a trace to compare with", words))
         before = studies.get(_listed(sources, asked.before))
     return Answer(study, tables_of(asked, study, ranks, before), workers=len(beside(study.source, sources)))
 

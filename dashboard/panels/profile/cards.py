@@ -1,5 +1,6 @@
 """Cards of the panel's pages, those with a table among them."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import dash_ag_grid as dag
@@ -54,10 +55,15 @@ def chart_id(study: Study, chart: str) -> dict[str, str]:
     return {"type": "profile-chart", "chart": chart, "trace": study.source.id}
 
 
-def chart_card(title: str, figure: dict[str, Any], graph: Any, about: str = "") -> html.Section:
-    """A card with a chart, ``graph`` its id."""
+def chart_card(
+    title: str, figure: dict[str, Any], graph: Any, about: str = "", below: Sequence[Any] = (), height: int = 0
+) -> html.Section:
+    """A card with a chart, ``graph`` its id, and notes below it; ``height`` in pixels, 0 for the usual one."""
+    style = {"flexBasis": height, "minHeight": height} if height else None
     chart = dcc.Graph(id=graph, figure=figure, config=GRAPH_CONFIG, style={"height": "100%"})
-    return card(title, html.Div(chart, className="profile-chart"), aside=hint(about) if about else None)
+    return card(
+        title, html.Div(chart, className="profile-chart", style=style), *below, aside=hint(about) if about else None
+    )
 
 
 def hint(words: str) -> html.Span:
@@ -70,8 +76,8 @@ def nothing(words: str) -> html.P:
     return html.P(words, className="profile-none")
 
 
-def table_card(table: Table, *, alone: bool) -> html.Section:
-    """A table with its search, its columns and its file."""
+def table_card(table: Table, *, alone: bool, folds: bool = False) -> html.Section:
+    """A table with its search, its columns and its file; one that folds can be closed."""
     head: list[Any] = [html.H3(table.title), html.Span(size_note(table), className="count")]
     if table.frame.is_empty():
         return html.Section(
@@ -81,11 +87,12 @@ def table_card(table: Table, *, alone: bool) -> html.Section:
     high = len(listed) > SHORT
     note = cut_note(table)
     head += [hint(table.about), html.Span(className="spacer"), *_tools(table, high=high)]
+    body = html.Div(grid(table, listed, high=high), className="profile-grid-box")
     return html.Section(
         [
             html.Header(head),
             html.P(note, className="profile-note cut") if note else None,
-            html.Div(grid(table, listed, high=high), className="profile-grid-box"),
+            *([html.Details([html.Summary("Table"), body], open=True, className="profile-fold")] if folds else [body]),
         ],
         className="profile-card table" + (" high" if high else "") + (" alone" if alone and high else ""),
         **{"data-table": table.name, "data-chosen": chosen_id(table)},

@@ -30,6 +30,7 @@ ABOUT: Final[Mapping[str, str]] = {
     "time_ns": "Since the beginning of the trace, as on the Timeline",
     "delay_p95_ns": "95th percentile of the delay from a launch's end to its activity's start",
     "full_ns": "Time with at least 1024 pending launches, in which launches block",
+    "peak_bytes": "Alive when the device's memory was at its peak",
     "kept_bytes": "Still alive when the trace ends",
     "caused_waiting_ns": "What the others waited where this rank came last",
     "waiting_ns": "What a rank's collectives took beyond the fastest rank's",
@@ -116,8 +117,10 @@ def columns(table: Table) -> list[dict[str, Any]]:
     sums = totals(table) if table.bars else {}
     order = list(dict.fromkeys([table.first, *ORDERS.get(table.name, ()), *table.frame.columns]))
     titles = headings(order)
+    empty = _empty(table)
     found = [
         _column(table, name, titles[name], first=name == table.first, whole=sums.get(name))
+        | ({"hide": True} if name in empty else {})
         for name in order
         if name not in (*HIDDEN, *table.hidden)
     ]
@@ -126,6 +129,23 @@ def columns(table: Table) -> list[dict[str, Any]]:
         shown = [column["colId"] for column in found]
         found.insert(1 + next((shown.index(name) for name in _NUMBERED if name in shown), 0), _SPREAD)
     return found
+
+
+def _empty(table: Table) -> frozenset[str]:
+    """Columns that are 0 throughout, as those of devices where there are none: the list of columns can show them."""
+    import polars as pl
+
+    if table.frame.is_empty():
+        return frozenset()
+    figures = [
+        name
+        for name, dtype in table.frame.schema.items()
+        if (dtype.is_numeric() or dtype == pl.Boolean) and name not in (*NUMBERS_OF, *table.moments, table.first)
+    ]
+    some = table.frame.select((pl.col(name).fill_null(0).cast(pl.Float64) != 0).any() for name in figures).row(0)
+    zero = [name for name, any_left in zip(figures, some, strict=True) if not any_left]
+    # A table of nothing but zeros says that.
+    return frozenset(zero if len(zero) < len(figures) else ())
 
 
 _NUMBERED: Final = ("count", "calls")
@@ -156,23 +176,24 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
     }
     if kind == "text":
         column |= {"filter": "agTextColumnFilter", "tooltipField": "path" if table.tree and first else name}
-        # The first text takes what room is left; where it is the only one, long names need it.
-        column |= {"flex": 3 if first else 2, "minWidth": 230 if first else 120}
+        # Texts share what room is left, but take no more than they need: figures stay near what they are of.
+        needed = _needed(table, name, title)
+        column |= {"flex": 3 if first else 2, "minWidth": min(260 if first else 120, needed), "maxWidth": needed}
         if name in SHORT_TEXTS:
-            column |= {"flex": 1, "minWidth": 84}
-        if name == "cause":
-            # As the Timeline names them.
-            shown = {"function": "params.value && params.value.replace('_', ' ')"}
+            column |= {"flex": 1, "minWidth": min(84, needed)}
+        if name in _NAMED:
+            shown = {"function": "params.value && params.value.replaceAll('_', ' ')"}
             column |= {"valueFormatter": shown, "getQuickFilterText": shown}
         if name == "state":
             column["cellClassRules"] = {each: f"params.value === '{each}'" for each in _STATES}
     else:
         width = max(_WIDTHS[kind], 26 + round(6.3 * max(map(len, title.split()))))
+        right = {"type": "rightAligned", "cellClass": f"number ag-right-aligned-cell {kind}"}
         column |= {
-            "type": "rightAligned",
+            # What a row is of stands at its left.
+            **({"cellClass": "number"} if first else right),
             "width": width,
             "filter": "agNumberColumnFilter",
-            "cellClass": f"number ag-right-aligned-cell {kind}",
             "sortingOrder": ["desc", "asc", None],
             **_formats(kind, whole),
         }
@@ -186,6 +207,27 @@ def _column(table: Table, name: str, title: str, *, first: bool, whole: float | 
             column["suppressKeyboardEvent"] = {"function": "stepscopeProfileTreeKey(params)"}
             column["getQuickFilterText"] = {"function": "stepscopeProfileTreeText(params)"}
     return column
+
+
+_LETTER: Final = 6.9
+"""Width of a letter in a cell."""
+_ROOM: Final = (28, 62)
+"""Width of a cell beside its text, and of the first one, which has the way to the Timeline."""
+_WIDEST: Final = 520
+_NAMED: Final = frozenset({"cause", "bound", "bound_by", "checker", "kind", "work"})
+"""Columns of names that the analyses give, which are words."""
+
+
+def _needed(table: Table, name: str, title: str) -> int:
+    """How wide a column of texts is that shows all of them, within bounds; a longer text is cut."""
+    import polars as pl
+
+    longest = table.frame[name].str.len_chars().fill_null(0)
+    if table.tree and name == table.first:
+        longest = longest + 2 * table.frame["depth"].cast(pl.UInt32)
+    most = longest.max()
+    letters = max(most if isinstance(most, int) else 0, len(title) + 2)
+    return min(_WIDEST, round(letters * _LETTER) + _ROOM[name == table.first])
 
 
 _STATES: Final = ("added", "removed", "longer", "shorter", "same")

@@ -27,7 +27,7 @@ RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "exposed": ("Communicating", "communication"),
     "other": ("Neither", "other"),
 }
-"""Parts of a rank's mean step, which add up to it, with the category whose colour each has."""
+"""Parts of a rank's mean step, which add up to it, with the category whose color each has."""
 
 
 def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any] | None:
@@ -113,7 +113,7 @@ def copy_chart(copies: "pl.DataFrame", places: Sequence[Place | None], scheme: S
     Args:
         copies: rows of `profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
         places: where each is on the Timeline.
-        scheme: the colours.
+        scheme: the colors.
     """
     if copies.is_empty():
         return None

@@ -1,6 +1,8 @@
 """The panel's charts: pure functions from tables of analyses to figure dicts."""
 
-from collections.abc import Sequence
+import math
+import zlib
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -37,12 +39,14 @@ LABELS: Final = {
 """What `profiler.analysis.steps.CATEGORIES` are called."""
 MOST_STEPS: Final = 400
 """Bars that a chart can show; more are thinner than pixels."""
+MOST_FRAMES: Final = 1_500
+"""Frames of a flame graph."""
 MOST_NAMES: Final = 12
 """Points that have their name beside them: those with most FLOPs."""
 
 
 def category_color(category: str, scheme: Scheme) -> str:
-    """The colour of a category of step time."""
+    """The color of a category of step time."""
     if category not in _HUES:
         return "#c3c9d3" if scheme == "light" else "#59616e"
     return PALETTE[_HUES[category]].on(scheme)
@@ -55,7 +59,7 @@ def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
     return steps.with_row_index("#").top_k(MOST_STEPS, by="total_ns").sort("#").drop("#")
 
 
-def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True) -> dict[str, Any]:
+def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, legend: bool = False) -> dict[str, Any]:
     """Stacked bars: time of each step by category. Each bar's ``customdata`` begins with where it is on the Timeline.
 
     ``steps`` is `profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the trace
@@ -92,6 +96,9 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True) 
         "yaxis": axis(scheme) | {"automargin": "left", "title": axis_title(unit), "rangemode": "tozero"},
         "hoverlabel": hover_label(scheme),
     }
+    if legend:
+        layout |= {"showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}}
+        layout["margin"]["t"] = 28
     return {"data": bars, "layout": layout}
 
 
@@ -157,12 +164,71 @@ def held_line(
     }
 
 
-def roofline_chart(
-    table: "pl.DataFrame", peak_tflops: float, peak_gbps: float, scheme: Scheme
-) -> dict[str, Any] | None:
-    """Throughput over intensity, both logarithmic, with the roof where the peaks are given; None without points.
+def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
+    """Frames of the program below those that called them, as wide as their total time; None without any.
 
-    ``table`` is `profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s and GB/s, 0 for unknown.
+    ``tree`` is `profiler.analysis.code.code_view`. A click on a frame shows it alone; the frames of least time are left
+    out where there are very many.
+    """
+    import polars as pl
+
+    if tree.is_empty() or not tree["total_ns"].sum():
+        return None
+    rows = tree.with_row_index("#")
+    # A frame takes as long as those below it together: what leaves one out leaves out those below it.
+    kept = rows.sort("total_ns", descending=True, maintain_order=True).head(MOST_FRAMES).sort("#")
+    whole = int(tree.filter(pl.col("depth") == 0)["total_ns"].sum())
+    ids, parents = ["all"], [""]
+    above: list[str] = ["all"]
+    for number, depth in zip(kept["#"].to_list(), kept["depth"].to_list(), strict=True):
+        del above[depth + 1 :]
+        parents.append(above[-1])
+        above.append(str(number))
+        ids.append(str(number))
+    names = kept["frame"].to_list()
+    labels = [escaped(name[name.split("(")[0].rfind("/") + 1 :]) for name in names]
+    totals, own = kept["total_ns"].to_list(), kept["self_ns"].to_list()
+    figures = [
+        [escaped(name), texts.duration(total), texts.duration(alone), texts.percent(100 * total / whole)]
+        for name, total, alone in zip(names, totals, own, strict=True)
+    ]
+    icicle = {
+        "type": "icicle",
+        "ids": ids,
+        "parents": parents,
+        "labels": ["all", *labels],
+        "values": [whole, *totals],
+        "branchvalues": "total",
+        "sort": False,
+        "customdata": [["all", texts.duration(whole), texts.duration(0), texts.percent(100)], *figures],
+        "marker": {
+            "colors": [
+                ink(scheme)["surface"],
+                *(PALETTE[zlib.crc32(each.encode()) % 12].on(scheme) for each in labels),
+            ],
+            "line": {"width": 1, "color": ink(scheme)["surface"]},
+        },
+        "tiling": {"orientation": "v"},
+        "textfont": {"size": 11},
+        "hovertemplate": "%{customdata[0]}<br>%{customdata[1]} (%{customdata[3]}), "
+        "itself %{customdata[2]}<extra></extra>",
+        "pathbar": {"visible": True, "thickness": 20},
+    }
+    layout = chart_layout(scheme) | {
+        "hoverlabel": hover_label(scheme),
+        "margin": {"l": 6, "r": 6, "t": 24, "b": 6},
+        "uniformtext": {"minsize": 9, "mode": "hide"},
+    }
+    return {"data": [icicle], "layout": layout}
+
+
+def roofline_chart(
+    table: "pl.DataFrame", tflops: Mapping[str, float], gbps: float, scheme: Scheme
+) -> dict[str, Any] | None:
+    """Throughput over intensity, both logarithmic, with a roof for each peak where there are any; None without points.
+
+    ``table`` is `profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s by what they are of, and in GB/s, 0 for
+    unknown.
     """
     import polars as pl
 
@@ -170,45 +236,107 @@ def roofline_chart(
     if points.is_empty():
         return None
     names = [escaped(name) for name in points["name"].to_list()]
+    x, y = points["intensity"].to_list(), points["gflops_per_s"].to_list()
+    roofs = [_roof(x, peak * 1e3, gbps, name, scheme) for name, peak in tflops.items()] if gbps else []
+    wide, high = ([*own, *(each for line in roofs for each in line[way])] for own, way in ((x, "x"), (y, "y")))
+    ranges = {"x": _log_range(wide, 0.12), "y": _log_range(high, 0.3)}
+    labels = [(line["x"][-1], line["y"][-1], line["text"][-1]) for line in roofs]
+    placed = _label_places(names[:MOST_NAMES], list(zip(x, y, strict=True)), labels, ranges)
     marks = {
         "type": "scatter",
         "mode": "markers+text",
-        "x": points["intensity"].to_list(),
-        "y": points["gflops_per_s"].to_list(),
-        "text": [name if number < MOST_NAMES else "" for number, name in enumerate(names)],
+        "x": x,
+        "y": y,
+        "text": [name if place < len(placed) and placed[place] else "" for place, name in enumerate(names)],
         "hovertext": names,
-        "textposition": "top center",
+        "textposition": [*(each or "top center" for each in placed), *["top center"] * (len(names) - len(placed))],
         "textfont": {"size": 10, "color": ink(scheme)["text"]},
         "marker": {"size": 9, "color": PALETTE[0].on(scheme)},
         "hovertemplate": "%{hovertext}<br>%{x:.3g} FLOPs/byte<br>%{y:.4~g} GFLOP/s<extra></extra>",
         "cliponaxis": False,
     }
-    data = [marks]
-    if peak_tflops and peak_gbps:
-        data.insert(0, _roof(points["intensity"].to_list(), peak_tflops * 1e3, peak_gbps, scheme))
     log = {"type": "log", "tickformat": "~g", "dtick": 1}
     layout = chart_layout(scheme)
     layout |= {
         "hovermode": "closest",
         "hoverlabel": hover_label(scheme),
         "margin": {"l": 60, "r": 24, "t": 20, "b": 38},
-        "xaxis": axis(scheme) | log | {"title": axis_title("FLOPs per byte")},
-        "yaxis": axis(scheme) | log | {"automargin": "left", "title": axis_title("GFLOP/s")},
+        "xaxis": axis(scheme) | log | {"title": axis_title("FLOPs per byte"), "range": ranges["x"]},
+        "yaxis": axis(scheme) | log | {"automargin": "left", "title": axis_title("GFLOP/s"), "range": ranges["y"]},
     }
-    return {"data": data, "layout": layout}
+    return {"data": [*roofs, marks], "layout": layout}
 
 
-def _roof(intensities: Sequence[float], gflops: float, gbps: float, scheme: Scheme) -> dict[str, Any]:
+def _roof(intensities: Sequence[float], gflops: float, gbps: float, name: str, scheme: Scheme) -> dict[str, Any]:
     ridge = gflops / gbps
-    x = [min(*intensities, ridge) / 2, ridge, max(*intensities, ridge) * 2]
+    x = [min(*intensities, ridge) / 2, ridge, max(*intensities, ridge) * 4]
+    words = f"{name} peak {texts.digits(gflops / 1e3)} TFLOP/s".strip()
     return {
         "type": "scatter",
-        "mode": "lines",
+        "mode": "lines+text",
         "x": x,
         "y": [min(intensity * gbps, gflops) for intensity in x],
+        "text": ["", "", words],
+        "textposition": "top left",
+        "textfont": {"size": 10, "color": ink(scheme)["text"]},
         "line": {"color": PALETTE[3].on(scheme), "width": 1.5},
         "hoverinfo": "skip",
     }
+
+
+_LABEL_SIZE: Final = (0.0075, 0.075)
+"""Width of a letter and height of a line, as shares of the chart at its usual size."""
+_SIDES: Final = (
+    ("top center", 0.5, 1.0),
+    ("bottom center", 0.5, -1.0),
+    ("middle right", 0.0, 0.0),
+    ("middle left", 1.0, 0.0),
+)
+"""Where a name may stand, how much of it lies left of its point, and whether it lies above."""
+
+
+def _log_range(values: Sequence[float], room: float) -> list[float]:
+    """The range of a logarithmic axis that has all values, with some room beside them."""
+    return [math.log10(min(values)) - room, math.log10(max(values)) + room]
+
+
+def _label_places(
+    names: Sequence[str],
+    points: Sequence[tuple[float, float]],
+    others: Sequence[tuple[float, float, str]],
+    ranges: Mapping[str, Sequence[float]],
+) -> list[str]:
+    """Where the name of each point stands so that no two overlap, the first first; "" for those without room.
+
+    ``others`` are texts that end above a place, ``ranges`` those of the axes, as logarithms.
+    """
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        shares = [
+            (math.log10(value) - low) / (top - low) for value, (low, top) in zip((x, y), ranges.values(), strict=True)
+        ]
+        return shares[0], shares[1]
+
+    letter, line = _LABEL_SIZE
+    taken = []
+    for x, y, words in others:
+        right, bottom = at(x, y)
+        taken.append((right - letter * len(words), bottom, right, bottom + line))
+    found = []
+    for name, point in zip(names, points, strict=False):
+        width = len(name) * letter
+        left, middle = at(*point)
+        chosen = ""
+        for side, before, above in _SIDES:
+            low = middle + (above - 0.5) * line
+            box = (left - before * width, low, left + (1 - before) * width, low + line)
+            free = all(box[2] <= a or box[0] >= c or box[3] <= b or box[1] >= d for a, b, c, d in taken)
+            if free and box[0] >= 0 and box[2] <= 1:
+                taken.append(box)
+                chosen = side
+                break
+        found.append(chosen)
+    return found
 
 
 def unit_of(longest: object) -> tuple[float, str]:

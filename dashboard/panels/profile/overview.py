@@ -21,31 +21,37 @@ from dashboard.panels.profile.table import Places, places_of
 from dashboard.server.numbers import count, counted
 from dashboard.traces.studies import Study
 from profiler.analysis.classify import KINDS
-from profiler.analysis.metrics import DEFINITIONS
+from profiler.analysis.metrics import DEFINITIONS, label_of
 from profiler.analysis.steps import CATEGORIES
-from profiler.traces.losses import events_not_as_stored
+from profiler.traces.losses import counted_reason, events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl
 
 TOP: Final = 10
 MOST_FACTS: Final = 60
+MOST_COLUMNS: Final = 7
+"""Figures in one row of those at the top."""
 _TILES: Final = {
-    "step_time": "Mean step",
-    "step_time_max": "Slowest step",
-    "steps": "Steps",
-    "gpu_utilisation": "GPU utilisation",
-    "sm_efficiency": "SM efficiency",
-    "occupancy": "Occupancy",
-    "gpu_idle": "GPU idle",
-    "tensor_cores": "Tensor cores",
-    "memory_peak": "Memory peak",
+    "step_time": ("Mean step", "of the complete steps"),
+    "step_time_max": ("Slowest step", "of the complete steps"),
+    "steps": ("Steps", "complete ones"),
+    "gpu_utilisation": ("GPU utilization", "of the steps' time, a kernel runs"),
+    "gpu_idle": ("GPU idle", "of first to last activity; copies are not idle"),
+    "mfu": ("MFU", "of the peak FLOP/s, over the steps"),
+    "sm_efficiency": ("SM efficiency", "estimate, over the steps' time"),
+    "occupancy": ("Occupancy", "estimate, while kernels run"),
+    "tensor_cores": ("Tensor cores", "of the kernels' time"),
+    "memory_peak": ("Memory peak", "allocated at once"),
 }
-"""Figures at the top of the overview, where the trace tells them."""
-_TILES_OF_ONE: Final = {"step_time": "Whole trace"} | {
-    name: label for name, label in _TILES.items() if name not in ("step_time", "step_time_max", "steps")
+"""Figures at the top of the overview, where the trace tells them: what each is called, and what it is of."""
+_TILES_OF_ONE: Final = {"step_time": ("Whole trace", "it marks no steps")} | {
+    name: (label, of.replace("the steps' time", "the trace").replace("the steps", "the trace"))
+    for name, (label, of) in _TILES.items()
+    if name not in ("step_time", "step_time_max", "steps")
 }
 """Those of a trace that marks no steps."""
+_WHOLE: Final = "from the first to the last of what was recorded"
 
 
 def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
@@ -53,7 +59,8 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
     if not len(study.facts.trace):
         words = "The trace has no slices: nothing was recorded in it, or nothing of it could be read."
         empty = html.P(words + " Choose another trace, or record again.", className="profile-words")
-        rest = html.Div([losses_card(study), facts_card(study, workers)], className="profile-row")
+        parts = [each for each in (losses_card(study), facts_card(study, workers)) if each is not None]
+        rest = html.Div(parts, className="profile-row")
         return html.Div([empty, rest], className="profile-overview")
     steps = study.table("steps")
     if study.table("operators").is_empty():
@@ -62,13 +69,14 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
         # What a host did is more than its operators.
         on_host = study.table("kernels").is_empty()
         tops = [operators_card(study), slices_card(study) if on_host else kernels_card(study)]
+    missing = [each for each in [losses_card(study)] if each is not None]
     lost = bool(events_not_as_stored(study.facts.trace.losses) or study.facts.trace.losses.notes)
     return html.Div(
         [
             tiles(study),
             html.Div([steps_card(study, steps, scheme), mean_card(study, scheme)], className="profile-row wide-first"),
-            # What is missing concerns all figures; that nothing is, or an arrow's end, is no news.
-            *([losses_card(study), findings_card(study)] if lost else [findings_card(study), losses_card(study)]),
+            # What is missing concerns all figures; an arrow's end is no news.
+            *([*missing, findings_card(study)] if lost else [findings_card(study), *missing]),
             html.Div(
                 [*tops, figures_card(study), facts_card(study, workers)],
                 className="profile-row",
@@ -81,23 +89,34 @@ def overview_page(study: Study, scheme: Scheme, workers: int = 1) -> html.Div:
 def tiles(study: Study) -> html.Div:
     """The figures that one looks for first."""
     known = {row["name"]: row for row in study.table("overview").to_dicts()}
-    labels = _TILES if study.facts.trace.steps else _TILES_OF_ONE
+    numbered = bool(study.facts.trace.steps)
+    labels = _TILES if numbered else _TILES_OF_ONE
+    shown = max(1, sum(name in known for name in labels))
     return html.Div(
         [
             html.Div(
-                [html.Span(label), html.Strong(texts.of_unit(known[name]["value"], known[name]["unit"]))],
+                [
+                    html.Span(label),
+                    html.Strong(texts.of_unit(known[name]["value"], known[name]["unit"])),
+                    html.Small(of),
+                ],
                 className="profile-tile",
-                title=known[name]["meaning"],
+                title=_sentence(_WHOLE if name == "step_time" and not numbered else known[name]["meaning"]),
                 **{"data-metric": name},
             )
-            for name, label in labels.items()
+            for name, (label, of) in labels.items()
             if name in known
         ],
         className="profile-tiles",
+        style={"--columns": -(-shown // -(-shown // MOST_COLUMNS))},
     )
 
 
-def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Section:
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme, *, legend: bool = False) -> html.Section:
     """Time of each step by category, as bars that lead to the step on the Timeline."""
     import polars as pl
 
@@ -107,7 +126,9 @@ def steps_card(study: Study, steps: "pl.DataFrame", scheme: Scheme) -> html.Sect
     shown = figures.shown_steps(steps)
     at = ["" if place is None else place.range for place in places_of(shown, "start_ns", "total_ns", study.start_ns)]
     numbered = bool(study.facts.trace.steps)
-    figure = figures.step_chart(shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme, numbered=numbered)
+    figure = figures.step_chart(
+        shown.with_columns(pl.Series("at", at, dtype=pl.String)), scheme, numbered=numbered, legend=legend
+    )
     note = "until the last kernel that the step launched has ended; click a bar to see it on the Timeline"
     if len(shown) < len(steps):
         note = f"the slowest {len(shown):,} of {len(steps):,} steps; " + note
@@ -149,7 +170,7 @@ def mean_card(study: Study, scheme: Scheme) -> html.Section:
         if rows[category]["percent"]
     ]
     content = html.Div(lines, className="profile-shares") if lines else nothing("No step took any time.")
-    about = "An instant belongs to the first of these that is active."
+    about = "If several overlap, time counts for the first in this list."
     title = "Mean step" if study.facts.trace.steps else "Whole trace by category"
     return card(title, content, html.P(about, className="profile-note") if lines else None)
 
@@ -187,7 +208,7 @@ def _figure(finding: Mapping[str, Any]) -> str:
     # A full memory is judged by its share.
     unit = "percent" if name == "memory_peak" else DEFINITIONS[name].unit
     limit = f", limit {texts.of_unit(finding['limit'], unit)}" if finding["limit"] else ""
-    return f"{name} {texts.of_unit(finding['value'], unit)}{limit}"
+    return f"{label_of(name)} {texts.of_unit(finding['value'], unit)}{limit}"
 
 
 def operators_card(study: Study) -> html.Section:
@@ -199,7 +220,7 @@ def operators_card(study: Study) -> html.Section:
     at = study.kept(
         "longest by name", "their longest calls", lambda: named_places(study, study.facts.operator_slices, frame)
     )
-    title = "Top operators by time on the " + ("device" if on_device else "host")
+    title = "Top operators by own time on the " + ("device" if on_device else "host")
     rows = _top_rows(study, frame["name"], frame["calls"], whole[column], at)
     return _top(study, title, rows, "The trace has no operators.", "operators", "Calls")
 
@@ -231,10 +252,15 @@ def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.
     """Rows of the first of ``times``, which has all of them: shares are of their sum."""
     found = times.to_list()
     whole = sum(found) or 1
+    short = texts.short_names(names.to_list())
     return [
         html.Tr(
             [
-                html.Td(timeline_link(study.source.id, place, name) if place else name, className="name", title=name),
+                html.Td(
+                    timeline_link(study.source.id, place, _cut(words, name)) if place else _cut(words, name),
+                    className="name",
+                    title=name,
+                ),
                 html.Td(count(calls), className="number"),
                 html.Td(texts.duration(ns), className="number", title=f"{ns:,} ns"),
                 html.Td(
@@ -246,8 +272,15 @@ def _top_rows(study: Study, names: "pl.Series", counts: "pl.Series", times: "pl.
                 ),
             ]
         )
-        for name, calls, ns, place in zip(names.to_list(), counts.to_list(), found, at, strict=False)
+        for name, words, calls, ns, place in zip(names.to_list(), short, counts.to_list(), found, at, strict=False)
     ]
+
+
+def _cut(words: str, name: str) -> html.Span:
+    """A name that is cut in the middle where it has no room; copied, it is whole."""
+    head, tail = texts.middle_cut(words)
+    parts = [html.Span(head, className="head"), *([html.Span(tail, className="tail")] if tail else [])]
+    return html.Span(parts, className="cut-name", **{"data-name": name})
 
 
 def _top(study: Study, title: str, rows: list[html.Tr], empty: str, page: Page, counted_as: str) -> html.Section:
@@ -277,6 +310,8 @@ def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
         begun = datetime.fromtimestamp((trace.epoch_ns + study.start_ns) // 10**9, UTC)
         yield "Recorded at", begun.strftime("%Y-%m-%d %H:%M:%S UTC")
     yield "Slices", f"{count(len(trace))} on {counted(len(trace.lanes), 'lane')}"
+    if not trace.losses.counts and not trace.losses.notes:
+        yield "Events", "all were read"
     yield from _hosts(known)
     if workers > 1:
         yield "Workers", f"{counted(workers, 'trace')} in this folder"
@@ -290,9 +325,12 @@ def run_facts(study: Study, workers: int = 1) -> Iterator[tuple[str, str]]:
         yield "Recorded with", ", ".join(flags)
     yield from versions(known)
     devices = known.get("deviceProperties")
+    alike: dict[str, list[str]] = {}
     for device in devices if isinstance(devices, list) else ():
         if isinstance(device, Mapping):
-            yield f"Device {device.get('id', '')}".strip(), device_text(device)
+            alike.setdefault(device_text(device), []).append(str(device.get("id", "")))
+    for words, ids in alike.items():
+        yield f"Device{'' if len(ids) == 1 else 's'} {', '.join(ids)}".strip(), words
 
 
 def _hosts(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -333,6 +371,15 @@ def versions(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
+def device_names(study: Study) -> str:
+    """The names of the devices, each once; "the device" where none is stated."""
+    found = study.facts.trace.metadata.get("deviceProperties")
+    listed = (
+        [str(each.get("name", "")) for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    )
+    return ", ".join(name[:120] for name in dict.fromkeys(listed) if name) or "the device"
+
+
 def device_text(device: Mapping[str, Any]) -> str:
     """A device in one line."""
     parts = [str(device.get("name", "unnamed"))[:120]]
@@ -351,7 +398,7 @@ def figures_card(study: Study) -> html.Section:
     rows = [
         html.Tr(
             [
-                html.Td(html.Code(row["name"])),
+                html.Td([label_of(row["name"]), html.Code(row["name"])]),
                 html.Td(texts.of_unit(row["value"], row["unit"]), className="number", title=f"{row['value']!r}"),
                 html.Td(row["meaning"], className="meaning"),
             ],
@@ -361,19 +408,23 @@ def figures_card(study: Study) -> html.Section:
     ]
     note = "Conditions of stepscope analyze --fail-if compare these."
     table = html.Table(html.Tbody(rows), className="profile-metrics")
-    return card("All figures", html.Div(table, className="profile-scroll"), aside=hint(note))
+    return card(
+        "All figures",
+        html.Div(table, className="profile-scroll", tabIndex=0, **{"aria-label": "All figures", "role": "group"}),
+        aside=hint(note),
+    )
 
 
-def losses_card(study: Study) -> html.Section:
-    """What could not be shown as it was stored: a line, which opens a table."""
+def losses_card(study: Study) -> html.Section | None:
+    """What could not be shown as it was stored: a line, which opens a table. None where everything could."""
     losses = study.facts.trace.losses
     table = losses_table(study).frame.to_dicts()
     if not table and not losses.notes:
-        return card("Not shown as stored", nothing("Nothing: all of the file was used."), name="lost")
+        return None
     notes = html.Ul([html.Li(note) for note in losses.notes], className="profile-losses") if losses.notes else None
     if not table:
         return card("Not shown as stored", notes, name="lost")
-    reasons = ", ".join(f"{count(row['count'])} × {row['reason']}" for row in table[:3])
+    reasons = ", ".join(counted_reason(row["reason"], row["count"]) for row in table[:3])
     more = f", and {counted(len(table) - 3, 'reason')} more" if len(table) > 3 else ""
     line = [html.Strong(" · ".join(losses_words(study))), html.Span(f"{reasons}{more}")]
     head = html.Tr([html.Th(title) for title in ("Reason", "Count", "What it means", "For example")])

@@ -1,5 +1,6 @@
 """The pages of the panel as components: what a page says, its charts and its tables."""
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 import dash_mantine_components as dmc
@@ -11,9 +12,9 @@ from dashboard.page.icons import icon
 from dashboard.page.state import Setting, View
 from dashboard.panels.profile import device_figures, figures, texts
 from dashboard.panels.profile.analysis_tables import losses_words
-from dashboard.panels.profile.cards import chart_card, chart_id, table_card
-from dashboard.panels.profile.links import page_link, timeline_link
-from dashboard.panels.profile.overview import overview_page, steps_card
+from dashboard.panels.profile.cards import chart_card, chart_id, nothing, table_card
+from dashboard.panels.profile.links import page_address, page_link, timeline_link
+from dashboard.panels.profile.overview import device_names, overview_page, steps_card
 from dashboard.panels.profile.settings import (
     BEFORE,
     BY,
@@ -23,6 +24,7 @@ from dashboard.panels.profile.settings import (
     GROUP,
     GROUPINGS,
     KEYS,
+    PAGES,
     PEAK_GBPS,
     PEAK_TFLOPS,
     PER,
@@ -38,21 +40,57 @@ from dashboard.panels.profile.slices import places
 from dashboard.panels.profile.table import Table
 from dashboard.server.numbers import count, counted
 from dashboard.traces.studies import Study
+from profiler.analysis.device_peaks import PRECISIONS
 from profiler.analysis.kernels import tensor_core_share
 from profiler.analysis.memcpys import each_copy
 from profiler.analysis.queue import launch_delays, queue_length
+from profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
 
 
 def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme, workers: int = 1) -> Any:
     """What a page shows, below its options; ``workers`` is the number of traces in the trace's folder."""
     if asked.page == "overview":
         return overview_page(study, scheme, workers)
+    filled = [table for table in tables if not table.frame.is_empty()]
     parts = [
         *missing_row(asked, study, tables),
         *lead(asked, study, tables, scheme),
-        *(table_card(table, alone=len(tables) == 1) for table in tables),
+        *(
+            table_card(table, alone=len(filled) == 1 and asked.page != "code", folds=asked.page == "code")
+            for table in filled
+        ),
+        *_nothing_in([table for table in tables if table.frame.is_empty()], alone=not filled),
     ]
     return html.Div(parts, className="profile-page")
+
+
+def _nothing_in(tables: list[Table], *, alone: bool) -> list[Any]:
+    """What is missing and why, each reason once."""
+    reasons: dict[str, list[str]] = {}
+    for table in tables:
+        reasons.setdefault(table.empty, []).append(table.title)
+    return [
+        nothing(reason if alone else f"Not in this trace: {', '.join(titles)}. {reason}")
+        for reason, titles in reasons.items()
+    ]
+
+
+def absent_menu(absent: Mapping[Page, str], trace: str) -> Any:
+    """The pages that have nothing to show, behind one button, each with its reason."""
+    if not absent:
+        return None
+    label = f"Nothing to show ({len(absent)})"
+    entries = [
+        html.A(
+            [html.Strong(PAGES[page]), html.Span(reason)],
+            href=page_address(page, trace),
+            className="profile-absent-page",
+            **{"data-page": page},
+        )
+        for page, reason in absent.items()
+    ]
+    summary = html.Summary([label, icon("chevron", 12)], className="quiet with-icon")
+    return html.Details([summary, html.Div(entries, className="profile-absent")])
 
 
 def missing_row(asked: Asked, study: Study, tables: list[Table]) -> list[Any]:
@@ -78,12 +116,14 @@ def lead(asked: Asked, study: Study, tables: list[Table], scheme: Scheme) -> lis
         case "memory":
             return _memory_chart(study, asked.device, scheme)
         case "input":
-            return [_verdict(study), steps_card(study, study.table("steps"), scheme)]
+            return [_verdict(study), steps_card(study, study.table("steps"), scheme, legend=True)]
         case "roofline":
             return _roofline_chart(study, asked, scheme)
         case "ranks":
             return _rank_charts(tables, scheme)
-        case "overview" | "operators" | "slices" | "path" | "code" | "tfprof" | "diff":
+        case "code":
+            return _flame_chart(study, scheme)
+        case "overview" | "operators" | "slices" | "path" | "tfprof" | "diff":
             return []
         case _:
             assert_never(asked.page)
@@ -120,8 +160,60 @@ def shown_device(study: Study, device: str) -> str:
 
 
 def _roofline_chart(study: Study, asked: Asked, scheme: Scheme) -> list[Any]:
-    figure = figures.roofline_chart(study.table("roofline"), asked.peak_tflops, asked.peak_gbps, scheme)
-    return [chart_card("Throughput over intensity", figure, "profile-roofline")] if figure else []
+    roofs, gbps = _roofs(study, asked)
+    figure = figures.roofline_chart(study.table("roofline"), roofs, gbps, scheme)
+    about = "log scales; an operator below the slope waits for memory, below the ceiling for arithmetic"
+    notes = [
+        html.P(words, className="profile-note") for words in (_peaks_note(study, asked), _unknown_note(study)) if words
+    ]
+    return (
+        [chart_card("Throughput over intensity", figure, "profile-roofline", about, below=notes)] if figure else notes
+    )
+
+
+def _roofs(study: Study, asked: Asked) -> tuple[dict[str, float], float]:
+    """The peaks of the chart: TFLOP/s by what they are of, and GB/s; what is typed goes before what is known."""
+    peaks = device_peaks(study.facts)
+    known = {PRECISIONS[precision]: peak / 1e12 for precision, peak in peaks_in_use(study.facts).items()}
+    typed = {"": asked.peak_tflops} if asked.peak_tflops else known
+    return typed, asked.peak_gbps or (peaks.gb_per_s if peaks else 0.0)
+
+
+def _peaks_note(study: Study, asked: Asked) -> str:
+    """Whose peaks these are, or that none are known."""
+    peaks = device_peaks(study.facts)
+    if peaks is None:
+        return (
+            ""
+            if asked.peak_tflops and asked.peak_gbps
+            else f"No peaks are known of {device_names(study)}: type them above."
+        )
+    known = [f"{peak / 1e12:g} TFLOP/s ({PRECISIONS[each]})" for each, peak in peaks_in_use(study.facts).items()]
+    return f"Peaks of {peaks.name}: {', '.join([*known, f'{peaks.gb_per_s:,g} GB/s'])}. Source: {peaks.source}."
+
+
+def _unknown_note(study: Study) -> str:
+    """Which matrix products and convolutions are missing, as their FLOPs are not known; empty where none is."""
+    missing = study.kept("unknown FLOPs", "operators without FLOPs", lambda: unknown_flops(study.facts))
+    if missing.is_empty():
+        return ""
+    names = missing["name"].to_list()
+    listed = ", ".join(name if len(name) <= 60 else f"{name[:59]}…" for name in names[:4])
+    more = f" and {counted(len(names) - 4, 'other')}" if len(names) > 4 else ""
+    return (
+        f"Not shown: {listed}{more}, with {texts.percent(float(missing['percent'].sum()))} of the device time of "
+        "matrix products and convolutions. Their FLOPs are not in the trace: record with with_flops=True."
+    )
+
+
+def _flame_chart(study: Study, scheme: Scheme) -> list[Any]:
+    tree = study.table("code")
+    figure = figures.flame_chart(tree, scheme)
+    about = "as wide as the time of the operators below; click a frame to see it alone"
+    if len(tree) > figures.MOST_FRAMES:
+        about = f"the longest {count(figures.MOST_FRAMES)} of {counted(len(tree), 'frame')}, {about}"
+    high = 110 + 24 * min(20, int(tree["depth"].max() or 0) + 2) if figure else 0  # type: ignore[arg-type]
+    return [chart_card("Flame graph", figure, "profile-flame", about, height=high)] if figure else []
 
 
 def _copy_chart(study: Study, scheme: Scheme) -> list[Any]:
@@ -178,19 +270,19 @@ def _verdict(study: Study) -> html.Section:
         "input_bound": ("bad", "Input-bound"),
         "moderately_input_bound": ("warn", "Moderately input-bound"),
         "not_input_bound": ("good", "Not input-bound"),
-        "unknown": ("unknown", "The trace does not tell"),
+        "unknown": ("unknown", "Not enough data: no data-loading events in this trace"),
     }
     severity, title = words[row["verdict"]]
     facts = [row["explanation"]]
     if row["input_percent"] is not None:
         facts.append(
-            f"Loading data is all that goes on in {texts.percent(row['input_percent'])} of the steps' time, "
+            f"Nothing but data loading goes on in {texts.percent(row['input_percent'])} of the steps' time, "
             f"{texts.duration(row['input_ns'])} in all. 5% is moderate, 20% high."
         )
     if row["worst_step"] is not None and row["worst_step_ns"]:
         facts.append(f"Most in step {row['worst_step']}: {texts.duration(row['worst_step_ns'])}.")
     if row["verdict"] == "unknown":
-        facts.append("PyTorch's DataLoader and torch.profiler's records of it are recognised by their names.")
+        facts.append("PyTorch's DataLoader and torch.profiler's records of it are recognized by their names.")
     return html.Section(
         [icon("check" if severity == "good" else "alert", 18), html.Div([html.H3(title), *map(html.P, facts)])],
         className=f"profile-verdict {severity}",
@@ -217,9 +309,12 @@ def options_of(page: Page, view: View, study: Study, traces: list[dict[str, Any]
                 segmented(TFPROF, view, {str(each): label for each, label in TFPROF_VIEWS.items()}, "tfprof's view")
             ]
         case "roofline":
+            peaks, used = device_peaks(study.facts), peaks_in_use(study.facts)
+            tflops = max(used.values(), default=0) / 1e12
+            about = "The device's peak for the type of numbers in use; empty for what its data sheet says"
             return [
-                _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", "The device's peak for the type of numbers in use"),
-                _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory"),
+                _peak(PEAK_TFLOPS, view, "Peak TFLOP/s", about, tflops),
+                _peak(PEAK_GBPS, view, "Peak GB/s", "The peak of the device's memory", peaks.gb_per_s if peaks else 0),
             ]
         case "ranks":
             return [_rank_choice(traces, ranks)]
@@ -267,7 +362,7 @@ def _rank_choice(traces: list[dict[str, Any]], ranks: list[str]) -> html.Div:
     return _field("Ranks", select)
 
 
-def _peak(setting: Setting[float], view: View, label: str, title: str) -> html.Div:
+def _peak(setting: Setting[float], view: View, label: str, title: str, known: float) -> html.Div:
     field = dmc.NumberInput(
         id=setting_id(setting.name),
         value=setting.of(view) or "",
@@ -275,7 +370,7 @@ def _peak(setting: Setting[float], view: View, label: str, title: str) -> html.D
         max=1_000_000,
         hideControls=True,
         debounce=400,
-        placeholder="unknown",
+        placeholder=f"{known:g}" if known else "unknown",
         size="xs",
         w=84,
         **{"aria-label": label},

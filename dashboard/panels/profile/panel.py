@@ -8,24 +8,26 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from fastapi import APIRouter
 
 from dashboard.page.colors import Scheme
-from dashboard.page.controls import revision_input, scheme_input, segmented, setting_id, view_input
+from dashboard.page.controls import revision_input, scheme_input, segmented, setting_id, side_scroll, view_input
 from dashboard.page.state import View, decode
 from dashboard.panels.base import Panel
-from dashboard.panels.profile.ask import answer_of, rank_sources
-from dashboard.panels.profile.pages import options_of, page_content, trace_line
+from dashboard.panels.profile.ask import answer_of, beside, rank_sources
+from dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
+from dashboard.panels.profile.presence import absent_pages, shown_pages
 from dashboard.panels.profile.routes import make_router
 from dashboard.panels.profile.rows import chosen_id
-from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked
+from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked, Page
 from dashboard.server.fingerprint import fingerprint
 from dashboard.server.live import Live
 from dashboard.server.work import heavy
-from dashboard.traces.choices import choices, newest, trace_select
-from dashboard.traces.folders import TRACE_PATTERNS
+from dashboard.traces.choices import choices, newest, open_button, trace_select
+from dashboard.traces.drop_route import UPLOADS
+from dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
 from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
 from dashboard.traces.studies import Studies, studies_of
 from summary.snapshot import Snapshot
 
-PARTS: Final = ("choices", "options", "facts", "body", "chosen")
+PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen")
 
 
 class ProfilePanel(Panel):
@@ -33,22 +35,34 @@ class ProfilePanel(Panel):
 
     name = "profile"
     title = "Profile"
+    follows_runs = False
     companions = TRACE_PATTERNS
+    recognizers = (TRACE_RECOGNIZER,)
+    uploads = UPLOADS
     settings = SETTINGS
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return has_traces(snapshot)
 
     def layout(self, snapshot: Snapshot, view: View) -> Any:
+        first: tuple[Page, ...] = ("overview", Asked.of(view).page)
         return html.Div(
             [
                 html.Div(
                     [
                         trace_select(TRACE, snapshot, view, "profile-choice"),
+                        open_button("quiet"),
                         html.Div(id="profile-facts"),
                         html.Div(
-                            segmented(PAGE, view, {str(page): label for page, label in PAGES.items()}, "View"),
-                            className="profile-views",
+                            [
+                                # Which pages have something to show is known with the trace.
+                                side_scroll(
+                                    segmented(PAGE, view, {page: PAGES[page] for page in dict.fromkeys(first)}, "View"),
+                                    "profile-views",
+                                ),
+                                html.Div(id="profile-absent"),
+                            ],
+                            className="profile-pages",
                         ),
                         html.Div(id="profile-options", className="profile-options"),
                     ],
@@ -80,6 +94,8 @@ class ProfilePanel(Panel):
 
         @app.callback(
             Output(setting_id(TRACE.name), "data"),
+            Output(setting_id(PAGE.name), "data"),
+            Output("profile-absent", "children"),
             Output("profile-options", "children"),
             Output("profile-facts", "children"),
             Output("profile-body", "children"),
@@ -115,7 +131,7 @@ class ProfilePanel(Panel):
 
 
 def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], scheme: Scheme) -> dict[str, str]:
-    """What each part depends on; figures have the colours of the scheme in them."""
+    """What each part depends on; figures have the colors of the scheme in them."""
     versions = {source.id: source.version for source in sources}
     involved = [chosen, asked.before, *(source.id for source in rank_sources(asked, chosen, sources))]
     state = [(each, versions.get(each or "")) for each in involved]
@@ -123,6 +139,8 @@ def _keys(asked: Asked, chosen: str | None, sources: Sequence[TraceSource], sche
     body = fingerprint((asked.relevant(), state, scheme))
     return {
         "choices": fingerprint(listing),
+        "pages": fingerprint((state[0], listing, asked.page)),
+        "absent": fingerprint((state[0], listing)),
         "options": fingerprint((asked.page, chosen, state[0], listing if asked.page in ("ranks", "diff") else ())),
         "facts": fingerprint(state[0]),
         "body": body,
@@ -141,6 +159,7 @@ def _parts(
     """What the panel shows, by part."""
     listing = choices(sources, chosen)
     parts: dict[str, Any] = {"choices": listing, "options": [], "facts": None, "chosen": None}
+    parts |= {"pages": shown_pages({}, asked.page), "absent": None}
     try:
         answer = answer_of(studies, asked, chosen, sources)
     except TraceUnavailableError as error:
@@ -149,8 +168,11 @@ def _parts(
     body: Any = page_content(asked, answer.study, answer.tables, scheme, answer.workers)
     if answer.missing:
         body = notice(*answer.missing)
+    absent = absent_pages(answer.study, len(beside(answer.study.source, sources)), len(sources))
     return {
         "choices": listing,
+        "pages": shown_pages(absent, asked.page),
+        "absent": absent_menu(absent, answer.study.source.id),
         "options": options_of(asked.page, view, answer.study, listing, ranks),
         "facts": trace_line(answer.study),
         "body": body,

@@ -7,6 +7,7 @@ import numpy as np
 
 from dashboard.panels.profile.messages import RowMarks
 from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
+from dashboard.panels.profile.texts import short_names
 from dashboard.server.numbers import counted
 from profiler.analysis.members import Histograms
 from profiler.analysis.report import plain
@@ -42,8 +43,12 @@ def _written(table: Table, frame: "pl.DataFrame", at: Places, spread: Histograms
 
     moments = [name for name in frame.columns if name in table.moments]
     found = plain(frame.with_columns(pl.col(moments) - table.start_ns))
+    names = [row[table.first] for row in found] if frame.schema[table.first] == pl.String and not table.tree else []
+    short = short_names([name or "" for name in names])
     for number, row in enumerate(found):
         marks: RowMarks = {}
+        if short and short[number] != names[number]:
+            marks["@short"] = short[number][:MOST_LETTERS]
         place = at[number] if number < len(at) else None
         if place is not None:
             marks["@at"] = place.range

@@ -30,19 +30,20 @@ Page = Literal[
 PAGES: Final[Mapping[Page, str]] = {
     "overview": "Overview",
     "operators": "Operators",
-    "slices": "Slices",
     "kernels": "Kernels",
-    "copies": "Copies",
-    "idle": "Idle",
     "memory": "Memory",
-    "path": "Critical path",
     "input": "Input",
-    "code": "Code",
-    "tfprof": "tfprof",
+    "idle": "Idle",
+    "path": "Critical path",
     "roofline": "Roofline",
+    "copies": "Copies",
+    "slices": "Slices",
+    "code": "Code",
     "ranks": "Distributed",
     "diff": "Diff",
+    "tfprof": "tfprof",
 }
+"""In order of use."""
 Grouping = Literal["none", "stem", "category"]
 """What the rows of a table are put together by."""
 GROUPINGS: Final[Mapping[Page, Mapping[Grouping, str]]] = {

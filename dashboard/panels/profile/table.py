@@ -14,7 +14,7 @@ MOST_ROWS: Final = 5_000
 """Rows that the page gets; a file has them all."""
 MOST_LETTERS: Final = 2_000
 """Of one text; a file has it whole."""
-NAMES: Final = ("name", "operator", "frame")
+NAMES: Final = ("name", "operator", "frame", "module")
 """What a row is of, where a table has it: the first column, with the way to the Timeline."""
 
 

@@ -1,6 +1,9 @@
 """Figures as text; ``profile/web/texts.ts`` writes them in the same way, to the letter."""
 
 import math
+import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from dashboard.server.numbers import count, file_size
@@ -51,3 +54,37 @@ def of_unit(value: float, unit: str) -> str:
             return size(value)
         case _:
             return count(int(value)) if float(value).is_integer() else digits(value)
+
+
+_SCOPES: Final = re.compile(r"\(anonymous namespace\)::|\b(?:[A-Za-z_]\w*::)+(?=[A-Za-z_(])")
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names of functions of C++ as people tell them apart: without return type, namespaces and parameters.
+
+    Other names are as they are, and those that would be the same as another's then.
+    """
+    short = [_short(name) for name in names]
+    times = Counter(short)
+    return [name if times[each] > 1 else each for name, each in zip(names, short, strict=True)]
+
+
+def _short(name: str) -> str:
+    words = name.removeprefix("void ")
+    if words == name and "<" not in name:
+        return name
+    words = _SCOPES.sub("", words)
+    if words.endswith(")"):
+        # Parameters repeat what is between the angle brackets.
+        depth = 0
+        for place in range(len(words) - 1, -1, -1):
+            depth += (words[place] == ")") - (words[place] == "(")
+            if depth == 0:
+                words = words[:place] or words
+                break
+    return words.strip() or name
+
+
+def middle_cut(name: str, tail: int = 14) -> tuple[str, str]:
+    """A name as what may be cut off at its end, and the end that stays; a short one has no such end."""
+    return (name[:-tail], name[-tail:]) if len(name) > 2 * tail else (name, "")

@@ -60,6 +60,7 @@ class ProjectorPanel(Panel):
 
     name = "projector"
     title = "Projector"
+    follows_runs = False
     kinds = ("projector",)
     companions = (CONFIG_PATTERN, *EMBEDDING_PATTERNS)
     opens_without_data = True
@@ -124,8 +125,8 @@ class ProjectorPanel(Panel):
 
 
 def _palette() -> str:
-    """The colours of categories as JSON, light and dark."""
-    return json.dumps([asdict(colour) for colour in PALETTE])
+    """The colors of categories as JSON, light and dark."""
+    return json.dumps([asdict(color) for color in PALETTE])
 
 
 def _table() -> dag.AgGrid:

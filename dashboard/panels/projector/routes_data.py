@@ -128,7 +128,7 @@ def _add_lists(router: APIRouter, asked: EmbeddingRequests) -> None:
                 "width": sprite.width,
                 "height": sprite.height,
                 "across": sprite.across,
-                "url": f"/api/projector/sprite?{query}",
+                "url": f"api/projector/sprite?{query}",
             },
             "bookmarks": found.bookmarks,
             "limits": {str(method): most for method, most in MOST_POINTS.items()},

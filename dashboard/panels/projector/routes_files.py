@@ -1,7 +1,5 @@
 """Routes that take files from the page and give files to it, mounted under ``/api/projector``."""
 
-import asyncio
-from collections.abc import Callable
 from typing import Annotated, Final
 
 import numpy as np
@@ -18,12 +16,13 @@ from dashboard.embeddings.requests import (
     Step,
 )
 from dashboard.embeddings.tables import Format, export_table
-from dashboard.embeddings.uploads import LARGEST_UPLOAD, NoRoomError, Upload, UploadError
+from dashboard.embeddings.uploads import Sources
 from dashboard.panels.projector.messages import Dropped
-from dashboard.server.bodies import media_type
+from dashboard.server.dropped_files import LARGEST_UPLOAD
 from dashboard.server.headers import attachment
 from dashboard.server.live import Live
 from dashboard.server.sentence_routes import SentenceRoute
+from dashboard.server.upload_route import FileName, taken
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "csv": "text/csv; charset=utf-8",
@@ -31,14 +30,10 @@ MEDIA_TYPES: Final[dict[Format, str]] = {
     "parquet": "application/vnd.apache.parquet",
 }
 
-FILE: Final = "application/octet-stream"
 UPLOADS: Final = dict.fromkeys(
     (f"/api/projector/{route}" for route in ("drop", "drop_metadata", "drop_sprite")), LARGEST_UPLOAD
 )
 """Paths of the routes that take files, with the most bytes of one; the registry of panels tells the server."""
-WRITTEN_AT_ONCE: Final = 1 << 20
-
-FileName = Annotated[str, Query(min_length=1, max_length=4_096, description="What the user calls it.")]
 Pixels = Annotated[int | None, Query(ge=1, le=100_000)]
 
 
@@ -58,12 +53,12 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
 
         The body is the file, as application/octet-stream.
         """
-        return await taken(request, lambda: asked.uploads.begin(name))
+        return _told(await taken(request, lambda: asked.uploads.begin(name)))
 
     @router.post("/drop_metadata")
     async def drop_metadata(request: Request, embedding_id: EmbeddingId, name: FileName) -> Dropped:
         """Takes the metadata of a dropped file; answers as ``drop`` does."""
-        return await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name))
+        return _told(await taken(request, lambda: asked.uploads.begin_metadata(embedding_id, name)))
 
     @router.post("/drop_sprite")
     async def drop_sprite(
@@ -75,36 +70,10 @@ def _add_drops(router: APIRouter, asked: EmbeddingRequests) -> None:
     ) -> Dropped:
         """Takes the sprite of a dropped file, with the size of one picture in it; answers as ``drop`` does."""
         sizes = () if width is None or height is None else (width, height)
-        return await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes))
+        return _told(await taken(request, lambda: asked.uploads.begin_sprite(embedding_id, name, sizes)))
 
 
-async def taken(request: Request, begin: Callable[[], Upload]) -> Dropped:
-    """Takes a file as it comes, without ever having all of it in memory.
-
-    Raises:
-        HTTPException: 415 where it is of another type. 422 where it is too large, or no file that can be shown. 503
-            where too many are on their way.
-    """
-    if media_type(request) != FILE:
-        raise HTTPException(415, f"Expected the file as {FILE}.")
-    try:
-        upload = await asyncio.to_thread(begin)
-        try:
-            pieces = bytearray()
-            async for piece in request.stream():
-                pieces += piece
-                if len(pieces) >= WRITTEN_AT_ONCE:
-                    await asyncio.to_thread(upload.write, bytes(pieces))
-                    pieces.clear()
-            await asyncio.to_thread(upload.write, bytes(pieces))
-        except BaseException:
-            upload.abort()
-            raise
-        sources = await asyncio.to_thread(upload.finish)
-    except NoRoomError as error:
-        raise HTTPException(503, str(error)) from error
-    except UploadError as error:
-        raise HTTPException(422, str(error)) from error
+def _told(sources: Sources) -> Dropped:
     return {"id": sources[0].id, "ids": [source.id for source in sources]}
 
 

@@ -51,7 +51,7 @@ TSNE: Final = text("projector.tsne", "")
 UMAP: Final = text("projector.umap", "")
 RANDOM: Final = text("projector.random", "")
 SUPERVISE: Final = text("projector.supervise", "")
-"""The column of the supervision; empty for the one that points are coloured by."""
+"""The column of the supervision; empty for the one that points are colored by."""
 LEFT: Final = text("projector.left", "")
 """What lies at the left end of an own axis: ``text:king``, ``regex:^k`` or ``rows:1-3,7``."""
 RIGHT: Final = text("projector.right", "")
@@ -60,7 +60,7 @@ UP: Final = text("projector.up", "")
 AXES_IN: Final = text("projector.axes_in", "")
 """The column that texts of own axes are searched in; empty for all."""
 COLOR: Final = text("projector.color", "")
-"""A column, a measure of trust such as ``@trustworthiness``, ``-`` for one colour; empty for what suits best."""
+"""A column, a measure of trust such as ``@trustworthiness``, ``-`` for one color; empty for what suits best."""
 CATEGORICAL: Final = data_choice("projector.categorical", ("auto", "on", "off"))
 OFF: Final = names("projector.off")
 """Categories that are switched off."""

@@ -1,12 +1,12 @@
 """Which cards the scalars panel has, and in which order."""
 
 import json
-from collections.abc import Sequence
 from typing import Final
 
 from dashboard.curves.spec import ChartSpec, LineSpec
 from dashboard.page.state import View
 from dashboard.panels.cards import tag_keys
+from dashboard.panels.groups import Place
 from dashboard.panels.scalars.settings import ARRANGEMENT
 from summary.series import SCALARS
 from summary.snapshot import Snapshot
@@ -41,18 +41,11 @@ def spec_of(key: str, _snapshot: Snapshot, _view: View) -> ChartSpec:
     return ChartSpec((*(LineSpec(tag) for tag in left), *(LineSpec(tag, "right") for tag in right)))
 
 
-def card_keys(snapshot: Snapshot, view: View) -> list[tuple[str, str]]:
-    """Group and key of every card: pinned ones first, then those of several tags, then the tags by their prefix."""
-    by_prefix = _ordered(tag_keys(snapshot, view, SCALARS), ARRANGEMENT.order.of(view))
+def card_keys(snapshot: Snapshot, view: View) -> list[tuple[Place, str]]:
+    """Where every card belongs, and its key: pinned ones first, then those of several tags, then the tags."""
+    tags = tag_keys(snapshot, view, SCALARS)
     combined = [(COMBINED_GROUP, key) for key in ARRANGEMENT.combined.of(view) if combined_tags(key) is not None]
-    known = {key for _, key in (*combined, *by_prefix)}
+    known = {key for _, key in (*combined, *tags)}
     pinned = [(PINNED_GROUP, key) for key in ARRANGEMENT.pinned.of(view) if key in known]
     first = {key for _, key in pinned}
-    return [*pinned, *(pair for pair in (*combined, *by_prefix) if pair[1] not in first)]
-
-
-def _ordered(keys: Sequence[tuple[str, str]], order: Sequence[str]) -> list[tuple[str, str]]:
-    """The cards, those that the user placed before the others of their groups."""
-    place = {key: index for index, key in enumerate(order)}
-    groups = {group: index for index, group in enumerate(dict.fromkeys(group for group, _ in keys))}
-    return sorted(keys, key=lambda pair: (groups[pair[0]], place.get(pair[1], len(place))))
+    return [*pinned, *(pair for pair in (*combined, *tags) if pair[1] not in first)]

@@ -9,7 +9,7 @@ from dashboard.curves.panel import CurvePanel
 from dashboard.page.colors import RunColor
 from dashboard.panels.cards import action
 from dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
-from dashboard.panels.scalars.settings import SETTINGS
+from dashboard.panels.scalars.settings import ARRANGEMENT, SETTINGS
 from summary.series import SCALARS
 
 
@@ -27,6 +27,7 @@ class ScalarsPanel(CurvePanel):
             card=card,
             spec_of=spec_of,
             settings=SETTINGS,
+            card_order=ARRANGEMENT.order.of,
             button=layout_button,
             nothing="No shown run has scalars",
         )
@@ -34,15 +35,15 @@ class ScalarsPanel(CurvePanel):
 
 def layout_button() -> html.Button:
     """Opens the editor of layouts."""
-    return html.Button("Layout", className="quiet act-layout", title="Lay out charts of several tags for good")
+    return html.Button("Edit custom charts", className="quiet act-layout", title="Build and save custom charts")
 
 
 def card(key: str, wide: bool, _colors: Mapping[str, RunColor]) -> html.Article:
     """The card of one tag, or of several combined, still without its chart."""
     combined = combined_tags(key)
-    title = key if combined is None else " + ".join((*combined[0], *combined[1]))
+    tags = (key,) if combined is None else (*combined[0], *combined[1])
     actions = [action("pin", "Pin to the top"), action("combine", "Combine with other tags")]
-    return curve_card("scalars", key, title, wide, actions)
+    return curve_card("scalars", key, " + ".join(tags), wide, actions, tags)
 
 
 PANEL = ScalarsPanel()

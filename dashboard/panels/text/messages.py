@@ -72,7 +72,8 @@ class FoundText(TypedDict):
     found: str
     after: str
     key: str
-    group: str
+    sections: list[str]
+    """The names of the sections around its card, outermost first."""
     page: int
 
 

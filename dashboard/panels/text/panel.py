@@ -21,6 +21,7 @@ class TextPanel(CardPanel):
 
     name = "text"
     title = "Text"
+    group = "Media"
     kinds = ("text",)
     tag_ending = "/text_summary$"
 
@@ -47,7 +48,7 @@ def toolbar(view: View) -> html.Div:
         className="icon-button",
         title="Download all texts of the shown runs and tags as one file",
         download="",
-        href="/api/text/file",
+        href="api/text/file",
     )
     return html.Div(
         [
@@ -65,7 +66,7 @@ def toolbar(view: View) -> html.Div:
             switch(WRAP, view, "Wrap"),
             switch(MONOSPACE, view, "Monospace"),
             save,
-            html.Div(id="text-results", hidden=True),
+            html.Div(id="text-results", hidden=True, **{"data-stays": ""}),
         ],
         className="toolbar",
     )

@@ -12,7 +12,7 @@ from fastapi.responses import PlainTextResponse
 from dashboard.page.safe_html import raw_text, text_html
 from dashboard.page.state import MAX_QUERY, decode
 from dashboard.panels.cards import pair_key, shown_series
-from dashboard.panels.groups import CARDS_PER_PAGE, prefix
+from dashboard.panels.groups import Arrangement, OfTag, arrange, card_places
 from dashboard.panels.text.diff import Diff, diff
 from dashboard.panels.text.json_tree import json_tree
 from dashboard.panels.text.messages import (
@@ -232,10 +232,10 @@ def _add_search(routes: APIRouter, live: Live) -> None:
         except PatternError as error:
             nothing = Found((), 0, sum(map(len, chosen)), 0, None)
             return _answer(nothing, {}, f"No search with this expression: {error}.")
-        return _answer(found, card_places(chosen), "")
+        return _answer(found, places_of(chosen), "")
 
 
-def _answer(found: Found, cards: dict[tuple[str, str], tuple[str, int]], error: str) -> SearchAnswer:
+def _answer(found: Found, cards: dict[str, tuple[tuple[str, ...], int]], error: str) -> SearchAnswer:
     goes_on = None if found.place is None else orjson.dumps(list(asdict(found.place).values())).decode()
     return {
         "hits": [_hit(hit, cards) for hit in found.hits],
@@ -262,20 +262,15 @@ def parse_place(text: str) -> Place | None:
         raise HTTPException(422, f"{text[:80]!r} is no place of a search.") from error
 
 
-def card_places(chosen: Iterable[Series]) -> dict[tuple[str, str], tuple[str, int]]:
-    """Group and page, counted from 1, of the card of every series, by tag and run."""
-    places: dict[tuple[str, str], tuple[str, int]] = {}
-    members: dict[str, int] = {}
-    for series in chosen:
-        group = prefix(series.tag)
-        number = members.get(group, 0)
-        members[group] = number + 1
-        places[series.tag, series.run] = (group, number // CARDS_PER_PAGE + 1)
-    return places
+def places_of(chosen: Iterable[Series]) -> dict[str, tuple[tuple[str, ...], int]]:
+    """Sections and page, counted from 1, of the card of every series, by its key."""
+    cards = [(OfTag(series.tag), pair_key(series.tag, series.run)) for series in chosen]
+    return {key: (path, page) for key, path, page in card_places(arrange(cards, Arrangement()))}
 
 
-def _hit(hit: Hit, cards: dict[tuple[str, str], tuple[str, int]]) -> FoundText:
-    group, page = cards[hit.tag, hit.run]
+def _hit(hit: Hit, cards: dict[str, tuple[tuple[str, ...], int]]) -> FoundText:
+    key = pair_key(hit.tag, hit.run)
+    sections, page = cards[key]
     return {
         "tag": hit.tag,
         "run": hit.run,
@@ -285,7 +280,7 @@ def _hit(hit: Hit, cards: dict[tuple[str, str], tuple[str, int]]) -> FoundText:
         "before": hit.before,
         "found": hit.found,
         "after": hit.after,
-        "key": pair_key(hit.tag, hit.run),
-        "group": group,
+        "key": key,
+        "sections": list(sections),
         "page": page,
     }

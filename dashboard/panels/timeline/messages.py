@@ -97,6 +97,8 @@ class TraceSummary(LanesAnswer):
     categories: list[str]
     longest: int
     losses: dict[str, int]
+    counted: dict[str, str]
+    """By reason, how often there was one, in words."""
     examples: dict[str, str]
     meanings: dict[str, str]
     notes: list[str]

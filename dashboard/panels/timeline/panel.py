@@ -1,5 +1,6 @@
 """The Timeline panel: which trace is open and what of it is visible; the canvas itself lives in ``web/``."""
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
@@ -13,15 +14,16 @@ from dashboard.panels.base import Panel
 from dashboard.panels.timeline.api import make_router
 from dashboard.server.live import Live
 from dashboard.server.work import light
-from dashboard.traces.choices import choices, trace_select
-from dashboard.traces.folders import TRACE_PATTERNS
+from dashboard.traces.choices import choices, open_button, trace_select
+from dashboard.traces.drop_route import UPLOADS
+from dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
 from dashboard.traces.sources import has_traces, trace_sources
 from profiler.lod import Match
 from summary.snapshot import Snapshot
 
 PERFETTO: Final = "https://ui.perfetto.dev"
 """Where a trace is opened when a user asks for it; nothing is loaded from there otherwise."""
-COLOURS: Final = ("name", "category", "step", "duration", "occupancy", "difference")
+COLORS: Final = ("name", "category", "step", "duration", "occupancy", "difference")
 ALIGNMENTS: Final = ("start", "step", "clock", "collectives")
 
 
@@ -38,18 +40,28 @@ def _range(raw: Sequence[str]) -> str:
     return raw[-1]
 
 
+def _area(raw: Sequence[str]) -> str:
+    times, _, bands = raw[-1].partition("~")
+    _range([times])
+    if bands and not re.fullmatch(r"[\w/.,-]{1,4000}", bands):
+        raise ValueError(f"timeline.area is {raw[-1]!r}, expected START:END, or START:END~LANE,LANE")
+    return raw[-1]
+
+
 TRACE: Setting[str] = text("timeline.trace", "")
 """Id of the open trace; empty for the newest."""
 RANGE: Setting[str] = Setting("timeline.range", "", _range, lambda value: (value,))
 """What is visible, as ``START:END`` in nanoseconds since the trace's start; empty for all of it."""
+AREA: Setting[str] = Setting("timeline.area", "", _area, lambda value: (value,))
+"""What is summed up: ``START:END`` in nanoseconds, and after ``~`` its lanes where these are not all."""
 SLICE: Setting[str] = Setting("timeline.slice", "", _index, lambda value: (value,))
 """Index of the selected slice in the trace; empty for none."""
 SEARCH: Setting[str] = text("timeline.search", "")
 """What is searched for."""
 MATCH: Setting[str] = data_choice("timeline.match", get_args(Match))
 """How it is compared, see `profiler.lod.search`."""
-COLOUR: Setting[str] = data_choice("timeline.colour", COLOURS)
-"""What slices are coloured by."""
+COLOR: Setting[str] = data_choice("timeline.color", COLORS)
+"""What slices are colored by."""
 COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")
 """Ids of the traces that are shown below the first one."""
 ALIGN: Setting[str] = data_choice("timeline.align", ALIGNMENTS)
@@ -65,12 +77,15 @@ class TimelinePanel(Panel):
 
     name = "timeline"
     title = "Timeline"
+    follows_runs = False
     kinds = (
         "graph_run_metadata",
         "graph_tagged_run_metadata",
     )
     companions = TRACE_PATTERNS
-    settings = (TRACE, RANGE, SLICE, SEARCH, MATCH, COLOUR, COMPARE, ALIGN, OVERLAYS, LANES)
+    recognizers = (TRACE_RECOGNIZER,)
+    uploads = UPLOADS
+    settings = (TRACE, RANGE, AREA, SLICE, SEARCH, MATCH, COLOR, COMPARE, ALIGN, OVERLAYS, LANES)
 
     def has_data(self, snapshot: Snapshot) -> bool:
         return has_traces(snapshot)
@@ -81,6 +96,7 @@ class TimelinePanel(Panel):
                 html.Div(
                     [
                         trace_select(TRACE, snapshot, view, "timeline-choice"),
+                        open_button("timeline-button"),
                         html.Button(
                             [icon("capture", 14), html.Span("Capture")],
                             id="timeline-capture",

@@ -16,7 +16,7 @@ from dashboard.server.json_bytes import json_bytes
 from dashboard.traces.sources import OpenedTrace, TraceSource
 from profiler.lod import Match, Window, coverage, search, span_ns
 from profiler.trace import Counter
-from profiler.traces.losses import examples_since, explain
+from profiler.traces.losses import counted_reason, examples_since, explain
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000
@@ -79,6 +79,7 @@ def summary(opened: OpenedTrace) -> TraceSummary:
         "categories": sorted(trace.categories)[:MAX_CATEGORIES],
         "longest": int(trace.duration_ns.max()) if len(trace) else 0,
         "losses": dict(trace.losses.counts),
+        "counted": {reason: counted_reason(reason, count) for reason, count in trace.losses.counts.items()},
         "examples": examples_since(trace.losses, opened.start_ns),
         "meanings": {reason: explain(reason) for reason in trace.losses.counts},
         "notes": [

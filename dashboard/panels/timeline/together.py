@@ -105,7 +105,7 @@ def collectives(
 def difference(first: "pl.DataFrame", second: "pl.DataFrame", window_ns: int, limit: int) -> DifferencesAnswer:
     """What two traces have of each name, as parallel lists, the largest change first.
 
-    Names of slices are given whole, so that slices can be coloured by them. ``verdicts`` counts all rows, also those
+    Names of slices are given whole, so that slices can be colored by them. ``verdicts`` counts all rows, also those
     beyond ``limit``; ``totals`` sums up each side.
     """
     import polars as pl

@@ -1,4 +1,4 @@
-"""Values of slices that they can be coloured by, one number per slice of a trace."""
+"""Values of slices that they can be colored by, one number per slice of a trace."""
 
 from typing import Literal, assert_never
 

@@ -2,10 +2,19 @@
 import type { CellParams, CellRenderer } from "../../web/core/ag_grid.ts";
 import { icon, make } from "../../web/core/dom.ts";
 import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
+import { isPointed } from "./pointed.ts";
 import { type RunRow, runs } from "./state.ts";
+import { textOf } from "./row_names.ts";
 
-export const membersOf = (item: GroupItem): RunRow[] =>
-  item.members.map((run) => runs.rows.get(run)).filter((row) => row !== undefined);
+const rowsOf = (names: readonly string[]): RunRow[] =>
+  names.map((run) => runs.rows.get(run)).filter((row) => row !== undefined);
+export const membersOf = (item: GroupItem): RunRow[] => rowsOf(item.members);
+
+/** Runs, each with those that belong to it behind it. */
+export function withHelpers(found: readonly RunRow[]): RunRow[] {
+  const helpers = Map.groupBy(runs.rows.values(), ({ parent }) => parent);
+  return [...new Set(found.flatMap((row) => [row, ...helpers.get(row.run) ?? []]))];
+}
 
 function headState(item: GroupItem): "true" | "false" | "mixed" {
   const on = membersOf(item).filter(runs.isOn).length;
@@ -17,9 +26,12 @@ export const stateOf = (item: Item) => (isHead(item) ? headState(item) : runs.is
 type Rule = (params: CellParams<Item>) => boolean;
 export const cellRules: Record<string, Rule> = {
   "selected-cell": ({ data }) => !isHead(data) && runs.isSelected(data.run),
+  "pointed-cell": ({ data }) =>
+    isHead(data) ? runs.isFolded(data) && data.members.some(isPointed) : isPointed(data.run),
   "off-cell": ({ data }) => stateOf(data) === "false",
   "group-cell": ({ data }) => isHead(data),
   "member-cell": ({ data }) => !isHead(data) && data.group !== null,
+  "helper-cell": ({ data }) => !isHead(data) && data.below,
 };
 
 export class Swatch implements CellRenderer<Item> {
@@ -42,23 +54,28 @@ export class Swatch implements CellRenderer<Item> {
 }
 
 function nameParts(item: RunItem) {
-  const label = item.label === item.run ? runs.label(item.label) : item.label;
-  const cut = item.label === item.run ? label.lastIndexOf("/") + 1 : 0;
-  const leaf = make("span", { className: "leaf" }, make("bdi", {}, label.slice(cut)));
-  return cut ? [make("span", { className: "dim" }, make("bdi", { dir: "ltr" }, label.slice(0, cut))), leaf] : [leaf];
+  const text = textOf(item);
+  const cut = item.label === item.run ? text.lastIndexOf("/", text.length - 2) + 1 : 0;
+  const leaf = make("span", { className: "leaf" }, make("bdi", {}, text.slice(cut)));
+  return cut ? [make("span", { className: "dim" }, make("bdi", {}, text.slice(0, cut))), leaf] : [leaf];
 }
 
+/** The button that lists what is below a row. */
+const fold = (folded: boolean, what: string) =>
+  make("button", {
+    className: "fold",
+    tabIndex: -1,
+    title: folded ? `List ${what}` : `Fold ${what}`,
+    "aria-expanded": String(!folded),
+  }, icon("chevron", 12));
+
+const count = (number: number) => make("span", { className: "count" }, String(number));
+
 function headParts(item: GroupItem) {
-  const folded = runs.isFolded(item);
   return [
-    make("button", {
-      className: "fold",
-      tabIndex: -1,
-      title: folded ? "List the runs" : "Fold the runs",
-      "aria-expanded": String(!folded),
-    }, icon("chevron", 12)),
-    make("span", { className: "leaf" }, make("bdi", { dir: "ltr" }, item.label)),
-    make("span", { className: "count" }, String(item.members.length)),
+    fold(runs.isFolded(item), "the runs"),
+    make("span", { className: "leaf" }, make("bdi", { dir: "ltr" }, textOf(item))),
+    count(item.members.length),
   ];
 }
 
@@ -69,7 +86,14 @@ function runParts(item: RunItem) {
     title: "More (right click, or the menu key)",
     "aria-label": `More for ${item.label}`,
   }, icon("dots", 14));
-  return [...(runs.isPinned(item.run) ? [icon("run_pin", 11)] : []), ...nameParts(item), menu];
+  const { length } = item.helpers;
+  return [
+    ...(length ? [fold(!runs.isOpened(item.run), "what was logged below this run")] : []),
+    ...(runs.isPinned(item.run) ? [icon("run_pin", 11)] : []),
+    ...nameParts(item),
+    ...(length ? [count(length)] : []),
+    menu,
+  ];
 }
 
 export class Name implements CellRenderer<Item> {
@@ -82,8 +106,8 @@ export class Name implements CellRenderer<Item> {
   refresh({ data }: CellParams<Item>) {
     const now = JSON.stringify(
       isHead(data)
-        ? [data.id, data.members.length, runs.isFolded(data)]
-        : [data.id, data.label, runs.isPinned(data.run)],
+        ? [data.id, textOf(data), data.members.length, runs.isFolded(data)]
+        : [data.id, textOf(data), data.helpers.length, runs.isOpened(data.run), runs.isPinned(data.run)],
     );
     // What is under the hand stays the same element while nothing of it changes.
     if (now !== this.#shown) this.#cell.replaceChildren(...(isHead(data) ? headParts(data) : runParts(data)));

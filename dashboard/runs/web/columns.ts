@@ -1,10 +1,10 @@
 /** The columns of the table of runs. */
 import type { ColumnDef } from "../../web/core/ag_grid.ts";
-import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { cellRules, Name, stateOf, Swatch } from "./cells.ts";
 import { isHead, type Item } from "./items.ts";
+import { textWidth } from "./row_names.ts";
 import { type RunColumn, runs } from "./state.ts";
-import { ago, asNumber, compare, full, short, type Value } from "./values.ts";
+import { ago, asNumber, compare, formatOf, full, type Value } from "./values.ts";
 
 export const SWATCH = 34;
 const STARTED = 84;
@@ -16,8 +16,6 @@ export interface Fit {
 }
 type Column = ColumnDef<Item, Value, Fit>;
 
-export const textWidth = (text: string, size = 12.5): number => pageTextWidth(text, `${size}px`);
-
 /** Values of a column that are not missing. */
 const present = (place: number): Value[] =>
   [...runs.rows.values()].map((row) => row.values[place]).filter((value) => value !== null);
@@ -28,6 +26,7 @@ export const haveTexts = (): boolean[] =>
 
 function valueColumn(column: RunColumn, place: number, hasTexts: boolean): Column {
   const values = present(place);
+  const short = formatOf(values);
   const isNumeric = values.length > 0 && !hasTexts;
   const least = Math.max(40, ...values.slice(0, 200).map((value) => textWidth(short(value)))) + 18;
   const wanted = Math.min(Math.max(textWidth(column.label, 11) + 40, least), 150);
@@ -66,7 +65,8 @@ export function columnDefs(): Column[] {
   return [
     {
       colId: "on",
-      headerName: "",
+      headerName: "Shown",
+      headerClass: "heard-head",
       width: SWATCH,
       minWidth: SWATCH,
       maxWidth: SWATCH,

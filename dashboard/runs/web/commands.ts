@@ -1,8 +1,8 @@
 /** What the mouse and the keyboard do in the table of runs. */
 import { bind, bindingsOf, type Command, register } from "../../web/core/commands.ts";
 import { within } from "../../web/core/dom.ts";
-import { membersOf, stateOf } from "./cells.ts";
-import { type GroupItem, isHead, type Item, type RunItem } from "./items.ts";
+import { membersOf, stateOf, withHelpers } from "./cells.ts";
+import { isHead, type Item, type RunItem } from "./items.ts";
 import * as menu from "./menu.ts";
 import { runs } from "./state.ts";
 import { focusRun, itemAt, listed, passing } from "./table.ts";
@@ -39,8 +39,10 @@ function selectRange(to: string): void {
 }
 
 const only = (item: Item): void => runs.only(isHead(item) ? item.members : [item.run]);
-const toggle = (item: Item): void => runs.switchRuns(isHead(item) ? membersOf(item) : [item], stateOf(item) !== "true");
-const fold = (item: GroupItem): void => runs.fold(item, !runs.isFolded(item));
+const toggle = (item: Item): void =>
+  runs.switchRuns(withHelpers(isHead(item) ? membersOf(item) : [item.source]), stateOf(item) !== "true");
+const fold = (item: Item): void =>
+  isHead(item) ? runs.fold(item, !runs.isFolded(item)) : runs.open(item.run, !runs.isOpened(item.run));
 
 function pin({ run }: RunItem): void {
   runs.pin(run, !runs.isPinned(run));
@@ -72,7 +74,7 @@ const commands: Command[] = [
   { id: "runs.choose", title: "Select a run; fold a group", keys: ["Enter"], act: choose },
   { id: "runs.pin", title: "Pin to the top", keys: ["p"], act: withRow((item) => !isHead(item) && pin(item)) },
   { id: "runs.rename", title: "Rename for display", keys: ["F2"], act: rename },
-  { id: "runs.open_menu", title: "All of it, and the colour", gestures: ["menu key", "right click"] },
+  { id: "runs.open_menu", title: "All actions and color", gestures: ["menu key", "right click"] },
 ];
 register({ title: "Runs", commands });
 // A row that has the focus has its turn before the open panel.
@@ -86,7 +88,7 @@ bind(document, {
 /** What the buttons in a row do, by their class. */
 const BUTTONS: Record<string, (item: Item, button: HTMLElement) => void> = {
   swatch: toggle,
-  fold: (item) => isHead(item) && fold(item),
+  fold,
   "row-menu": (item, button) => !isHead(item) && menu.open(item, button),
 };
 

@@ -6,6 +6,7 @@ import type { Value } from "./values.ts";
 const row = (run: string, order: number, group: number | null, ...values: Value[]): RunRow => ({
   run,
   label: run,
+  parent: null,
   order,
   light: "#fff",
   dark: "#000",
@@ -62,4 +63,17 @@ Deno.test("members stand below their group in every order, runs of no group at t
   const shuffled = nodes("r:d", "g:one", "r:c", "r:b", "g:two", "r:a");
   assert.deepEqual(names(arranged(shuffled, true)), ["g:one", "r:b", "g:two", "r:d", "r:a", "r:c"]);
   assert.deepEqual(names(arranged(shuffled, false)), ["g:two", "r:a", "r:d", "g:one", "r:b", "r:c"]);
+});
+
+Deno.test("runs that belong to another stand below it and are no members of groups; without it they are runs", () => {
+  const helper = (run: string, parent: string, order: number) => ({ ...row(run, order, 0), parent });
+  const rows = [row("a", 0, 0), helper("a/x", "a", 0), helper("a/y", "a", 0), helper("gone/x", "gone", 1)];
+  const items = itemsOf(rows, { groups: [group("g")], columns: [] }, new Map());
+  const [head, a, orphan] = ["g:g", "r:a", "r:gone/x"].map((id) => items.get(id));
+  assert.deepEqual(head?.kind === "group" && head.members, ["a", "gone/x"]);
+  assert.deepEqual(a?.kind === "run" && [a.helpers, a.below], [["a/x", "a/y"], false]);
+  assert.equal(orphan?.kind === "run" && orphan.below, false);
+  const nodes = [...items.values()].toReversed().map((data) => ({ data }));
+  const names = arranged(nodes, false).map(({ data }) => data.id);
+  assert.deepEqual(names, ["g:g", "r:a", "r:a/y", "r:a/x", "r:gone/x"]);
 });

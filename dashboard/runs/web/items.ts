@@ -6,6 +6,10 @@ export interface RunItem extends RunRow {
   id: string;
   kind: "run";
   source: RunRow;
+  /** Whether it stands below the run that it belongs to. */
+  below: boolean;
+  /** Runs that belong to it. */
+  helpers: readonly string[];
 }
 
 export interface GroupItem extends RunGroup {
@@ -46,11 +50,17 @@ export function itemsOf(
 ): Map<string, Item> {
   const items = new Map<string, Item>();
   const members: RunRow[][] = groups.map(() => []);
-  for (const row of rows) {
-    if (row.group !== null) members[row.group].push(row);
+  const byName = new Map([...rows].map((row) => [row.run, row]));
+  const helpers = Map.groupBy(byName.values(), ({ parent }) => parent);
+  for (const row of byName.values()) {
+    const below = row.parent !== null && byName.has(row.parent);
+    if (row.group !== null && !below) members[row.group].push(row);
     const id = idOf(row.run);
     const before = known.get(id);
-    items.set(id, before?.kind === "run" && before.source === row ? before : { ...row, id, kind: "run", source: row });
+    const own = (helpers.get(row.run) ?? []).map(({ run }) => run);
+    const same = before?.kind === "run" && before.source === row && before.below === below &&
+      before.helpers.join("\n") === own.join("\n");
+    items.set(id, same ? before : { ...row, id, kind: "run", source: row, below, helpers: own });
   }
   groups.forEach((group, place) => {
     const own = members[place];
@@ -71,12 +81,21 @@ export function itemsOf(
   return items;
 }
 
-/** Members below their group, whatever the order; where nothing is sorted, the order is that of the first events. */
+/**
+ * Members below their group, and runs below those that they belong to, whatever the order; where nothing is sorted, the
+ * order is that of the first events.
+ */
 export function arranged<N extends { data: Item }>(nodes: readonly N[], isSorted: boolean): N[] {
   const ordered = isSorted ? [...nodes] : nodes.toSorted((a, b) => a.data.order - b.data.order);
   const heads = ordered.filter(({ data }) => isHead(data));
+  const runs = new Set(ordered.map(({ data }) => isHead(data) ? "" : data.run));
+  const ownerOf = ({ data }: N) => !isHead(data) && data.parent !== null && runs.has(data.parent) ? data.parent : "";
+  const helpers = Map.groupBy(ordered, ownerOf);
   const families = new Map<number | null, N[]>(heads.map((head) => [head.data.group, [head]]));
   const rest: N[] = [];
-  for (const node of ordered) if (!isHead(node.data)) (families.get(node.data.group) ?? rest).push(node);
+  for (const node of helpers.get("") ?? []) {
+    if (isHead(node.data)) continue;
+    (families.get(node.data.group) ?? rest).push(node, ...helpers.get(node.data.run) ?? []);
+  }
   return [...[...families.values()].flat(), ...rest];
 }

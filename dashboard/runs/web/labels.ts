@@ -1,20 +1,63 @@
-/** Runs are called on the whole page what they were renamed to: every `.run-label` has the run's own name as its title. */
+/**
+ * Runs are called on the whole page as in the list of runs: every `.run-label` has the run's own name as its title, and
+ * what of the name has room as its text, different for each run.
+ */
+import { pageTextWidth } from "../../web/core/canvas_text.ts";
+import { shortNames } from "../../web/core/names.ts";
 import { runs } from "./state.ts";
 
-/** Names on the screen, of runs that were renamed. */
+/** Names on the screen, of runs that are not called by their own. */
 let renamed = new Map<string, string>();
+/** Texts of all runs by the room that they have and the size of their letters. */
+const fitted = new Map<string, ReadonlyMap<string, string>>();
 let waiting = 0;
+
+interface Shown {
+  label: string;
+  text: string;
+  width: number;
+}
+const shown = new WeakMap<Element, Shown>();
+
+const labelOf = (run: string): string => renamed.get(run) || runs.label(run);
+
+function fittedText(label: string, room: number, size: string): string {
+  const key = `${room} ${size}`;
+  const labels = [...runs.rows.values()].map((row) => row.label);
+  if (!fitted.has(key)) fitted.set(key, shortNames(labels, room, (text) => pageTextWidth(text, size)));
+  return fitted.get(key)?.get(label) ?? label;
+}
+
+/** What of a run's name has room, in pixels. */
+export const shortLabel = (run: string, room: number, font: string): string => fittedText(labelOf(run), room, font);
 
 function update(): void {
   waiting = 0;
-  for (const element of document.querySelectorAll("#panel .run-label")) {
+  const stale: { element: HTMLElement; text: ChildNode; label: string }[] = [];
+  for (const element of document.querySelectorAll<HTMLElement>("#panel .run-label")) {
     const run = element.getAttribute("title");
     // The text node stays the same one: what made it may change it later.
     const text = element.querySelector("bdi")?.firstChild;
     if (!run || !text) continue;
-    const label = renamed.get(run) || runs.label(run);
-    if (text.nodeValue !== label) text.nodeValue = label;
+    const label = labelOf(run);
+    const known = shown.get(element);
+    const isSame = known?.label === label && known.text === text.nodeValue &&
+      known.width === element.parentElement?.clientWidth;
+    if (!isSame) stale.push({ element, text, label });
   }
+  // First what changes the page, then what asks for its layout: else each would have all of it made anew.
+  for (const { text, label } of stale) if (text.nodeValue !== label) text.nodeValue = label;
+  const found = stale.map(({ element, label }) => {
+    const isCut = element.scrollWidth > element.clientWidth && element.clientWidth > 0;
+    const style = isCut ? getComputedStyle(element) : null;
+    const room = style ? element.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) : 0;
+    const text = style ? fittedText(label, Math.floor(room), `${style.fontWeight} ${style.fontSize}`) : label;
+    return { label, text, width: element.parentElement?.clientWidth ?? 0 };
+  });
+  stale.forEach(({ element, text, label }, place) => {
+    if (found[place].text !== label) text.nodeValue = found[place].text;
+    shown.set(element, found[place]);
+  });
 }
 
 function soon(): void {
@@ -23,10 +66,11 @@ function soon(): void {
 
 runs.onChange((what) => {
   if (what !== "rows") return;
-  const before = renamed.size;
   renamed = new Map([...runs.rows.values()].filter((row) => row.label !== row.run).map((row) => [row.run, row.label]));
-  if (before || renamed.size) soon();
+  fitted.clear();
+  soon();
 });
+window.addEventListener("resize", soon);
 new MutationObserver((changes) => {
-  if (renamed.size && changes.some(({ target }) => target instanceof Element && target.closest("#panel"))) soon();
+  if (changes.some(({ target }) => target instanceof Element && target.closest("#panel"))) soon();
 }).observe(document.body, { childList: true, subtree: true });

@@ -1,27 +1,27 @@
-/** The menu of a run: only, hide, pin, another name, another colour. */
+/** The menu of a run: only, hide, pin, another name, another color. */
 import { bind } from "../../web/core/commands.ts";
 import { make, toClipboard } from "../../web/core/dom.ts";
 import { type Place, popover } from "../../web/core/popover.ts";
 import { say } from "../../web/page/layout.ts";
+import { withHelpers } from "./cells.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunRow, runs } from "./state.ts";
 
 const scheme = () => (document.documentElement.dataset.mantineColorScheme === "dark" ? "dark" : "light");
 
-/** The row of the menu with the colour: the system's own chooser, and back to the colour that it had. */
+/** The row of the menu with the color: the system's own chooser, and back to the color that it had. */
 function colorEntry(row: RunRow): HTMLElement {
   const input = make("input", {
     type: "color",
     value: row[scheme()],
-    role: "menuitem",
-    "aria-label": `Colour of ${row.label}`,
+    "aria-label": `Color of ${row.label}`,
   });
   let waiting = 0;
   const give = () => {
     clearTimeout(waiting);
     if (input.value !== runs.given(settings.paint, row.run)) runs.give(settings.paint, row.run, input.value);
   };
-  // While the chooser is open the colour changes with every movement of the hand.
+  // While the chooser is open the color changes with every movement of the hand.
   input.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = window.setTimeout(give, 150);
@@ -29,15 +29,14 @@ function colorEntry(row: RunRow): HTMLElement {
   input.addEventListener("change", give);
   const reset = make("button", {
     className: "quiet",
-    role: "menuitem",
-    title: "Back to the colour it had",
+    title: "Back to its own color",
     disabled: !runs.given(settings.paint, row.run),
   }, "Reset");
   reset.addEventListener("click", () => {
     popover.close();
     runs.give(settings.paint, row.run, "");
   });
-  return make("div", { className: "menu-color" }, make("label", {}, "Colour ", input), reset);
+  return make("div", { className: "menu-color" }, make("label", {}, "Color ", input), reset);
 }
 
 export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
@@ -47,13 +46,16 @@ export function open(row: RunRow, anchor: HTMLElement, at?: Place): void {
   const pinned = runs.isPinned(row.run);
   const entries: Parameters<typeof popover.menu>[2] = [
     ["Only this run", () => runs.only([row.run])],
-    [on ? "Hide" : "Show", () => runs.switchRuns([row], !on)],
+    [on ? "Hide" : "Show", () => runs.switchRuns(withHelpers([row]), !on)],
     [pinned ? "Unpin" : "Pin to the top", () => runs.pin(row.run, !pinned)],
     ["Rename for display…", () => rename(row, anchor, place)],
     ["Copy name", () => toClipboard(row.run).then(() => say("Name copied"))],
   ];
   if (row.group !== null) {
-    const members = () => [...runs.rows.values()].filter(({ group }) => group === row.group).map(({ run }) => run);
+    const members = () =>
+      [...runs.rows.values()].filter(({ group, parent }) => group === row.group && parent === null).map(({ run }) =>
+        run
+      );
     entries.push(["Select the group", () => runs.select(members())]);
     entries.push(["Only this group", () => runs.only(members())]);
   }

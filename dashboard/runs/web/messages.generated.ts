@@ -10,6 +10,7 @@ export interface Listing {
   group_error: string;
   legend: ScaleLegend | ValuesLegend | null;
   seeds: Seeds;
+  placeholder: string;
   total: number;
   loading: boolean;
   default_runs: number;
@@ -23,6 +24,7 @@ export interface RunFields {
   hparams: RunField[];
   metrics: MetricField[];
   statistics: ("last" | "min" | "max")[];
+  examples: Example[];
   depth: number;
 }
 
@@ -40,6 +42,7 @@ export interface RunRow {
   dark: string;
   run: string;
   label: string;
+  parent: string | null;
   order: number;
   started: number;
   group: number | null;
@@ -96,6 +99,12 @@ export interface RunField {
 export interface MetricField {
   tag: string;
   spec: string;
+}
+
+/** A search, and what it shows. */
+export interface Example {
+  text: string;
+  meaning: string;
 }
 
 /** A value, and its color. */

@@ -1,4 +1,5 @@
 /** What is said around the table of runs: notes above it, the legend below, and in its buttons what is set. */
+import { setProps, settingId } from "../../web/core/dash.ts";
 import { iconButton, make, storage } from "../../web/core/dom.ts";
 import { view } from "../../web/page/view.ts";
 import { grouping } from "./grouping.ts";
@@ -6,7 +7,7 @@ import { button } from "./parts.ts";
 import { settings } from "./settings.generated.ts";
 import { runs, type ScaleLegend, type ValuesLegend } from "./state.ts";
 import { clearFilters, filtered, onFilter, passing } from "./table.ts";
-import { full, short } from "./values.ts";
+import { formatOf, full } from "./values.ts";
 
 const HINT = "stepscope-seeds-hint";
 const logdir = () => document.title + location.pathname;
@@ -20,9 +21,9 @@ function seedsHint(): HTMLElement[] {
     storage.set(HINT, logdir());
     notes();
   }, 11);
-  const text = `${seeds.runs} runs are ${seeds.settings} ${
-    seeds.settings === 1 ? "setting" : "settings"
-  } with several seeds.`;
+  const text = seeds.settings === 1
+    ? `${seeds.runs} runs look like one configuration with different seeds. Group them?`
+    : `${seeds.runs} runs look like ${seeds.settings} configurations with different seeds. Group them?`;
   return [note(make("span", {}, text), button("Group", "link", () => view.write(settings.group, ["seeds"])), dismiss)];
 }
 
@@ -30,7 +31,7 @@ function filterNote(): HTMLElement[] {
   const left = filtered();
   if (left === null) return [];
   return [note(
-    make("span", {}, `The columns' filters leave ${left} of ${runs.rows.size} runs.`),
+    make("span", {}, `The columns' filters leave ${left} of ${runs.count()} runs.`),
     button("Show only these", "link", () => runs.only(passing().map(({ run }) => run))),
     button("Clear", "link", clearFilters),
   )];
@@ -57,7 +58,8 @@ function legendOfScale({ low, high, light, dark }: ScaleLegend): HTMLElement {
   const bar = make("div", { className: "legend-bar" });
   bar.style.setProperty("--light", `linear-gradient(to right, ${light.join(",")})`);
   bar.style.setProperty("--dark", `linear-gradient(to right, ${dark.join(",")})`);
-  const end = (number: number) => make("span", { title: full(number) }, short(number));
+  const written = formatOf([low, high]);
+  const end = (number: number) => make("span", { title: full(number) }, written(number));
   return make("div", { className: "legend-scale" }, end(low), bar, end(high));
 }
 
@@ -89,7 +91,7 @@ function buttons(): void {
   };
   const mode = grouping(view.read(settings.group));
   say("runs-group", MODES[mode], mode !== "none");
-  say("runs-color", "Colour", view.read(settings.color) !== settings.color.default);
+  say("runs-color", "Color", view.read(settings.color) !== settings.color.default);
   say("runs-columns", "Columns", view.read(settings.columns).length > 0);
   const selected = document.getElementById("runs-selected");
   if (selected) selected.hidden = !runs.view().selected.size;
@@ -99,5 +101,7 @@ onFilter(notes);
 runs.onChange((what) => {
   notes();
   buttons();
-  if (what === "rows") legend();
+  if (what !== "rows") return;
+  legend();
+  setProps(settingId("run_filter"), { placeholder: runs.around().placeholder });
 });

@@ -1,5 +1,7 @@
 /** Parts of the boxes that open from the sidebar. */
+import { pageTextWidth } from "../../web/core/canvas_text.ts";
 import { make } from "../../web/core/dom.ts";
+import { shortNames } from "../../web/core/names.ts";
 
 const MOST_LISTED = 300;
 
@@ -37,7 +39,13 @@ export function select<T extends string>(
 export function check(label: string, on: boolean, pick: (on: boolean) => void, name?: string): HTMLElement {
   const input = make("input", { type: name ? "radio" : "checkbox", checked: on, name: name ?? "" });
   input.addEventListener("change", () => pick(input.checked));
-  return make("label", { className: "check" }, input, make("bdi", {}, label));
+  return make("label", { className: "check", title: label }, input, make("bdi", {}, label));
+}
+
+/** What of names has room in a box of the sidebar. */
+export function fitted(names: readonly string[]): (name: string) => string {
+  const short = shortNames(names, Math.min(340, innerWidth - 200), (text) => pageTextWidth(text, "13px"));
+  return (name) => short.get(name) ?? name;
 }
 
 /** A list that a field above narrows, where it is long. */

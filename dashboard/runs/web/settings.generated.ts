@@ -13,6 +13,7 @@ export const settings = {
   select: names("runs.select"),
   fold: names("runs.fold"),
   folded: flag("runs.folded", false),
+  open: names("runs.open"),
   name: names("runs.name"),
   paint: names("runs.paint"),
 };

@@ -1,11 +1,11 @@
-/** What opens from the sidebar: grouping, colours, columns and help. */
+/** What opens from the sidebar: grouping, colors, columns and help. */
 import { make, within } from "../../web/core/dom.ts";
 import { popover } from "../../web/core/popover.ts";
 import type { Choice } from "../../web/core/setting.ts";
 import { view } from "../../web/page/view.ts";
 import { quoted } from "./completion.ts";
 import { detailOf, grouping, type Mode } from "./grouping.ts";
-import { button, check, searchable, select } from "./parts.ts";
+import { button, check, fitted, searchable, select } from "./parts.ts";
 import { write } from "./search.ts";
 import { settings } from "./settings.generated.ts";
 import { type RunFields, runs } from "./state.ts";
@@ -39,7 +39,7 @@ function openGrouping(anchor: HTMLElement, fields: RunFields): void {
     const { seeds } = runs.around();
     const choices = MODES.flatMap(([name, label]) => {
       const text = name === "seeds" && seeds.settings
-        ? `Seeds: ${seeds.runs} runs, ${seeds.settings} ${seeds.settings === 1 ? "setting" : "settings"}`
+        ? `Seeds: ${seeds.runs} runs, ${seeds.settings} ${seeds.settings === 1 ? "configuration" : "configurations"}`
         : label;
       const entry = check(text, name === mode, () => pick(name), "group-mode");
       if (name === focused) requestAnimationFrame(() => entry.querySelector("input")?.focus());
@@ -134,9 +134,9 @@ function drawing(): HTMLElement[] {
   ];
 }
 
-// --- colours -------------------------------------------------------------------------------------------------
+// --- colors --------------------------------------------------------------------------------------------------
 
-const TELLING: [string, string][] = [["auto", "The group, else the run"], ["run", "The run"], ["group", "The group"]];
+const TELLING: [string, string][] = [["auto", "Group (or run)"], ["run", "Run"], ["group", "Group"]];
 const BY_COLOR = "run-color";
 
 function openColors(anchor: HTMLElement, fields: RunFields): void {
@@ -149,8 +149,8 @@ function openColors(anchor: HTMLElement, fields: RunFields): void {
     ...metricEntries(fields, (spec) => chosen === spec, pick, BY_COLOR),
   ];
   const { parts, field } = searchable("Hyperparameters and metrics", entries, "");
-  const more = entries.length ? [make("h3", {}, "Or by value"), ...parts] : [];
-  popover.show(anchor, "Colours", [make("h3", {}, "Colours tell"), ...fixed, ...more], {
+  const more = entries.length ? [make("h3", {}, "Or by the value of"), ...parts] : [];
+  popover.show(anchor, "Colors", [make("h3", {}, "Color by"), ...fixed, ...more], {
     className: "run-settings",
     focus: field ?? fixed[0].querySelector("input"),
   });
@@ -163,6 +163,7 @@ function metricEntries(
   pick: (spec: string, on: boolean) => void,
   name?: string,
 ): { text: string; element: HTMLElement }[] {
+  const short = fitted(metrics.map(({ tag }) => tag));
   return metrics.map(({ tag, spec: last }) => {
     const boxes = statistics.map((statistic) => {
       const spec = last.replace(/\.last$/, `.${statistic}`);
@@ -171,7 +172,7 @@ function metricEntries(
     const element = make(
       "div",
       { className: "metric", title: tag },
-      make("span", { className: "tag" }, make("bdi", {}, tag)),
+      make("span", { className: "tag" }, make("bdi", {}, short(tag))),
       make("span", { className: "statistics" }, ...boxes),
     );
     return { text: tag, element };
@@ -208,18 +209,9 @@ function openColumns(anchor: HTMLElement, fields: RunFields): void {
 
 // --- help ----------------------------------------------------------------------------------------------------
 
-const EXAMPLES: [string, string][] = [
-  ["adam|sgd", "a regular expression over the names"],
-  ["lr < 0.01 and loss.last < 0.2", "a condition on hyperparameters and metrics"],
-  ['name ~ "adam" or not opt == "sgd"', "~ and !~ search in a text"],
-  ["lr in (0.1, 0.01)", "one of several"],
-  ["step >= 1000", "the furthest step"],
-  ["`learning rate` > 0.1", "backquotes around other names"],
-];
-
 function openHelp(anchor: HTMLElement, fields: RunFields): void {
   const examples = make("dl", { className: "examples" });
-  for (const [text, meaning] of EXAMPLES) {
+  for (const { text, meaning } of fields.examples) {
     const use = button(text, "example-search", () => {
       popover.close();
       write(text);
@@ -241,7 +233,7 @@ function openHelp(anchor: HTMLElement, fields: RunFields): void {
     make(
       "p",
       { className: "hint" },
-      "A metric is its last value; .min and .max are its least and greatest. Tab completes a name.",
+      "A metric is its last value; .min and .max are its least and greatest. Other names stand in backquotes, as `learning rate`. Tab completes a name.",
     ),
   ], { className: "run-settings search-help" });
 }

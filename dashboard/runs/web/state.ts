@@ -1,5 +1,6 @@
 /** What the page knows of runs: what the server told (dashboard/runs/listing.py), and what the view says of them. */
 import { callbacks, noUpdate, setProps } from "../../web/core/dash.ts";
+import { runName } from "../../web/core/names.ts";
 import { Api } from "../../web/core/request.ts";
 import { view as pageView } from "../../web/page/view.ts";
 import type { Listing, RunFields, RunRow } from "./messages.generated.ts";
@@ -26,6 +27,7 @@ let around: Surroundings = {
   group_error: "",
   legend: null,
   seeds: { settings: 0, runs: 0 },
+  placeholder: "",
   total: 0,
   loading: true,
   default_runs: 20,
@@ -44,6 +46,7 @@ function read() {
     pinned: new Set(pageView.read(settings.pin)),
     folded: new Set(pageView.read(settings.fold)),
     allFolded: pageView.read(settings.folded),
+    opened: new Set(pageView.read(settings.open)),
   };
 }
 
@@ -102,7 +105,7 @@ export const runs = {
   switchRuns,
   /** All or none: of what the search lets through, where something is searched for. */
   switchAll(on: boolean, listed: RunRow[]): void {
-    if (listed.length < around.total) switchRuns(listed, on);
+    if (listed.filter(({ parent }) => parent === null).length < around.total) switchRuns(listed, on);
     else setBase(on ? "all" : "none", []);
   },
   /** Shows these runs and no others. */
@@ -116,11 +119,16 @@ export const runs = {
       set(settings.fold, []);
       set(settings.folded, on);
     }),
+  /** Whether those that belong to a run are listed below it. */
+  isOpened: (run: string): boolean => view.opened.has(run),
+  open: (run: string, on: boolean): void => pageView.toggle(settings.open, run, on),
+  /** How many runs that belong to no other pass the search. */
+  count: (): number => [...rows.values()].filter(({ parent }) => parent === null).length,
   /** What a run was given by hand, or "". */
   given: (setting: Gift, run: string): string => givenIn(pageView.read(setting), run),
   give: (setting: Gift, run: string, text: string): void =>
     pageView.write(setting, withGiven(pageView.read(setting), run, text)),
-  label: (run: string): string => (run === "." ? ". (the log directory)" : run),
+  label: runName,
   onChange: (listener: (what: Change) => void): void => void listeners.push(listener),
   fields: (): Promise<RunFields> => api.ask("fields", {}),
 };

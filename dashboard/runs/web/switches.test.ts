@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { givenIn, isOn, switched, withGiven } from "./switches.ts";
 
-const RUNS = ["a", "b", "c"].map((run, order) => ({ run, order }));
+const RUNS = ["a", "b", "c"].map((run, order) => ({ run, parent: null, order }));
 const switches = (base: string, show: string[] = [], hide: string[] = []) => ({
   base,
   show: new Set(show),
@@ -21,6 +21,18 @@ Deno.test("a switched run is an exception only where it differs from the base", 
   const before = switches("default", ["c", "gone"], ["a"]);
   assert.deepEqual(switched(RUNS, true, before), { show: ["gone", "c"], hide: [] });
   assert.deepEqual(switched(RUNS, false, before), { show: ["gone"], hide: ["a", "b"] });
+});
+
+Deno.test("a run that belongs to another is with it, unless it was switched itself", () => {
+  const [parent, , off] = RUNS;
+  const [helper, ofOff] = [{ run: "a/x", parent: "a", order: 0 }, { run: "c/x", parent: "c", order: 2 }];
+  assert.deepEqual([isOn(helper, switches("default")), isOn(ofOff, switches("default"))], [true, false]);
+  assert.equal(isOn(helper, switches("default", [], ["a"])), false);
+  assert.equal(isOn(ofOff, switches("default", ["c/x"])), true);
+  assert.deepEqual(switched([helper], false, switches("default")), { show: [], hide: ["a/x"] });
+  const apart = switches("default", [], ["a/x"]);
+  assert.deepEqual(switched([parent, helper], false, apart), { show: [], hide: ["a"] });
+  assert.deepEqual(switched([off, ofOff], true, switches("default")), { show: ["c"], hide: [] });
 });
 
 Deno.test("a run is given one text, whatever signs its name has, and loses it with an empty one", () => {

@@ -1,8 +1,10 @@
 /** Which runs are switched on: a base, "default", "all" or "none", with exceptions both ways; and names given by hand. */
 
-/** What tells whether a run is on: its name, and its place in the order of first events. */
+/** What tells whether a run is on: its name, the run it belongs to, and its place in the order of first events. */
 export interface Switchable {
   run: string;
+  parent: string | null;
+  /** That of its parent, where it has one. */
   order: number;
 }
 
@@ -14,13 +16,19 @@ export interface Switches {
   defaultRuns: number;
 }
 
-const inBase = ({ order }: Switchable, { base, defaultRuns }: Switches): boolean =>
-  base === "all" || (base !== "none" && order < defaultRuns);
+/** Whether it is on where it is no exception; one that belongs to another run is with that. */
+function inBase({ parent, order }: Switchable, switches: Switches): boolean {
+  if (parent !== null) return isOn({ run: parent, parent: null, order }, switches);
+  return switches.base === "all" || (switches.base !== "none" && order < switches.defaultRuns);
+}
 
 export const isOn = (run: Switchable, switches: Switches): boolean =>
   (inBase(run, switches) || switches.show.has(run.run)) && !switches.hide.has(run.run);
 
-/** The exceptions after runs were switched: each is kept only where it differs from the base. */
+/**
+ * The exceptions after runs were switched: each is kept only where it differs from the base.
+ * @param runs those that belong to another behind it
+ */
 export function switched(
   runs: Iterable<Switchable>,
   on: boolean,
@@ -30,7 +38,7 @@ export function switched(
   for (const run of runs) {
     show.delete(run.run);
     hide.delete(run.run);
-    if (on !== inBase(run, before)) (on ? show : hide).add(run.run);
+    if (on !== inBase(run, { ...before, show, hide })) (on ? show : hide).add(run.run);
   }
   return { show: [...show], hide: [...hide] };
 }

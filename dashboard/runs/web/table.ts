@@ -2,9 +2,12 @@
 import { type Grid, type GridColumn, type GridRow, gridWhenReady } from "../../web/core/ag_grid.ts";
 import { gridFunctions } from "../../web/core/dash.ts";
 import { within } from "../../web/core/dom.ts";
-import { membersOf } from "./cells.ts";
-import { columnDefs, type Fit, haveTexts, SWATCH, textWidth } from "./columns.ts";
+import { signOfScrolling } from "../../web/core/scroll_sign.ts";
+import { membersOf, withHelpers } from "./cells.ts";
+import { columnDefs, type Fit, haveTexts, SWATCH } from "./columns.ts";
 import { arranged, type GroupItem, idOf, isHead, type Item, itemsOf, type RunItem } from "./items.ts";
+import { onPoint } from "./pointed.ts";
+import { fitNames, widthOf } from "./row_names.ts";
 import { type Change, type RunRow, runs } from "./state.ts";
 import { ago } from "./values.ts";
 
@@ -12,7 +15,7 @@ type Column = GridColumn<Fit>;
 const GRID = "runs-grid";
 const LEAST_NAME = 104;
 /** The name's least share of the table; heads of groups have a fold and a count beside it. */
-const NAME_SHARE = { runs: 0.55, groups: 0.8 };
+const NAME_SHARE = { runs: 0.68, groups: 0.8 };
 
 let api: Grid<Item, Fit> | null = null;
 /** Rows of the grid, by id. */
@@ -30,6 +33,7 @@ function arrange({ nodes }: { nodes: GridRow<Item>[] }): void {
 function passes({ data }: GridRow<Item>): boolean {
   if (isHead(data)) return true;
   if (runs.isPinned(data.run)) return false;
+  if (data.below && data.parent !== null && (runs.isPinned(data.parent) || !runs.isOpened(data.parent))) return false;
   const group = data.group === null ? undefined : runs.around().groups[data.group];
   return !group || !runs.isFolded(group);
 }
@@ -46,11 +50,12 @@ export function passing(): RunRow[] {
   if (!api?.isColumnFilterPresent()) return [...runs.rows.values()];
   const heads = new Set<GroupItem>();
   api.forEachNodeAfterFilter(({ data }) => void (isHead(data) && runs.isFolded(data) && heads.add(data)));
-  return [...listed(), ...[...heads].flatMap(membersOf)];
+  return withHelpers([...listed(), ...[...heads].flatMap(membersOf)]);
 }
 
 /** The filters of the columns: how many runs they let through; null where there are none. */
-export const filtered = (): number | null => (api?.isColumnFilterPresent() ? passing().length : null);
+export const filtered = (): number | null =>
+  api?.isColumnFilterPresent() ? passing().filter(({ parent }) => parent === null).length : null;
 export const clearFilters = (): void => api?.setFilterModel(null);
 export const onFilter = (listener: () => void): void => void filterListeners.push(listener);
 
@@ -87,8 +92,7 @@ function fitName(): void {
   if (room < 50) return;
   const others = api.getAllDisplayedColumns().filter((column) => !["on", "run"].includes(column.getColId()));
   const taken = others.reduce((sum, column) => sum + wantedWidth(column), 0);
-  const labels = [...items.values()].map((item) => textWidth(isHead(item) ? item.label + "   00" : item.label) + 40);
-  const wanted = Math.max(LEAST_NAME, ...labels);
+  const wanted = Math.max(LEAST_NAME, ...[...items.values()].map(widthOf));
   const scrollbar = items.size * 28 > box.clientHeight - 28 ? 15 : 0;
   const left = room - taken - scrollbar;
   const share = runs.around().groups.length ? NAME_SHARE.groups : NAME_SHARE.runs;
@@ -96,6 +100,12 @@ function fitName(): void {
   const name = Math.floor(Math.max(left, least));
   api.setColumnWidths([{ key: "run", newWidth: name }]);
   fitFirst(others[0], room - scrollbar - name);
+}
+
+/** Names are cut to the width that their column has. */
+function fitTexts(): void {
+  const column = api?.getAllDisplayedColumns().find((one) => one.getColId() === "run");
+  if (column) fitNames(items, column.getActualWidth());
 }
 
 /** The width of a column before it was fitted, unless the user set another. */
@@ -123,8 +133,9 @@ function showRows(grid: Grid<Item, Fit>): void {
   const nowGroups = groups.map((group) => group.label).join("\n");
   if (nowColumns !== shownColumns) grid.setGridOption("columnDefs", columnDefs());
   grid.setGridOption("rowData", [...items.values()]);
-  showView(grid);
   if (nowColumns !== shownColumns || nowGroups !== shownGroups || !ownWidths.has("run")) fitName();
+  fitTexts();
+  showView(grid);
   shownColumns = nowColumns;
   shownGroups = nowGroups;
 }
@@ -132,16 +143,19 @@ function showRows(grid: Grid<Item, Fit>): void {
 let shownPinned = "";
 let pinnedItems: RunItem[] = [];
 function showView(grid: Grid<Item, Fit>): void {
-  const { pinned, folded, allFolded } = runs.view();
-  const top = [...pinned].map((run) => items.get(idOf(run))).filter((item): item is RunItem => item?.kind === "run");
+  const { pinned, folded, allFolded, opened } = runs.view();
+  const found = (names: Iterable<string>) =>
+    [...names].map((run) => items.get(idOf(run))).filter((item): item is RunItem => item?.kind === "run");
+  const withOpened = (item: RunItem) => [item, ...(opened.has(item.run) ? found(item.helpers) : [])];
+  const top = [...new Set(found(pinned).flatMap(withOpened))];
   if (top.length !== pinnedItems.length || top.some((item, place) => item !== pinnedItems[place])) {
     grid.setGridOption("pinnedTopRowData", top);
   }
   pinnedItems = top;
-  const key = JSON.stringify([[...pinned], [...folded], allFolded]);
+  const key = JSON.stringify([[...pinned], [...folded], allFolded, [...opened]]);
   if (key !== shownPinned) grid.onFilterChanged();
   shownPinned = key;
-  // The grid compares what cells show as text; colours are not among it.
+  // The grid compares what cells show as text; colors are not among it.
   grid.refreshCells({ force: true });
 }
 
@@ -174,13 +188,32 @@ function begin(found: Grid<Item, Fit>): void {
   });
   api.addEventListener("columnResized", ({ finished, source, column }) => {
     if (finished && source === "uiColumnResized" && column) ownWidths.add(column.getColId());
+    if (!finished) return;
+    fitTexts();
+    found.refreshCells({ force: true });
   });
   api.addEventListener("filterChanged", () => filterListeners.forEach((listener) => listener()));
   api.addEventListener("gridSizeChanged", fitName);
+  const box = document.querySelector<HTMLElement>(".run-grid-box");
+  const scroller = box?.querySelector<HTMLElement>(".ag-center-cols-viewport");
+  if (box && scroller) signOfScrolling(box, scroller);
   update("rows");
 }
 
+/** Draws the rows of runs anew, and those of groups that they are folded into. */
+function refresh(changed: readonly string[]): void {
+  if (!api || api.isDestroyed()) return;
+  const ids = changed.flatMap((run) => {
+    const group = runs.around().groups[runs.rows.get(run)?.group ?? -1];
+    return [idOf(run), ...(group ? [`g:${group.label}`] : [])];
+  });
+  const rowNodes = [...new Set(ids)].map((id) => api?.getRowNode(id)).filter((row) => row !== undefined);
+  const pinned = pinnedItems.map((_item, index) => api?.getPinnedTopRow(index)).filter((row) => row !== undefined);
+  api.refreshCells({ force: true, rowNodes: [...rowNodes, ...pinned] });
+}
+
 runs.onChange(update);
+onPoint(refresh);
 
 gridFunctions.stepscopeWhen = ago;
 gridFunctions.stepscopeGridTheme = (theme: { withParams(params: Record<string, unknown>): unknown }) =>

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
-import { ago, asNumber, compare, short } from "./values.ts";
+import { ago, asNumber, compare, formatOf, type Value } from "./values.ts";
 
-Deno.test("numbers are short, and still tell what they are", () => {
-  const numbers = [0, 123456, 12345678, 0.031234, 0.000012, -0.5, 1234567.5];
-  assert.deepEqual(numbers.map(short), ["0", "123,456", "1.23e7", "0.03123", "1.2e-5", "-0.5", "1.23e6"]);
-  assert.deepEqual([null, true, "adam", "-Infinity", "NaN"].map(short), ["", "true", "adam", "−∞", "NaN"]);
+const written = (...values: Value[]) => values.map(formatOf(values));
+
+Deno.test("numbers of a column are short and written alike", () => {
+  assert.deepEqual(written(0, 123456, -32), ["0", "123,456", "-32"]);
+  assert.deepEqual(written(0.031234, 0.5, 1, 0.00081372), ["0.03123", "0.5", "1", "0.0008137"]);
+  assert.deepEqual(written(8.137e-4, 0.0041739, 4e-5, 1, 0), ["8.14e-4", "4.17e-3", "4e-5", "1e0", "0"]);
+  assert.deepEqual(written(12345678, 1234567.5), ["1.23e7", "1.23e6"]);
+  assert.deepEqual(written(null, true, "adam", "-Infinity", "NaN"), ["", "true", "adam", "−∞", "NaN"]);
 });
 
 Deno.test("numbers that JSON has not are numbers, other texts are none", () => {

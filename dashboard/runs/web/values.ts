@@ -12,14 +12,31 @@ export function asNumber(value: Value): number | null {
   return typeof value === "string" && Object.hasOwn(SPECIAL, value) ? SPECIAL[value] : null;
 }
 
-/** Few digits: 0.0312, 1.2e-5, 123,456. */
-export function short(value: Value | undefined): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value !== "number") return value === "Infinity" ? "∞" : value === "-Infinity" ? "−∞" : String(value);
-  const size = Math.abs(value);
-  if (Number.isInteger(value) && size < 1e7) return value.toLocaleString("en-US");
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
-  return String(Number(value.toPrecision(4)));
+/** A number with few digits. */
+const NOTATIONS = {
+  whole: (value: number): string => value.toLocaleString("en-US"),
+  /** 0.03125 */
+  decimal: (value: number): string => String(Number(value.toPrecision(4))),
+  /** 1.2e-5 */
+  exponent: (value: number): string =>
+    value === 0 ? "0" : value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e"),
+};
+
+function notationOf(numbers: readonly number[]): keyof typeof NOTATIONS {
+  const sizes = numbers.map(Math.abs).filter((size) => size > 0 && Number.isFinite(size));
+  if (numbers.every((value) => Number.isInteger(value) && Math.abs(value) < 1e7)) return "whole";
+  return sizes.some((size) => size >= 1e6 || size < 1e-4) ? "exponent" : "decimal";
+}
+
+/** How the values of a column are written: all its numbers alike. */
+export function formatOf(values: Iterable<Value>): (value: Value | undefined) => string {
+  const numbers = [...values].filter((value) => typeof value === "number");
+  const written = NOTATIONS[notationOf(numbers)];
+  return (value) => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") return written(value);
+    return value === "Infinity" ? "∞" : value === "-Infinity" ? "−∞" : String(value);
+  };
 }
 
 export const full = (value: Value | undefined): string => String(value ?? "");

@@ -22,7 +22,7 @@ def experiment(snapshot: Snapshot, *, include_metrics: bool = True, limit: int =
         include_metrics: whether to say which metrics there are.
         limit: how many hyperparameters to list at most; 0 for all.
     """
-    said = experiments(snapshot)
+    said = experiments(snapshot.runs)
     found = joined(said) if said else _experiment_of_sessions(snapshot)
     if not include_metrics:
         found.ClearField("metric_infos")

@@ -50,9 +50,9 @@ def fits_json(value: Value) -> bool:
     return value.WhichOneof("kind") != "number_value" or math.isfinite(value.number_value)
 
 
-def experiments(snapshot: Snapshot) -> list[Experiment]:
+def experiments(runs: Mapping[str, Run]) -> list[Experiment]:
     """What runs say of their experiment, by name of the run."""
-    found = (_plugin_data(snapshot.runs[name], EXPERIMENT_TAG) for name in sorted(snapshot.runs))
+    found = (_plugin_data(runs[name], EXPERIMENT_TAG) for name in sorted(runs))
     return [data.experiment for data in found if data is not None and data.WhichOneof("data") == "experiment"]
 
 

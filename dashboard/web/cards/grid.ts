@@ -1,7 +1,10 @@
-// Grids of cards (dashboard/panels/cards.py): which cards are on the screen, groups, pages, full width.
+// Grids of cards (dashboard/panels/cards.py): which cards are on the screen, sections, pages, columns, full width.
+import { register } from "../core/commands.ts";
 import { callbackContext, callbacks, noUpdate, setProps } from "../core/dash.ts";
 import { within } from "../core/dom.ts";
+import { popover } from "../core/popover.ts";
 import { view } from "../page/view.ts";
+import { failed } from "./loading.ts";
 
 // --- which cards are on the screen -------------------------------------------------------------------------
 
@@ -40,6 +43,22 @@ const observer = new IntersectionObserver(
 );
 const observed = new WeakSet();
 
+function tellAgain() {
+  told = "";
+  tellVisible();
+}
+
+/** That a request of its callbacks failed Dash tells nobody: what is on the screen and not drawn will not be. */
+new PerformanceObserver((requests) => {
+  const requestFailed = (requests.getEntries() as PerformanceResourceTiming[]).some(({ name, responseStatus }) =>
+    name.includes("/_dash-update-component") && (responseStatus === 0 || responseStatus >= 400)
+  );
+  if (!requestFailed) return;
+  for (const card of onScreen) {
+    if (card.ariaBusy === "true") failed(card, "The server did not answer.", tellAgain);
+  }
+}).observe({ type: "resource" });
+
 function observeCards() {
   const groups = document.querySelector<HTMLElement>(".groups[data-panel]");
   if (!groups) {
@@ -52,6 +71,7 @@ function observeCards() {
     observer.observe(card);
     card.dispatchEvent(new CustomEvent("card-mounted", { bubbles: true }));
   }
+  if (moved) focusMoved(groups);
   for (const pager of groups.querySelectorAll(".mantine-Pagination-root")) nameArrows(pager);
 }
 
@@ -72,13 +92,21 @@ new MutationObserver(() => {
   if (!observing) observing = requestAnimationFrame(() => (observing = 0, observeCards()));
 }).observe(document.documentElement, { childList: true, subtree: true });
 
-// --- groups and full width ---------------------------------------------------------------------------------
+// --- sections, columns and full width ----------------------------------------------------------------------
+
+const grid = () => document.querySelector<HTMLElement>(".groups[data-panel]");
+const sections = (around: Element) => [...around.querySelectorAll<HTMLElement>(".group")];
+
+/** Opens or closes a section on the page; its cards come from the server where they are not there yet. */
+function show(section: HTMLElement, open: boolean) {
+  section.classList.toggle("open", open);
+  section.querySelector(".group-toggle")!.setAttribute("aria-expanded", String(open));
+}
 
 function toggleGroup(panel: string, section: HTMLElement) {
   const open = !section.classList.contains("open");
   const name = section.dataset.group!;
-  section.classList.toggle("open", open);
-  section.querySelector(".group-toggle")!.setAttribute("aria-expanded", String(open));
+  show(section, open);
   view.update((params, set) => {
     const lists: [string, boolean][] = [[panel + ".open", open], [panel + ".closed", !open]];
     for (const [list, listed] of lists) {
@@ -88,21 +116,108 @@ function toggleGroup(panel: string, section: HTMLElement) {
   });
 }
 
+function fold(open: boolean): unknown {
+  const around = grid();
+  if (!around) return false;
+  // What the server has sent no cards of, it opens by itself, as far as it will.
+  sections(around).filter((section) => !open || section.querySelector(".card")).forEach((section) =>
+    show(section, open)
+  );
+  const panel = around.dataset.panel;
+  view.update((_params, set) => {
+    set(panel + ".open", []);
+    set(panel + ".closed", []);
+    set(panel + ".fold", [open ? "open" : "closed"]);
+  });
+}
+
+/** Where the focus goes once a section is where it was moved. */
+let moved: { name: string; to: number } | null = null;
+
+const siblingsOf = (section: HTMLElement): HTMLElement[] => {
+  const around = section.parentElement!.closest<HTMLElement>(".inner-groups, .groups");
+  return around
+    ? sections(around).filter((other) => other.parentElement!.closest(".inner-groups, .groups") === around)
+    : [];
+};
+
+function moveSection(panel: string, section: HTMLElement, to: number) {
+  const names = siblingsOf(section).map(({ dataset }) => dataset.group!);
+  const name = section.dataset.group!;
+  const next = names.filter((other) => other !== name);
+  next.splice(to, 0, name);
+  const list = panel + ".sections";
+  moved = { name, to };
+  view.update((params, set) => {
+    const before = params.getAll(list);
+    // Those behind the last that was ever moved stand as they would by themselves.
+    const last = Math.max(to, ...before.map((entry) => next.indexOf(entry)));
+    set(list, [...before.filter((entry) => !next.includes(entry)), ...next.slice(0, last + 1)]);
+  });
+}
+
+function sectionMenu(panel: string, section: HTMLElement, button: HTMLElement) {
+  const siblings = siblingsOf(section);
+  const [at, last] = [siblings.indexOf(section), siblings.length - 1];
+  const move = (to: number) => () => moveSection(panel, section, to);
+  popover.menu(button, "Move this section", [
+    ...(at > 0 ? [["Move to the top", move(0)], ["Move up", move(at - 1)]] as [string, () => void][] : []),
+    ...(at < last ? [["Move down", move(at + 1)], ["Move to the end", move(last)]] as [string, () => void][] : []),
+  ]);
+}
+
+function focusMoved(groups: HTMLElement) {
+  const section = moved && sections(groups).find(({ dataset }) => dataset.group === moved!.name);
+  if (!section || siblingsOf(section).indexOf(section) !== moved!.to) return;
+  moved = null;
+  section.querySelector<HTMLElement>(".act-section")!.focus();
+}
+
+const resized = () => requestAnimationFrame(() => dispatchEvent(new Event("resize")));
+
 function toggleWide(panel: string, card: HTMLElement) {
   const wide = card.classList.toggle("wide");
   view.toggle(panel + ".wide", card.dataset.key!, wide);
-  requestAnimationFrame(() => dispatchEvent(new Event("resize")));
+  resized();
 }
 
+view.onChange(() => {
+  const groups = grid();
+  const columns = groups && view.values(groups.dataset.panel + ".columns")[0];
+  if (!columns || groups.dataset.columns === columns) return;
+  groups.dataset.columns = columns;
+  resized();
+});
+
 document.addEventListener("click", (event) => {
-  const button = within(event, ".group-toggle, .act-wide");
-  const groups = button?.closest<HTMLElement>(".groups[data-panel]");
-  if (!button || !groups) return;
-  if (button.classList.contains("act-wide")) toggleWide(groups.dataset.panel!, button.closest<HTMLElement>(".card")!);
-  else toggleGroup(groups.dataset.panel!, button.closest<HTMLElement>(".group")!);
+  const button = within(event, ".group-toggle, .act-wide, .act-collapse, .act-expand, .act-section");
+  if (!button) return;
+  if (button.matches(".act-collapse, .act-expand")) return void fold(button.classList.contains("act-expand"));
+  const panel = button.closest<HTMLElement>(".groups[data-panel]")?.dataset.panel;
+  if (!panel) return;
+  const section = button.closest<HTMLElement>(".group")!;
+  if (button.classList.contains("act-wide")) toggleWide(panel, button.closest<HTMLElement>(".card")!);
+  else if (button.classList.contains("act-section")) sectionMenu(panel, section, button);
+  else toggleGroup(panel, section);
+});
+
+register({
+  title: "Tabs of cards",
+  when: () => grid() !== null,
+  commands: [
+    {
+      id: "cards.collapse",
+      title: "Collapse all sections",
+      keys: ["Shift c"],
+      palette: "collapse",
+      act: () => fold(false),
+    },
+    { id: "cards.expand", title: "Open all sections", keys: ["Shift o"], palette: "expand", act: () => fold(true) },
+  ],
 });
 
 export const cards = {
+  show,
   /** The card of a key, if it is on the page. */
   find: (panel: string, key: string): HTMLElement | undefined =>
     [...document.querySelectorAll<HTMLElement>(`.groups[data-panel="${panel}"] .card`)].find((card) =>

@@ -2,6 +2,7 @@
 import { callbackContext, callbacks, noUpdate } from "../core/dash.ts";
 import { within } from "../core/dom.ts";
 import { cards as pageCards } from "./grid.ts";
+import { ready } from "./loading.ts";
 
 /** An axis of a chart that Plotly has drawn: its range, and how values become pixels. */
 export interface PlotlyAxis {
@@ -101,12 +102,17 @@ export function onPointer(
   document.addEventListener("scroll", leave, true);
 }
 
-/** Puts a box that follows the pointer beside it, inside the window. */
-export function placeBeside(box: HTMLElement, event: Pick<MouseEvent, "clientX" | "clientY">, gap: number) {
+/** Puts a box that follows the pointer beside it, inside the window and above `floor`. */
+export function placeBeside(
+  box: HTMLElement,
+  event: Pick<MouseEvent, "clientX" | "clientY">,
+  gap: number,
+  floor: number = innerHeight,
+) {
   const size = box.getBoundingClientRect();
   const left = event.clientX + gap + size.width < innerWidth ? event.clientX + gap : event.clientX - gap - size.width;
   box.style.left = Math.max(4, left) + "px";
-  box.style.top = Math.max(4, Math.min(event.clientY + 14, innerHeight - size.height - 4)) + "px";
+  box.style.top = Math.max(4, Math.min(event.clientY + 14, floor - size.height - 4)) + "px";
 }
 
 callbacks("stepscope", {
@@ -118,6 +124,7 @@ callbacks("stepscope", {
       const card = pageCards.find(type.replace(/-data$/, ""), key);
       const meta = figure?.layout?.meta;
       if (!card || !meta) return;
+      ready(card);
       const note = card.querySelector<HTMLElement>(".note")!;
       note.textContent = note.title = meta.note;
     });

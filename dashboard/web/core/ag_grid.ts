@@ -1,5 +1,6 @@
 /** What the page uses of AG Grid, whose tables Dash makes (dash_ag_grid). */
-import type { Child } from "./dom.ts";
+import { beforeAll } from "./commands.ts";
+import { type Child, within } from "./dom.ts";
 
 /** A row of a grid. */
 export interface GridRow<D> {
@@ -38,6 +39,7 @@ export interface ColumnDef<D, V = unknown, C = unknown> {
   colId: string;
   headerName: string;
   headerTooltip?: string;
+  headerClass?: string;
   width?: number;
   minWidth?: number;
   maxWidth?: number;
@@ -78,13 +80,16 @@ export interface GridEvent {
   column?: GridColumn | null;
 }
 
+/** Whether a row stays at the top or the bottom of its grid. */
+export type Pinned = "top" | "bottom" | null;
+
 /** A grid with rows of D, whose columns have the context C. */
 export interface Grid<D, C = unknown> {
   isDestroyed(): boolean;
   addEventListener(name: string, listener: (event: GridEvent) => void): void;
   setGridOption(name: string, value: unknown): void;
   updateGridOptions(options: Record<string, unknown>): void;
-  refreshCells(how: { force: boolean }): void;
+  refreshCells(how: { force: boolean; rowNodes?: GridRow<D>[] }): void;
   getColumns(): GridColumn<C>[] | null;
   getAllDisplayedColumns(): GridColumn<C>[];
   getColumnState(): ColumnState[];
@@ -99,8 +104,11 @@ export interface Grid<D, C = unknown> {
   getPinnedTopRowCount(): number;
   getSelectedRows(): D[];
   setNodesSelected(how: { nodes: GridRow<D>[]; newValue: boolean; source: string }): void;
+  ensureIndexVisible(index: number): void;
   ensureNodeVisible(row: GridRow<D>, place: "middle"): void;
-  setFocusedCell(index: number, column: string, pinned?: "top"): void;
+  /** The cell that has the focus, or had it last. */
+  getFocusedCell(): { rowIndex: number; rowPinned: Pinned; column: GridColumn<C> } | null;
+  setFocusedCell(index: number, column: string, pinned?: Pinned): void;
   onFilterChanged(): void;
   isColumnFilterPresent(): boolean;
   setFilterModel(model: null): void;
@@ -130,4 +138,59 @@ export const reactElement = (tag: string, props: Record<string, unknown>, ...chi
   Reflect.get(window, "React").createElement(tag, props, ...children) as ReactElement;
 export interface ReactElement {
   readonly type: unknown;
+}
+
+// --- one stop of the Tab key ------------------------------------------------------------------------------------
+
+/** Gives the focus to the cell that had it last, or to the first one; false where there is none. */
+function focusCell(grid: Grid<unknown>): boolean {
+  const isThere = (row: number, pinned: Pinned) =>
+    pinned === "top" ? grid.getPinnedTopRow(row) : pinned === "bottom" || grid.getDisplayedRowAtIndex(row);
+  const last = grid.getFocusedCell();
+  const isKept = last && isThere(last.rowIndex, last.rowPinned);
+  const column = isKept ? last.column : grid.getAllDisplayedColumns()[0];
+  const pinned = isKept ? last.rowPinned : grid.getPinnedTopRowCount() ? "top" : null;
+  const row = isKept ? last.rowIndex : 0;
+  if (!column || !isThere(row, pinned)) return false;
+  if (!pinned) grid.ensureIndexVisible(row);
+  grid.setFocusedCell(row, column.getColId(), pinned);
+  return true;
+}
+
+const SCROLLING = ".ag-row, .ag-header-row, [class*=-viewport]";
+
+/** Takes what scrolls in a table out of the order of Tab until the focus is elsewhere: the browser would stop at each. */
+function passBy(table: Element): void {
+  // What scrolls is a stop although it has no tabindex of its own.
+  const parts = [...table.querySelectorAll<HTMLElement>(SCROLLING)].filter((part) =>
+    part.getAttribute("tabindex") !== "-1"
+  );
+  const before = parts.map((part) => part.getAttribute("tabindex"));
+  for (const part of parts) part.tabIndex = -1;
+  const restore = (event: FocusEvent) => {
+    if (event.target instanceof Node && table.contains(event.target)) return;
+    document.removeEventListener("focusin", restore);
+    parts.forEach((part, i) =>
+      before[i] === null ? part.removeAttribute("tabindex") : part.setAttribute("tabindex", before[i])
+    );
+  };
+  document.addEventListener("focusin", restore);
+}
+
+// Tab leads into a grid and out of it; inside of it the arrow keys lead on, to the heads of the columns too.
+if (typeof document !== "undefined") {
+  document.addEventListener("focus", (event) => {
+    const table = within(event, ".ag-tab-guard")?.closest(".ag-root-wrapper");
+    if (!table || (event.relatedTarget instanceof Node && table.contains(event.relatedTarget))) return;
+    const grid = gridOf<unknown>(table.closest("[id]")?.id ?? "");
+    if (grid && focusCell(grid)) event.stopPropagation();
+  }, true);
+  beforeAll((event) => {
+    if (event.key !== "Tab" || !within(event, ".ag-cell, .ag-header-cell")) return false;
+    // The grid would lead it through every cell, and the browser to every row, as to all that scrolls.
+    event.stopPropagation();
+    const table = within(event, ".ag-root-wrapper");
+    if (table) passBy(table);
+    return false;
+  });
 }

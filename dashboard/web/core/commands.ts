@@ -34,6 +34,8 @@ export interface Command {
 export interface Group {
   /** The panel while whose tab is open they hold; everywhere unless given. */
   panel?: string;
+  /** Whether they hold on what the open tab shows; always unless given. */
+  when?: () => boolean;
   /** The heading in the sheet. */
   title: string;
   commands: readonly Command[];
@@ -94,7 +96,8 @@ export function bindingsOf(commands: readonly Command[]): Bindings {
 /** The groups that hold now: everywhere's, then the open panel's. */
 export const active = (): Group[] => {
   const open = openPanel();
-  return [...groups.filter(({ panel }) => !panel), ...groups.filter(({ panel }) => panel && panel === open)];
+  const holding = groups.filter(({ panel, when }) => (!panel || panel === open) && when?.() !== false);
+  return [...holding.filter(({ panel }) => !panel), ...holding.filter(({ panel }) => panel)];
 };
 
 /** All groups of the page, whichever panel is open. */

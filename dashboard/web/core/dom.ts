@@ -1,5 +1,7 @@
 /** Parts of the page that its scripts make, what they read of it, and what the browser remembers. */
 
+import { runName } from "./names.ts";
+
 export type Child = Node | string;
 
 /** An element: `make("div", {className: "x"}, child, "text")`. What is no property of it becomes an attribute. */
@@ -59,8 +61,7 @@ export function runLabel(run: { run: string; light: string; dark: string }): HTM
   const dot = make("i", { className: "run-dot" });
   dot.style.setProperty("--light", run.light);
   dot.style.setProperty("--dark", run.dark);
-  const name = run.run === "." ? ". (the log directory)" : run.run;
-  return make("span", { className: "run-label", title: run.run }, dot, make("bdi", {}, name));
+  return make("span", { className: "run-label", title: run.run }, dot, make("bdi", {}, runName(run.run)));
 }
 
 const ARRAYS = {

@@ -1,6 +1,6 @@
 // Small boxes beside a control: one at a time, closed by Escape, a click elsewhere, or another one.
 import { beforeAll, bind, type Bindings } from "./commands.ts";
-import { make } from "./dom.ts";
+import { icon, make } from "./dom.ts";
 
 let open:
   | { box: HTMLElement; anchor: HTMLElement; back: HTMLElement | null; atEnd?: boolean; onClose?: () => void }
@@ -38,6 +38,13 @@ function place(box: HTMLElement, at: Place, atEnd = false) {
   box.style.top = Math.max(margin, top) + "px";
 }
 
+/** The entries in a menu, and what is none, such as a field, after it. */
+function inMenu(label: string, content: Node[]): Node[] {
+  const isEntry = (part: Node) => part instanceof HTMLElement && part.role?.startsWith("menuitem");
+  const list = make("div", { role: "menu", "aria-label": label }, ...content.filter(isEntry));
+  return [...(list.childElementCount ? [list] : []), ...content.filter((part) => !isEntry(part))];
+}
+
 /**
  * Opens a box with some content beside an element.
  * @param label what the box is called
@@ -61,10 +68,10 @@ function show(
   if (again) return null;
   const box = make("div", {
     className: "beside-box " + (options.className || ""),
-    role: options.role || "dialog",
+    role: "dialog",
     "aria-label": label,
     tabIndex: -1,
-  }, ...content);
+  }, ...(options.role === "menu" ? inMenu(label, content) : content));
   document.body.append(box);
   open = { box, anchor, back: document.activeElement as HTMLElement, atEnd: options.atEnd, onClose: options.onClose };
   anchor.setAttribute("aria-expanded", "true");
@@ -90,27 +97,47 @@ export function arrows(list: HTMLElement, entries: string): Bindings {
   };
 }
 
+/** One of several, of which one is chosen. */
+export interface Choice {
+  text: string;
+  icon: string;
+  chosen: boolean;
+  act: () => void;
+}
+
 /**
  * Opens a menu.
- * @param entries a text and what it does, or a part of the page
+ * @param entries a text and what it does, one of several choices, or a part of the page
  */
 function menu(
   anchor: HTMLElement,
   label: string,
-  entries: ([string, () => void] | Node)[],
+  entries: ([string, () => void] | Choice | Node)[],
   at?: Place,
 ) {
   const buttons = entries.map((entry) => {
     if (entry instanceof Node) return entry;
-    const button = make("button", { className: "menu-entry", role: "menuitem" }, entry[0]);
+    const [text, act] = Array.isArray(entry) ? entry : [entry.text, entry.act];
+    const button = make("button", { className: "menu-entry", role: "menuitem" }, text);
+    if (!Array.isArray(entry)) {
+      button.prepend(icon(entry.icon, 15));
+      button.setAttribute("role", "menuitemradio");
+      button.setAttribute("aria-checked", String(entry.chosen));
+    }
     button.addEventListener("click", () => {
       close();
-      entry[1]();
+      act();
     });
     return button;
   });
-  const box = show(anchor, label, buttons, { role: "menu", className: "entries", at });
-  if (box) bind(box, arrows(box, "[role=menuitem]"));
+  const focus = buttons.find((button) => button instanceof HTMLElement && button.ariaChecked === "true");
+  const box = show(anchor, label, buttons, {
+    role: "menu",
+    className: "entries",
+    at,
+    focus: focus as HTMLElement | undefined,
+  });
+  if (box) bind(box, arrows(box, "[role^=menuitem]"));
   return box;
 }
 

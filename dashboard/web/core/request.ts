@@ -21,7 +21,7 @@ export class Api {
   pending = 0;
   #base: string;
 
-  /** @param base of the addresses, such as "api/projector" */
+  /** @param base of the addresses, such as "api/projector": relative to the page, which may be under any path */
   constructor(base: string) {
     this.#base = base;
   }

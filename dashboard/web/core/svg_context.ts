@@ -86,13 +86,13 @@ function occupy(bands: Band[], [, top, right, bottom]: Box) {
 export class SvgContext {
   width;
   height;
-  /** Measures texts and knows colours and fonts. */
+  /** Measures texts and knows colors and fonts. */
   pen: CanvasRenderingContext2D;
   state = { ...START };
   saved: (typeof START)[] = [];
   layers: Layer[] = [];
   clips: Map<string, Clip> = new Map();
-  colours: Map<string, [string, number]> = new Map();
+  colors: Map<string, [string, number]> = new Map();
   fonts: Map<string, { attributes: string; shift: number }> = new Map();
   path = "";
   box = nowhere();
@@ -359,28 +359,28 @@ export class SvgContext {
     return layer;
   }
 
-  /** Attributes of a colour; null where it paints nothing. */
+  /** Attributes of a color; null where it paints nothing. */
   paint(what: "fill" | "stroke", style: unknown) {
     if (typeof style !== "string") return null;
-    const [colour, opacity] = this.colour(style);
+    const [color, opacity] = this.color(style);
     const alpha = opacity * this.state.globalAlpha;
     if (alpha <= 0) return null;
     return attributes({
-      [what]: colour,
+      [what]: color,
       [`${what}-opacity`]: alpha < 1 ? String(Math.round(alpha * 1000) / 1000) : null,
     });
   }
 
-  /** A colour as SVG 1.1 writes it, and its opacity. */
-  colour(style: string): [string, number] {
-    let known = this.colours.get(style);
+  /** A color as SVG 1.1 writes it, and its opacity. */
+  color(style: string): [string, number] {
+    let known = this.colors.get(style);
     if (!known) {
       this.pen.fillStyle = "#000000";
       this.pen.fillStyle = style;
       const text = this.pen.fillStyle;
       const parts = /^rgba\((\d+), (\d+), (\d+), ([\d.e-]+)\)$/.exec(text);
       known = parts ? [`rgb(${parts[1]},${parts[2]},${parts[3]})`, Number(parts[4])] : [text, 1];
-      this.colours.set(style, known);
+      this.colors.set(style, known);
     }
     return known;
   }

@@ -1,6 +1,6 @@
 // A line chart on two canvases: one with all that is drawn, one above it with the cursor and what the hand does.
 // What stays while lines change is kept as pixels; a change of lines paints only lines over a copy of them.
-import { CanvasPen, fontOf, paintStrokes, SvgPen } from "./pen.ts";
+import { CanvasPen, fontOf, paintStrokes } from "./pen.ts";
 import { Hand } from "./interactions.ts";
 import {
   type AxisName,
@@ -12,12 +12,12 @@ import {
   rangesOf,
   type Rule,
   type Scene,
+  type Side,
   type Values,
   type Zoom,
 } from "./scene.ts";
 import {
   drawFront,
-  drawPicture,
   drawStill,
   lineClip,
   mainStrokes,
@@ -65,7 +65,7 @@ export interface Hooks {
   onZoom?: (range: ShownRange & { changed: AxisName[] } | null) => void;
   onClick?: (x: number, y: number, event: PointerEvent, nearestLineId: string | null, mark: Hit | null) => void;
   /** a mark or rule of the model, or the spans at a place along the bottom, as {spans, title} */
-  onMarkHover?: (mark: Hit | null, event: PointerEvent | KeyboardEvent) => void;
+  onMarkHover?: (mark: Hit | null, event: Event) => void;
   /** a menu is asked for inside the plot */
   onMenu?: (x: number, event: MouseEvent) => void;
   /** the cursor's place is chosen with the keyboard */
@@ -92,7 +92,7 @@ function makeMeasure() {
     return width;
   };
 }
-const measureIn = makeMeasure();
+export const measureIn = makeMeasure();
 
 function emptyCanvas(className: string): HTMLCanvasElement {
   const made = document.createElement("canvas");
@@ -246,37 +246,15 @@ export class Chart {
     return { clientX: area.left + scene.sx.toPx(x), clientY: area.top + scene.sy.toPx(y) };
   }
 
+  /** Where a value is on the element, from its top. */
+  heightOf(y: number, axis: Side): number {
+    const scene = this.scene || this.makeScene();
+    return ((axis === "y2" && scene.sy2) || scene.sy).toPx(y);
+  }
+
   pictureSize() {
     const { width, height } = this.size;
     return width && height ? { width, height } : { width: 640, height: 360 };
-  }
-
-  /** The chart as an SVG document with title and legend. */
-  toSvg(title: string) {
-    const theme = readTheme(this.element);
-    const make = (width: number, height: number) => new SvgPen(width, height, theme.family);
-    return String(
-      drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family)),
-    );
-  }
-
-  /**
-   * The chart as a PNG with title and legend.
-   * @param scale pixels per CSS pixel
-   */
-  toPng(title: string, scale: number = 2): Promise<Blob> {
-    const theme = readTheme(this.element);
-    const canvas = document.createElement("canvas");
-    const make = (width: number, height: number) => {
-      canvas.width = Math.round(width * scale);
-      canvas.height = Math.round(height * scale);
-      return new CanvasPen(canvas.getContext("2d", { willReadFrequently: true })!, scale, theme.family);
-    };
-    drawPicture(make, this.model, this.ranges, this.pictureSize(), title, theme, measureIn(theme.family));
-    const failed = new Error(
-      `a picture of ${canvas.width} x ${canvas.height} pixels is too large for this browser: choose a smaller scale`,
-    );
-    return new Promise((done, fail) => canvas.toBlob((blob) => (blob ? done(blob) : fail(failed)), "image/png"));
   }
 
   /** Leaves the element empty. */
@@ -472,7 +450,7 @@ function create(element: HTMLElement, hooks: Hooks) {
   all.add(chart);
   return chart;
 }
-/** Draws all charts anew: the colours of the page have changed. */
+/** Draws all charts anew: the colors of the page have changed. */
 function redrawAll() {
   all.forEach((chart) => chart.ask(STEPS.still));
 }

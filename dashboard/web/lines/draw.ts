@@ -1,15 +1,17 @@
 // Draws a scene with any pen: what is still (grid, axes, bands, rules), the lines, and what lies on top.
 import { decimate, project, stretches } from "./points.ts";
 import type { Box, Pen, Stroke } from "./pen.ts";
+import type { Scale } from "./scale.ts";
+import { type PlacedKey, SAMPLE, spread, TEXT } from "./legend.ts";
 import {
-  layOut,
+  CORNER,
+  END_HEIGHT,
   type Line,
   type Mark,
   type Measure,
-  type Model,
-  type Ranges,
   type Scene,
   type Span,
+  TO_ENDS,
   type Values,
 } from "./scene.ts";
 
@@ -33,7 +35,7 @@ export interface Theme {
   family: string;
 }
 
-/** The page's colours where the element is. */
+/** The page's colors where the element is. */
 export function readTheme(element: Element): Theme {
   const style = getComputedStyle(element);
   const variable = (name: string, fallback: string) => style.getPropertyValue(name).trim() || fallback;
@@ -122,11 +124,11 @@ function bandRings(scene: Scene, line: Banded) {
   });
 }
 
-/** Spans of one colour that are nearer to each other are one to the eye. */
+/** Spans of one color that are nearer to each other are one to the eye. */
 const SPAN_GAP = 3;
 const SPAN_LEAST = 2;
 const SPAN_OPACITY = 0.1;
-/** Of all colours together, that lie over one another where runs are alike. */
+/** Of all colors together, that lie over one another where runs are alike. */
 const ALL_SPANS = 0.28;
 const SPAN_LANE = 3;
 const MOST_LANES = 4;
@@ -152,7 +154,7 @@ export interface SpanHit {
 const spanBoxes = new WeakMap<Scene, SpanBoxes>();
 const spanHits = new WeakMap<Scene, Map<string, SpanHit>>();
 
-/** Where the spans in view are: one box for neighbours of one colour, a strip for each colour along the bottom. */
+/** Where the spans in view are: one box for neighbours of one color, a strip for each color along the bottom. */
 export function placeSpans(
   scene: Scene,
 ): SpanBoxes {
@@ -191,10 +193,17 @@ const hasHeads = (scene: Scene) => placeSpans(scene).length <= MOST_HEADS;
 
 function drawSpans(pen: Pen, scene: Scene) {
   const { plot } = scene;
-  const bottom = plot.y + plot.h;
   const opacity = Math.min(SPAN_OPACITY, ALL_SPANS / Math.max(placeSpans(scene).colors, 1));
-  for (const { x, w, lane, color } of placeSpans(scene)) {
+  for (const { x, w, color } of placeSpans(scene)) {
     pen.rect({ x, y: plot.y, w, h: plot.h }, { fill: color, opacity });
+  }
+}
+
+/** Where spans are taken hold of: above the grid, whose lines would cut them. */
+function drawHandles(pen: Pen, scene: Scene) {
+  const { plot } = scene;
+  const bottom = plot.y + plot.h;
+  for (const { x, w, lane, color } of placeSpans(scene)) {
     pen.rect({ x, y: bottom - (lane + 1) * SPAN_LANE, w, h: SPAN_LANE }, { fill: color, opacity: 0.7 });
     if (hasHeads(scene)) {
       pen.rings([HEAD.map((v, i) => v + (i % 2 ? plot.y : x + w / 2))], { fill: color, opacity: 0.7 });
@@ -230,7 +239,10 @@ function drawGrid(pen: Pen, scene: Scene, theme: Theme) {
   const { plot, sx, sy, xTicks, yTicks } = scene;
   const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
   const columns = xTicks.values.map(sx.toPx).map((x: number) => [x, plot.y, x, bottom]);
-  const rows = yTicks.values.map(sy.toPx).map((y: number) => [plot.x, y, right, y]);
+  const levels = yTicks.values.length || !scene.sy2
+    ? yTicks.values.map(sy.toPx)
+    : scene.y2Ticks?.values.map(scene.sy2.toPx);
+  const rows = (levels ?? []).map((y) => [plot.x, y, right, y]);
   pen.segments([...rows, ...columns], { color: theme.line });
   pen.segments([[plot.x, bottom, right, bottom]], { color: theme.dim, opacity: 0.55 });
   pen.segments(columns.map(([x]) => [x, bottom, x, bottom + 4]), { color: theme.dim, opacity: 0.55 });
@@ -251,7 +263,8 @@ function drawAxes(pen: Pen, scene: Scene, theme: Theme, measure: Measure) {
   let drawn = -Infinity;
   xTicks.values.forEach((v: number, i: number) => {
     const half = measure(xTicks.labels[i]) / 2;
-    const at = Math.min(Math.max(sx.toPx(v), half + 2), width - half - 2);
+    // The lower right corner has the grip by which a chart is resized.
+    const at = Math.min(Math.max(sx.toPx(v), half + 2), width - half - CORNER);
     if (!xTicks.labels[i] || at - half < drawn) return;
     pen.text(at, bottom + 12, xTicks.labels[i], { color, align: "center" });
     drawn = at + half + 4;
@@ -286,6 +299,7 @@ export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure
   if (scene.tiny) return;
   drawSpans(pen, scene);
   drawGrid(pen, scene, theme);
+  drawHandles(pen, scene);
   const bands = scene.model.lines.filter((line: Line): line is Banded => Boolean(line.low && line.high));
   if (bands.length) {
     pen.within(scene.plot, () => {
@@ -298,6 +312,7 @@ export function drawStill(pen: Pen, scene: Scene, theme: Theme, measure: Measure
   }
   drawAxes(pen, scene, theme, measure);
   drawRules(pen, scene, theme, measure);
+  for (const key of scene.legend) drawKey(pen, key, theme);
 }
 
 /** Where lines are painted: a little beyond the plot, so that a line along its edge is not cut in half. */
@@ -343,10 +358,52 @@ function drawMarks(pen: Pen, scene: Scene, theme: Theme) {
   }
 }
 
+/** A sample of the lines that a key means, and its text. */
+export function drawKey(pen: Pen, { key, text, x, y }: PlacedKey, theme: Theme) {
+  const isSample = key.color !== null || key.dash;
+  if (isSample) pen.segments([[x, y, x + SAMPLE, y]], { color: key.color ?? theme.soft, width: 2, dash: key.dash });
+  pen.text(x + TEXT, y, text, { color: theme.soft });
+}
+
+/** The last point of a line that is in view; null where there is none. */
+function endOf({ plot, sx }: Scene, line: Line, sy: Scale): { x: number; y: number } | null {
+  for (let i = line.x.length - 1; i >= 0; i -= 1) {
+    const y = sy.toPx(line.y[i]);
+    if (line.x[i] >= sx.lo && line.x[i] <= sx.hi && y >= plot.y && y <= plot.y + plot.h) {
+      return { x: sx.toPx(line.x[i]), y };
+    }
+  }
+  return null;
+}
+
+/** A line that ends so far before the plot's edge is led to its name. */
+const EARLY = 12;
+
+/** Names beside the ends of lines, apart from each other. */
+function drawEnds(pen: Pen, scene: Scene, theme: Theme) {
+  const { plot, model } = scene;
+  const [right, bottom] = [plot.x + plot.w, plot.y + plot.h];
+  const byId = new Map(model.lines.map((line) => [line.id, line]));
+  const found = scene.ends.flatMap(({ key, text }) => {
+    const line = byId.get(key.id ?? "");
+    const end = line && endOf(scene, line, scaleOf(scene, line));
+    return end ? [{ key, text, ...end }] : [];
+  });
+  const heights = spread(found.map(({ y }) => y), END_HEIGHT, plot.y, bottom);
+  found.forEach(({ key, text, x, y }, index) => {
+    const level = heights[index];
+    const color = key.color ?? theme.soft;
+    if (right - x > EARLY) pen.segments([[x + 4, y, right, y]], { color, opacity: 0.5, dash: [1, 3] });
+    pen.segments([[right + 2, y, right + TO_ENDS - 4, level]], { color, width: 1.5 });
+    pen.text(right + TO_ENDS, level, text, { color: theme.soft });
+  });
+}
+
 /** What lies above the lines. */
 export function drawFront(pen: Pen, scene: Scene, theme: Theme) {
   if (scene.tiny) return;
   drawMarks(pen, scene, theme);
+  drawEnds(pen, scene, theme);
   if (scene.ranges.drawable) return;
   const text = scene.ranges.hidden ? "No values above zero to show on a log axis" : scene.model.empty;
   pen.text(scene.plot.x + scene.plot.w / 2, scene.plot.y + scene.plot.h / 2, text, {
@@ -354,53 +411,4 @@ export function drawFront(pen: Pen, scene: Scene, theme: Theme) {
     size: 12,
     align: "center",
   });
-}
-
-/** The rows of a legend: entries of {line, x, row} in a width. */
-function legend(lines: Line[], width: number, measure: Measure) {
-  let [x, row] = [16, 0];
-  const entries = lines.map((line) => {
-    const size = Math.min(measure(line.label), width - 60) + 40;
-    if (x > 16 && x + size > width) [x, row] = [16, row + 1];
-    const entry = { line, x, row };
-    x += size;
-    return entry;
-  });
-  return { entries, height: entries.length ? (row + 1) * 18 + 10 : 0 };
-}
-
-/**
- * A chart as a picture of its own: title above, legend below.
- * @param model completed
- * @param size of the chart alone
- */
-export function drawPicture<P extends Pen>(
-  makePen: (width: number, height: number) => P,
-  model: Model,
-  ranges: Ranges,
-  { width, height }: { width: number; height: number },
-  title: string,
-  theme: Theme,
-  measure: Measure,
-): P {
-  const top = title ? 30 : 4;
-  const { entries, height: bottom } = legend(model.lines, width, measure);
-  const whole = height + top + bottom;
-  const scene = layOut(model, ranges, { width, height: whole, top, bottom }, measure);
-  const pen = makePen(width, whole);
-  drawStill(pen, scene, theme, measure);
-  if (title) pen.text(16, 18, title, { color: theme.ink, size: 14, weight: 600 });
-  if (!scene.tiny) pen.lines([...rawStrokes(scene, null), ...mainStrokes(scene, null)], lineClip(scene));
-  drawFront(pen, scene, theme);
-  for (const { line, x, row } of entries) {
-    const y = whole - bottom + 10 + row * 18;
-    pen.segments([[x, y, x + 16, y]], {
-      color: line.color,
-      width: 2,
-      opacity: line.opacity ?? 1,
-      dash: line.dash || [],
-    });
-    pen.text(x + 22, y, line.label, { color: theme.soft });
-  }
-  return pen;
 }

@@ -9,6 +9,8 @@ import { nearestIndex } from "./points.ts";
 /** Pixels: a drag that stays below is a click; one that is narrower than FLAT in a direction does not zoom in it. */
 const STILL = 4;
 const FLAT = 12;
+/** How far a second tap may be from the first. */
+const FINGER = 20;
 /** Wheels tell no end; the zoom is told after this many milliseconds of rest. */
 const REST = 160;
 /** What a key leaves of the range. */
@@ -47,7 +49,10 @@ export class Hand {
     on(over, "pointermove", (event) => this.move(event));
     on(over, "pointerup", (event) => this.release(event));
     on(over, "pointercancel", () => this.cancel());
-    on(over, "pointerleave", (event) => !this.drag && this.leave(event));
+    // A finger leaves with every tap: what it showed stays until it taps elsewhere.
+    on(over, "pointerleave", (event) => !this.drag && event.pointerType !== "touch" && this.leave(event));
+    on(document.documentElement, "pointerdown", (event) => !over.contains(event.target as Node) && this.leave(event));
+    on(element, "blur", (event) => !this.drag && this.leave(event));
     on(over, "dblclick", () => this.reset());
     on(over, "contextmenu", (event) => this.menu(event));
     on(over, "wheel", (event) => this.wheel(event), { passive: false });
@@ -88,7 +93,7 @@ export class Hand {
   move(event: PointerEvent) {
     const { offsetX, offsetY } = event;
     // The last place of a frame is the one that counts.
-    loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY) : this.hover(event, offsetX, offsetY)));
+    loop.before(this, () => (this.drag ? this.pull(offsetX, offsetY, event) : this.hover(event, offsetX, offsetY)));
   }
 
   hover(event: PointerEvent, px: number, py: number) {
@@ -99,7 +104,7 @@ export class Hand {
     this.call("onCursor", at.x, at.y, event);
   }
 
-  over(mark: Hit | null, event: PointerEvent | KeyboardEvent) {
+  over(mark: Hit | null, event: Event) {
     if (mark === this.hovered) return;
     this.hovered = mark;
     this.chart.element.classList.toggle("curves-on-mark", Boolean(mark));
@@ -107,7 +112,7 @@ export class Hand {
     this.call("onMarkHover", mark, event);
   }
 
-  leave(event: PointerEvent | KeyboardEvent) {
+  leave(event: Event) {
     this.over(null, event);
     loop.forget(this);
     if (!this.inside) return;
@@ -116,12 +121,14 @@ export class Hand {
   }
 
   /** A drag goes on. */
-  pull(px: number, py: number) {
+  pull(px: number, py: number, event: PointerEvent) {
     const { chart, drag } = this;
     if (!drag) return;
     const [dx, dy] = [px - drag.px, py - drag.py];
-    drag.moved = drag.moved || Math.hypot(dx, dy) >= STILL;
-    if (!drag.moved) return;
+    if (!drag.moved && Math.hypot(dx, dy) < STILL) return;
+    // What is told of a place would cover what the hand draws.
+    if (!drag.moved) this.leave(event);
+    drag.moved = true;
     if (drag.pan) {
       const { sx, sy, sy2 } = drag.scene;
       const zoom: Zoom = { x: movedRange(sx, dx), y: movedRange(sy, dy) };
@@ -139,16 +146,26 @@ export class Hand {
   release(event: PointerEvent) {
     const { chart, drag } = this;
     if (!drag) return;
-    this.pull(event.offsetX, event.offsetY);
+    this.pull(event.offsetX, event.offsetY, event);
     const { box } = chart;
     this.letGo();
     if (!drag.moved) {
       const at = chart.placeOf(drag.px, drag.py);
-      if (at) this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py), chart.markAt(at.px, at.py));
+      if (event.pointerType === "touch" && !this.isAtCursor(drag.px)) this.hover(event, drag.px, drag.py);
+      else if (at) {
+        this.call("onClick", at.x, at.y, event, chart.lineAt(at.px, at.py), chart.markAt(at.px, at.py));
+        if (event.pointerType === "touch") this.leave(event);
+      }
     } else if (drag.pan) this.told(drag.scene.sy2 ? ["x", "y", "y2"] : ["x", "y"]);
     else if (box && (Math.abs(box.x1 - box.x0) >= FLAT || Math.abs(box.y1 - box.y0) >= FLAT)) {
       this.zoomInto(box, drag.scene);
     }
+  }
+
+  /** Whether the cursor is where a finger taps: only the second tap is a click. */
+  isAtCursor(px: number): boolean {
+    const { cursor, scene } = this.chart;
+    return this.inside && cursor !== null && scene !== null && Math.abs(scene.sx.toPx(cursor) - px) <= FINGER;
   }
 
   zoomInto({ x0, y0, x1, y1, zooms }: ZoomBox, { sx, sy, sy2 }: Scene) {

@@ -1,8 +1,14 @@
 // What moves with the hand, above a chart: cursor, measuring marks, the box of a zoom.
 import type { Chart, ZoomBox } from "./chart.ts";
-import type { Scene } from "./scene.ts";
+import type { Line, Scene } from "./scene.ts";
 import { CanvasPen, type Pen } from "./pen.ts";
-import { nearestIndex } from "./points.ts";
+import { isSorted, nearestIndex } from "./points.ts";
+
+/** How far the end of a line may be from the cursor to be told of there, in pixels. */
+const REACH = 2;
+
+/** Whether a line ended before a place, or begins behind it. */
+const isPast = ({ x }: Line, place: number) => isSorted(x) && !(place >= x[0] && place <= x[x.length - 1]);
 
 function drawCursor(pen: Pen, chart: Chart, scene: Scene, cursor: number) {
   const { theme } = chart;
@@ -13,7 +19,7 @@ function drawCursor(pen: Pen, chart: Chart, scene: Scene, cursor: number) {
   const { lines } = chart.model;
   for (const line of lines) {
     const index = nearestIndex(line.x, cursor);
-    if (index < 0) continue;
+    if (index < 0 || (isPast(line, cursor) && Math.abs(sx.toPx(line.x[index]) - x) > REACH)) continue;
     const [dotX, dotY] = [sx.toPx(line.x[index]), ((line.axis === "y2" && sy2) || sy).toPx(line.y[index])];
     const inside = dotX >= plot.x - 1 && dotX <= plot.x + plot.w + 1 && dotY >= plot.y - 1 &&
       dotY <= plot.y + plot.h + 1;

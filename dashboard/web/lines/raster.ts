@@ -112,7 +112,7 @@ function fillIntervals(points: ArrayLike<number>, from: number, to: number, base
   }
 }
 
-/** Mixes a colour into a pixel. `a`: its share, 0..256. */
+/** Mixes a color into a pixel. `a`: its share, 0..256. */
 function mixPixel(pixels: Uint32Array, at: number, color: number, a: number) {
   if (a >= 256) pixels[at] = color;
   else if (a > 0) {
@@ -314,7 +314,7 @@ export function paintLine(
 
 const parsed: Map<string, [number, number, number, number]> = new Map();
 
-/** Red, green, blue (0..255) and alpha (0..1) of any CSS colour; grey for what is none. */
+/** Red, green, blue (0..255) and alpha (0..1) of any CSS color; grey for what is none. */
 export function parseColor(text: string) {
   let found = parsed.get(text);
   if (!found) {

@@ -1,6 +1,7 @@
 // What a chart shows, worked out before anything is drawn: ranges, margins, ticks and scales.
 import { axisTicks, type Ticks } from "./ticks.ts";
 import { extent, fitRange, joinRanges, type Kind, makeScale, type Range, type Scale, usableRange } from "./scale.ts";
+import { inRows, type Key, type PlacedKey, ROW, textsOf } from "./legend.ts";
 import { inView, isSorted } from "./points.ts";
 
 /** Numbers of points. */
@@ -10,7 +11,7 @@ export interface Line {
   /** unique in the model */
   id: string;
   label: string;
-  /** any CSS colour */
+  /** any CSS color */
   color: string;
   /** CSS pixels, 1.5 where absent */
   width?: number;
@@ -84,6 +85,10 @@ export interface Model {
   y2: YAxis | null;
   /** text where there is nothing to draw */
   empty: string;
+  /** What the lines' looks mean, for a picture. */
+  keys: Key[];
+  /** Those of the keys that stand on the chart itself. */
+  legend: Key[];
 }
 /** Which vertical axis. */
 export type Side = "y" | "y2";
@@ -111,8 +116,9 @@ const NO_AXIS: YAxis = { scale: "linear", range: null };
 /** The model with every optional part present. */
 export function completed(model: Partial<Model>): Model {
   const { lines = [], marks = [], rules = [], spans = [], x = NO_AXIS, y = NO_AXIS, empty = "No data" } = model;
+  const { keys = lines, legend = [] } = model;
   const second = lines.some((line) => line.axis === "y2");
-  return { lines, marks, rules, spans, x, y, y2: second ? model.y2 || NO_AXIS : null, empty };
+  return { lines, marks, rules, spans, x, y, y2: second ? model.y2 || NO_AXIS : null, empty, keys, legend };
 }
 
 /** The extent of x, over all lines. */
@@ -202,8 +208,33 @@ export interface Scene {
   yTicks: Ticks;
   y2Ticks: Ticks | null;
   ranges: Ranges;
+  /** Keys above the plot. */
+  legend: PlacedKey[];
+  /** Keys at the ends of their lines, with their texts. */
+  ends: { key: Key; text: string }[];
   /** there is no room for a plot */
   tiny: boolean;
+}
+
+/** What is kept free at the right: the lower corner has the grip by which a chart is resized. */
+export const CORNER = 16;
+/** More rows of a grid than these tell no more. */
+const MOST_ROWS = 10;
+/** From the plot to the names at the ends of lines, and the least room that they need. */
+export const TO_ENDS = 13;
+export const END_HEIGHT = 14;
+const ENDS_FROM = 560;
+const WIDEST_END = 150;
+/** More names would be too far from their lines. */
+const MOST_ENDS = 8;
+const NO_TICKS: Ticks = { values: [], labels: [], context: "" };
+
+/** Names at the ends of lines where there is room for them. */
+function endsOf({ legend, y2 }: Model, width: number, height: number, measure: Measure): Scene["ends"] {
+  const fits = width >= ENDS_FROM && legend.length <= MOST_ENDS && legend.length * END_HEIGHT * 2 <= height;
+  if (!fits || y2 || !legend.every((key) => key.id !== undefined)) return [];
+  const texts = textsOf(legend, WIDEST_END, measure);
+  return legend.map((key, index) => ({ key, text: texts[index] }));
 }
 
 /**
@@ -220,20 +251,26 @@ export function layOut(
   measure: Measure,
 ): Scene {
   const foot = model.x.scale === "time" ? 33 : 20;
-  const y = top + 9;
+  const ends = endsOf(model, width, height, measure);
+  const keys = ends.length ? [] : model.legend;
+  const { placed, rows } = inRows(keys, width - 24, Math.max(1, Math.floor((height * 0.2) / ROW)), measure);
+  const legend = placed.map((one) => ({ ...one, x: one.x + 12, y: one.y + top + ROW / 2 + 1 }));
+  const y = top + 9 + rows * ROW;
   const h = height - bottom - foot - y;
   const ticksOf = (axis: YAxis, range: Range) =>
-    axisTicks(axis, range, Math.max(2, Math.floor(h / (axis.scale === "log" ? 26 : 38))));
+    axisTicks(axis, range, Math.min(MOST_ROWS, Math.max(2, Math.floor(h / (axis.scale === "log" ? 26 : 38)))));
   const roomFor = (axis: YAxis, ticks: Ticks) => {
     const labels = Math.min(width * 0.4, widest(ticks.labels, measure)) + 10 + (axis.label ? 16 : 0);
     // In steps, so that a digit more does not move the whole plot.
     return Math.ceil(labels / 4) * 4;
   };
   const second = model.y2 && ranges.y2 ? { axis: model.y2, range: ranges.y2 } : null;
-  const yTicks = ticksOf(model.y, ranges.y);
+  const onlyRight = second !== null && model.lines.every((line) => line.axis === "y2");
+  const yTicks = onlyRight ? NO_TICKS : ticksOf(model.y, ranges.y);
   const y2Ticks = second && ticksOf(second.axis, second.range);
-  const left = Math.max(24, roomFor(model.y, yTicks));
-  const right = second && y2Ticks ? Math.max(24, roomFor(second.axis, y2Ticks)) : 12;
+  const left = onlyRight ? CORNER : Math.max(24, roomFor(model.y, yTicks));
+  const beside = ends.length ? TO_ENDS + 6 + Math.ceil(widest(ends.map(({ text }) => text), measure)) : CORNER;
+  const right = second && y2Ticks ? Math.max(24, roomFor(second.axis, y2Ticks)) : beside;
   const plot = { x: left, y, w: width - left - right, h };
   const tiny = plot.w < 8 || plot.h < 8;
   const span = tiny ? 8 : plot.w;
@@ -245,6 +282,8 @@ export function layOut(
     tiny,
     width,
     height,
+    legend,
+    ends,
     xTicks: ticksOfX(model.x, ranges.x, span, measure),
     yTicks,
     y2Ticks,

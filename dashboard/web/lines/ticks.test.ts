@@ -37,7 +37,7 @@ Deno.test("a time axis leaves to its context what all labels have in common", ()
   assert.deepEqual(timeTicks(MOMENT, MOMENT + 600, 3), {
     values: [MOMENT + 100, MOMENT + 400],
     labels: ["14:05", "14:10"],
-    context: "2026-11-21",
+    context: "21 Nov 2026",
   });
   const months = timeTicks(MOMENT, MOMENT + 120 * DAY, 4);
   assert.deepEqual([months.labels, months.context], [["Dec", "2027", "Feb", "Mar"], "2026"]);
@@ -45,8 +45,17 @@ Deno.test("a time axis leaves to its context what all labels have in common", ()
 
 Deno.test("days begin where local time has them", () => {
   const { values, labels } = timeTicks(MOMENT, MOMENT + 2 * DAY, 2, 3600);
-  assert.deepEqual(labels, ["Nov 22", "Nov 23"]);
+  assert.deepEqual(labels, ["22 Nov", "23 Nov"]);
   assert.deepEqual(values.map((value) => (value + 3600) % DAY), [0, 0]);
+});
+
+Deno.test("an axis that crosses midnight says one date at its edge and another at midnight, in one way of writing", () => {
+  const [MIDNIGHT, HOUR] = [MOMENT - MOMENT % DAY, 3600];
+  const late = timeTicks(MIDNIGHT - 0.5 * HOUR, MIDNIGHT + HOUR, 3);
+  assert.deepEqual([late.labels, late.context], [["23:30", "21 Nov", "00:30", "01:00"], "20 Nov 2026"]);
+  // Beside the name of a day there is no room for that of the day before.
+  const later = timeTicks(MIDNIGHT - 60, MIDNIGHT + 3 * HOUR, 3);
+  assert.deepEqual([later.labels[0], later.context], ["21 Nov", "2026"]);
 });
 
 Deno.test("seconds show the parts that they are apart by", () => {
@@ -71,5 +80,5 @@ Deno.test("numbers and moments are written for people", () => {
     "1.234k",
     "1e20",
   ]);
-  assert.deepEqual([formatTime(MOMENT, 3600), formatTime(NaN)], ["2026-11-21 15:03:20", "no time"]);
+  assert.deepEqual([formatTime(MOMENT, 3600), formatTime(NaN)], ["21 Nov 2026 15:03:20", "no time"]);
 });

@@ -143,7 +143,7 @@ const MONTHS = [1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200];
 const NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 const two = (n: number) => String(n).padStart(2, "0");
-const dateText = (d: Date) => `${d.getUTCFullYear()}-${two(d.getUTCMonth() + 1)}-${two(d.getUTCDate())}`;
+const dayText = (d: Date) => `${d.getUTCDate()} ${NAMES[d.getUTCMonth()]}`;
 
 /** Starts of months, `stride` apart, in [lo, hi], local seconds. */
 function monthStarts(lo: number, hi: number, stride: number) {
@@ -163,9 +163,8 @@ function monthStarts(lo: number, hi: number, stride: number) {
 
 function timeLabel(local: number, unit: Unit, fraction: number) {
   const d = new Date(Math.round(local * 1e6) / 1e3);
-  const month = NAMES[d.getUTCMonth()];
-  if (unit === "month") return d.getUTCMonth() === 0 ? String(d.getUTCFullYear()) : month;
-  if (unit === "day" || (unit === "minute" && local % DAY === 0)) return `${month} ${d.getUTCDate()}`;
+  if (unit === "month") return d.getUTCMonth() === 0 ? String(d.getUTCFullYear()) : NAMES[d.getUTCMonth()];
+  if (unit === "day" || (unit === "minute" && local % DAY === 0)) return dayText(d);
   const clock = `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}`;
   if (unit === "minute") return clock;
   const part = fraction ? (((local % 1) + 1) % 1).toFixed(fraction).slice(1) : "";
@@ -173,8 +172,8 @@ function timeLabel(local: number, unit: Unit, fraction: number) {
 }
 
 /**
- * Ticks of a time axis at whole seconds, minutes, hours, days or months of local time. The date, or the year where
- * the ticks are days, is the context.
+ * Ticks of a time axis at whole seconds, minutes, hours, days or months of local time. The date where the axis begins,
+ * or the year where its first tick is a day, is the context.
  * @param lo Unix seconds
  * @param offset seconds that local time is ahead of UTC
  */
@@ -213,16 +212,18 @@ export function timeTicks(lo: number, hi: number, count: number, offset: number 
   const labels = locals.map((local) => timeLabel(local, unit, fraction));
   const year = String(begin.getUTCFullYear());
   const years = labels.every((text) => /^\d+$/.test(text));
+  // Below the name of a day, that of the day before would contradict it.
+  const isDay = unit === "day" || (unit === "minute" && locals.length > 0 && locals[0] % DAY === 0);
   const context = unit === "month"
     ? (years || labels.includes(year) ? "" : year)
-    : unit === "day"
+    : isDay
     ? year
-    : dateText(begin);
+    : `${dayText(begin)} ${year}`;
   return { values: locals.map((local) => local - offset), labels, context };
 }
 
 /**
- * A moment for people, local time: "2026-11-21 14:03:20".
+ * A moment for people, local time: "21 Nov 2026 14:03:20".
  * @param seconds Unix seconds
  * @param offset seconds that local time is ahead of UTC
  */
@@ -230,7 +231,7 @@ export function formatTime(seconds: number, offset: number = 0) {
   const date = new Date(Math.floor(seconds + offset) * 1000);
   return Number.isNaN(date.getTime())
     ? "no time"
-    : `${dateText(date)} ${timeLabel(Math.floor(seconds + offset), "second", 0)}`;
+    : `${dayText(date)} ${date.getUTCFullYear()} ${timeLabel(Math.floor(seconds + offset), "second", 0)}`;
 }
 
 /** Ticks of an axis of any kind. `axis` is model.x, model.y or model.y2. */

@@ -7,7 +7,7 @@ import { popover } from "../core/popover.ts";
 import type { Captured, CaptureProblem, CaptureRules } from "./messages.generated.ts";
 import { view } from "./view.ts";
 
-const ROUTE = "/api/capture";
+const ROUTE = "api/capture";
 const STORED = "stepscope-capture";
 const MOST_SECONDS = 600;
 const STEPS_WITHIN_SECONDS = 60;

@@ -4,7 +4,9 @@ import * as layout from "./layout.ts";
 import { toggleKeysSheet } from "./keys_sheet.ts";
 import { live } from "./live.ts";
 import * as palette from "./palette.ts";
+import { openNth } from "./tabs.ts";
 import { theme } from "./theme.ts";
+import * as openTrace from "./open_trace.ts";
 import { view } from "./view.ts";
 import { settings as runSettings } from "../../runs/web/settings.generated.ts";
 import { runs } from "../../runs/web/state.ts";
@@ -17,16 +19,9 @@ const group = (specs: string[]) => view.write(runSettings.group, specs);
 function search(): unknown {
   const field = document.querySelector<HTMLInputElement>("#panel .pattern input") ??
     document.querySelector<HTMLInputElement>("#runs-search input");
-  if (!field) return false;
-  if (document.documentElement.classList.contains("no-sidebar") && field.closest("#sidebar")) layout.toggleSidebar();
+  if (!field || (field.closest("#sidebar") && !layout.showSidebar())) return false;
   field.focus();
   field.select();
-}
-
-function openTab(number: number): unknown {
-  const tab = view.tabs()[number - 1];
-  if (!tab) return false;
-  if (!tab.open) view.open(tab.name);
 }
 
 function openCapture(): void {
@@ -37,13 +32,20 @@ function openCapture(): void {
 export const COMMANDS: readonly Command[] = [
   {
     id: "page.open_tab",
-    title: "Open a tab",
+    title: "Open a tab, counted from the left; Ctrl+K finds all",
     keys: ["1", "2", "3", "4", "5", "6", "7", "8", "9"],
     keysShown: "1 … 9",
-    act: (event) => openTab(Number(event.key)),
+    act: (event) => openNth(Number(event.key)),
   },
   { id: "page.search", title: "Search tags, or runs where the tab has no tags", keys: ["/"], act: search },
-  { id: "page.keys", title: "Keys", keys: ["?"], palette: "keyboard", inDialogs: true, act: toggleKeysSheet },
+  {
+    id: "page.keys",
+    title: "Keys and mouse",
+    keys: ["?"],
+    palette: "keyboard",
+    inDialogs: true,
+    act: toggleKeysSheet,
+  },
   { id: "page.switch_theme", title: "Light or dark", keys: ["t"], palette: "sun", act: () => theme.toggle() },
   {
     id: "page.toggle_runs",
@@ -96,6 +98,7 @@ export const COMMANDS: readonly Command[] = [
   },
   { id: "page.resume", title: "Go on with live data", palette: "play", when: isPaused, act: () => live.togglePause() },
   { id: "page.copy_link", title: "Copy a link to this view", palette: "link", act: () => layout.copyLink() },
+  { id: "page.open_trace", title: "Open a trace from a file", palette: "open", act: () => openTrace.ask() },
   { id: "page.capture", title: "Capture a running program", palette: "capture", act: openCapture },
   { id: "page.reset", title: "Reset settings", palette: "reset", act: () => view.reset() },
 ];

@@ -1,13 +1,14 @@
-// The frame: sidebar, tabs, buttons of the header.
+// The frame: sidebar, buttons of the header.
 import { make, storage, toClipboard, within } from "../core/dom.ts";
+import { beforeAll } from "../core/commands.ts";
 import { live } from "./live.ts";
-import { popover } from "../core/popover.ts";
 import { runs } from "../../runs/web/state.ts";
+import { theme } from "./theme.ts";
 import { view } from "./view.ts";
 
 const WIDTH_KEY = "stepscope-sidebar";
 const HIDDEN_KEY = "stepscope-sidebar-hidden";
-const EDGE = 13; // pixels free at the right of the header
+
 // --- sidebar -----------------------------------------------------------------------------------------------
 
 function setWidth(width: number) {
@@ -27,33 +28,93 @@ function dragSidebar(event: PointerEvent, grip: HTMLElement) {
   };
 }
 
+/** Where the list of runs lies over the panel instead of beside it; the same width is in `frame.css`. */
+const NARROW = window.matchMedia("(max-width: 960px)");
+const { classList: root } = document.documentElement;
+const isAway = () => document.querySelector("#panel > .without-runs") !== null;
+const button = () => document.getElementById("sidebar-toggle");
+
+/** Whether the list of runs is seen. */
+const sidebarShown = (): boolean =>
+  !isAway() && !root.contains("no-runs") &&
+  (NARROW.matches ? root.contains("over-panel") : !root.contains("no-sidebar"));
+
+const restsFor: Set<string> = new Set();
+/** Has the panel take neither pointer nor focus as long as there is a reason. */
+export function restPanel(reason: string, rests: boolean): void {
+  if (rests) restsFor.add(reason);
+  else restsFor.delete(reason);
+  document.getElementById("panel")?.toggleAttribute("inert", restsFor.size > 0);
+}
+
+/** The list over the panel: the focus goes in, the panel rests, and the focus comes back. */
+function layOver(open: boolean): void {
+  if (root.contains("over-panel") === open) return;
+  root.toggle("over-panel", open);
+  restPanel("runs", open);
+  if (open) document.getElementById("sidebar")?.focus();
+  else button()?.focus({ preventScroll: true });
+  tellButton();
+}
+
 export function toggleSidebar() {
-  const hidden = document.documentElement.classList.toggle("no-sidebar");
+  if (isAway()) return say("This tab does not depend on which runs are shown");
+  if (NARROW.matches) return layOver(!root.contains("over-panel"));
+  const hidden = root.toggle("no-sidebar");
   storage.set(HIDDEN_KEY, hidden ? "1" : "");
+  tellButton();
   dispatchEvent(new Event("resize"));
 }
+
+/** Shows the list of runs; tells whether the open tab has a place for it. */
+export function showSidebar(): boolean {
+  if (isAway()) return false;
+  if (!sidebarShown()) toggleSidebar();
+  return true;
+}
+
+/** A panel was mounted: it may have no use for the list. */
+export function followPanel(): void {
+  if (isAway()) layOver(false);
+  tellButton();
+}
+
+function tellButton(): void {
+  button()?.setAttribute("aria-expanded", String(sidebarShown()));
+  button()?.setAttribute("aria-disabled", String(isAway()));
+  button()?.setAttribute("title", isAway() ? "This tab does not depend on the runs" : "Hide or show the runs ([)");
+}
+
+NARROW.addEventListener("change", () => {
+  layOver(false);
+  tellButton();
+});
+document.addEventListener("click", (event) => within(event, "#sidebar-scrim") && layOver(false));
+beforeAll((event) => {
+  if (event.key !== "Escape" || !root.contains("over-panel") || document.querySelector("dialog[open]")) return false;
+  layOver(false);
+});
 
 /** Of a file that is shown without any log there are no runs to choose from. */
 function hideEmpty() {
   const { total, loading } = runs.around();
-  const { classList } = document.documentElement;
   const empty = !total && !loading;
-  if (classList.contains("no-runs") === empty) return;
-  classList.toggle("no-runs", empty);
+  if (root.contains("no-runs") === empty) return;
+  root.toggle("no-runs", empty);
   dispatchEvent(new Event("resize"));
 }
 
-const widened = () => document.documentElement.classList.contains("wide-runs");
+const widened = () => root.contains("wide-runs");
 
 /** Gives the table of runs most of the page, or takes it back. */
 export function widen(wide: boolean) {
-  document.documentElement.classList.toggle("wide-runs", wide);
+  root.toggle("wide-runs", wide);
   document.getElementById("runs-widen")!.setAttribute("aria-pressed", String(wide));
   dispatchEvent(new Event("resize"));
 }
 
 if (storage.get(WIDTH_KEY)) setWidth(Number(storage.get(WIDTH_KEY)) || 300);
-if (storage.get(HIDDEN_KEY)) document.documentElement.classList.add("no-sidebar");
+if (storage.get(HIDDEN_KEY)) root.add("no-sidebar");
 
 document.addEventListener("DOMContentLoaded", () => runs.onChange((what) => what === "rows" && hideEmpty()));
 document.addEventListener("pointerdown", (event) => {
@@ -64,13 +125,18 @@ document.addEventListener("dblclick", (event) => {
   if (within(event, "#sidebar-grip")) setWidth(300);
 });
 document.addEventListener("click", (event) => {
+  if (within(event, "#skip")) {
+    // The address says what is shown, and not where the focus is.
+    event.preventDefault();
+    document.getElementById("panel")!.focus();
+  }
   const button = within(event, "button");
   if (!button) return;
   if (button.id === "live") live.togglePause();
   if (button.id === "sidebar-toggle") toggleSidebar();
+  if (button.id === "theme-button") theme.choose(button);
   if (button.id === "runs-widen") widen(!widened());
   if (button.id === "copy-link") copyLink();
-  if (button.id === "tabs-more") openMore(button);
 });
 
 // --- a link --------------------------------------------------------------------------------------------------
@@ -92,52 +158,4 @@ export function say(text: string) {
 export async function copyLink() {
   await toClipboard(view.link());
   say("Link copied");
-}
-
-// --- tabs that do not fit -------------------------------------------------------------------------------------
-
-const tabList = () => document.querySelector(".tabs [role=tablist]");
-
-/** Tabs that find no room go into the menu "More"; the open one never does. */
-function fitTabs() {
-  const list = tabList();
-  const more = document.getElementById("tabs-more");
-  if (!list || !more) return;
-  const tabs = [...list.querySelectorAll<HTMLElement>("[role=tab]")];
-  tabs.forEach((tab) => tab.removeAttribute("data-over"));
-  more.hidden = true;
-  const header = list.closest("header")!;
-  // The last child, because what is too wide first takes the header's padding, which is no overflow.
-  const over = () =>
-    header.lastElementChild!.getBoundingClientRect().right > header.getBoundingClientRect().right - EDGE;
-  if (!over()) return;
-  more.hidden = false;
-  for (const tab of tabs.reverse()) {
-    if (!over()) break;
-    if (tab.getAttribute("aria-selected") !== "true") tab.setAttribute("data-over", "");
-  }
-}
-
-let fitting = 0;
-const fitSoon = () => {
-  if (!fitting) fitting = requestAnimationFrame(() => (fitting = 0, fitTabs()));
-};
-window.addEventListener("resize", fitSoon);
-document.addEventListener("DOMContentLoaded", () => {
-  new MutationObserver((changes) => {
-    const header = document.querySelector("#frame > header");
-    if (!header) return;
-    if (changes.some((change) => header.contains(change.target) || change.target.contains(header))) fitSoon();
-  }).observe(document.body, {
-    childList: true,
-    subtree: true,
-    characterData: true,
-    attributes: true,
-    attributeFilter: ["aria-selected"],
-  });
-});
-
-function openMore(button: HTMLElement) {
-  const hidden = [...document.querySelectorAll<HTMLElement>(".tabs [role=tab][data-over]")];
-  popover.menu(button, "More tabs", hidden.map((tab) => [tab.textContent ?? "", () => tab.click()]));
 }

@@ -4,7 +4,8 @@ import { isReady, setProps } from "../core/dash.ts";
 
 const SILENCE_MS = 15000;
 const NO_ANSWER_MS = 10000;
-const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "lost" };
+const RETRY_MS = 2000;
+const WORDS = { connecting: "connecting", live: "live", updating: "updating", paused: "paused", lost: "disconnected" };
 const HINTS = {
   connecting: "Connecting to the server",
   live: "New data appears by itself. Click to pause.",
@@ -15,11 +16,19 @@ const HINTS = {
 
 let paused = false;
 let connected = false;
+/** Whether a connection was lost, or none came about. */
+let hasFailed = false;
 let latest: number | null = null;
 let shown: number | null = null;
 let heard = Date.now();
 let settling = 0;
 let source: EventSource | null = null;
+/** When the connection was lost, in milliseconds since 1970; null while there is one. */
+let lostAt: number | null = null;
+/** A server is there again, maybe another one: all is asked for once more, whatever revision it is at. */
+let anew = false;
+const listeners: ((lostAt: number | null) => void)[] = [];
+let retrying = 0;
 /** The page asks for what the last revision brought: another one now would make it drop the answer. */
 let answering = 0;
 
@@ -34,16 +43,28 @@ function show(state: State) {
 }
 
 function refreshState() {
-  show(!connected ? (shown === null ? "connecting" : "lost") : paused ? "paused" : settling ? "updating" : "live");
+  const lost = !connected && (shown !== null || hasFailed);
+  if (lost !== (lostAt !== null)) {
+    lostAt = lost ? Date.now() : null;
+    if (!lost) {
+      anew = true;
+      clearTimeout(answering);
+      answering = 0;
+    }
+    listeners.forEach((listener) => listener(lostAt));
+  }
+  show(!connected ? (lost ? "lost" : "connecting") : paused ? "paused" : settling ? "updating" : "live");
 }
 
 /** Hands the newest revision to the page, unless it is paused or nobody looks. */
 function deliver() {
-  if (
-    paused || document.hidden || latest === null || latest === shown || answering || !isReady()
-  ) return;
+  if (document.hidden || latest === null || answering || !connected || !isReady()) return;
+  // A server that has just begun has read nothing yet: what is on the page stays until it has.
+  if (anew ? latest === 0 : paused || latest === shown) return;
   const first = shown === null;
-  shown = latest;
+  // No revision of any server is negative: whoever hears of it takes it for news, and of the true one after it.
+  shown = anew ? -1 - latest : latest;
+  anew = false;
   answering = window.setTimeout(answered, NO_ANSWER_MS);
   setProps("revision", { data: shown });
   if (!first) {
@@ -63,28 +84,27 @@ function answered() {
 }
 
 function connect() {
-  if (source) source.close();
-  const stream = new EventSource("/api/revision");
+  clearTimeout(retrying);
+  source?.close();
+  const stream = new EventSource("api/revision");
   source = stream;
-  stream.onopen = () => {
-    connected = true;
-    heard = Date.now();
-    refreshState();
-  };
   stream.onmessage = (event) => {
     connected = true;
     heard = Date.now();
     latest = Number(event.data);
-    deliver();
     refreshState();
+    deliver();
   };
   stream.addEventListener("heartbeat", () => {
     heard = Date.now();
   });
   stream.onerror = () => {
     connected = false;
+    hasFailed = true;
     refreshState();
-    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 2000);
+    stream.close();
+    clearTimeout(retrying);
+    retrying = window.setTimeout(connect, RETRY_MS);
   };
 }
 
@@ -102,6 +122,12 @@ export const live = {
       }
     }, 2000);
   },
+  /** Calls back when the connection is lost, with the moment, and when there is one again, with null. */
+  onConnection(listener: (lostAt: number | null) => void) {
+    listeners.push(listener);
+  },
+  /** Tries again to reach the server, now. */
+  retry: connect,
   togglePause() {
     paused = !paused;
     refreshState();

@@ -38,9 +38,15 @@ export interface CaptureProblem {
   message: string;
 }
 
-/** A panel: the kinds of data whose tags it shows, and an expression for the end of tags that no card shows. */
+/** The id of a trace that was taken. */
+export interface DroppedTrace {
+  id: string;
+}
+
+/** A panel: the kinds of data whose tags it shows, an expression for the end of tags that no card shows, and whether the list of runs chooses what is in it. */
 export interface PanelFacts {
   name: string;
   kinds: string[];
   ending: string;
+  follows_runs: boolean;
 }

@@ -10,6 +10,7 @@ import { bestFirst, type Entry, tagShown } from "./palette_entries.ts";
 import { view } from "./view.ts";
 
 const WAIT_MS = 60;
+const FOUND_MS = 1600;
 const MOST_LETTERS = 200;
 const api = new Api("api");
 
@@ -30,6 +31,10 @@ const local = (wanted: string): Entry[] => bestFirst([...panels(), ...commands()
 const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 function openRun(run: string) {
+  const tabs = view.tabs();
+  const follows = ({ name }: { name: string }) => view.followsRuns(name);
+  const other = tabs.some((tab) => tab.open && follows(tab)) ? undefined : tabs.find(follows);
+  if (other) view.open(other.name);
   runs.select([run]);
   const row = runs.rows.get(run);
   if (row && !runs.isOn(row)) runs.switchRuns([row], true);
@@ -64,6 +69,7 @@ function openTag({ stored, shown, panel, ending }: Tag) {
   card.scrollIntoView({ block: "center" });
   card.classList.remove("found");
   requestAnimationFrame(() => card.classList.add("found"));
+  window.setTimeout(() => card.classList.remove("found"), FOUND_MS);
 }
 
 /** The tag of a card's key, which is a tag, or a list of a tag and a run. */

@@ -1,9 +1,12 @@
 // Light, dark, or as the system has it. Mantine reads the same key of localStorage before the first paint.
 import { setProps } from "../core/dash.ts";
 import { storage } from "../core/dom.ts";
+import { popover } from "../core/popover.ts";
 
 const KEY = "mantine-color-scheme-value";
 const system = window.matchMedia("(prefers-color-scheme: dark)");
+
+const CHOICES = [["light", "sun", "Light"], ["auto", "auto", "As the system"], ["dark", "moon", "Dark"]] as const;
 
 const resolve = (choice: string) => (choice === "auto" ? (system.matches ? "dark" : "light") : choice);
 
@@ -15,7 +18,21 @@ export const theme = {
   /** From light to dark and back, whatever was chosen. */
   toggle() {
     const value = resolve(this.chosen()) === "dark" ? "light" : "dark";
-    setProps("theme", { value });
+    setProps("theme", { data: value });
+  },
+  /** Opens the choice of all three beside a button. */
+  choose(anchor: HTMLElement) {
+    const chosen = this.chosen();
+    popover.menu(
+      anchor,
+      "Theme",
+      CHOICES.map(([data, icon, text]) => ({
+        text,
+        icon,
+        chosen: data === chosen,
+        act: () => setProps("theme", { data }),
+      })),
+    );
   },
   /** Remembers the choice; returns what the page has to become, twice: for Mantine and for the charts. */
   apply(choice: string): [string, string] {
@@ -23,6 +40,11 @@ export const theme = {
     const scheme = resolve(choice);
     document.documentElement.dataset.mantineColorScheme = scheme;
     document.documentElement.dataset.agThemeMode = scheme;
+    const [, , text] = CHOICES.find(([value]) => value === choice) ?? CHOICES[1];
+    const button = document.getElementById("theme-button");
+    button?.setAttribute("data-choice", choice);
+    button?.setAttribute("title", `Theme: ${text} (T)`);
+    button?.setAttribute("aria-label", `Theme: ${text}`);
     return [scheme, scheme];
   },
 };

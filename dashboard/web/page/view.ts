@@ -89,7 +89,7 @@ function follow(name: string) {
   setProps(id, { value: new URLSearchParams(current).get(name) || "" });
 }
 
-const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]")];
+const tabs = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]:not(.tab-group)")];
 const tabName = (tab: HTMLElement | undefined): string => (tab ? tab.id.slice(tab.id.indexOf("-tab-") + 5) : "");
 
 /** Mounts the open panel anew, so that its controls show what the view says. */
@@ -177,9 +177,12 @@ export const view = {
   },
   /** The panel that shows tags of a kind of data. */
   panelOf: (kind: string): PanelFacts | undefined => panels.find(({ kinds }) => kinds.includes(kind)),
+  /** Whether the list of runs chooses what a panel shows. */
+  followsRuns: (panel: string): boolean => panels.find(({ name }) => name === panel)?.follows_runs ?? true,
   /** The names of the tabs, and that of the open one. */
   tabs: () =>
     tabs().map((tab) => ({
+      element: tab,
       name: tabName(tab),
       title: tab.textContent ?? "",
       open: tab.getAttribute("aria-selected") === "true",

@@ -2,6 +2,7 @@
 import * as chart from "../../../dashboard/web/lines/chart.ts";
 import * as draw from "../../../dashboard/web/lines/draw.ts";
 import * as pen from "../../../dashboard/web/lines/pen.ts";
+import * as picture from "../../../dashboard/web/lines/picture.ts";
 import * as points from "../../../dashboard/web/lines/points.ts";
 import * as raster from "../../../dashboard/web/lines/raster.ts";
 import * as scale from "../../../dashboard/web/lines/scale.ts";
@@ -10,5 +11,7 @@ import * as ticks from "../../../dashboard/web/lines/ticks.ts";
 import { loop } from "../../../dashboard/web/lines/loop.ts";
 
 Object.assign(window, {
-  stepscope: { curves: { ...chart, ...draw, ...pen, ...points, ...raster, ...scale, ...scene, ...ticks, loop } },
+  stepscope: {
+    curves: { ...chart, ...draw, ...pen, ...picture, ...points, ...raster, ...scale, ...scene, ...ticks, loop },
+  },
 });

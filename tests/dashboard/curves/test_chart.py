@@ -61,6 +61,12 @@ def test_a_run_is_a_line_with_all_that_the_cursor_tells() -> None:
     assert (made["marks"], made["best"], made["note"], made["empty"]) == ([], [], "", "")
 
 
+def test_an_empty_tag_is_a_line_and_no_band_of_others() -> None:
+    found = snapshot({"a": [scalar("a", "", [1.0, 2.0]), scalar("a", "loss", [3.0, 4.0])]})
+    assert columns(drawn(found, spec=ChartSpec((LineSpec(""),))))["y"] == [1.0, 2.0]
+    assert columns(drawn(found)).keys() == {"x", "y", "seconds"}
+
+
 def test_no_run_has_it() -> None:
     assert drawn(losses(a=[1.0]), spec=ChartSpec((LineSpec("other"),)))["empty"] == "No shown run has this"
     assert drawn(losses(a=[1.0]), view="runs=none")["lines"] == []
@@ -97,7 +103,7 @@ def test_another_metric_is_the_axis() -> None:
     assert columns(made)["x"] == [100.0, 100.0, 200.0]
     assert columns(made)["y"] == [4.0, 3.0, 2.0]
     assert columns(made, 1)["x"] == []
-    assert made["note"] == "2 without a place on the axis"
+    assert made["note"] == "2 points have no value on this axis"
     nowhere = drawn(found, replace(PLAIN, x_axis="metric", x_tag="x"))
     assert nowhere["empty"] == "No shown run has 'x' for the horizontal axis"
 
@@ -138,7 +144,7 @@ def test_left_out_points_count_as_their_mean_and_smoothing_is_exact_where_drawn(
     values[7] = math.nan
     made = drawn(losses(a=values), CurveSettings(smoothing=0.9))
     sent = columns(made)
-    assert made["note"] == "1,001 of 5,000 points a line shown · 1 NaN"
+    assert made["note"] == "Showing 1,001 of 5,000 points per line · 1 NaN"
     assert (sum(sent["count"]), sent["x"][-1]) == (4999, 4999.0)
     weighted = sum(m * n for m, n in zip(sent["mean"], sent["count"], strict=True))
     assert weighted == pytest.approx(sum(v for v in values if not math.isnan(v)), abs=1e-3)
@@ -195,9 +201,9 @@ def test_superseded_points_are_said() -> None:
 def test_a_group_is_one_line_with_its_members_on_demand() -> None:
     found = losses(**{"x/seed_0": [1.0, 2.0], "x/seed_1": [3.0, 4.0], "y/seed_0": [5.0]})
     made = drawn(found, replace(PLAIN, band="minmax"), view="runs.group=seeds")
-    assert [(line["kind"], line["label"], line["runs"]) for line in made["lines"]] == [
+    assert [(line["kind"], line["label"], line.get("runs")) for line in made["lines"]] == [
         ("group", "x/seed_*", ["x/seed_0", "x/seed_1"]),
-        ("group", "y/seed_*", ["y/seed_0"]),
+        ("run", "y/seed_0", None),
     ]
     assert columns(made) == {
         "x": [0.0, 1.0], "y": [2.0, 3.0], "low": [1.0, 2.0], "high": [3.0, 4.0], "members": [2, 2],
@@ -205,13 +211,13 @@ def test_a_group_is_one_line_with_its_members_on_demand() -> None:
     assert made["note"] == "mean of each group, band: minimum to maximum"
     members = drawn(found, replace(PLAIN, members=True), view="runs.group=seeds&hide=x/seed_1")
     assert [(line["kind"], line["label"]) for line in members["lines"]] == [
-        ("member", "x/seed_0"), ("group", "x/seed_*"), ("member", "y/seed_0"), ("group", "y/seed_*"),
+        ("member", "x/seed_0"), ("group", "x/seed_*"), ("run", "y/seed_0"),
     ]  # fmt: skip
     assert members["lines"][0]["light"] == members["lines"][1]["light"]
 
 
 def test_a_group_of_one_run_has_no_band() -> None:
-    made = drawn(losses(**{"a/seed_0": [1.0, 3.0]}), view="runs.group=seeds")
+    made = drawn(losses(**{"a/seed_0": [1.0, 3.0]}), view="runs.group=path:1")
     assert made["lines"][0]["kind"] == "group"
     assert sorted(columns(made)) == ["members", "x", "y"]
 
@@ -244,7 +250,7 @@ def test_several_tags_have_their_sides_and_dashes() -> None:
     assert [line["light"] for line in made["lines"][:2]] == [line["light"] for line in made["lines"][2:]]
 
 
-def test_tags_of_one_run_have_colours_of_their_own() -> None:
+def test_tags_of_one_run_have_colors_of_their_own() -> None:
     found = snapshot({"a": [scalar("a", "loss", [1.0]), scalar("a", "lr", [0.1])]})
     lines = drawn(found, spec=ChartSpec((LineSpec("loss"), LineSpec("lr"))))["lines"]
     assert [line["dash"] for line in lines] == [0, 0]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dashboard.embeddings.file_listing import sources_of_file
 from dashboard.embeddings.listing import EmbeddingCache, EmbeddingSource, open_dataset
 from dashboard.embeddings.source import FileOrigin
-from dashboard.embeddings.uploads import NoRoomError, UploadError, Uploads
+from dashboard.embeddings.uploads import Uploads
+from dashboard.server.dropped_files import NoRoomError, UploadError
 from summary.snapshot import EMPTY_SNAPSHOT
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -1,5 +1,5 @@
 from dashboard.graphs.model import model_of
-from dashboard.graphs.scene import SceneEdge, scene_of
+from dashboard.graphs.scene import SceneEdge, first_look, scene_of
 from dashboard.graphs.tree import tree_of
 from summary.proto.graph_pb2 import GraphDef
 from tests.dashboard.graphs.build import call, function, graph, scene_lines, shown, tree
@@ -35,6 +35,15 @@ def test_groups_open_in_place() -> None:
 
 def test_a_group_is_open_only_if_those_around_it_are() -> None:
     assert scene_lines(NESTED, "a/b", "gone") == scene_lines(NESTED)
+
+
+def test_a_first_look_opens_levels_while_few_nodes_are_visible() -> None:
+    assert first_look(tree(NESTED)) == {"a", "a/b"}
+    ten_of_seven = "".join(f"a/{first}/{second} Neg:\n" for first in "bcdefghijk" for second in "lmnopqr")
+    assert first_look(tree("x Neg:\n" + ten_of_seven)) == {"a"}
+    many = "".join(f"a/{first}{second} Neg:\n" for first in "bcdefghijk" for second in "lmnopqr")
+    assert first_look(tree("x Neg:\n" + many)) == frozenset()
+    assert first_look(tree(many)) == {"a"}, "a single group at the top would be a single box"
 
 
 def test_edges_say_what_they_hand_on() -> None:

@@ -120,6 +120,11 @@ def test_an_anchor_that_is_not_shown_moves_nothing(client: TestClient) -> None:
     assert ask(client, anchor="layer/mul,5,5") == ask(client)
 
 
+def test_a_small_graph_is_unfolded_at_first(client: TestClient) -> None:
+    assert set(places(ask(client, first="true"))) == {"x", "layer", "layer/mul", "layer/out", "lost"}
+    assert set(places(ask(client))) == {"x", "layer", "lost"}
+
+
 def test_what_is_set_aside_stands_apart_without_a_place(client: TestClient) -> None:
     found = ask(client, aside="x")
     assert [(row["id"], "x" in row) for row in found["aside"]] == [("x", False)]

@@ -77,11 +77,11 @@ def test_runs_for_which_a_condition_holds(text: str, runs: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lr", "expected a comparison such as <, ==, ~ or in, but it ends"),
-        ("lr <", "expected a name, a number or a text in quotes, but it ends"),
+        ("lr", 'incomplete: expected a comparison such as <, ==, ~ or in after "lr"'),
+        ("lr <", 'incomplete: expected a name, a number or a text in quotes after "<"'),
         ("lr = 1", "'=' at character 4 is not understood; equality is \"==\""),
         ("lr < 1 2", 'expected "and", "or" or the end, but \'2\' stands at character 8'),
-        ("(lr < 1", 'expected ")", but it ends'),
+        ("(lr < 1", 'incomplete: expected ")" after "1"'),
         ("lr in 1", "expected a list such as (1, 2, \"a\"), but '1' stands at character 7"),
         ("lr not 1", "expected \"in\", but '1' stands at character 8"),
         ("name ~ adam", '~ needs a regular expression in quotes after it, such as ~ "adam"'),

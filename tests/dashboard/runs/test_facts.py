@@ -1,12 +1,19 @@
 import gc
 import math
 import weakref
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.runs.expression import resolve
 from dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
+from summary import SummaryWriter
+from summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
+from summary.logdir import Logdir
+from summary.proto.hparams_pb2 import Experiment, HParamInfo
+from summary.proto.summary_pb2 import Summary
 from tests.dashboard.runs.tiny import named, snapshot
 
 names = st.text(min_size=1, max_size=12)
@@ -105,3 +112,16 @@ def test_a_snapshot_goes_when_nobody_has_it_any_more() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_hyperparameters_are_called_as_their_experiment_has_them_shown(tmp_path: Path) -> None:
+    with SummaryWriter(str(tmp_path)) as writer:
+        infos = {"lr": "learning rate", "a": "same", "b": "same", "c": "lr"}
+        said = Experiment(hparam_infos=[HParamInfo(name=name, display_name=title) for name, title in infos.items()])
+        hparams = start_info(checked_hparams({"lr": 0.1, "a": 1, "b": 2, "plain": 3}))
+        for value in (experiment(said), session_start(hparams)):
+            writer.add_summary(Summary(value=[value]))
+    facts = Facts.of(Logdir(tmp_path).update())
+    names = ["lr", "a", "b", "plain"]
+    assert [facts.title(HParamField(name)) for name in names] == ["learning rate", "a", "b", "plain"]
+    assert resolve("learning rate", facts) == resolve("lr", facts) == HParamField("lr")

@@ -111,3 +111,10 @@ def test_values_are_written_with_few_digits() -> None:
         "adam",
         "nan",
     ]
+
+
+def test_a_run_without_another_seed_is_in_no_group_by_seeds() -> None:
+    facts = Facts.of(named("a/seed_0", "sweep", "a/seed_1", "b/seed_0"))
+    assert group_runs(facts, ["seeds"]) == ((RunGroup("a/seed_*", ("a/seed_0", "a/seed_1")),), "")
+    assert group_runs(facts, ["seeds", "path:1"])[0] == (RunGroup("a/seed_* · a", ("a/seed_0", "a/seed_1")),)
+    assert seeds_found(facts) == SeedsFound(settings=1, runs=2)

@@ -25,11 +25,11 @@ def test_rows_say_all_that_the_page_shows_of_a_run() -> None:
     colors = found.colors
     assert rows_of(found) == {
         "a": {
-            "run": "a", "label": "a", "order": 0, "light": colors["a"].light, "dark": colors["a"].dark,
+            "run": "a", "label": "a", "parent": None, "order": 0, "light": colors["a"].light, "dark": colors["a"].dark,
             "started": 1000.0, "group": 0, "values": ["adam", 0.5],
         },
         "b": {
-            "run": "b", "label": "B", "order": 1, "light": colors["b"].light, "dark": colors["b"].dark,
+            "run": "b", "label": "B", "parent": None, "order": 1, "light": colors["b"].light, "dark": colors["b"].dark,
             "started": 1001.0, "group": 1, "values": ["sgd", "NaN"],
         },
     }  # fmt: skip
@@ -50,13 +50,14 @@ def test_around_the_rows_are_columns_groups_and_seeds() -> None:
         "group_error": "",
         "legend": None,
         "seeds": {"settings": 0, "runs": 0},
+        "placeholder": 'Name or opt == "adam"',
         "total": 2,
         "loading": False,
         "default_runs": 20,
     }
 
 
-def test_the_legend_explains_colours_that_tell_something() -> None:
+def test_the_legend_explains_colors_that_tell_something() -> None:
     assert legend(table(shot(0.5))) is None
     by_text = table(shot(0.5, 1, "c"), color="hparam:opt", paint="a:#123456")
     told: Any = legend(by_text)

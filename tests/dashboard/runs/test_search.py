@@ -61,7 +61,11 @@ def test_routes_answer_with_hits_and_with_what_runs_are_described_by(tmp_path: P
     ]
     assert client.get("/api/search", params={"q": "x" * 201}).status_code == 422
     assert client.get("/api/search", params={"limit": 0}).status_code == 422
-    assert client.get("/api/runs/fields").json() == {
+    fields = client.get("/api/runs/fields").json()
+    assert [example["text"] for example in fields.pop("examples")] == [
+        "b", "train/loss.last <= 1", 'name ~ "b"', "step >= 0",
+    ]  # fmt: skip
+    assert fields == {
         "built_in": ["name", "group", "step"],
         "hparams": [],
         "metrics": [{"tag": "train/loss", "spec": "metric:train/loss.last"}],

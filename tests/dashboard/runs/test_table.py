@@ -43,7 +43,7 @@ def test_a_search_that_is_none_filters_nothing_and_says_why() -> None:
     assert [found.shown for found in bad] == [list(GRID.runs)] * 3
     assert [found.filter_error for found in bad] == [
         "No regular expression: unterminated character set at position 2",
-        "Not understood: expected a name, a number or a text in quotes, but it ends",
+        'Incomplete: expected a name, a number or a text in quotes after "<"',
         "Not understood: no run has 'depth'",
     ]
 
@@ -55,25 +55,33 @@ def test_a_run_has_another_name_on_the_screen_and_is_found_by_both() -> None:
     assert table(GRID, "seed_0", name=format_pair("lr_0.2/seed_0", "Best")).listed == ["lr_0.1/seed_0", "lr_0.2/seed_0"]
 
 
+def test_the_run_of_the_log_directory_itself_has_its_name() -> None:
+    shot = Snapshot(1, named(".", "a").runs, name="mnist")
+    assert [RunTable(shot, View()).label(run) for run in shot.runs] == ["mnist", "a"]
+    assert RunTable(shot, View(run_filter="mnist")).listed == ["."]
+    assert table(shot, name=format_pair(".", "Best")).label(".") == "Best"
+
+
 def test_names_given_by_hand_are_read_as_they_are_written() -> None:
     entries = [format_pair("a:b/c %", "x:y"), "no colon", format_pair("empty", "")]
     assert entries == ["a%3Ab%2Fc%20%25:x:y", "no colon", "empty:"]
     assert parse_pairs(entries) == {"a:b/c %": "x:y"}
 
 
-def test_members_of_a_group_share_its_colour() -> None:
+def test_members_of_a_group_share_its_color() -> None:
     plain, grouped = table(GRID), table(GRID, group="seeds")
     one, two, other = GRID.runs
     assert plain.groups == ()
     assert plain.group_of == {}
     assert len(set(plain.colors.values())) == 3
-    assert grouped.group_of == {one: "lr_0.1/seed_*", two: "lr_0.1/seed_*", other: "lr_0.2/seed_*"}
+    assert grouped.group_of == {one: "lr_0.1/seed_*", two: "lr_0.1/seed_*"}
+    assert (grouped.label(other), grouped.colors[other]) == (other, plain.colors[other])
     assert grouped.colors[one] == grouped.colors[two] == grouped.group_colors["lr_0.1/seed_*"] != grouped.colors[other]
     assert table(GRID, group="seeds", color="run").colors == plain.colors
     assert table(GRID, group="regex:(").group_error == "Cannot group by '(': missing ) at position 1"
 
 
-def test_colours_tell_a_value_and_one_given_by_hand_wins() -> None:
+def test_colors_tell_a_value_and_one_given_by_hand_wins() -> None:
     found = table(
         GRID, color="metric:loss.last", paint=(format_pair("lr_0.1/seed_1", "#123456"), "x:red", "gone:#000000")
     )

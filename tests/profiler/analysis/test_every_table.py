@@ -170,4 +170,4 @@ def test_arrows_with_one_end_are_no_losses() -> None:
     assert metrics(found, ("losses",))["losses"].value == 0
     lost = trace(operator("a", 0, 10), operator("b", 5, -1), arrow)
     (row,) = findings(lost).to_dicts()
-    assert (row["metric"], row["value"], row["evidence"]) == ("losses", 1.0, "1 x negative duration")
+    assert (row["metric"], row["value"], row["evidence"]) == ("losses", 1.0, "1 negative duration")

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from profiler.analysis.flops import flops_of
 from profiler.analysis.operators import operator_calls, operators
-from profiler.analysis.roofline import flops_of, roofline
+from profiler.analysis.roofline import roofline
 from profiler.analysis.tfprof import advice, tfprof
 from profiler.trace import Trace
 from profiler.traces import trace_of_step_stats

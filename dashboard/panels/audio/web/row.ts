@@ -1,4 +1,5 @@
 /** One clip with its buttons, facts, label and picture; in a card or side by side with another. */
+import { busy, ready } from "../../../web/cards/loading.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { icon, iconButton, make, runLabel } from "../../../web/core/dom.ts";
 import { type Clip, clipUrl } from "./clip.ts";
@@ -130,6 +131,7 @@ export function create(run: RowRun, { zoom, changed, lead, tall }: Options): Row
     make("span", { className: "pins" }, ...row.pins.map(([, button]) => button)),
     row.download,
   );
+  row.body.style.minHeight = views.likelyHeight(tall) + "px";
   row.element.append(header, row.label, row.body, row.note);
   rows.add(row);
   return row;
@@ -152,8 +154,11 @@ export async function show(row: Row, clip: Clip): Promise<void> {
   if (row.loading === url) return;
   row.loading = url;
   row.clip = clip;
+  if (!row.known) busy(row.body);
   const known = await data.facts(clip);
   if (row.loading !== url) return;
+  ready(row.body);
+  row.body.style.minHeight = "";
   Object.assign(row, { known, url, notes: "" });
   row.facts.textContent = row.facts.title = data.factsText(known);
   row.download.hidden = !known.mime_type || !known.size;
@@ -164,7 +169,13 @@ export async function show(row: Row, clip: Clip): Promise<void> {
   row.play.disabled = !!known.error;
   if (known.error) {
     const why = known.said ? known.error : `No sound: ${known.error}.`;
-    row.body.replaceChildren(make("span", { className: "no-picture" }, icon("alert", 18), make("span", {}, why)));
+    const retry = make("button", { className: "quiet" }, "Retry");
+    retry.addEventListener("click", () => {
+      row.loading = "";
+      void show(row, clip);
+    });
+    const parts = [icon("alert", 18), make("span", {}, why), ...(known.said ? [retry] : [])];
+    row.body.replaceChildren(make("span", { className: "no-picture" }, ...parts));
   } else if (row.body.firstChild !== row.view.element) row.body.replaceChildren(row.view.element);
   showNote(row);
   row.changed();

@@ -21,4 +21,7 @@ export const settings = {
   closed: names("audio.closed"),
   page: names("audio.page"),
   wide: names("audio.wide"),
+  fold: choice("audio.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("audio.sections"),
+  columns: choice("audio.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

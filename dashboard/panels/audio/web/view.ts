@@ -1,5 +1,6 @@
 /** The picture of one clip. */
-import { isAbort, messageOf } from "../../../web/core/request.ts";
+import { busy, failed, ready } from "../../../web/cards/loading.ts";
+import { isAbort } from "../../../web/core/request.ts";
 import { make, stepText } from "../../../web/core/dom.ts";
 import { view as page } from "../../../web/page/view.ts";
 import { type Clip, clipUrl } from "./clip.ts";
@@ -80,6 +81,8 @@ export function create(handlers: Handlers, tall = 1): View {
       tabIndex: 0,
       role: "slider",
       "aria-label": "Position in the clip",
+      "aria-valuemin": 0,
+      "aria-valuenow": 0,
       title:
         "Click to seek, drag to zoom, double click for the whole clip; Ctrl and wheel zoom; Space plays, arrow keys seek",
     },
@@ -155,6 +158,8 @@ async function ask(view: View): Promise<void> {
   ]);
   if (view.asked === key) return;
   view.asked = key;
+  if (view.waves || view.spectra.size) ready(view.element);
+  else busy(view.element);
   view.abort.abort();
   view.abort = new AbortController();
   const { signal } = view.abort;
@@ -170,12 +175,13 @@ async function ask(view: View): Promise<void> {
     view.waves = waves && { ...waves, ...seconds };
     view.spectra = new Map(found.map((picture, at) => [spectra[at].channel, { ...picture, ...seconds }]));
     view.element.dataset.drawn = key;
+    ready(view.element);
     paint(view);
     view.handlers.rendered(notes(view, facts.channels));
   } catch (error) {
     if (isAbort(error) || view.asked !== key) return;
     view.asked = "";
-    view.handlers.rendered(messageOf(error));
+    failed(view.element, error, () => ask(view));
   }
 }
 
@@ -189,13 +195,20 @@ function notes({ waves, spectra }: View, channels: number): string {
   return found.join(" · ");
 }
 
+const heightOf = (lanes: readonly scales.Lane[]): number => {
+  const last = lanes[lanes.length - 1];
+  return last.top + last.height + 2 + scales.AXIS;
+};
+
+/** Pixels of a picture of one channel: most clips have one, and how many is not known before the clip is. */
+export const likelyHeight = (tall?: number): number => heightOf(scales.lanes(1, look(tall)));
+
 function paint(view: View): void {
   if (!view.shown) return;
   const { canvas, element, span, shown: { facts, colors } } = view;
   const how = look(view.tall);
   const lanes = scales.lanes(facts.channels, how);
-  const last = lanes[lanes.length - 1];
-  const height = last.top + last.height + 2 + scales.AXIS;
+  const height = heightOf(lanes);
   const width = element.clientWidth;
   const ratio = devicePixelRatio || 1;
   element.style.height = height + "px";
@@ -255,7 +268,6 @@ export function playhead(view: View, seconds: number | null): void {
   head.hidden = !drawn || at < scales.GUTTER - 1 || at > scales.GUTTER + drawn.plot + 1;
   head.style.left = at + "px";
   if (seconds === null) return;
-  element.setAttribute("aria-valuemin", "0");
   element.setAttribute("aria-valuemax", duration(view).toFixed(3));
   element.setAttribute("aria-valuenow", seconds.toFixed(3));
   element.setAttribute("aria-valuetext", scales.clock(seconds, 0.01));

@@ -9,7 +9,10 @@ export const settings = {
   y: choice("custom_scalars.y", "linear", ["linear", "log"]),
   ignoreOutliers: flag("custom_scalars.ignore_outliers", false),
   best: choice("custom_scalars.best", "none", ["none", "min", "max"]),
+  legend: flag("custom_scalars.legend", true),
+  card: names("custom_scalars.card"),
   range: names("custom_scalars.range"),
+  zoom: text("custom_scalars.zoom", ""),
   marks: names("custom_scalars.marks"),
   profiled: flag("custom_scalars.profiled", true),
   height: names("custom_scalars.height"),
@@ -18,4 +21,7 @@ export const settings = {
   closed: names("custom_scalars.closed"),
   page: names("custom_scalars.page"),
   wide: names("custom_scalars.wide"),
+  fold: choice("custom_scalars.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("custom_scalars.sections"),
+  columns: choice("custom_scalars.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -1,4 +1,5 @@
 /** The card about the selected node, at the right side. */
+import { counted, durationText, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./parts.ts";
 import { canExpand } from "./scene.ts";
 import { elements, iconButton } from "../../../web/core/dom.ts";
@@ -149,17 +150,17 @@ export class Card {
     if (card.kind !== "op" && card.op) rows.push(["Operation", card.op]);
     if (card.device) rows.push(["Device", card.device]);
     if (card.xla) rows.push(["XLA cluster", card.xla]);
-    if (card.count > 1) rows.push(["Nodes inside", format.integer(card.count)]);
+    if (card.count > 1) rows.push(["Nodes inside", integer(card.count)]);
     if (card.parameters) {
       rows.push([
         "Parameters",
-        `${format.integer(card.parameters)}${card.bytes ? ` · ${format.bytes(card.bytes)}` : ""}`,
+        `${integer(card.parameters)}${card.bytes ? ` · ${fileSize(card.bytes)}` : ""}`,
       ]);
     }
     if (card.flops) rows.push(["FLOPs", format.flops(card.flops)]);
     if (cost) {
-      if (cost.time_ns) rows.push(["Time", format.duration(cost.time_ns)]);
-      if (cost.bytes) rows.push(["Memory", format.bytes(cost.bytes)]);
+      if (cost.time_ns) rows.push(["Time", durationText(cost.time_ns, 3)]);
+      if (cost.bytes) rows.push(["Memory", fileSize(cost.bytes)]);
     }
     for (const name of card.functions) {
       rows.push([
@@ -167,7 +168,7 @@ export class Card {
         this.link(name, () => this.panel.openFunction(name)),
       ]);
     }
-    if (card.alike > 1) rows.push(["Built alike", `${format.integer(card.alike)} with this one`]);
+    if (card.alike > 1) rows.push(["Built alike", `${integer(card.alike)} with this one`]);
     for (const host of card.hosts) rows.push(["Folded into", this.link(host, () => this.panel.goTo(host))]);
     const shapes = card.outputs_of.filter(Boolean);
     if (shapes.length) rows.push([shapes.length > 1 ? "Outputs are" : "Output is", shapes.slice(0, 8).join("\n")]);
@@ -199,7 +200,7 @@ export class Card {
 
   /** The button that fetches all of a large attribute. */
   whole(card: Facts, name: string, row: Attribute, cell: HTMLElement) {
-    const size = row.bytes ? ` (${format.bytes(row.bytes)})` : "";
+    const size = row.bytes ? ` (${fileSize(row.bytes)})` : "";
     const more = this.link(`show all${size}`, async () => {
       more.disabled = true;
       try {
@@ -224,7 +225,7 @@ export class Card {
             elements.make(
               "p",
               { className: "graph-none" },
-              `The first ${format.integer(text.length)} characters${size}.`,
+              `The first ${integer(text.length)} characters${size}.`,
             ),
           );
         }
@@ -244,7 +245,7 @@ export class Card {
       const shown = rows.slice(0, most).map((row) => this.tensor(row));
       if (rows.length > most) {
         shown.push(
-          make("li", {}, this.link(`${format.integer(rows.length - most)} more`, () => fill(most * 10), "Show more")),
+          make("li", {}, this.link(`${integer(rows.length - most)} more`, () => fill(most * 10), "Show more")),
         );
       }
       list.replaceChildren(...shown);
@@ -253,12 +254,12 @@ export class Card {
     const left = total - rows.length;
     if (left > 0) {
       return parts.section(
-        `${title} (${format.integer(rows.length + left)})`,
+        `${title} (${integer(rows.length + left)})`,
         list,
         make("p", { className: "graph-none" }, `The first ${rows.length} are listed.`),
       );
     }
-    return parts.section(`${title} (${format.integer(rows.length)})`, list);
+    return parts.section(`${title} (${integer(rows.length)})`, list);
   }
 
   tensor(row: Link) {
@@ -288,15 +289,15 @@ export class Card {
         "li",
         {},
         this.link(row.label, () => this.panel.goTo(row.id, [...card.expand, card.id]), row.id),
-        make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? format.counted(row.count, "node") : "")),
+        make("span", { className: "graph-shape" }, row.op || (row.count > 1 ? counted(row.count, "node") : "")),
       );
     });
     if (total > rows.length) {
-      rows.push(make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`));
+      rows.push(make("li", { className: "graph-none" }, `and ${integer(total - rows.length)} more`));
     }
-    const ops = card.ops.map((row) => `${row.op} × ${format.integer(row.count)}`);
+    const ops = card.ops.map((row) => `${row.op} × ${integer(row.count)}`);
     return parts.section(
-      `Inside (${format.integer(total)})`,
+      `Inside (${integer(total)})`,
       ops.length ? make("p", { className: "graph-none" }, ops.slice(0, 12).join(", ")) : "",
       make("ul", { className: "graph-links" }, ...rows),
     );

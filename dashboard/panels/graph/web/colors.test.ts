@@ -47,7 +47,7 @@ Deno.test("an amount is what colors mean, and null where nothing is known of it"
 
 Deno.test("beside a node stands its amount, and where colors mean none its time", () => {
   assert.deepEqual(texts("time"), ["2.50 ms", "", "10.0 ms", ""]);
-  assert.deepEqual(texts("memory"), ["2.00 MB", "", "", ""]);
+  assert.deepEqual(texts("memory"), ["2 MB", "", "", ""]);
   assert.deepEqual(texts("parameters"), ["250", "1.00 k", "", ""]);
   assert.deepEqual(texts("flops"), ["", "", "2.50 MFLOP", ""]);
   assert.deepEqual([texts("op"), texts("op", null)], [["2.50 ms", "", "10.0 ms", ""], ["", "", "", ""]]);

@@ -1,4 +1,5 @@
-/** What nodes are coloured by, and the legend that says so. */
+/** What nodes are colored by, and the legend that says so. */
+import { durationText, fileSize } from "../../../web/core/numbers.ts";
 import { canExpand, type GraphNode, type Scene } from "./scene.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
@@ -110,9 +111,9 @@ export class Colors {
 
   words(value: number) {
     return this.mode === "time"
-      ? format.duration(value)
+      ? durationText(value, 3)
       : this.mode === "memory"
-      ? format.bytes(value)
+      ? fileSize(value)
       : this.mode === "flops"
       ? format.flops(value)
       : format.amount(value);
@@ -122,15 +123,15 @@ export class Colors {
   costText(node: GraphNode): string {
     const amount = this.hot ? this.amount(node) : this.costs?.get(node.id)?.time_ns ?? null;
     if (amount === null || amount === 0) return "";
-    return this.hot ? this.words(amount) : format.duration(amount);
+    return this.hot ? this.words(amount) : durationText(amount, 3);
   }
 
   /** Draws the legend into its place. */
   legend(host: HTMLElement, theme: Theme, scene: Scene | null) {
     const { make } = elements;
-    const swatch = (colour: string, label: string) => {
+    const swatch = (color: string, label: string) => {
       const mark = make("i", { className: "graph-swatch" });
-      mark.style.background = colour;
+      mark.style.background = color;
       return make("span", { className: "graph-legend-entry" }, mark, label);
     };
     const shown = scene ? scene.nodes.filter((node) => !node.expanded) : [];
@@ -157,7 +158,7 @@ export class Colors {
         make(
           "span",
           { className: "graph-legend-entry" },
-          this.places.size ? "Scopes of one colour are built alike" : "No two visible scopes are built alike",
+          this.places.size ? "Scopes of one color are built alike" : "No two visible scopes are built alike",
         ),
       ];
     } else {

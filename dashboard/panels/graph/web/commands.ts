@@ -84,7 +84,7 @@ export function commandsOf(panel: GraphPanel, canvas: HTMLElement): Command[] {
     },
     {
       id: "graph.menu",
-      title: "All of it, and more",
+      title: "Fit all, and more",
       gestures: ["right click", "menu key"],
       keys: ["ContextMenu"],
       keysShown: "",

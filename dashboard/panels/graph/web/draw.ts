@@ -1,4 +1,5 @@
 /** The graph on a canvas: expanded groups as containers, edges, nodes. Only what is seen costs anything. */
+import { integer } from "../../../web/core/numbers.ts";
 import * as graphEdges from "./edges.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { HEADER, type Ink, inkOf, isDim, type Picture } from "./ink.ts";
@@ -94,7 +95,7 @@ function header(ink: Ink, node: GraphNode) {
   const used = name ? measure(context, name) : 0;
   context.font = light;
   const cost = ink.colors.costText(node);
-  const count = format.integer(node.count);
+  const count = integer(node.count);
   const whole = cost ? `${count} · ${cost}` : count;
   // Half a number would be a wrong one.
   const rest = [whole, cost || count, count].find((text) => measure(context, text) <= room - used - letter * 0.4) ?? "";

@@ -59,8 +59,8 @@ function savePng(panel: GraphPanel, all: boolean) {
 export function entries(panel: GraphPanel): [string, () => void][] {
   if (!panel.ready) return [];
   return [
-    ["All of it as SVG", () => saveSvg(panel, true)],
-    ["All of it as PNG", () => savePng(panel, true)],
+    ["Whole graph as SVG", () => saveSvg(panel, true)],
+    ["Whole graph as PNG", () => savePng(panel, true)],
     ["What is visible as SVG", () => saveSvg(panel, false)],
     ["What is visible as PNG", () => savePng(panel, false)],
     [

@@ -12,16 +12,10 @@ const scaled = (value: number, base: number, units: readonly string[]) => {
 };
 
 export const format = {
-  integer: (value: number) => Math.round(value).toLocaleString("en-US"),
   /** 1 234 567 as "1.23 M". */
   amount: (value: number) => scaled(value, 1000, ["", "k", "M", "G", "T", "P"]),
-  bytes: (value: number) => scaled(value, 1000, ["B", "kB", "MB", "GB", "TB"]),
   flops: (value: number) =>
     `${scaled(value, 1000, ["", "k", "M", "G", "T", "P"])}FLOP`.replace(/^(\S+)FLOP$/, "$1 FLOP"),
-  duration: (ns: number) => (ns < 1000 ? `${Math.round(ns)} ns` : scaled(ns / 1000, 1000, ["µs", "ms", "s"])),
-  /** "1 node", "2 nodes". */
-  counted: (count: number, noun: string) =>
-    `${Math.round(count).toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`,
   /** A name without the scopes before it. */
   last: (id: string) => id.slice(id.lastIndexOf("/") + 1) || id,
 };

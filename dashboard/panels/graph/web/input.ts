@@ -2,7 +2,7 @@
 import { register } from "../../../web/core/commands.ts";
 import { commandsOf } from "./commands.ts";
 import { menuAt } from "./tools.ts";
-import { still } from "./view.ts";
+import { still } from "../../../web/core/motion.ts";
 import type { GraphPanel } from "./panel.ts";
 
 const DRAG_THRESHOLD = 4;

@@ -1,4 +1,5 @@
 /** Selecting nodes and walking through the graph: along edges, to nodes that are closed away, along traces and paths. */
+import { counted } from "../../../web/core/numbers.ts";
 import { HEADER } from "./ink.ts";
 import type { Search, Walk } from "./messages.generated.ts";
 import type { Surroundings } from "./panel_base.ts";
@@ -144,7 +145,7 @@ export class GraphPanel extends PanelWithStructure {
       if (turn !== this.litTurn) return;
       this.light(
         [id, ...answer.nodes, ...answer.groups],
-        `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${format.counted(answer.total, "node")}${
+        `${way === "inputs" ? "Inputs" : "Outputs"} of ${format.last(id)}: ${counted(answer.total, "node")}${
           answer.truncated ? ", not all of them lit" : ""
         }`,
         id,
@@ -169,8 +170,8 @@ export class GraphPanel extends PanelWithStructure {
       const steps = Math.max(answer.shortest.length - 1, 0);
       this.light(
         [from, to, ...answer.nodes, ...answer.groups],
-        `Between ${format.last(from)} and ${format.last(to)}: ${format.counted(answer.total, "node")}, ${
-          format.counted(steps, "edge")
+        `Between ${format.last(from)} and ${format.last(to)}: ${counted(answer.total, "node")}, ${
+          counted(steps, "edge")
         } at least`,
       );
     } catch (error) {

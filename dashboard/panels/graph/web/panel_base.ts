@@ -10,7 +10,7 @@ import type { Picture } from "./ink.ts";
 import { Minimap } from "./minimap.ts";
 import type { ClosedGraph, CostsAnswer, GraphRow } from "./messages.generated.ts";
 import type { GraphPanel } from "./panel.ts";
-import { canExpand, type GraphEdge, type GraphNode, Scene, type SceneAnswer } from "./scene.ts";
+import { type GraphEdge, type GraphNode, Scene, type SceneAnswer } from "./scene.ts";
 import { Search } from "./search.ts";
 import { Strip } from "./summary_bar.ts";
 import { Tip } from "./tip.ts";
@@ -66,6 +66,9 @@ export interface Moment {
   back: string[];
   selection: string[];
 }
+
+/** Open groups as parameters: none at all would be those of a first look. */
+export const openedInAddress = (expanded: readonly string[]): readonly string[] => expanded.length ? expanded : [""];
 
 export abstract class PanelBase {
   readonly root: HTMLElement;
@@ -250,7 +253,8 @@ export abstract class PanelBase {
 
   async openGraph(wish: Wish | null) {
     const { state } = this;
-    state.expanded = wish?.expanded ?? [];
+    const first = !wish?.expanded.length;
+    state.expanded = wish?.expanded.filter(Boolean) ?? [];
     state.aside = wish?.aside ?? [];
     state.back = wish?.back ?? [];
     this.scene = null;
@@ -271,15 +275,8 @@ export abstract class PanelBase {
     }
     if (!state.id) return this.say("Choose a graph above.");
     if (wish?.color) this.setColor(wish.color);
-    if (!(await this.read()) || !(await this.load({ place: wish?.view }))) return;
-    const { roots } = this.shown;
-    const [only] = roots;
-    if (!wish?.expanded?.length && roots.length === 1 && canExpand(only) && !only.expanded) {
-      // A graph whose all is in one scope would show a single box.
-      state.expanded = [only.id];
-      await this.load({});
-      this.begin();
-    }
+    if (!(await this.read()) || !(await this.load({ place: wish?.view, first }))) return;
+    if (first) state.expanded = this.shown.nodes.filter((node) => node.expanded).map((node) => node.id);
     // What was typed or chosen since is newer than the address.
     if (wish?.search && !this.search.input.value) this.search.set(wish.search, wish.regex);
     else if (this.search.input.value && this.search.stale) this.search.run(false);
@@ -288,15 +285,15 @@ export abstract class PanelBase {
 
   /**
    * Asks for the scene of the state and shows it.
-   * @param how `anchor` stays where it is on the screen
+   * @param how `anchor` stays where it is on the screen; `first` opens what the server finds good for a first look
    * @returns whether it is shown
    */
-  load(how: { anchor?: string | null; place?: Place | null }): Promise<boolean> {
+  load(how: { anchor?: string | null; place?: Place | null; first?: boolean }): Promise<boolean> {
     return (this.pending = this.fetch(how));
   }
 
   async fetch(
-    { anchor = null, place = null }: { anchor?: string | null; place?: Place | null },
+    { anchor = null, place = null, first = false }: { anchor?: string | null; place?: Place | null; first?: boolean },
   ) {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
@@ -309,6 +306,7 @@ export abstract class PanelBase {
         id: state.id,
         function: state.function,
         expanded: state.expanded,
+        first: first ? true : undefined,
         aside: state.aside,
         back: state.back,
       }, { signal: abort.signal });
@@ -361,8 +359,8 @@ export abstract class PanelBase {
     if (!place && !before) this.begin();
   }
 
-  /** @param recolour whether nodes are coloured by them, where no other colour is chosen meanwhile */
-  async loadCosts(recolour: boolean) {
+  /** @param recolor whether nodes are colored by them, where no other color is chosen meanwhile */
+  async loadCosts(recolor: boolean) {
     const { state } = this;
     const { id, function: called, costs } = state;
     const { mode } = this.colors;
@@ -375,7 +373,7 @@ export abstract class PanelBase {
         // What is not among them did not run.
         this.colors.costs = new Map(Object.entries(answer.costs));
         if (answer.problem) this.notify(answer.problem);
-        if (recolour && mode === this.colors.mode && !this.colors.hot) this.setColor("time");
+        if (recolor && mode === this.colors.mode && !this.colors.hot) this.setColor("time");
       } catch (error) {
         if (late()) return;
         this.notify(messageOf(error));

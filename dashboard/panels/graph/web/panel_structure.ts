@@ -1,6 +1,6 @@
 /** What is expanded and what is aside in the Graph panel, and how it was before. */
 import { canExpand, type GraphNode } from "./scene.ts";
-import { PanelBase } from "./panel_base.ts";
+import { openedInAddress, PanelBase } from "./panel_base.ts";
 
 const GESTURE_GAP_MS = 500;
 const MOST_UNDO = 100;
@@ -85,7 +85,7 @@ export abstract class PanelWithStructure extends PanelBase {
 
   tellStructure() {
     const { expanded, aside, back } = this.state;
-    this.tell({ "graph.expanded": expanded, "graph.aside": aside, "graph.back": back });
+    this.tell({ "graph.expanded": [...openedInAddress(expanded)], "graph.aside": aside, "graph.back": back });
   }
 
   isAside(id: string) {

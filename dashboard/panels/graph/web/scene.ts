@@ -1,5 +1,5 @@
 /** A placed scene: nodes and edges with where they are, who contains whom, and the way from one scene to the next. */
-import { still } from "./view.ts";
+import { still } from "../../../web/core/motion.ts";
 import type { EdgePoints, Place, SceneEdge, SceneFrame, SceneNode } from "./messages.generated.ts";
 import { theme } from "./theme.ts";
 

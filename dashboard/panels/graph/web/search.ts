@@ -1,7 +1,7 @@
 /** The search over the whole graph, also over what is closed: results open the way to a node. */
+import { integer } from "../../../web/core/numbers.ts";
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
-import { format } from "./format.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { bind } from "../../../web/core/commands.ts";
 import type { Found, Search as Answer } from "./messages.generated.ts";
@@ -201,7 +201,7 @@ export class Search {
     this.answered = key;
     this.element.classList.remove("wrong");
     this.count.title = "";
-    this.count.textContent = query ? (count ? format.integer(count) : "none") : "";
+    this.count.textContent = query ? (count ? integer(count) : "none") : "";
     const rows: HTMLElement[] = results.map((result, place) => {
       const row = make(
         "button",
@@ -217,7 +217,7 @@ export class Search {
         make(
           "div",
           { className: "graph-result-more" },
-          `and ${format.integer(count - results.length)} more: say more of the name`,
+          `and ${integer(count - results.length)} more: say more of the name`,
         ),
       );
     }
@@ -237,7 +237,7 @@ export class Search {
       row.setAttribute("aria-selected", String(at === this.current));
       if (at === this.current) row.scrollIntoView({ block: "nearest" });
     });
-    this.count.textContent = `${format.integer(this.current + 1)} of ${this.count.textContent.replace(/^.* of /, "")}`;
+    this.count.textContent = `${integer(this.current + 1)} of ${this.count.textContent.replace(/^.* of /, "")}`;
   }
 
   async enter(direction: number) {

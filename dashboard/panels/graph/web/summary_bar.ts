@@ -1,4 +1,5 @@
 /** The line above the graph: what it holds, what is set aside, what is lit up, what differs, what is wrong with it. */
+import { counted, fileSize, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./parts.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
@@ -28,9 +29,9 @@ export class Strip {
     if (!scene) return this.about.replaceChildren();
     const { nodes, edges, parameters, bytes, flops } = scene.total;
     const totals = [
-      format.counted(nodes, "node"),
-      format.counted(edges, "edge"),
-      parameters ? `${format.amount(parameters)} parameters${bytes ? ` (${format.bytes(bytes)})` : ""}` : "",
+      counted(nodes, "node"),
+      counted(edges, "edge"),
+      parameters ? `${format.amount(parameters)} parameters${bytes ? ` (${fileSize(bytes)})` : ""}` : "",
       flops ? format.flops(flops) : "",
     ].filter(Boolean);
     const made = [make("span", { className: "graph-totals" }, totals.join(" · "))];
@@ -81,7 +82,7 @@ export class Strip {
       elements.make(
         "span",
         { className: `graph-count ${name}` },
-        `${format.integer(answer[`${name}_count`])} ${name}`,
+        `${integer(answer[`${name}_count`])} ${name}`,
       )
     );
   }
@@ -127,7 +128,7 @@ export class Strip {
           "tr",
           {},
           make("td", {}, problem.message),
-          make("td", { className: "number" }, format.integer(problem.count)),
+          make("td", { className: "number" }, integer(problem.count)),
           make("td", {}, ...examples),
         ),
       );
@@ -155,10 +156,10 @@ export class Strip {
       if (!rows.length) return [];
       const total = Math.max(answer[`${name}_count`], rows.length);
       const more = total > rows.length
-        ? [make("li", { className: "graph-none" }, `and ${format.integer(total - rows.length)} more`)]
+        ? [make("li", { className: "graph-none" }, `and ${integer(total - rows.length)} more`)]
         : [];
       return [
-        make("h3", { className: `graph-count ${name}` }, `${title} (${format.integer(total)})`),
+        make("h3", { className: `graph-count ${name}` }, `${title} (${integer(total)})`),
         make("ul", { className: "graph-links" }, ...rows.slice(0, 500).map(one), ...more),
       ];
     };

@@ -109,7 +109,7 @@ export interface Theme {
   verdicts: Record<"added" | "removed" | "changed", { fill: string; line: string }>;
   warn: string;
   font: string;
-  /** colour of a category */
+  /** color of a category */
   stripe: (hue: number | null) => string;
   /** one of the palette by number */
   tint: (place: number) => string;

@@ -1,4 +1,5 @@
 /** The box beside the mouse, about the node or the edge under it. */
+import { counted, durationText, fileSize } from "../../../web/core/numbers.ts";
 import { elements } from "../../../web/core/dom.ts";
 import { format } from "./format.ts";
 import type { GraphPanel } from "./panel.ts";
@@ -32,11 +33,11 @@ export class Tip {
     const cost = colors.costs?.get(node.id);
     const facts = [
       node.kind === "group" ? "scope" : node.kind === "series" ? `series of ${node.op || "scopes"}` : node.op,
-      node.count > 1 ? format.counted(node.count, "node") : "",
+      node.count > 1 ? counted(node.count, "node") : "",
       node.parameters ? `${format.amount(node.parameters)} parameters` : "",
       node.flops ? format.flops(node.flops) : "",
-      cost?.time_ns ? format.duration(cost.time_ns) : "",
-      cost?.bytes ? format.bytes(cost.bytes) : "",
+      cost?.time_ns ? durationText(cost.time_ns, 3) : "",
+      cost?.bytes ? fileSize(cost.bytes) : "",
     ].filter(Boolean);
     const lines = [make("b", {}, node.id), make("div", {}, facts.join(" · "))];
     if (node.device) lines.push(make("div", { className: "dim" }, node.device));
@@ -62,7 +63,7 @@ export class Tip {
       edge.control ? "control" : edge.label || "shape not known",
       edge.reference ? "reference" : "",
       edge.tensors > 1 && !/tensors/.test(edge.label) ? `${edge.tensors} tensors` : "",
-      edge.bytes ? format.bytes(edge.bytes) : "",
+      edge.bytes ? fileSize(edge.bytes) : "",
     ].filter(Boolean);
     return [
       make("b", {}, `${format.last(edge.source.id)} → ${format.last(edge.target.id)}`),

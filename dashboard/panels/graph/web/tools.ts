@@ -14,11 +14,11 @@ import type { GraphPanel } from "./panel.ts";
  */
 export function make(panel: GraphPanel): { element: HTMLElement; show: () => void } {
   const { button } = parts;
-  const colour = button("Colour", "What nodes are coloured by", () =>
+  const color = button("Color", "What nodes are colored by", () =>
     panel.ready &&
     popover.menu(
-      colour,
-      "Colour by",
+      color,
+      "Color by",
       Object.entries(MODES).map((
         [mode, label],
       ) => [mode === panel.colors.mode ? `✓ ${label}` : `   ${label}`, () => panel.setColor(mode)]),
@@ -29,18 +29,18 @@ export function make(panel: GraphPanel): { element: HTMLElement; show: () => voi
     () => panel.ready && popover.menu(save, "Save", exports.entries(panel)),
     "small",
   );
-  for (const one of [colour, save]) one.setAttribute("aria-haspopup", "menu");
+  for (const one of [color, save]) one.setAttribute("aria-haspopup", "menu");
   const element = elements.make(
     "span",
     { className: "graph-tools-end" },
-    colour,
+    color,
     save,
     button("Collapse all", "Close all scopes", () => panel.ready && panel.collapseAll(), "small"),
     button("Fit", "Fit the selection, or everything (F)", () => panel.fit(true), "small"),
     button("?", "Keys and mouse (?)", toggleKeysSheet, "small"),
   );
   const show =
-    () => (colour.textContent = `Colour: ${
+    () => (color.textContent = `Color: ${
       MODES[panel.colors.mode].toLowerCase().replace("xla", "XLA").replace("flops", "FLOPs")
     }`);
   show();

@@ -1,4 +1,5 @@
 /** What of the graph is visible: the point in the middle of the screen and the zoom, animated, with limits. */
+import { still } from "../../../web/core/motion.ts";
 
 const MOST = 4;
 const LEAST = 0.002;
@@ -10,7 +11,6 @@ const FIT_MOST = 1.25;
 const LEAST_READ = 0.55;
 
 const ease = (x: number) => 1 - (1 - x) ** 3;
-export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** middle in the graph's own units, pixels per unit */
 export interface Place {

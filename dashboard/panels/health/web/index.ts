@@ -1,5 +1,5 @@
 /** The health panel: how its table writes and sorts values, the selected file, and what leaves the page. */
-import { exactBytes, fileSize } from "../../../web/core/bytes.ts";
+import { exactBytes, fileSize } from "../../../web/core/numbers.ts";
 import { callbacks, gridComponents, gridFunctions, noUpdate } from "../../../web/core/dash.ts";
 import { stepText, toClipboard, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
@@ -11,7 +11,7 @@ import { settings } from "./settings.generated.ts";
 import { byHealth, type CutName, fileParts, type HealthRow, runParts, some } from "./texts.ts";
 
 const DONE_MS = 1200;
-const api = new Api("/api/health");
+const api = new Api("api/health");
 
 // --- cells -------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,9 @@
 /** How the table of event files writes and sorts what it has. */
+import { integer } from "../../../web/core/numbers.ts";
 import type { FileRow } from "./messages.generated.ts";
 
-const count = (value: number): string => value.toLocaleString("en-US");
-
 /** Nothing to see where there is nothing. */
-export const some = (value: number, write: (value: number) => string = count): string => (value ? write(value) : "");
+export const some = (value: number, write: (value: number) => string = integer): string => (value ? write(value) : "");
 
 const ORDER = { good: 0, open: 1, bad: 2 };
 /** A row of the table, as far as it is sorted by. */

@@ -15,7 +15,7 @@ import { settings } from "./settings.generated.ts";
 
 type Figure = { layout?: { meta?: ChartMeta } } | null;
 
-const api = new Api("/api/histograms");
+const api = new Api("api/histograms");
 
 // --- all runs of a tag at one step -------------------------------------------------------------------------
 
@@ -84,7 +84,10 @@ callbacks("stepscope", {
   /** What the toolbar says that needs no drawing. */
   adjustHistograms() {
     const root = document.getElementById("histograms-panel");
-    if (root) root.dataset.bins = view.read(settings.bins);
+    if (root) {
+      root.dataset.bins = view.read(settings.bins);
+      root.dataset.mode = view.read(settings.mode);
+    }
     for (const { fill, slider, meta } of cards.values()) if (fill.isConnected) slider.update(meta.slider, axis());
     return noUpdate();
   },

@@ -2,6 +2,7 @@
 import { bind } from "../../../web/core/commands.ts";
 import { iconButton, make, numbers, stepText, when } from "../../../web/core/dom.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
+import { formatNumber, linearTicks, logTicks, type Ticks } from "../../../web/lines/ticks.ts";
 import { view } from "../../../web/page/view.ts";
 import { show } from "./facts.ts";
 import type { DamagedHistogram, DescribedHistogram } from "./messages.generated.ts";
@@ -21,12 +22,18 @@ export type Found = DescribedHistogram | DamagedHistogram | { error: string };
 
 const isWhole = (found: Found): found is DescribedHistogram => found.error === "";
 
-const api = new Api("/api/histograms");
+const api = new Api("api/histograms");
 /** Answers, oldest first. */
 const answers: Map<string, Promise<Found>> = new Map();
 
 const asked = (from: Source) => {
-  return { ...from, height: view.read(settings.height), log: view.read(settings.log) };
+  return {
+    ...from,
+    height: view.read(settings.height),
+    log: view.read(settings.log),
+    bins: view.read(settings.bins),
+    bin_count: view.read(settings.binCount),
+  };
 };
 
 /** Where a histogram is asked for. */
@@ -39,7 +46,7 @@ export function find(from: Source): Promise<Found> {
   const answer = api.ask<Found>("point", asked(from)).catch((error: unknown) => ({ error: messageOf(error) }));
   answers.set(url, answer);
   // A run that is started again has another histogram in its place: what was asked is not kept for long.
-  setTimeout(() => answers.delete(url), KEPT_MS);
+  window.setTimeout(() => answers.delete(url), KEPT_MS);
   for (const oldest of answers.keys()) if (answers.size > KEPT) answers.delete(oldest);
   return answer;
 }
@@ -50,28 +57,55 @@ function svg(tag: string, attributes: Record<string, string | number>): SVGEleme
   return element;
 }
 
-/** The histogram as a picture. */
-export function picture(found: Found, width: number, height: number): Element[] {
+/** Where heights have ticks in units of what is drawn, and what they say. */
+function heightTicks(top: number, foot: number): Ticks {
+  if (!foot) return linearTicks(0, top, 5);
+  const { values, labels, context } = logTicks(foot, foot * 10 ** (top - 1), 5);
+  return { values: [0, ...values.map((value) => 1 + Math.log10(value / foot))], labels: ["0", ...labels], context };
+}
+
+/** The histogram as a picture: small, with three numbers under it, or with axes. */
+export function picture(found: Found, width: number, height: number, axes = false): Element[] {
   if (!isWhole(found) || !numbers(found.x).length) return [];
   const { low, high } = found;
   const [xs, ys] = [numbers(found.x), numbers(found.y)];
   const top = Array.from(ys).reduce((most, value) => Math.max(most, value), 0) || 1;
   const reach = high - low || 1;
-  const x = (i: number) => (((xs[i] - low) / reach) * (width - 2) + 1).toFixed(2);
-  const y = (i: number) => (height - 14 - (ys[i] / top) * (height - 20)).toFixed(2);
-  const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, class: "outline", role: "img" });
+  const left = axes ? 56 : 1;
+  const toX = (value: number) => (((value - low) / reach) * (width - left - 1) + left).toFixed(2);
+  const toY = (value: number) => (height - 14 - (value / top) * (height - 20)).toFixed(2);
+  const x = (i: number) => toX(xs[i]);
+  const y = (i: number) => toY(ys[i]);
+  const said = `Histogram at step ${stepText(found.step)}`;
+  const frame = { viewBox: `0 0 ${width} ${height}`, width, height, class: "outline", role: "img", "aria-label": said };
+  const root = svg("svg", frame);
+  const say = (text: string, at: Record<string, string | number>) => {
+    const label = svg("text", at);
+    label.textContent = text;
+    root.append(label);
+  };
+  const heights = axes ? heightTicks(top, found.foot) : { values: [], labels: [] };
+  heights.values.forEach((value, i) => {
+    if (value > top) return;
+    root.append(svg("line", { x1: left, x2: width, y1: toY(value), y2: toY(value) }));
+    say(heights.labels[i], { x: left - 6, y: Number(toY(value)) + 3.5, "text-anchor": "end" });
+  });
   root.append(svg("polygon", { points: Array.from(xs, (_, i) => `${x(i)},${y(i)}`).join(" ") }));
-  root.append(svg("line", { x1: 0, x2: width, y1: height - 13.5, y2: height - 13.5 }));
+  root.append(svg("line", { x1: left - 1, x2: width, y1: height - 13.5, y2: height - 13.5 }));
+  if (axes) {
+    const { values, labels } = linearTicks(low, high, 8);
+    values.forEach((value, i) => {
+      const place = Number(toX(value));
+      if (place >= left && place < width - 12) say(labels[i], { x: place, y: height - 2, "text-anchor": "middle" });
+    });
+    return [root];
+  }
   const labels: [number, number, string][] = [
     [low, 1, "start"],
     [(low + high) / 2, width / 2, "middle"],
     [high, width - 1, "end"],
   ];
-  for (const [value, left, anchor] of labels) {
-    const text = svg("text", { x: left, y: height - 2, "text-anchor": anchor });
-    text.textContent = Number(value.toPrecision(4)).toString().replace("-", "−");
-    root.append(text);
-  }
+  for (const [value, at, anchor] of labels) say(formatNumber(value), { x: at, y: height - 2, "text-anchor": anchor });
   return [root];
 }
 
@@ -146,7 +180,7 @@ class Large {
     this.#where.textContent = `${from.index + 1} of ${last + 1}`;
     this.#before.disabled = from.index <= 0;
     this.#after.disabled = from.index >= last;
-    this.#view.replaceChildren(...picture(found, 900, 380), facts(found));
+    this.#view.replaceChildren(...picture(found, 900, 380, true), facts(found));
   }
 }
 

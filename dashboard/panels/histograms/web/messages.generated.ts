@@ -58,7 +58,7 @@ export interface ColumnMeta {
   totals: TypedArray;
 }
 
-/** A histogram's outline and statistics. */
+/** A histogram's outline and statistics; ``foot`` is the height that a logarithmic scale draws as 1, else 0. */
 export interface DescribedHistogram {
   index: number;
   points: number;
@@ -70,6 +70,7 @@ export interface DescribedHistogram {
   counts: TypedArray;
   low: number;
   high: number;
+  foot: number;
   bins: number;
   dropped: number;
   statistics: StatisticsRow;

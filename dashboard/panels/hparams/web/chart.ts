@@ -26,7 +26,7 @@ function choice(label: string, value: string, options: [string, string][], chang
 }
 
 function legend({ scale, hue }: Coloring): HTMLElement {
-  if (!scale) return make("span", { className: "hparams-legend count" }, "colours of the runs");
+  if (!scale) return make("span", { className: "hparams-legend count" }, "colors of the runs");
   const place = make("span", { className: "hparams-legend" });
   if (scale.kind === "category") {
     for (const label of scale.labels.slice(0, MOST_LEGEND)) {
@@ -82,7 +82,7 @@ function newHead(chart: string, coloring: Coloring, columns: ShownColumn[]): HTM
   return make(
     "div",
     { className: "hparams-head" },
-    one("Colour", settings.color, ["@run", "run"], coloring.key),
+    one("Color", settings.color, ["@run", "run"], coloring.key),
     legend(coloring),
     make("span", { className: "spacer" }),
     ...rest,

@@ -1,4 +1,5 @@
 /** The column of controls: target, rows, and for every column whether it is shown and a filter. */
+import { integer } from "../../../web/core/numbers.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import type { Choice, Setting } from "../../../web/core/setting.ts";
 import { type Assign, view } from "../../../web/page/view.ts";
@@ -95,7 +96,7 @@ function rangeInputs(column: Column): HTMLElement {
     made.dataset.focus = `${name} ${column.key}`;
     return made;
   };
-  const inputs = [input("least", low, Math.min(...known)), input("most", high, Math.max(...known))];
+  const inputs = [input("min", low, Math.min(...known)), input("max", high, Math.max(...known))];
   function apply() {
     const texts = inputs.map((one) => one.value.trim());
     const wrong = texts.map((text) => Number.isNaN(Number(text)));
@@ -231,19 +232,19 @@ function statusList(): HTMLElement[] {
       const kept = names.filter((one) => (one === name ? box.checked : passes(one)));
       view.write(settings.status, kept.length === names.length ? [] : kept);
     };
-    const count = make("span", { className: "count" }, statuses[name].toLocaleString("en-US"));
+    const count = make("span", { className: "count" }, integer(statuses[name]));
     return make("label", {}, box, make("span", {}, name), count);
   });
   return [section([make("h3", {}, "Status")], make("div", { className: "statuses" }, ...boxes))];
 }
 
-const VALUES = { last: "last", min: "least", max: "greatest" };
+const VALUES = { last: "last", min: "min", max: "max" };
 const ROWS = {
   sessions: "every session",
-  avg: "groups: mean",
-  median: "groups: median session",
-  min: "groups: least session",
-  max: "groups: greatest session",
+  avg: "mean of group",
+  median: "median of group",
+  min: "min of group",
+  max: "max of group",
 };
 
 const choiceBox = <T extends string>(label: string, setting: Choice<T>, texts: Record<T, string>, title: string) =>
@@ -263,7 +264,7 @@ function general(): HTMLElement {
       "Target metric",
       settings.target,
       metrics,
-      "What colours, sorting and importance are about",
+      "What colors, sorting and importance are about",
     );
     target.value = chosen;
     const better = { auto: `auto: ${lower ? "lower" : "higher"}`, lower: "lower", higher: "higher" };
@@ -275,9 +276,10 @@ function general(): HTMLElement {
     );
   }
   if (groups < sessions) {
-    const title =
-      "Sessions of one group as one row: the mean of each metric, or the session whose target is the median, least or greatest";
-    parts.push(field("Rows", choiceBox("Rows", settings.rows, ROWS, title)));
+    const title = "Sessions of one group, such as seeds of one training, as one row: " +
+      "the mean of each metric and its standard deviation, or the session whose target is the median, min or max";
+    const auto = `auto: ${data().rows.some((row) => row.n > 1) ? ROWS.avg : ROWS.sessions}`;
+    parts.push(field("Rows", choiceBox("Rows", settings.rows, { auto, ...ROWS }, title)));
   }
   return make("section", {}, ...parts);
 }

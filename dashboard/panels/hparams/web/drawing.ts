@@ -1,4 +1,4 @@
-/** What both charts draw with: canvases, colours of the page and of rows, the scales of columns, and the tooltip. */
+/** What both charts draw with: canvases, colors of the page and of rows, the scales of columns, and the tooltip. */
 import { css, scaleOf as colorScale } from "../../../web/core/color.ts";
 import { make, runLabel } from "../../../web/core/dom.ts";
 import { view } from "../../../web/page/view.ts";
@@ -43,7 +43,7 @@ export function nextScale(column: ShownColumn): void {
   update((set) => setPairs(set, settings.scale, scales));
 }
 
-// --- colours -----------------------------------------------------------------------------------------------
+// --- colors -----------------------------------------------------------------------------------------------
 
 // Viridis without the end that the background swallows.
 const SHADES = {
@@ -52,10 +52,10 @@ const SHADES = {
 };
 const MISSING = { light: "#a2a9b4", dark: "#666e7a" };
 
-/** A colour between the two ends of the shades; `place` from 0 to 1. */
+/** A color between the two ends of the shades; `place` from 0 to 1. */
 export const shade = (place: number): string => css(SHADES[scheme()](place));
 
-/** What colours tell: a column on its scale, or the runs themselves. */
+/** What colors tell: a column on its scale, or the runs themselves. */
 export interface Coloring {
   key: string;
   scale: Scale | null;

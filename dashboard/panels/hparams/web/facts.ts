@@ -1,11 +1,9 @@
 /** The line above the chart: how many sessions there are, what all have in common, and what is selected. */
 import { make } from "../../../web/core/dom.ts";
+import { counted, integer } from "../../../web/core/numbers.ts";
 import { runs } from "../../../runs/web/state.ts";
 import { settings } from "./settings.generated.ts";
 import { clear, data, refusal, selectedRows, selectedRuns, update } from "./state.ts";
-
-const many = (number: number) => number.toLocaleString("en-US");
-const count = (number: number, noun: string) => `${many(number)} ${noun}${number === 1 ? "" : "s"}`;
 
 /** What elements show, as text. */
 const shown = new WeakMap<HTMLElement, string>();
@@ -29,7 +27,9 @@ export function removeFilters(): void {
 function selectionParts(chosen: number, rows: number | undefined): HTMLElement[] {
   const refused = refusal();
   if (!chosen) return refused ? [make("span", { className: "hparams-warning" }, refused)] : [];
-  const words = rows ? `${many(rows)} of ${many(data().rows.length)} selected` : `${chosen} selected, not in the table`;
+  const words = rows
+    ? `${integer(rows)} of ${integer(data().rows.length)} selected`
+    : `${chosen} selected, not in the table`;
   return [
     make("span", { className: refused ? "hparams-warning" : "count" }, refused || words),
     button(
@@ -45,9 +45,9 @@ function selectionParts(chosen: number, rows: number | undefined): HTMLElement[]
 
 function factParts(): HTMLElement[] {
   const { sessions, passing, rows, constant } = data();
-  let words = count(sessions, "session");
-  if (passing < sessions) words = `${many(passing)} of ${words}`;
-  if (rows.length < passing) words += ` in ${count(rows.length, "group")}`;
+  let words = counted(sessions, "session");
+  if (passing < sessions) words = `${integer(passing)} of ${words}`;
+  if (rows.length < passing) words += ` in ${counted(rows.length, "group")}`;
   const parts: HTMLElement[] = [make("span", { className: "count" }, words)];
   if (passing < sessions) {
     parts.push(button("hparams-unfilter", "Remove filters", "Remove every filter", removeFilters));

@@ -43,5 +43,6 @@ export interface SentRow {
   dark: string;
   v: (number | string | null)[];
   s: (number | null)[];
+  deviations: Record<string, number | string>;
   several: Record<string, string>;
 }

@@ -307,7 +307,7 @@ export function parallel(width: number, coloring: Coloring): HTMLElement {
   });
   const box = make("div", {
     className: "hparams-parallel",
-    role: "img",
+    role: "group",
     ariaLabel:
       `Parallel coordinates of ${rows.length} rows over ${axes.length} columns; the table below has the same data`,
   });

@@ -43,6 +43,19 @@ export function short(value: Cell | undefined): string {
 export const finiteOf = (values: readonly (Cell | undefined)[]): Float64Array =>
   Float64Array.from(values.filter((value): value is number => Number.isFinite(value))).sort();
 
+/** Of so few values each is a tick: a batch size of 48 is none that was tried. */
+const FEW_VALUES = 8;
+/** Shares of the axis that ticks are apart at least. */
+const TICK_APART = 0.05;
+
+/** Ticks at the values of an axis, where they are few and stand apart; null otherwise. */
+function ticksAtValues(finite: Float64Array, place: (value: number) => number): Tick[] | null {
+  const distinct = [...new Set(finite)];
+  if (distinct.length > FEW_VALUES) return null;
+  const ticks = distinct.map((value) => ({ at: place(value), label: short(value) })).filter(({ at }) => at >= 0);
+  return ticks.every(({ at }, i) => !i || at - ticks[i - 1].at >= TICK_APART) ? ticks : null;
+}
+
 function linear(low: number, high: number): Line {
   const span = high - low;
   if (!(span > 0)) return { place: () => 0.5, value: () => low, ticks: [{ at: 0.5, label: short(low) }] };
@@ -153,7 +166,8 @@ export function scaleFor(
     ? quantiles(finite)
     : linear(finite[0], finite[finite.length - 1]);
   const placeOf = (value: Cell) => (typeof value === "number" && Number.isFinite(value) ? place(value) : NaN);
-  return { kind, labels: [], ...line, place: placeOf };
+  const ticks = (column.kind === "hparam" && ticksAtValues(finite, place)) || line.ticks;
+  return { kind, labels: [], ...line, ticks, place: placeOf };
 }
 
 /** A value as a number of its scale: of a category, which it is. NaN where there is none. */

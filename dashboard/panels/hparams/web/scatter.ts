@@ -229,7 +229,7 @@ function foot(shown: Side[]): HTMLElement {
         onclick: () => nextScale(column),
       },
       column.label + " ",
-      make("span", { className: "dim" }, scale.kind),
+      make("span", { className: "dim" }, scale.kind === "linear" ? "" : scale.kind),
     );
     button.dataset.focus = "scale " + column.key;
     scales.append(button);

@@ -8,7 +8,7 @@ export const settings = {
   target: text("hparams.target", ""),
   better: choice("hparams.better", "auto", ["auto", "lower", "higher"]),
   value: choice("hparams.value", "last", ["last", "min", "max"]),
-  rows: choice("hparams.rows", "sessions", ["sessions", "avg", "median", "min", "max"]),
+  rows: choice("hparams.rows", "auto", ["auto", "sessions", "avg", "median", "min", "max"]),
   status: names("hparams.status"),
   values: names("hparams.values"),
   range: names("hparams.range"),

@@ -1,4 +1,5 @@
 /** What the parts of the panel share: the data, its settings in the URL, which rows are selected, and that they are drawn. */
+import { integer } from "../../../web/core/numbers.ts";
 import { settings as runSettings } from "../../../runs/web/settings.generated.ts";
 import type { Setting } from "../../../web/core/setting.ts";
 import { type Assign, view } from "../../../web/page/view.ts";
@@ -73,7 +74,7 @@ export function selectedRows(): Set<number> | null {
 export function select(rows: readonly Row[], brushes: ReadonlyMap<string, string> = new Map()): void {
   const runs = [...new Set(rows.flatMap((row) => row.runs))];
   const fits = runs.reduce((length, run) => length + encodeURIComponent(run).length + 13, 0) < LONGEST_SELECTION;
-  refused = fits ? "" : `${runs.length.toLocaleString("en-US")} runs are too many to select; choose fewer`;
+  refused = fits ? "" : `${integer(runs.length)} runs are too many to select; choose fewer`;
   update((set) => {
     if (fits) set(runSettings.select, runs);
     setPairs(set, settings.brush, brushes);

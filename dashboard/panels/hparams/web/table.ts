@@ -4,6 +4,7 @@ import { pageTextWidth } from "../../../web/core/canvas_text.ts";
 import { gridComponents, gridFunctions } from "../../../web/core/dash.ts";
 import { toClipboard, within } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
+import { runName } from "../../../web/core/names.ts";
 import { Api, messageOf } from "../../../web/core/request.ts";
 import { duration } from "../../../web/cards/step_slider.ts";
 import { lowerBound } from "../../../web/core/steps.ts";
@@ -37,17 +38,24 @@ gridComponents.HParamsRun = ({ data }: Params) => {
       "span",
       { className: "cut-name" },
       h("span", { className: "head dim" }, data.id.slice(0, cut)),
-      h("span", { className: "tail" }, data.id === "." ? ". (the log directory)" : data.id.slice(cut)),
+      h("span", { className: "tail" }, runName(data.id).slice(data.id === "." ? 0 : cut)),
     ),
   );
 };
 
+/** A mean with its deviation, which tells of no more than two digits. */
+const withDeviation = (value: Cell | undefined, deviation: number | string | undefined): string =>
+  typeof deviation === "number" ? `${short(value)} ± ${short(Number(deviation.toPrecision(2)))}` : short(value);
+
 Object.assign(gridFunctions, {
-  stepscopeHparamsValue: ({ data, value }: Partial<Params>, key: string) => data?.several[key] ?? short(value),
+  stepscopeHparamsValue: ({ data, value }: Partial<Params>, key: string) =>
+    data?.several[key] ?? withDeviation(value, data?.deviations[key]),
   stepscopeHparamsTip({ data, value }: Params, key: string, place: number) {
     const several = data.several[key];
     if (several !== undefined) return "Its sessions differ: " + several;
     if (value === null || value === undefined) return "none";
+    const deviation = data.deviations[key];
+    if (deviation !== undefined) return `Mean ${value}, standard deviation ${deviation}`;
     const step = data.s[place];
     return step === null ? String(value) : `${value} at step ${step.toLocaleString("en-US")}`;
   },
@@ -101,7 +109,10 @@ function widthOf(column: ShownColumn, isTarget: boolean): number {
   const name = Math.max(...words, pageTextWidth(column.label, font) * 0.55);
   // A single word finds no second line, and breaks within where the sign leaves it too little.
   const sign = isTarget ? (words.length > 1 ? 18 : 28) : 0;
-  const values = state.valuesOf(column.place).slice(0, 200).map((value) => pageTextWidth(short(value), VALUE_FONT));
+  const { rows } = state.data();
+  const values = rows.slice(0, 200).map(({ v, deviations }) =>
+    pageTextWidth(withDeviation(v[column.place], deviations[column.key]), VALUE_FONT)
+  );
   return Math.ceil(Math.min(170, Math.max(60, 18 + name + sign, 18 + Math.max(0, ...values))));
 }
 

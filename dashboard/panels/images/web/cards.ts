@@ -1,5 +1,6 @@
 /** The inside of cards: their controls and tiles, brought in line with their data and the chosen step. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
+import { ready } from "../../../web/cards/loading.ts";
 import { make, numbers, runLabel, stepText } from "../../../web/core/dom.ts";
 import { joined, nearest, pointsOf } from "../../../web/core/steps.ts";
 import { makeStrip } from "./film_strip.ts";
@@ -103,7 +104,6 @@ function build(card: Card, body: HTMLElement, group: CardData["group"]): Parts {
 const nameOf = (series: { run: string; tag: string }) => series.run + "\n" + series.tag;
 
 function arrangeTiles(card: Card, { body, box, group, tiles }: Parts): void {
-  box.classList.toggle("few", card.series.length < 3);
   body.closest(".card")?.classList.toggle("many", card.series.length > MANY);
   const keep = new Set(card.series.map(nameOf));
   for (const [name, { tile }] of tiles) {
@@ -177,6 +177,7 @@ export function draw(data: CardData): void {
   }`;
   const note = article.querySelector<HTMLElement>(".note");
   if (note) note.textContent = note.title = parts.strip?.note() || count;
+  ready(article);
   refresh(card);
 }
 

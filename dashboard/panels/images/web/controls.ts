@@ -95,7 +95,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
   const invert = make("input", { type: "checkbox" });
   invert.addEventListener("change", () => set(settings.invert)(invert.checked));
   const channel = select("Channel", settings.channel, (name) => CHANNELS[name], set(settings.channel));
-  const map = select("Colours of pictures of one channel", settings.map, (name) => MAPS[name], set(settings.map));
+  const map = select("Colors of pictures of one channel", settings.map, (name) => MAPS[name], set(settings.map));
   const stored = make(
     "button",
     { type: "button", className: "quiet", title: tip(KEYS.restore) },
@@ -156,7 +156,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
       ...sliders.map((one) => one.element),
       row("Invert", invert),
       row("Channel", channel),
-      row("Colours", map),
+      row("Colors", map),
       stored,
     ),
     section("Values", ramp, facts),
@@ -202,7 +202,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
     sizesPart.hidden = mode === "off" || !differ;
     if (differ) sizesNote.textContent = `A is ${a.width} × ${a.height}, B is ${b.width} × ${b.height}.`;
     map.disabled = a !== null && !imagesPixels.isSingle(a, look());
-    map.title = map.disabled ? "Colours need one channel: choose one above" : "Colours of pictures of one channel";
+    map.title = map.disabled ? "Colors need one channel: choose one above" : "Colors of pictures of one channel";
   }
 
   /** The numbers of a difference; null while there are none. */
@@ -253,7 +253,7 @@ export function makeControls(on: { changed: () => void; blinkChanged: () => void
       });
     });
     pen.globalAlpha = 1;
-    const head = make("tr", {}, make("th", {}), ...["least", "mean", "most"].map((text) => make("th", {}, text)));
+    const head = make("tr", {}, make("td", {}), ...["min", "mean", "max"].map((text) => make("th", {}, text)));
     const rows = found.map((one, c) => {
       const dot = make("i", { className: "channel-dot" });
       dot.style.background = color(c);

@@ -1,13 +1,13 @@
 /** A picture large, and two compared. */
 import { bind, type Command, tip } from "../../../web/core/commands.ts";
-import { waysTo } from "../../../web/page/keys_sheet.ts";
+import { toggleSheet } from "../../../web/page/keys_sheet.ts";
 import { icon, iconButton, make, runLabel, stepText, storage, when } from "../../../web/core/dom.ts";
 import { saveBlob } from "../../../web/core/download.ts";
 import { nearest } from "../../../web/core/steps.ts";
 import { view as pageView } from "../../../web/page/view.ts";
 import { type Choice, Slot } from "./compare_side.ts";
 import { makeControls } from "./controls.ts";
-import { CLOSE, KEYS, type LargeKey } from "./large_keys.ts";
+import { CLOSE, KEYS, type LargeKey, SHEET } from "./large_keys.ts";
 import type { Catalog } from "./messages.generated.ts";
 import * as pictures from "./pictures.ts";
 import type { Wanted } from "./pictures.ts";
@@ -172,7 +172,7 @@ class Large {
       return made;
     };
     const help = make("button", { type: "button", className: "icon-button", title: tip(KEYS.toggle_help) }, "?");
-    help.addEventListener("click", () => this.#toggleHelp());
+    help.addEventListener("click", () => toggleSheet(SHEET));
     const zoom = make(
       "span",
       { className: "zooming" },
@@ -254,7 +254,7 @@ class Large {
       previous_frame: () => this.a.turnFrame(-1),
       next_frame: () => this.a.turnFrame(1),
       play_frames: () => this.a.toggleFrames(),
-      toggle_help: () => this.#toggleHelp(),
+      toggle_help: () => toggleSheet(SHEET),
     };
   }
 
@@ -437,17 +437,6 @@ class Large {
 
   #toggleColumn(): void {
     storage.set(COLUMN, this.#dialog.classList.toggle("no-column") ? "off" : "on");
-  }
-
-  #toggleHelp(): void {
-    const there = this.#dialog.querySelector(".key-help");
-    if (there) return there.remove();
-    const known: Pick<Command, "title" | "keys" | "keysShown" | "gestures">[] = [...Object.values(KEYS), CLOSE];
-    const rows = known.flatMap(({ title, ...command }) => [
-      make("dt", {}, ...waysTo(command).flatMap((key) => [make("kbd", {}, key), " "])),
-      make("dd", {}, title),
-    ]);
-    this.#dialog.append(make("div", { className: "key-help" }, make("h4", {}, "Keys"), make("dl", {}, ...rows)));
   }
 
   /** To the next or previous run that has the tag. */

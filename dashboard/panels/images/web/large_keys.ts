@@ -28,9 +28,11 @@ export const KEYS = {
   previous_frame: { title: "Previous frame", keys: [","] },
   next_frame: { title: "Next frame", keys: ["."] },
   play_frames: { title: "Play, pause the animation", keys: ["p"] },
-  toggle_help: { title: "Keys", keys: ["?"] },
+  toggle_help: { title: "Keys and mouse", keys: ["?"] },
 } satisfies Record<string, Pick<Command, "title" | "keys" | "keysShown" | "gestures">>;
 
 export type LargeKey = keyof typeof KEYS;
 /** The dialog's own. */
 export const CLOSE = { title: "Close", keys: ["Escape"] };
+/** What the sheet of keys says of it. */
+export const SHEET = [{ title: "A picture large", commands: [...Object.values(KEYS), CLOSE] }];

@@ -6,9 +6,9 @@ const wanted = { run: "a/b", tag: "x y", epoch: "e1", point: { index: 2, step: 7
 Deno.test("the address of a picture names the point and its step", () => {
   assert.equal(
     address(wanted, 128),
-    "/api/images/look?run=a%2Fb&tag=x+y&index=2&sample=0&step=7&epoch=e1&edge=128",
+    "api/images/look?run=a%2Fb&tag=x+y&index=2&sample=0&step=7&epoch=e1&edge=128",
   );
-  assert.equal(downloadAddress(wanted), "/api/images/image?run=a%2Fb&tag=x+y&index=2&sample=0&download=true");
+  assert.equal(downloadAddress(wanted), "api/images/image?run=a%2Fb&tag=x+y&index=2&sample=0&download=true");
 });
 
 Deno.test("a picture is described by its size, format, frames and bytes", () => {

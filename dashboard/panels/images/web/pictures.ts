@@ -1,9 +1,10 @@
 /** One picture, fetched and described; what was fetched lately is kept. */
+import { fileSize } from "../../../web/core/numbers.ts";
 import { icon, make } from "../../../web/core/dom.ts";
 import { Api } from "../../../web/core/request.ts";
 import { EDGES, FACTS_HEADER, type NoPicture, type PictureFacts } from "./messages.generated.ts";
 
-export const api = new Api("/api/images");
+export const api = new Api("api/images");
 const FORMATS: Record<string, string> = {
   "image/png": "PNG",
   "image/jpeg": "JPEG",
@@ -93,11 +94,6 @@ export async function look(wanted: Wanted, edge: number, signal: AbortSignal): P
 export const isPicture = (found: Picture | NoPicture): found is Picture => "facts" in found;
 
 const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
-
-function fileSize(size: number): string {
-  if (size < 1000) return `${size} B`;
-  return size < 1e6 ? `${(size / 1000).toPrecision(3)} kB` : `${(size / 1e6).toPrecision(3)} MB`;
-}
 
 type Described = Pick<PictureFacts, "width" | "height" | "frames" | "size" | "mime_type">;
 

@@ -68,7 +68,7 @@ Deno.test("a palette becomes colors, with alpha where it has some", async () => 
   const others: [string, number[]][] = [["PLTE", [1, 2, 3, 4, 5, 6]], ["tRNS", [7]]];
   const found = await decode(await png({ width: 2, height: 1, depth: 8, type: 3, rows: [[0, 0, 1]], others }));
   const data = new Uint8Array([1, 2, 3, 7, 4, 5, 6, 255]);
-  assert.deepEqual(found, { width: 2, height: 1, channels: 4, top: 255, data, note: "colours of a palette" });
+  assert.deepEqual(found, { width: 2, height: 1, channels: 4, top: 255, data, note: "colors of a palette" });
 });
 
 Deno.test("what is interlaced is left to the browser", async () => {

@@ -162,7 +162,7 @@ export async function decode(buffer: ArrayBuffer): Promise<Pixels | null> {
   const flat = await values(raw, height, stride, width * channels, depth);
   if (type === 3) {
     if (!palette) throw new Error("its palette is missing");
-    return { width, height, top: 255, note: "colours of a palette", ...colored(flat, palette, transparency) };
+    return { width, height, top: 255, note: "colors of a palette", ...colored(flat, palette, transparency) };
   }
   return { width, height, channels, top: (1 << depth) - 1, data: flat, note: depth === 8 ? "" : `${depth} bits` };
 }

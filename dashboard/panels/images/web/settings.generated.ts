@@ -31,4 +31,7 @@ export const settings = {
   closed: names("images.closed"),
   page: names("images.page"),
   wide: names("images.wide"),
+  fold: choice("images.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("images.sections"),
+  columns: choice("images.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -27,7 +27,7 @@ export interface Geometry {
   edges?: Uint32Array;
 }
 
-const api = new Api("/api/mesh");
+const api = new Api("api/mesh");
 /** By URL, in order of use. */
 const kept: Map<string, Geometry> = new Map();
 const underWay: Map<string, Promise<Geometry>> = new Map();

@@ -59,7 +59,7 @@ export interface Looks {
   ignored: string[];
 }
 
-/** By point of the vertices: when it was, and the points of faces and colours that belong to it. */
+/** By point of the vertices: when it was, and the points of faces and colors that belong to it. */
 export interface MeshPoints {
   steps: TypedArray;
   walls: TypedArray;

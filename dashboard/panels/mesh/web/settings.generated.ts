@@ -19,4 +19,7 @@ export const settings = {
   closed: names("mesh.closed"),
   page: names("mesh.page"),
   wide: names("mesh.wide"),
+  fold: choice("mesh.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("mesh.sections"),
+  columns: choice("mesh.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -1,8 +1,6 @@
 /** Meshes in words and numbers, and what the URL has of their cards. */
+import { counted } from "../../../web/core/numbers.ts";
 import type { MeshHeader } from "./messages.generated.ts";
-
-const counted = (count: number, one: string, many: string) =>
-  `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
 
 /** A measured number: three digits. */
 export const short = (value: number): string =>
@@ -16,8 +14,8 @@ export const short = (value: number): string =>
 export function facts({ vertices, faces, low, high, moved }: MeshHeader): string {
   if (vertices === undefined) return "";
   const parts = faces
-    ? [counted(vertices, "vertex", "vertices"), counted(faces, "face", "faces")]
-    : [counted(vertices, "point", "points")];
+    ? [counted(vertices, "vertex", "vertices"), counted(faces, "face")]
+    : [counted(vertices, "point")];
   if (low && high) parts.push(low.map((least, i) => short(high[i] - least)).join(" × "));
   if (moved) parts.push(`moved ${short(Number(moved.mean))} on average, ${short(Number(moved.most))} at most`);
   return parts.join(" · ");

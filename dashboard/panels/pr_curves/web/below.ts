@@ -69,7 +69,12 @@ function build(card: Card, fill: HTMLElement): Parts {
   });
   const sliders = make("div", { className: "pr-sliders" });
   const table = make("div", { className: "pr-table" });
-  const matrices = make("div", { className: "pr-matrices" });
+  const matrices = make("div", {
+    className: "pr-matrices",
+    tabIndex: 0,
+    role: "group",
+    "aria-label": "Confusion matrices",
+  });
   fill.replaceChildren(sliders, bar, table, matrices);
   return { fill, sliders, steps: new Map(), bar, slider, output, marks, table, matrices };
 }
@@ -192,8 +197,8 @@ function matrix(run: CurveMeta, row: Row): HTMLElement {
   const head = (scope: "col" | "row", text: string) => make("th", { scope }, text);
   const rows = [
     [make("td", {}), head("col", "predicted +"), head("col", "predicted −")],
-    [head("row", "is +"), cell("True positives", row.tp, true), cell("False negatives", row.fn, false)],
-    [head("row", "is −"), cell("False positives", row.fp, false), cell("True negatives", row.tn, true)],
+    [head("row", "actual +"), cell("True positives", row.tp, true), cell("False negatives", row.fn, false)],
+    [head("row", "actual −"), cell("False positives", row.fp, false), cell("True negatives", row.tn, true)],
   ];
   const at = make("span", { className: "dim" }, "≥ " + thresholdText(row.threshold));
   return make(

@@ -14,7 +14,7 @@ import type { CardMeta } from "./messages.generated.ts";
 import "./pointer.ts";
 import { settings } from "./settings.generated.ts";
 
-const api = new Api("/api/pr_curves");
+const api = new Api("api/pr_curves");
 
 function openMenu(button: HTMLElement, card: Card): void {
   const runs = curvesOf(card);

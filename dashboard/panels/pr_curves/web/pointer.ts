@@ -1,5 +1,5 @@
 /** What is under the pointer in a chart of the PR curves panel. */
-import { runs } from "../../../runs/web/state.ts";
+import { shortLabel } from "../../../runs/web/labels.ts";
 import {
   onPointer,
   placeBeside,
@@ -49,7 +49,11 @@ function nearestPoints(card: Card, { layout, px, py }: Pointed): Near[] {
 function line(run: string, color: string, cells: string[], className = ""): HTMLElement {
   const dot = make("i", {});
   dot.style.background = color;
-  const content: Child[] = [dot, make("bdi", {}, runs.label(run)), ...cells];
+  const content: Child[] = [
+    dot,
+    make("bdi", {}, shortLabel(run, Math.min(300, innerWidth * 0.26), "550 12px")),
+    ...cells,
+  ];
   return make("tr", { className }, ...content.map((cell) => make("td", {}, cell)));
 }
 

@@ -15,4 +15,7 @@ export const settings = {
   closed: names("pr_curves.closed"),
   page: names("pr_curves.page"),
   wide: names("pr_curves.wide"),
+  fold: choice("pr_curves.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("pr_curves.sections"),
+  columns: choice("pr_curves.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -5,7 +5,7 @@ import { isGroup, setOpen } from "./groups.ts";
 import type { NameParams } from "./messages.generated.ts";
 import { address, placeOf } from "./places.ts";
 import { HEIGHT, spreadOf, WIDTH } from "./spread.ts";
-import { frameParts } from "./texts.ts";
+import { frameParts, middleCut } from "./texts.ts";
 
 const icon = (name: string, size: number) =>
   h("span", { className: "icon", style: { "--icon": `var(--icon-${name})`, "--size": `${size}px` } });
@@ -46,6 +46,17 @@ function chevron({ data, api, node }: CellParams): ReactElement | null {
   }, icon("chevron", 12));
 }
 
+/** A name that is cut in the middle where it has no room; copied, it is `whole`. */
+function cutName(shown: unknown, whole: unknown): ReactElement {
+  const [head, tail] = middleCut(String(shown ?? ""));
+  return h(
+    "span",
+    { className: "cut-name", "data-name": String(whole ?? "") },
+    h("span", { className: "head" }, head),
+    tail ? h("span", { className: "tail" }, tail) : null,
+  );
+}
+
 export function ProfileName(params: CellParams & NameParams): ReactElement {
   const { data, value, valueFormatted, linked, trace, tree } = params;
   const size = data["@size"];
@@ -54,7 +65,9 @@ export function ProfileName(params: CellParams & NameParams): ReactElement {
     { className: "profile-name" + (data["@in"] === undefined ? "" : " inside") },
     tree ? chevron(params) : null,
     toTimeline(data, trace, value, linked),
-    value === "" ? h("span", { className: "dim" }, "not known") : h("span", {}, valueFormatted || String(value ?? "")),
+    value === ""
+      ? h("span", { className: "dim" }, "not known")
+      : cutName(data["@short"] ?? valueFormatted ?? value, value),
     size === undefined ? null : h("span", { className: "size" }, size.toLocaleString("en-US")),
   );
 }

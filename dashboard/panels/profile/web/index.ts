@@ -8,6 +8,7 @@ import {
   setProps,
   settingId,
 } from "../../../web/core/dash.ts";
+import { beforeAll } from "../../../web/core/commands.ts";
 import { make, within } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import { popover } from "../../../web/core/popover.ts";
@@ -23,7 +24,7 @@ import { settings } from "./settings.generated.ts";
 import { formats } from "./texts.ts";
 
 const POLL_MS = 500;
-const api = new Api("/api/profile");
+const api = new Api("api/profile");
 
 Object.assign(gridComponents, { ProfileName, ProfileFrame, ProfileSpread });
 for (const [name, format] of Object.entries(formats)) gridFunctions[`stepscopeProfile${name}`] = format;
@@ -76,6 +77,17 @@ document.addEventListener("input", (event) => {
   if (!(target instanceof HTMLInputElement) || !target.closest(".profile-search")) return;
   const grid = gridAround(target);
   if (grid) search(grid, target.value);
+});
+
+// What is cut on the screen is whole in the clipboard.
+document.addEventListener("copy", (event) => {
+  const selection = getSelection();
+  const [from, to] = [selection?.anchorNode, selection?.focusNode].map((node) =>
+    (node instanceof Element ? node : node?.parentElement)?.closest<HTMLElement>(".profile-panel [data-name]")
+  );
+  if (!from || from !== to || !event.clipboardData) return;
+  event.clipboardData.setData("text/plain", from.dataset.name ?? "");
+  event.preventDefault();
 });
 
 // --- links -------------------------------------------------------------------------------------------------
@@ -184,4 +196,17 @@ callbacks("stepscope", {
     showRow(chosen);
     return noUpdate();
   },
+});
+
+/** The box of pages without anything to show closes as menus do. */
+const absentPages = () => document.querySelector<HTMLDetailsElement>("#profile-absent > details[open]");
+document.addEventListener("click", (event) => {
+  const box = absentPages();
+  if (box && !(event.target instanceof Node && box.firstElementChild?.contains(event.target))) box.open = false;
+});
+beforeAll((event) => {
+  const box = event.key === "Escape" ? absentPages() : null;
+  if (!box) return false;
+  box.open = false;
+  box.querySelector("summary")?.focus();
 });

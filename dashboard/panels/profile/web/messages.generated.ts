@@ -9,6 +9,7 @@ export interface RowMarks {
   "@slice"?: number;
   "@search"?: string;
   "@spread"?: number[];
+  "@short"?: string;
 }
 
 /** What a table tells the cells of its first column: whether any row is on the Timeline, and of which trace. */

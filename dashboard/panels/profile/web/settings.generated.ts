@@ -2,7 +2,7 @@
 import { choice, number, text } from "../../../web/core/setting.ts";
 
 export const settings = {
-  view: choice("profile.view", "overview", ["overview", "operators", "slices", "kernels", "copies", "idle", "memory", "path", "input", "code", "tfprof", "roofline", "ranks", "diff"]),
+  view: choice("profile.view", "overview", ["overview", "operators", "kernels", "memory", "input", "idle", "path", "roofline", "copies", "slices", "code", "ranks", "diff", "tfprof"]),
   trace: text("profile.trace", ""),
   by: text("profile.by", "name"),
   group: choice("profile.group", "none", ["none", "stem", "category"]),

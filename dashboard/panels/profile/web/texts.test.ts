@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { digits, formats, frameParts, time } from "./texts.ts";
+import { digits, formats, frameParts, middleCut, time } from "./texts.ts";
 
 Deno.test("numbers have four digits, separators from a thousand and units from a million", () => {
   assert.deepEqual([0, 0.00001234, 0.5, 12.345, 999.96, 1000, 12_345, 999_999, 1_234_567, 5e9, -1500].map(digits), [
@@ -50,4 +50,9 @@ Deno.test("a bar is as long as the share of the whole, and rows of totals have n
 Deno.test("of a frame the name and the end of the path come first", () => {
   assert.deepEqual(frameParts("/a/b/file.py(12): f/g"), ["file.py(12): f/g", "/a/b/"]);
   assert.deepEqual(frameParts("built-in"), ["built-in", ""]);
+});
+
+Deno.test("a long name keeps its end", () => {
+  assert.deepEqual(middleCut("aten::add"), ["aten::add", ""]);
+  assert.deepEqual(middleCut("x".repeat(40) + "0123456789abcd"), ["x".repeat(40), "0123456789abcd"]);
 });

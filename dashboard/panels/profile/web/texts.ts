@@ -1,5 +1,5 @@
 /** Figures as text: to the letter what dashboard/panels/profile/texts.py writes. */
-import { exactBytes, fileSize } from "../../../web/core/bytes.ts";
+import { exactBytes, fileSize } from "../../../web/core/numbers.ts";
 
 const NONE = "–";
 type Units = readonly [unit: string, size: number][];
@@ -53,3 +53,9 @@ export function frameParts(frame: string): [tail: string, head: string] {
   const cut = (bracket < 0 ? frame : frame.slice(0, bracket)).lastIndexOf("/") + 1;
   return [frame.slice(cut), frame.slice(0, cut)];
 }
+
+const TAIL = 14;
+
+/** A name as what may be cut off at its end, and the end that stays; a short one has no such end. */
+export const middleCut = (name: string): [head: string, tail: string] =>
+  name.length > 2 * TAIL ? [name.slice(0, -TAIL), name.slice(-TAIL)] : [name, ""];

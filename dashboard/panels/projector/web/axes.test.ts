@@ -26,6 +26,6 @@ Deno.test("names of axes stand at the edges of a flat picture", () => {
   const named = [{ name: "left to right" }, { name: "bottom to top" }];
   assert.deepEqual(axes.names(p, { axes: named, grid: false, frame: { center: [0, 0, 0], radius: 2 } }), [
     { text: "left to right", x: 392, y: 141, align: "right" },
-    { text: "bottom to top", x: 207, y: 14, align: "left" },
+    { text: "bottom to top", x: 207, y: 52, align: "left" },
   ]);
 });

@@ -6,6 +6,8 @@ import type { Lines } from "./raster.ts";
 const LINE = 34; // of 64
 const FAINT = 15;
 const EDGE = 8; // pixels
+/** Below the tools, which are at the top of the picture. */
+const BELOW_TOOLS = 52;
 const WANTED = 8; // lines of the grid
 
 /** `share` of the variance, 0..1 */
@@ -142,6 +144,6 @@ export function names(p: Projection, { axes, grid, frame }: Drawn): Name[] {
   const zero = camera.screen(p, -frame.center[0] / frame.radius, -frame.center[1] / frame.radius, 0);
   const kept = (value: number, size: number) => Math.min(size - 14, Math.max(14, value));
   if (axes[0]) found.push({ text: textOf(axes[0]), x: p.width - EDGE, y: kept(zero.y - 9, p.height), align: "right" });
-  if (axes[1]) found.push({ text: textOf(axes[1]), x: kept(zero.x + 7, p.width - 90), y: 14, align: "left" });
+  if (axes[1]) found.push({ text: textOf(axes[1]), x: kept(zero.x + 7, p.width - 90), y: BELOW_TOOLS, align: "left" });
   return found;
 }

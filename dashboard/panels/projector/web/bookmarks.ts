@@ -99,7 +99,7 @@ export class Bookmarks {
       const drop = iconButton("close", `Delete ${name}`, () => this.drop(at), 13);
       return make("div", { className: "pj-row" }, shown, ...(own ? [drop] : []));
     });
-    const nothing = remark("A bookmark keeps the projection, the camera, the selection and the colours.");
+    const nothing = remark("A bookmark keeps the projection, the camera, the selection and the colors.");
     this.list.replaceChildren(...(rows.length ? rows : [nothing]));
   }
 

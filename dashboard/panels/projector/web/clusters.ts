@@ -23,11 +23,11 @@ export class Clusters {
   method = "kmeans";
   methods;
   count = number("How many clusters", 2, 1000, 8);
-  least = number("Least size of a cluster", 2, 100_000, 15);
+  least = number("Minimum cluster size", 2, 100_000, 15);
   countRow = parts.field("Clusters", "How many groups are made.", this.count);
   leastRow = parts.field("Least size", "Smaller groups are noise.", this.least);
   on = parts.select("What is clustered", () => {}, "The data itself, or the picture as it is");
-  go = parts.button("Find clusters", "Makes a column of clusters, and colours by it", () => this.run(), "main");
+  go = parts.button("Find clusters", "Makes a column of clusters, and colors by it", () => this.run(), "main");
   note = make("p", { className: "pj-note", role: "status" });
   element;
   job: Job | null = null;

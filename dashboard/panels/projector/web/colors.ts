@@ -1,4 +1,5 @@
 /** What points are colored and sized by: a column, or how far the picture can be trusted at each of them. */
+import { integer } from "../../../web/core/numbers.ts";
 import { format } from "./parts.ts";
 import { MOST_COLORS, type Paints } from "./theme.ts";
 import type { Rgb } from "../../../web/core/color.ts";
@@ -73,7 +74,7 @@ function byCategory(title: string, codes: Int32Array, categories: string[]): Col
   }));
   if (entries.length <= MOST_COLORS) entries.sort((a, b) => a.place - b.place);
   const note = order.length > MOST_COLORS
-    ? `The ${MOST_COLORS} largest of ${format.integer(order.length)} have a colour; the others are grey.`
+    ? `The ${MOST_COLORS} largest of ${integer(order.length)} have a color; the others are grey.`
     : "";
   return { sort: "categories", title, codes, entries, numbers: null, minimum: 0, maximum: 0, missing, note };
 }
@@ -121,7 +122,7 @@ export function ofColumn(column: Column, categorical: string): Coloring {
   const { name } = column;
   if (column.kind === "text") {
     const { categories, values } = column;
-    if (!categories || !values) return nothing(name, "Too many different values for colours.");
+    if (!categories || !values) return nothing(name, "Too many different values for colors.");
     return byCategory(name, values, categories);
   }
   const { values } = column;
@@ -133,7 +134,7 @@ export function ofColumn(column: Column, categorical: string): Coloring {
     if (categorical === "on") {
       return {
         ...byNumber(name, values),
-        note: `More than ${format.integer(MOST_CATEGORIES)} different numbers: shown as a scale.`,
+        note: `More than ${integer(MOST_CATEGORIES)} different numbers: shown as a scale.`,
       };
     }
   }

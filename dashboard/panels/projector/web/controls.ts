@@ -1,9 +1,10 @@
 /** The left column of the Projector panel: the data and its problems, the projection with its settings, its run, its trust. */
+import { counted, integer } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
 import { methodParts } from "./controls_methods.ts";
 import { Running, Trust } from "./controls_run.ts";
 import { METHODS } from "./knobs.ts";
-import { check, fold, format, segmented } from "./parts.ts";
+import { check, fold, segmented } from "./parts.ts";
 import { icon, make } from "../../../web/core/dom.ts";
 import type { DatasetInfo } from "./messages.generated.ts";
 import type { ProjectorPanel } from "./panel.ts";
@@ -166,7 +167,6 @@ export class Controls {
   }
 
   described({ count, dimensions, run, label, problems }: DatasetInfo): HTMLElement[] {
-    const { integer } = format;
     const shape = make(
       "div",
       { className: "pj-shape" },
@@ -185,7 +185,7 @@ export class Controls {
     const notes = make(
       "details",
       { className: "pj-warn", open: this.data.querySelector("details")?.open ?? false },
-      make("summary", {}, icon("alert", 13), ` ${format.counted(problems.length, "note")} about the data`),
+      make("summary", {}, icon("alert", 13), ` ${counted(problems.length, "note")} about the data`),
       make("ul", { className: "pj-problems" }, ...list),
     );
     return [shape, where, notes];

@@ -1,4 +1,5 @@
 /** The settings of the chosen projection, in the left column. */
+import { counted } from "../../../web/core/numbers.ts";
 import { SHOWN_COMPONENTS } from "./frames.ts";
 import { type Knob, type KnobValue, METHODS, mostOf, typedValue } from "./knobs.ts";
 import { field, fold, format, make, type Option, select, toggle } from "./parts.ts";
@@ -82,7 +83,7 @@ function superviseRow(panel: ProjectorPanel, { columnInfos }: Dataset): HTMLElem
   const help = "The column whose equal values are drawn together.";
   const chosen = select("Column of the supervision", (name) => panel.setSupervise(name), help);
   const few = columnInfos.filter(({ categories, kind }) => categories !== null || kind === "number");
-  chosen.show([["", "as coloured"], ...few.map(({ name }): Option => [name, name])], panel.state.supervise);
+  chosen.show([["", "as colored"], ...few.map(({ name }): Option => [name, name])], panel.state.supervise);
   return field("… by column", help, chosen);
 }
 
@@ -165,7 +166,7 @@ function endRow(panel: ProjectorPanel, points: number, end: End, label: string):
   const said = panel.state.axes[end];
   const sort = said.slice(0, said.indexOf(":"));
   const rest = said.slice(said.indexOf(":") + 1);
-  const known = sort === "rows" ? format.counted(readRows(rest, points).length, "point") : null;
+  const known = sort === "rows" ? counted(readRows(rest, points).length, "point") : null;
   const input = make("input", {
     type: "text",
     className: "pj-input small",

@@ -1,4 +1,5 @@
 /** The run of a long projection in the left column: its buttons, how far it is, and its loss; and how far the picture can be trusted. */
+import { integer } from "../../../web/core/numbers.ts";
 import { TRUST } from "./colors.ts";
 import { hint } from "./commands.ts";
 import { factsOf } from "./frames.ts";
@@ -77,7 +78,7 @@ export class Running {
     this.showLoss(slow ? job : null);
     const notes = [...(frame?.notes ?? [])];
     if (waiting === "run" && dataset) {
-      notes.push(`${format.integer(dataset.count)} points take a while: press Run to begin.`);
+      notes.push(`${integer(dataset.count)} points take a while: press Run to begin.`);
     }
     if (waiting === "few") notes.push("Two points at least are needed.");
     this.notes.replaceChildren(
@@ -154,20 +155,20 @@ export class Trust {
     const { trustworthiness, continuity, hit, kept, points, sampled, count, column } = quality;
     const values = { "@trustworthiness": trustworthiness, "@continuity": continuity, "@hit": hit, "@kept": kept };
     const measures = Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [meter(name, value)]));
-    const help = "Colours every point by how far the picture can be trusted there";
-    const color = select("Colour by trust", (name) => void panel.setColor(name), help);
+    const help = "Colors every point by how far the picture can be trusted there";
+    const color = select("Color by trust", (name) => void panel.setColor(name), help);
     const rated = Object.entries(TRUST).filter(([name]) => points[name]);
     color.show(
-      [["", "no"], ...rated.map(([name, [title]]): Option => [name, title.toLowerCase()])],
+      [["", "none"], ...rated.map(([name, [title]]): Option => [name, title.toLowerCase()])],
       panel.colorBy.startsWith("@") ? panel.colorBy : "",
     );
     const all = panel.job?.rows?.length ?? panel.dataset?.count ?? 0;
-    const sample = sampled && sampled < all ? ` Measured on ${format.integer(sampled)} points.` : "";
+    const sample = sampled && sampled < all ? ` Measured on ${integer(sampled)} points.` : "";
     return [
       make("p", { className: "pj-sentence" }, sentence(quality) + sample),
       make("div", { className: "pj-measures" }, ...measures),
-      field("Colour by", `${help}.`, color),
-      remark(`Of ${count} neighbours each.${column ? ` Hit by ${column}.` : ""}`),
+      field("Color by", `${help}.`, color),
+      remark(`Based on ${count} nearest neighbors each${column ? `; hit = same ${column}` : ""}.`),
     ];
   }
 }

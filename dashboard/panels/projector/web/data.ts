@@ -1,6 +1,7 @@
 /** What the Projector panel asks the server for, and what it keeps of an open embedding. */
 import * as request from "../../../web/core/request.ts";
 import type { Parameters } from "../../../web/core/request.ts";
+import { type Upload as Sending, upload } from "../../../web/core/upload.ts";
 import type { ColumnHeader, ColumnInfo, DatasetInfo, Dropped, LabelsAnswer, RowsKept } from "./messages.generated.ts";
 
 const MOST_TEXTS = 2000;
@@ -28,44 +29,12 @@ export interface At {
   step: number | null;
 }
 
-export interface Upload {
-  done: Promise<Dropped>;
-  cancel: () => void;
-}
+export type Upload = Sending<Dropped>;
 
 export class Api extends request.Api {
   /** Sends a file; tells how much of it is there. */
-  upload(
-    route: string,
-    parameters: Parameters,
-    file: File,
-    tell: (share: number) => void,
-  ): Upload {
-    const request = new XMLHttpRequest();
-    const done = new Promise<Dropped>((resolve, reject) => {
-      request.upload.onprogress = (event) => tell(event.lengthComputable ? event.loaded / event.total : 0);
-      request.onload = () => {
-        const answer = answerOf(request.responseText);
-        if (request.status < 300 && answer) return resolve(answer);
-        const said = answer?.detail ?? `The server answered with status ${request.status}.`;
-        reject(new Error(said));
-      };
-      request.onerror = () => reject(new Error(`The server broke off while ${file.name} was sent.`));
-      request.onabort = () => reject(new Error(""));
-    });
-    request.open("POST", this.address(route, parameters));
-    request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.send(file);
-    return { done, cancel: () => request.abort() };
-  }
-}
-
-/** JSON with what came, or with what is wrong; null where it is not of our making. */
-function answerOf(text: string): (Dropped & { detail?: string }) | null {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
+  upload(route: string, parameters: Parameters, file: File, tell: (share: number) => void): Upload {
+    return upload(this.address(route, parameters), file, tell);
   }
 }
 

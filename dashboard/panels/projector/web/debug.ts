@@ -54,7 +54,7 @@ export const stateOf = (panel: ProjectorPanel) => {
     waiting: panel.waiting,
     job: job && jobOf(job),
     quality: quality && qualityOf(quality),
-    colour: {
+    color: {
       by: panel.colorBy,
       sort: coloring.sort,
       categories: coloring.entries.length,

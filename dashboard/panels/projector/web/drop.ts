@@ -1,5 +1,6 @@
 /** Files that are dropped on the Projector panel: vectors open as an embedding, metadata joins the one that is open. */
-import { button, format } from "./parts.ts";
+import { fileSize } from "../../../web/core/numbers.ts";
+import { button } from "./parts.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Api, Dataset, Upload } from "./data.ts";
@@ -157,7 +158,7 @@ export class Drop {
     this.sending?.cancel();
     const tell = (share: number) => {
       this.bar.style.width = `${share * 100}%`;
-      this.text.textContent = share < 1 ? `Sending ${file.name}, ${format.bytes(file.size)}` : `Reading ${file.name}…`;
+      this.text.textContent = share < 1 ? `Sending ${file.name}, ${fileSize(file.size)}` : `Reading ${file.name}…`;
     };
     this.progress.hidden = false;
     tell(0);

@@ -1,9 +1,9 @@
 /** What leaves the Projector panel: coordinates with metadata, pictures, a link. */
+import { counted } from "../../../web/core/numbers.ts";
 import * as frame from "../../../web/page/layout.ts";
 import { saveBlob, saveText } from "../../../web/core/download.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { METHODS } from "./knobs.ts";
-import { format } from "./parts.ts";
 import type { Appearance } from "./appearance.ts";
 import type { Dataset } from "./data.ts";
 import type { LegendEntry } from "./svg.ts";
@@ -63,7 +63,7 @@ export function entries(panel: ExportPanel): [string, () => void][] {
   const { dataset, view, selection } = panel;
   if (!dataset || !view) return [];
   const rows = selection.length ? selection : panel.visibleRows();
-  const which = rows && format.counted(rows.length, selection.length ? "selected point" : "shown point");
+  const which = rows && counted(rows.length, selection.length ? "selected point" : "shown point");
   const some: [TableFormat, string][] = [["csv", "CSV"], ["parquet", "Parquet"], ["tsv", "TSV"]];
   return [
     ...some.map(([format, name]): [string, () => void] => [

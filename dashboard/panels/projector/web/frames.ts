@@ -1,4 +1,5 @@
 /** What becomes of the frames of a job: places for all points, and words. */
+import { integer } from "../../../web/core/numbers.ts";
 import { format } from "./parts.ts";
 import type { Frame } from "./jobs.ts";
 
@@ -53,7 +54,7 @@ type Progress = Pick<
 
 /** What a job is at, in one line. */
 export function progressText(frame: Progress, title: string): string {
-  const { integer, seconds } = format;
+  const { seconds } = format;
   const { iteration, total, phase, message, updates_per_second: speed, seconds_left: left } = frame;
   const of = total ? ` of ${integer(total)}` : "";
   const at = total || iteration ? `iteration ${integer(iteration)}${of}` : phase;
@@ -80,7 +81,7 @@ export function progressText(frame: Progress, title: string): string {
 
 /** Facts of a long projection, as names and values. */
 export function factsOf(frame: Frame, lossName: string): [name: string, value: string][] {
-  const { integer, number, seconds } = format;
+  const { number, seconds } = format;
   const { iteration, total, phase, state, loss, updates_per_second: speed, seconds_left: left } = frame;
   const ended = ["done", "cancelled", "failed"].includes(state);
   const runs = state === "running";

@@ -1,4 +1,5 @@
 /** What is selected: metadata and picture of a point, its neighbours with their distances, and what can be done with it. */
+import { counted, integer } from "../../../web/core/numbers.ts";
 import { sharesOf } from "./categories.ts";
 import { hint } from "./commands.ts";
 import { dot } from "./legend.ts";
@@ -53,7 +54,6 @@ export class Inspector {
     const { dataset, selection, isolated, hidden, found, state } = panel;
     this.element.hidden = !dataset;
     if (!dataset) return;
-    const { integer, counted } = format;
     const points = counted(dataset.count, "point");
     const shown = panel.visibleCount ?? dataset.count;
     this.head.textContent = selection.length
@@ -152,7 +152,7 @@ export class Inspector {
     this.body.replaceChildren(
       ...this.share(),
       list,
-      ...(more > 0 ? [remark(`and ${format.integer(more)} more: the table shows all of them.`)] : []),
+      ...(more > 0 ? [remark(`and ${integer(more)} more: the table shows all of them.`)] : []),
     );
   }
 

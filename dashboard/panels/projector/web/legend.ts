@@ -1,4 +1,5 @@
 /** The legend over the cloud: categories that can be switched off, or the scale of a number. */
+import { integer } from "../../../web/core/numbers.ts";
 import { offAfter } from "./categories.ts";
 import { arrowsIn } from "./lists.ts";
 import { button, format, remark } from "./parts.ts";
@@ -65,7 +66,7 @@ export class Legend {
     const at = [...this.list.children].findIndex((one) => one === document.activeElement);
     this.list.replaceChildren(
       ...(sort === "categories" ? this.categories() : sort === "scale" ? this.scale() : []),
-      ...(sort !== "none" && missing ? [remark(`${format.integer(missing)} without a value, in grey`)] : []),
+      ...(sort !== "none" && missing ? [remark(`${integer(missing)} without a value, in grey`)] : []),
       ...(note ? [remark(note)] : []),
     );
     const held = this.list.children[at];
@@ -94,13 +95,13 @@ export class Legend {
         },
         dot(css(this.colorOf(entry))),
         make("bdi", { className: "pj-legend-name" }, name),
-        make("span", { className: "pj-count" }, format.integer(entry.count)),
+        make("span", { className: "pj-count" }, integer(entry.count)),
       );
       row.addEventListener("click", (event) => this.click(entry, event));
       return row;
     });
     const more = entries.length - MOST_SHOWN;
-    return more > 0 ? [...rows, remark(`and ${format.integer(more)} more`)] : rows;
+    return more > 0 ? [...rows, remark(`and ${integer(more)} more`)] : rows;
   }
 
   scale(): HTMLElement[] {

@@ -17,7 +17,6 @@ const SLOW_MS = 26; // of painting, from which on the next level is tried
 const FAST_MS = 7; // below which the level before is
 const SETTLE = 10; // frames between two such decisions
 
-export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 const eased = (share: number) => (share < 0.5 ? 2 * share * share : 1 - (2 - 2 * share) ** 2 / 2);
 
 /** How smoothly movements were painted: frames, ms between them, ms of painting. */

@@ -1,4 +1,5 @@
 /** Joins the Projector panel to the page: the selector opens embeddings, files that are dropped are listed in it. */
+import { counted } from "../../../web/core/numbers.ts";
 import { register } from "../../../web/core/commands.ts";
 import { noUpdate, setProps, settingId } from "../../../web/core/dash.ts";
 import { make } from "../../../web/core/dom.ts";
@@ -8,7 +9,7 @@ import { Api } from "./data.ts";
 import { Drop } from "./drop.ts";
 import { mount, panel } from "./panel.ts";
 import { settings } from "./settings.generated.ts";
-import { button, format } from "./parts.ts";
+import { button } from "./parts.ts";
 import type { EmbeddingRow } from "./messages.generated.ts";
 
 const API = "api/projector";
@@ -41,7 +42,7 @@ function offer(embeddings: EmbeddingRow[], unlisted: number): void {
     groups.set("No longer there", [{ value: current, label: current }]);
   }
   if (unlisted) {
-    const label = `${format.counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`;
+    const label = `${counted(unlisted, "older checkpoint")}: open a file with stepscope project FILE`;
     groups.set("Not listed", [{ value: "unlisted", label, disabled: true }]);
   }
   setProps(ID, { data: [...groups].map(([group, items]) => ({ group, items })) });

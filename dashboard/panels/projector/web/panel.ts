@@ -1,4 +1,5 @@
 /** The Projector panel in the browser: what is open, and the parts around the cloud. */
+import { counted, integer } from "../../../web/core/numbers.ts";
 import { make, storage } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { Bookmarks } from "./bookmarks.ts";
@@ -10,7 +11,7 @@ import { Inspector } from "./inspector.ts";
 import { Legend } from "./legend.ts";
 import type { DatasetInfo, EmbeddingsAnswer } from "./messages.generated.ts";
 import { type Outside, SIDES } from "./panel_base.ts";
-import { button, format } from "./parts.ts";
+import { button } from "./parts.ts";
 import { PanelWithProjection } from "./projection_session.ts";
 import { Search } from "./search.ts";
 import * as settings from "./settings.ts";
@@ -340,8 +341,8 @@ export class ProjectorPanel extends PanelWithProjection {
       const before = new Set(dataset.info.steps);
       const fresh = listed.steps.filter((step) => !before.has(step));
       if (fresh.length) {
-        const newest = format.integer(Math.max(...fresh));
-        return this.setNews(`${format.counted(fresh.length, "newer step")}, up to ${newest}.`);
+        const newest = integer(Math.max(...fresh));
+        return this.setNews(`${counted(fresh.length, "newer step")}, up to ${newest}.`);
       }
       const info = await this.api.ask<DatasetInfo>("dataset", dataset.at);
       if (dataset === this.dataset && info.digest !== dataset.info.digest) this.setNews("The file has changed.");

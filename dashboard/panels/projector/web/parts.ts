@@ -11,7 +11,7 @@ export function button(
   className = "",
 ): HTMLButtonElement {
   const made = make("button", { type: "button", className: `pj-button ${className}`, title }, text);
-  if (!/\w\w/.test(text)) made.setAttribute("aria-label", title);
+  if (!/\w\w|\w \w/.test(text)) made.setAttribute("aria-label", title);
   made.addEventListener("click", action);
   return made;
 }
@@ -136,8 +136,6 @@ export const complaint = (text: string): HTMLParagraphElement =>
 
 const trimmed = (text: string) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
 export const format = {
-  integer: (value: number): string => Math.round(value).toLocaleString("en-US"),
-  counted: (count: number, noun: string): string => `${format.integer(count)} ${noun}${count === 1 ? "" : "s"}`,
   /** Four digits that count. */
   number(value: number | null | undefined): string {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -156,5 +154,4 @@ export const format = {
       ? `${Math.floor(whole / 60)} min ${whole % 60} s`
       : `${Math.floor(whole / 3600)} h ${Math.floor(whole / 60) % 60} min`;
   },
-  bytes: (value: number): string => (value < 1e6 ? `${(value / 1e3).toFixed(0)} kB` : `${(value / 1e6).toFixed(1)} MB`),
 };

@@ -1,9 +1,9 @@
 /** How the Projector panel gets its pictures: projections as jobs of the server, frames, steps, and their quality. */
+import { counted } from "../../../web/core/numbers.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
 import { progressText, someOf, spread } from "./frames.ts";
 import { type Action, type Frame, Job } from "./jobs.ts";
 import { type Knobs, type KnobValue, METHODS, type Projection, writeKnobs } from "./knobs.ts";
-import { format } from "./parts.ts";
 import { type Quality, qualityOf, type QualityPack } from "./quality.ts";
 import { readRows, rowsSpec } from "./rows.ts";
 import { PanelWithSelection } from "./selection.ts";
@@ -283,7 +283,7 @@ export abstract class PanelWithProjection extends PanelWithSelection {
     const count = this.dataset?.count ?? 0;
     const said = (text: string) => {
       const rest = text.slice(text.indexOf(":") + 1);
-      return text.startsWith("rows:") ? format.counted(readRows(rest, count).length, "point") : rest.slice(0, 40);
+      return text.startsWith("rows:") ? counted(readRows(rest, count).length, "point") : rest.slice(0, 40);
     };
     const { left, right, down, up } = this.state.axes;
     const named = [[left, right], [down, up]].filter(([one, other]) => one && other).map(([one, other]) => ({

@@ -1,6 +1,7 @@
 /** The search over a column, or all: what is found stays lit in the cloud, and can be gone through one by one. */
+import { integer } from "../../../web/core/numbers.ts";
 import { entry } from "./lists.ts";
-import { button, format, type Option, select, toggle } from "./parts.ts";
+import { button, type Option, select, toggle } from "./parts.ts";
 import { bind, type Bindings } from "../../../web/core/commands.ts";
 import { iconButton, make } from "../../../web/core/dom.ts";
 import { isAbort, messageOf } from "../../../web/core/request.ts";
@@ -17,7 +18,7 @@ type SearchPack = SearchHeader & { arrays: [Uint32Array] };
 export function countText(found: number | null, current: number): string {
   if (found === null) return "";
   if (!found) return "nothing found";
-  return current < 0 ? `${format.integer(found)} found` : `${format.integer(current + 1)} of ${format.integer(found)}`;
+  return current < 0 ? `${integer(found)} found` : `${integer(current + 1)} of ${integer(found)}`;
 }
 
 export class Search {

@@ -1,6 +1,6 @@
 /** The steps of an embedding: a slider, and playing them one after another with points that keep their places. */
+import { counted, integer } from "../../../web/core/numbers.ts";
 import * as parts from "./parts.ts";
-import { format } from "./parts.ts";
 import { icon, iconButton, make } from "../../../web/core/dom.ts";
 import type { Dataset } from "./data.ts";
 import type { Frame } from "./jobs.ts";
@@ -84,12 +84,12 @@ export class Steps {
     this.aligned.show(panel.state.aligned, panel.state.projection === "custom");
     const { stepsOfJob: together, job } = panel;
     this.note.textContent = together && job?.frame && !job.ended
-      ? `${format.integer(job.frame.frames_done ?? 0)} of ${format.counted(together.length, "step")} projected`
+      ? `${integer(job.frame.frames_done ?? 0)} of ${counted(together.length, "step")} projected`
       : "";
   }
 
   say(step: number | undefined) {
-    this.at.textContent = step === undefined ? "" : `step ${format.integer(step)}`;
+    this.at.textContent = step === undefined ? "" : `step ${integer(step)}`;
   }
 
   async go(index: number) {

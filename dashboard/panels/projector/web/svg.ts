@@ -3,7 +3,8 @@ import * as axes from "./axes.ts";
 import * as labels from "./labels.ts";
 import { paper } from "./canvas.ts";
 import { LEVELS, type Lines, mixed, Raster } from "./raster.ts";
-import { type Pen, SvgPen } from "../../../web/lines/pen.ts";
+import type { Pen } from "../../../web/lines/pen.ts";
+import { SvgPen } from "../../../web/lines/svg_pen.ts";
 import type { View } from "./view.ts";
 import type { ViewTheme } from "./view_theme.ts";
 

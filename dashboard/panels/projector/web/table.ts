@@ -1,4 +1,5 @@
 /** The metadata as a table below the cloud: sorted by the server, which is asked for the rows in sight alone. */
+import { counted } from "../../../web/core/numbers.ts";
 import { hint } from "./commands.ts";
 import { button, format, segmented } from "./parts.ts";
 import { type ColumnDef, type Grid, type GridEvent, type GridRow, gridWhenReady } from "../../../web/core/ag_grid.ts";
@@ -52,7 +53,6 @@ interface LinesGrid extends Grid<Line | undefined> {
   setRowCount(count: number, isKnown: boolean): void;
   refreshInfiniteCache(): void;
   ensureIndexVisible(index: number, place?: "middle"): void;
-  getFocusedCell(): { rowIndex: number; column: { getColId(): string } } | null;
   refreshCells(how: { force: boolean; columns?: string[] }): void;
 }
 
@@ -242,7 +242,7 @@ export class Table {
       const [grid] = await Promise.all([this.ready, this.rowsKey]);
       if (turn !== this.turn) return;
       this.count = rows ? rows.length : dataset.count;
-      this.tell(this.count || !rows ? format.counted(this.count, "row") : NOTHING[panel.state.tableOf] ?? "");
+      this.tell(this.count || !rows ? counted(this.count, "row") : NOTHING[panel.state.tableOf] ?? "");
       this.fill(grid, dataset);
     } catch (error) {
       if (turn !== this.turn) return;

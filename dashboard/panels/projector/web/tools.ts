@@ -43,12 +43,12 @@ export class Tools {
 
   constructor(panel: ProjectorPanel) {
     this.panel = panel;
-    this.color = by("Colour", "What points are coloured by", (value) => void panel.setColor(value || "-"));
+    this.color = by("Color", "What points are colored by", (value) => void panel.setColor(value || "-"));
     this.size = by("Size", "What points are sized by", (value) => void panel.setSize(value));
     this.label = by("Label", "What stands beside points, and in lists", (value) => panel.setLabel(value || "-"));
     this.categorical = toggle(
       "1 2 3",
-      "Every different number has a colour of its own: categories instead of a scale",
+      "Every different number has a color of its own: categories instead of a scale",
       (on) => void panel.setCategorical(on ? "on" : "off"),
       "small",
     );
@@ -116,7 +116,7 @@ export class Tools {
     const columns = dataset.columnInfos;
     const rated = (quality?.state === "done" && quality.points) || panel.colorBy.startsWith("@");
     this.color.chosen.show([
-      ["", "one colour"],
+      ["", "one color"],
       ...columns.map(({ name, kind, categories }): Option => {
         const many = kind === "text" && categories === null;
         return [name, many ? `${name} (too many values)` : name, many];

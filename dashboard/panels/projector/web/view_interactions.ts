@@ -1,6 +1,6 @@
 /** How the cloud is looked at, and what the hand does to it. */
 import * as cameras from "./camera.ts";
-import { still } from "./motion.ts";
+import { still } from "../../../web/core/motion.ts";
 import { type Change, type Mode, NONE, type Tool } from "./view_base.ts";
 import { ViewDrawing } from "./view_draw.ts";
 import type { Camera } from "./camera.ts";

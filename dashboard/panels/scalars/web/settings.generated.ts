@@ -9,7 +9,10 @@ export const settings = {
   y: choice("scalars.y", "linear", ["linear", "log"]),
   ignoreOutliers: flag("scalars.ignore_outliers", false),
   best: choice("scalars.best", "none", ["none", "min", "max"]),
+  legend: flag("scalars.legend", true),
+  card: names("scalars.card"),
   range: names("scalars.range"),
+  zoom: text("scalars.zoom", ""),
   marks: names("scalars.marks"),
   profiled: flag("scalars.profiled", true),
   height: names("scalars.height"),
@@ -21,4 +24,7 @@ export const settings = {
   closed: names("scalars.closed"),
   page: names("scalars.page"),
   wide: names("scalars.wide"),
+  fold: choice("scalars.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("scalars.sections"),
+  columns: choice("scalars.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -1,5 +1,6 @@
 /** Texts of a card, newest first, from any step on. */
 import { cards as pageCards } from "../../../web/cards/grid.ts";
+import { failed, ready } from "../../../web/cards/loading.ts";
 import { make, stepText } from "../../../web/core/dom.ts";
 import { save } from "../../../web/core/download.ts";
 import * as pageStepper from "../../../web/core/stepper.ts";
@@ -162,7 +163,9 @@ function placeAbove(card: Card, found: Entry[]): void {
 async function extend(card: Card, start: number, stop: number): Promise<void> {
   const { ask } = card;
   const newer = start >= card.newest;
-  const found = await fetchTexts(card.data, start, stop);
+  const found = await fetchTexts(card.data, start, stop).catch(() => null);
+  // The buttons are there again for another try.
+  if (!found) return edges(card);
   if (card.ask !== ask || (newer ? start !== card.newest : stop !== card.oldest)) return;
   if (newer) card.newest = stop;
   else card.oldest = start;
@@ -177,8 +180,16 @@ async function fill(card: Card): Promise<void> {
   const ask = card.ask += 1;
   const newest = shownIndex(card) + 1;
   const oldest = Math.max(0, newest - (one() ? 1 : FIRST));
-  const found = await fetchTexts(card.data, oldest, newest);
+  const article = card.body.closest(".card")!;
+  let found: Entry[];
+  try {
+    found = await fetchTexts(card.data, oldest, newest);
+  } catch (error) {
+    if (card.ask === ask) failed(article, error, () => card.filling = fill(card));
+    return;
+  }
   if (card.ask !== ask) return;
+  ready(article);
   Object.assign(card, { newest, oldest, step: found[0]?.step ?? null });
   card.body.replaceChildren();
   card.body.scrollTop = 0;
@@ -198,7 +209,8 @@ async function prepend(card: Card): Promise<void> {
   }
   if (one() || data.total - card.newest > MOST_ENTRIES) return await fill(card);
   const turn = card.added += 1;
-  const found = await fetchTexts(data, card.newest, data.total);
+  const found = await fetchTexts(data, card.newest, data.total).catch(() => null);
+  if (!found) return edges(card);
   if (card.ask !== ask || card.added !== turn) return;
   card.newest = data.total;
   if (found.length) card.step = found[0].step;

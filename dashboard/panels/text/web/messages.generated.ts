@@ -54,7 +54,7 @@ export interface FoundText {
   found: string;
   after: string;
   key: string;
-  group: string;
+  sections: string[];
   page: number;
 }
 

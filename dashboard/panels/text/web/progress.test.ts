@@ -12,7 +12,7 @@ const hit = (count: number): FoundText => ({
   found: "x",
   after: "",
   key: "",
-  group: "",
+  sections: [],
   page: 1,
 });
 const done = { hits: [hit(3), hit(1)], searched: 1500, total: 1500, unreadable: 0, place: null, busy: false };

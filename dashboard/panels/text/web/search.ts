@@ -130,18 +130,19 @@ async function go(at: number): Promise<void> {
   show();
   if ((await jump()) || state.at !== at) return;
   const { closed, open, page } = settings;
-  const others = (of: typeof open) => view.read(of).filter((entry) => entry !== hit.group);
-  const pages = view.read(page).filter((entry) => !entry.startsWith(hit.group + ":"));
+  const inner = hit.sections.at(-1)!;
+  const others = (of: typeof open) => view.read(of).filter((entry) => !hit.sections.includes(entry));
+  const pages = view.read(page).filter((entry) => !entry.startsWith(inner + ":"));
   view.update((_params, set) => {
-    set(closed.name, others(closed));
-    set(open.name, [...others(open), hit.group]);
-    set(page.name, hit.page > 1 ? [...pages, `${hit.group}:${hit.page}`] : pages);
+    set(closed, others(closed));
+    set(open, [...others(open), ...hit.sections]);
+    set(page, hit.page > 1 ? [...pages, `${inner}:${hit.page}`] : pages);
   });
-  const sections = document.querySelectorAll<HTMLElement>(".groups[data-panel='text'] .group");
-  const section = [...sections].find(({ dataset }) => dataset.group === hit.group);
+  const known = [...document.querySelectorAll<HTMLElement>(".groups[data-panel='text'] .group")];
+  const around = known.filter(({ dataset }) => hit.sections.includes(dataset.group!));
+  around.forEach((section) => cards.show(section, true));
+  const section = around.at(-1);
   if (!section) return;
-  section.classList.add("open");
-  section.querySelector(".group-toggle")?.setAttribute("aria-expanded", "true");
   // Cards are drawn when they are seen.
   section.scrollIntoView({ block: "start" });
 }

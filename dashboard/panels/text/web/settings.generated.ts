@@ -17,4 +17,7 @@ export const settings = {
   closed: names("text.closed"),
   page: names("text.page"),
   wide: names("text.wide"),
+  fold: choice("text.fold", "auto", ["auto", "open", "closed"]),
+  sections: names("text.sections"),
+  columns: choice("text.columns", "auto", ["auto", "1", "2", "3", "4", "5", "6"]),
 };

@@ -4,14 +4,14 @@ import { view } from "../../../web/page/view.ts";
 import type { CardData, Entry, EntryPlace } from "./messages.generated.ts";
 import { settings } from "./settings.generated.ts";
 
-export const api = new Api("/api/text");
+export const api = new Api("api/text");
 
-/** The texts from `start` to before `stop`, newest first; none where the server has no answer. */
+/** The texts from `start` to before `stop`, newest first. */
 export async function fetchTexts(data: CardData, start: number, stop: number): Promise<Entry[]> {
   const { run, tag, markdown } = data;
   const [pattern, regex] = [view.read(settings.find), view.read(settings.regex)];
   const asked = { run, tag, start, stop, markdown, pattern, regex };
-  return await api.ask<Entry[]>("entries", asked).catch(() => []);
+  return await api.ask<Entry[]>("entries", asked);
 }
 
 /** The text of a series that is nearest to a step; null where there is none. */

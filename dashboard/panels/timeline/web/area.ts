@@ -1,10 +1,12 @@
 /** A chosen stretch of time over some lanes: what ran there, by name, category and lane, in the drawer. */
+import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { say } from "../../../web/page/layout.ts";
 import type { Source } from "./data.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
+import type { Band } from "./layout.ts";
 import type { AreaAnswer } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
 import { button } from "./parts.ts";
@@ -31,6 +33,8 @@ const TITLES: Record<Kind, string> = {
 };
 const KINDS = ["by_name", "by_category", "by_lane", "counters"] as const;
 const MOST_ROWS = 500;
+/** Lanes that an address names; where there are more, all of them count. */
+const MOST_IN_ADDRESS = 200;
 /** Where there is no lane in it. */
 const NO_SLICES = {
   slices: 0,
@@ -41,6 +45,9 @@ const NO_SLICES = {
   lanes_total: 0,
   by_lane: [],
 };
+
+/** A lane or a counter as the address has it: the place of its trace, and its number there. */
+const nameOf = ({ source, lane, counter }: Band) => `${source.place}/${lane >= 0 ? lane : `c${counter}`}`;
 
 export class Area {
   readonly panel: TimelinePanel;
@@ -75,12 +82,40 @@ export class Area {
 
   /** All lanes and counters of a trace over a stretch of the screen's time. */
   over(times: [number, number], source: Source) {
-    const { rows } = this.panel;
-    const mine = [...rows.pinned, ...rows.bands].filter((b) =>
-      b.source === source && (b.type === "lane" || b.type === "counter")
-    );
+    const mine = this.bands.filter((band) => band.source === source);
     this.chosen = { times, bands: new Set(mine.map((b) => b.id)) };
     return this.ask();
+  }
+
+  /** As the address has it: its times, and its lanes where these are not all. */
+  get text(): string {
+    if (!this.chosen) return "";
+    const times = this.range.map(Math.round).join(":");
+    const { bands } = this.chosen;
+    const mine = this.bands.filter((band) => bands.has(band.id));
+    const all = mine.length === this.bands.length || mine.length > MOST_IN_ADDRESS;
+    return all ? times : `${times}~${mine.map(nameOf).join(",")}`;
+  }
+
+  /** What can be in an area. */
+  get bands() {
+    const { rows } = this.panel;
+    return [...rows.pinned, ...rows.bands].filter(({ type }) => type === "lane" || type === "counter");
+  }
+
+  /** Chooses what the address has. */
+  async restore(text: string) {
+    const [times, listed] = text.split("~");
+    const [start, end] = times.split(":").map(Number);
+    if (!(start < end)) return;
+    const named = listed?.split(",");
+    const mine = this.bands.filter((band) => !named || named.includes(nameOf(band)));
+    this.chosen = { times: [start, end], bands: new Set(mine.map(({ id }) => id)) };
+    await this.ask();
+  }
+
+  private tell() {
+    this.panel.settings.tell({ "timeline.area": [this.text] });
   }
 
   /** The times of the area in order. */
@@ -96,9 +131,10 @@ export class Area {
     if (!chosen) return;
     const asked = ++this.asked;
     const [start, end] = this.range.map(Math.round);
-    const all = [...panel.rows.pinned, ...panel.rows.bands].filter((b) => chosen.bands.has(b.id));
+    const all = this.bands.filter((b) => chosen.bands.has(b.id));
     if (!all.length || end <= start) return this.clear();
     panel.selection.cancel();
+    this.wait(start, end);
     try {
       const answers = await Promise.all(
         panel.sources.map(async (source): Promise<Answer | null> => {
@@ -120,10 +156,27 @@ export class Area {
       if (asked !== this.asked) return;
       this.answers = answers.filter((answer) => answer !== null);
       panel.selection.forget();
+      this.tell();
       this.show();
     } catch (error) {
-      if (asked === this.asked) panel.notify(messageOf(error));
+      if (asked !== this.asked) return;
+      this.clear();
+      panel.notify(messageOf(error));
     }
+  }
+
+  /** Says that the totals are on their way. */
+  private wait(start: number, end: number) {
+    const { drawer } = this.panel;
+    const title = make("span", { className: "timeline-drawer-title" }, `${durationText(end - start)} · adding up …`);
+    const head = make("div", { className: "timeline-drawer-head", role: "status" }, title);
+    const body = make(
+      "div",
+      { className: "timeline-drawer-body waiting" },
+      make("div", { className: "timeline-busy" }),
+    );
+    drawer.replaceChildren(head, body);
+    this.panel.resize();
   }
 
   clear() {
@@ -131,6 +184,7 @@ export class Area {
     if (!this.chosen) return;
     this.chosen = null;
     this.answers = [];
+    this.tell();
     this.panel.drawer.replaceChildren();
     this.panel.changed();
   }
@@ -189,7 +243,6 @@ export class Area {
   }
 
   show() {
-    const { duration, integer } = format;
     const [start, end] = this.range;
     const slices = this.answers.reduce((sum, answer) => sum + answer.slices, 0);
     const tabs = make("span", { className: "timeline-tabs" });
@@ -211,9 +264,9 @@ export class Area {
     const title = make(
       "span",
       { className: "timeline-drawer-title" },
-      `${duration(end - start)} · ${integer(slices)} slice${slices === 1 ? "" : "s"}`,
+      `${durationText(end - start)} · ${integer(slices)} slice${slices === 1 ? "" : "s"}`,
     );
-    title.title = `From ${format.exact(start)} to ${format.exact(end)}; times are cut at its borders`;
+    title.title = `From ${exactDurationText(start)} to ${exactDurationText(end)}; times are cut at its borders`;
     const head = make(
       "div",
       { className: "timeline-drawer-head" },
@@ -273,7 +326,7 @@ export class Area {
 }
 
 function cellOf(row: Cells, key: string, find: (name: string) => void): HTMLElement {
-  const { duration, integer, quantity } = format;
+  const { quantity } = format;
   const value = row[key];
   if (value === undefined) return make("td", { className: "number" }, "–");
   if (typeof value === "string") {
@@ -284,7 +337,7 @@ function cellOf(row: Cells, key: string, find: (name: string) => void): HTMLElem
     return make("td", { className: "name" }, swatch, link);
   }
   const text = key.endsWith("_ns")
-    ? duration(value, 4)
+    ? durationText(value, 4)
     : key === "percent"
     ? `${(100 * value).toFixed(1)} %`
     : key === "count"

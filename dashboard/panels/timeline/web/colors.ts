@@ -1,12 +1,12 @@
 /** What slices are colored by, and what a legend says of it. */
+import { durationText } from "../../../web/core/numbers.ts";
 import { firstWhere } from "../../../web/core/steps.ts";
-import * as format from "./format.ts";
 import { settings } from "./settings.generated.ts";
 import type { SliceWindow, Source } from "./data.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 import type { Theme } from "./theme.ts";
 
-export type Mode = typeof settings.colour.options[number];
+export type Mode = typeof settings.color.options[number];
 export const MODES: Record<Mode, string> = {
   name: "Name",
   category: "Category",
@@ -107,7 +107,7 @@ export class Colors {
    */
   legend(theme: Theme, windows: Pick<SliceWindow, "categories">[]): Legend {
     if (this.mode === "duration") {
-      return { ramp: [`${format.duration(SHORTEST_NS, 1)} and less`, format.duration(this.longest, 2)] };
+      return { ramp: [`${durationText(SHORTEST_NS, 1)} and less`, durationText(this.longest, 2)] };
     }
     if (this.mode === "occupancy") return { ramp: ["0 %", "100 %"], entries: [[theme.unknown, "not known"]] };
     if (this.mode === "difference") {

@@ -101,6 +101,13 @@ export function groupsOf(panel: TimelinePanel, canvas: HTMLElement, moves: Moves
     { id: "timeline.order", title: "Another order", gestures: ["drag a name"] },
     { id: "timeline.lane_menu", title: "All else: hide, only this one, copy", gestures: ["right click"] },
     {
+      id: "timeline.fit_names",
+      title: "Make the column of names as wide as its names",
+      keys: ["n"],
+      gestures: ["double click its edge"],
+      act: () => panel.setLabelWidth(null),
+    },
+    {
       id: "timeline.pin",
       title: "Pin the lane under the mouse to the top",
       keys: ["p"],

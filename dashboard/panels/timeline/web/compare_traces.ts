@@ -1,5 +1,6 @@
 /** Several traces in one view: which, how they are aligned, what their collectives and differences are. */
 import { make } from "../../../web/core/dom.ts";
+import { runName } from "../../../web/core/names.ts";
 import { popover } from "../../../web/core/popover.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import { view } from "../../../web/page/view.ts";
@@ -223,11 +224,11 @@ export class Together {
       found.sort((a, b) => Number(folder(b.id) === folder(here[0])) - Number(folder(a.id) === folder(here[0])));
       list.replaceChildren(
         ...found.slice(0, 200).map((t) => {
-          const entry = button(`${t.run} · ${t.label}`, t.id, () => {
+          const entry = button(`${runName(t.run)} · ${t.label}`, t.id, () => {
             popover.close();
             this.add(t.id);
           }, "menu-entry");
-          entry.setAttribute("aria-label", `${t.run} · ${t.label}`);
+          entry.setAttribute("aria-label", `${runName(t.run)} · ${t.label}`);
           return entry;
         }),
         found.length ? "" : make("p", { className: "timeline-none" }, "No other trace of that name"),
@@ -253,7 +254,7 @@ export class Together {
       make(
         "div",
         { className: "timeline-open-trace" },
-        make("span", null, `${source.place + 1} · ${source.summary.run} · ${source.summary.label}`),
+        make("span", null, `${source.place + 1} · ${runName(source.summary.run)} · ${source.summary.label}`),
         button("✕", `Close ${source.summary.label}`, () => {
           popover.close();
           this.remove(source);
@@ -270,7 +271,7 @@ export class Together {
           make(
             "div",
             { className: "timeline-box-row" },
-            button("Colour differences", "Colour slices by what became of them in the second trace", () => {
+            button("Color differences", "Color slices by what became of them in the second trace", () => {
               popover.close();
               panel.setColor("difference");
             }),

@@ -1,4 +1,5 @@
 /** What stands in words: the drawer about the selected slice, and the box beside the mouse. */
+import { durationText, exactDurationText, integer } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { make, toClipboard } from "../../../web/core/dom.ts";
 import { say } from "../../../web/page/layout.ts";
@@ -68,7 +69,7 @@ function argumentText(key: string, value: unknown): string {
   if (value === null || value === undefined) return "–";
   if (typeof value === "object") return JSON.stringify(value).replace(/,/g, ", ");
   if (typeof value === "number") {
-    if (BYTES.test(key)) return value < 1000 ? `${value} B` : `${format.bytes(value)} (${format.integer(value)} B)`;
+    if (BYTES.test(key)) return value < 1000 ? `${value} B` : `${format.bytes(value)} (${integer(value)} B)`;
     return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7)));
   }
   return String(value);
@@ -94,7 +95,7 @@ const section = (title: string, content: Node, className: string = "") =>
 function sliceLink(other: SliceRow, source: Source, select: (index: number) => void) {
   const link = button(
     timelineText.shortName(other.name),
-    `${other.name}\n${laneName(source, other.lane)}\n${format.duration(other.duration)}`,
+    `${other.name}\n${laneName(source, other.lane)}\n${durationText(other.duration)}`,
     () => select(other.index),
     "link",
   );
@@ -186,13 +187,12 @@ function head(slice: SelectedSlice, actions: Actions) {
 }
 
 function factsOf(slice: SelectedSlice) {
-  const { exact, integer, duration } = format;
   const { source, relations } = slice;
   const rows: Fact[] = [
     ["Category", slice.category || "–"],
-    ["Start", exact(slice.start), `${integer(slice.start)} ns after the trace's first event`],
-    ["Duration", exact(slice.duration), `${integer(slice.duration)} ns`],
-    ["Own time", exact(slice.children.own_ns), "Without what lies directly in it on its lane"],
+    ["Start", exactDurationText(slice.start), `${integer(slice.start)} ns after the trace's first event`],
+    ["Duration", exactDurationText(slice.duration), `${integer(slice.duration)} ns`],
+    ["Own time", exactDurationText(slice.children.own_ns), "Without what lies directly in it on its lane"],
     ["Lane", laneName(source, slice.lane), `${slice.process} › ${slice.lane_name}, depth ${slice.depth}`],
   ];
   if (slice.step !== null) rows.push(["Step", String(slice.step)]);
@@ -200,8 +200,8 @@ function factsOf(slice: SelectedSlice) {
     rows.push([
       "Waited",
       relations.queue_ns >= 0
-        ? duration(relations.queue_ns)
-        : `began ${duration(-relations.queue_ns)} before its launch returned`,
+        ? durationText(relations.queue_ns)
+        : `began ${durationText(-relations.queue_ns)} before its launch returned`,
       "From the end of the call that launched it to its start",
     ]);
   }
@@ -221,7 +221,6 @@ function argumentsOf(slice: SelectedSlice) {
 /** What led to the slice and what came of it: launch, operator, stack, arrows, what lies in it. */
 function causesOf(slice: SelectedSlice, actions: Actions) {
   const { source, relations } = slice;
-  const { duration, integer } = format;
   const list = make("div", { className: "timeline-flows" });
   const add = (word: string, other: SliceRow, note: string) =>
     list.append(
@@ -230,14 +229,14 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
       make("span", { className: "timeline-flow-gap" }, note),
     );
   const more = (text: string) => list.append(make("span", { className: "timeline-flow-more" }, text));
-  if (relations?.launch) add("launched by", relations.launch, duration(relations.launch.duration, 3));
-  if (relations?.operator) add("operator", relations.operator, duration(relations.operator.duration, 3));
-  for (const other of slice.stack.slice(-8).reverse()) add("inside", other, duration(other.duration, 3));
+  if (relations?.launch) add("launched by", relations.launch, durationText(relations.launch.duration, 3));
+  if (relations?.operator) add("operator", relations.operator, durationText(relations.operator.duration, 3));
+  for (const other of slice.stack.slice(-8).reverse()) add("inside", other, durationText(other.duration, 3));
   if (slice.stack.length > 8) more(`and ${integer(slice.stack.length - 8)} more around it`);
   const launched = relations?.launched;
-  for (const other of launched?.slices.slice(0, 6) || []) add("launches", other, duration(other.duration, 3));
+  for (const other of launched?.slices.slice(0, 6) || []) add("launches", other, durationText(other.duration, 3));
   if (launched && launched.count > 6) {
-    more(`${integer(launched.count)} activities on devices in all, ${duration(launched.total_ns)}`);
+    more(`${integer(launched.count)} activities on devices in all, ${durationText(launched.total_ns)}`);
   }
   const known = new Set([relations?.launch?.index, ...(launched?.slices ?? []).map(({ index }) => index)]);
   const ways: [word: string, flows: FlowEnds][] = [["from", slice.incoming], ["to", slice.outgoing]];
@@ -251,14 +250,14 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
         word,
         other,
         `${other.kind ? `${other.kind}, ` : ""}${
-          gap >= 0 ? `after ${duration(gap, 3)}` : `overlaps ${duration(-gap, 3)}`
+          gap >= 0 ? `after ${durationText(gap, 3)}` : `overlaps ${durationText(-gap, 3)}`
         }`,
       );
     }
     const hidden = flows.total - flows.slices.length + Math.max(rest.length - 8, 0);
     if (hidden > 0) more(`and ${integer(hidden)} more arrows ${word === "from" ? "to" : "from"} it`);
   }
-  for (const other of slice.children.slices.slice(0, 6)) add("holds", other, duration(other.duration, 3));
+  for (const other of slice.children.slices.slice(0, 6)) add("holds", other, durationText(other.duration, 3));
   if (slice.children.count > 6) {
     more(`${integer(slice.children.count)} slices lie directly in it; these are the longest`);
   }
@@ -280,7 +279,6 @@ function causesOf(slice: SelectedSlice, actions: Actions) {
 
 /** All slices of the name: figures, and how their durations spread. */
 function spreadOf(slice: SelectedSlice, actions: Actions) {
-  const { duration, integer } = format;
   const { occurrences, spread, source } = slice;
   const share = source.summary.end > 0 ? (100 * occurrences.total) / source.summary.end : 0;
   const rows: Fact[] = [
@@ -289,18 +287,22 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
       spread ? `${integer(spread.place + 1)} of ${integer(spread.count)}` : integer(occurrences.count),
       spread ? "This one's place in time" : undefined,
     ],
-    ["Total", duration(occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
+    ["Total", durationText(occurrences.total), `${share.toFixed(2)} % of the trace's length, over all lanes`],
     [
       "Mean",
-      spread ? `${duration(spread.mean)} ± ${duration(spread.std, 3)}` : duration(occurrences.mean),
+      spread ? `${durationText(spread.mean)} ± ${durationText(spread.std, 3)}` : durationText(occurrences.mean),
       "± standard deviation",
     ],
-    ["Min", duration(occurrences.min)],
+    ["Min", durationText(occurrences.min)],
   ];
   if (spread) {
-    rows.push(["Median", duration(spread.median)], ["95 %", duration(spread.p95), "95 of 100 take at most this long"]);
+    rows.push(["Median", durationText(spread.median)], [
+      "95 %",
+      durationText(spread.p95),
+      "95 of 100 take at most this long",
+    ]);
   }
-  rows.push(["Max", duration(occurrences.max)]);
+  rows.push(["Max", durationText(occurrences.max)]);
   if (spread && spread.count > 1) {
     rows.push([
       "This one",
@@ -313,8 +315,8 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
     const bars = make("canvas", { className: "timeline-bars", role: "img" });
     const told: Bars = { ...spread.histogram, own: slice.duration };
     bars.dataset.bars = JSON.stringify(told);
-    bars.title = `How long the ${integer(spread.count)} slices take, from ${duration(spread.min)} to ${
-      duration(spread.max)
+    bars.title = `How long the ${integer(spread.count)} slices take, from ${durationText(spread.min)} to ${
+      durationText(spread.max)
     }, on a logarithmic scale; this one is marked`;
     bars.setAttribute("aria-label", bars.title);
     body.prepend(bars);
@@ -325,7 +327,7 @@ function spreadOf(slice: SelectedSlice, actions: Actions) {
           "p",
           { className: "timeline-none" },
           button(
-            `Go to the longest, ${duration(longest.duration)}`,
+            `Go to the longest, ${durationText(longest.duration)}`,
             "The longest slice of this name",
             () => actions.select(longest.index),
             "link",
@@ -362,9 +364,8 @@ export function paintBars(canvas: HTMLCanvasElement, theme: Theme) {
 
 /** What became of a name from the first trace to the second. */
 function changeOf({ verdict, means: [first, second], counts }: Change) {
-  const { duration, integer } = format;
   const both = first && second !== null
-    ? `mean ${duration(first)} → ${duration(second)} (${second >= first ? "+" : ""}${
+    ? `mean ${durationText(first)} → ${durationText(second)} (${second >= first ? "+" : ""}${
       ((100 * (second - first)) / first).toFixed(1)
     } %), `
     : "";
@@ -373,7 +374,6 @@ function changeOf({ verdict, means: [first, second], counts }: Change) {
 
 /** @param colors what slices are colored by */
 export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElement[] {
-  const { duration, integer } = format;
   const { name, category, count, lane, source, value } = slice;
   const known = value !== null && value >= 0 ? ` · ${value.toFixed(0)} % occupancy` : " · occupancy not known";
   const parts = [
@@ -381,7 +381,7 @@ export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElem
     make(
       "div",
       { className: "timeline-tip-facts" },
-      make("b", null, duration(slice.duration)),
+      make("b", null, durationText(slice.duration)),
       category ? ` · ${category}` : "",
       mode === "occupancy" ? known : "",
     ),
@@ -390,7 +390,7 @@ export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElem
   const change = mode === "difference" ? verdicts?.get(name) : undefined;
   if (change) parts.push(make("div", { className: "timeline-tip-facts" }, changeOf(change)));
   if (count > 1) {
-    const words = `The longest of ${integer(count)} slices here; zoom in to part them`;
+    const words = `${integer(count)} slices here (longest shown); zoom in to separate them`;
     parts.push(make("div", { className: "timeline-tip-merged" }, words));
   }
   return parts;
@@ -399,7 +399,7 @@ export function tooltip(slice: DrawnSlice, { mode, verdicts }: Colors): HTMLElem
 export function gapTip(gap: { start: number; end: number; cause: string }) {
   return [
     make("div", { className: "timeline-tip-name" }, `Idle: ${causeWords(gap.cause)}`),
-    make("div", { className: "timeline-tip-facts" }, make("b", null, format.duration(gap.end - gap.start))),
+    make("div", { className: "timeline-tip-facts" }, make("b", null, durationText(gap.end - gap.start))),
     make("div", { className: "timeline-tip-lane" }, CAUSES[causeKey(gap.cause)]),
   ];
 }
@@ -411,12 +411,12 @@ export function counterTip(band: Band, reading: { time: number; value: number | 
     "div",
     { className: "timeline-tip-facts" },
     make("b", null, value),
-    ` since ${format.duration(reading.time, 6)}`,
+    ` since ${durationText(reading.time, 6)}`,
   );
   if (reading.value !== null) made.title = String(reading.value);
   return [
     make("div", { className: "timeline-tip-name" }, band.label),
     made,
-    make("div", { className: "timeline-tip-lane" }, `${counter.process} · ${format.integer(counter.points)} points`),
+    make("div", { className: "timeline-tip-lane" }, `${counter.process} · ${integer(counter.points)} points`),
   ];
 }

@@ -1,8 +1,8 @@
 /** Draws the lanes: slices with their names, and counters. */
+import { durationText } from "../../../web/core/numbers.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import { firstAfter, type Range, type Row, type SliceWindow } from "./data.ts";
 import * as flows from "./flow_arrows.ts";
-import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import type { Scene } from "./geometry.ts";
 import type { Band } from "./layout.ts";
@@ -243,7 +243,7 @@ function labelSlices(
     const long = shown.durations[i] && room > timelineText.measure(context, text) + 56;
     context.fillText(text, from + 5, y + height / 2 + 0.5);
     if (long) {
-      const time = format.duration(shown.durations[i], 3);
+      const time = durationText(shown.durations[i], 3);
       context.save();
       context.globalAlpha *= 0.6;
       context.fillText(time, from + 5 + timelineText.measure(context, text) + 7, y + height / 2 + 0.5);

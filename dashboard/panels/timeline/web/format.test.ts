@@ -1,34 +1,6 @@
 import assert from "node:assert/strict";
 import * as format from "./format.ts";
 
-Deno.test("a duration has its significant digits in the largest unit that it fills", () => {
-  const durations = [0, 0.25, 999, 1000, 12_345, 1.5e9, 3600e9, 2 * 86_400e9].map((ns) => format.duration(ns));
-  assert.deepEqual(durations, [
-    "0 ns",
-    "0.25 ns",
-    "999 ns",
-    "1.000 µs",
-    "12.35 µs",
-    "1.500 s",
-    "1.000 h",
-    "2.000 d",
-  ]);
-  assert.deepEqual([format.duration(-12_345, 2), format.duration(123_456, 1)], ["-12 µs", "123 µs"]);
-});
-
-Deno.test("an exact time keeps every nanosecond and no zero too many", () => {
-  assert.deepEqual(
-    [0, 1, 1_000_001, 1_500_000_000, 1234.5e9].map(format.exact),
-    [
-      "0 ns",
-      "1 ns",
-      "1.000001 ms",
-      "1.5 s",
-      "20.575 min",
-    ].map((text) => text.replace("20.575 min", "1,234.5 s")),
-  );
-});
-
 Deno.test("bytes are counted in thousands, and only a counter of bytes shows them", () => {
   assert.deepEqual([999, 1000, 9_999, 12_345_678, 5e15].map(format.bytes), [
     "999 B",

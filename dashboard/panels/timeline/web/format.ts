@@ -1,37 +1,5 @@
 /** Numbers for people: durations, moments, bytes, and the ticks of a time axis. Pure. */
-
-const UNITS: [number, string][] = [
-  [86_400e9, "d"],
-  [3600e9, "h"],
-  [1e9, "s"],
-  [1e6, "ms"],
-  [1e3, "µs"],
-  [1, "ns"],
-];
-
-function unitOf(ns: number): [number, string] {
-  return UNITS.find(([size]) => Math.abs(ns) >= size) || [1, "ns"];
-}
-
-/** @param digits significant digits */
-export function duration(ns: number, digits: number = 4) {
-  if (ns === 0) return "0 ns";
-  const [size, unit] = unitOf(ns);
-  if (unit === "ns") return `${Number(ns.toPrecision(digits))} ns`;
-  const value = ns / size;
-  const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value))));
-  return `${value.toFixed(Math.min(decimals, 9))} ${unit}`;
-}
-
-/** To the nanosecond, without trailing zeros. */
-export function exact(ns: number) {
-  const [size, unit] = unitOf(ns);
-  return `${Number((ns / size).toFixed(9)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${unit}`;
-}
-
-export function integer(count: number) {
-  return Math.round(count).toLocaleString("en-US");
-}
+import { integer, unitOf } from "../../../web/core/numbers.ts";
 
 export function bytes(bytes: number) {
   const names = ["B", "kB", "MB", "GB", "TB"];

@@ -5,7 +5,7 @@ import type { Point } from "./geometry.ts";
 import type { Band } from "./layout.ts";
 import type { TimelinePanel } from "./panel.ts";
 import * as rulers from "./rulers.ts";
-import { still } from "./viewport.ts";
+import { still } from "../../../web/core/motion.ts";
 
 const DRAG_THRESHOLD = 4;
 const HOLD_MS = 170;
@@ -224,7 +224,8 @@ export function attach(
   canvas.addEventListener("pointerleave", () => panel.point(null), options);
   canvas.addEventListener("dblclick", (event) => {
     const at = where(event);
-    if (panel.ready && at.x > panel.scene.left && at.y > panel.scene.pinTop) panel.zoomToAt(at);
+    if (panel.ready && grip(at, event) === "divider") panel.setLabelWidth(null);
+    else if (panel.ready && at.x > panel.scene.left && at.y > panel.scene.pinTop) panel.zoomToAt(at);
   }, options);
   canvas.addEventListener("contextmenu", (event) => {
     if (!panel.ready) return;

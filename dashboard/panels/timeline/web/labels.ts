@@ -2,8 +2,10 @@
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
 import * as text from "../../../web/core/canvas_text.ts";
+import { shortNames } from "../../../web/core/names.ts";
 import type { Scene } from "./geometry.ts";
-import type { Band } from "./layout.ts";
+import type { Band, Rows } from "./layout.ts";
+import type { Theme } from "./theme.ts";
 
 /** The column of names at the left. */
 function labels(scene: Scene) {
@@ -40,6 +42,27 @@ function column(scene: Scene, pinned: boolean, top: number, bottom: number) {
   context.restore();
 }
 
+function nameOf(scene: Scene, band: Band): string {
+  const name = band.pinned ? band.full : band.label;
+  return band.pinned && scene.sources.length > 1 ? `${band.source.place + 1}: ${name}` : name;
+}
+
+/** What of the names of lanes has room, by the rows that they stand in. */
+const shortened = new WeakMap<Rows, Map<string, ReadonlyMap<string, string>>>();
+
+/** The texts of all lanes and counters, in the font that the canvas has: those in sight alone would change in scrolling. */
+function shortOf(scene: Scene, pinned: boolean, room: number): ReadonlyMap<string, string> {
+  const { rows, context } = scene;
+  const known = shortened.get(rows) ?? new Map<string, ReadonlyMap<string, string>>();
+  shortened.set(rows, known);
+  const key = `${pinned} ${room}`;
+  const bands = (pinned ? rows.pinned : rows.bands).filter(({ type }) => type === "lane" || type === "counter");
+  const found = known.get(key) ??
+    shortNames(bands.map((band) => nameOf(scene, band)), room, (name) => text.measure(context, name));
+  known.set(key, found);
+  return found;
+}
+
 function labelOf(scene: Scene, band: Band, y: number, top: number) {
   const { context, theme, left } = scene;
   const head = band.type === "group" || band.type === "trace";
@@ -61,9 +84,9 @@ function labelOf(scene: Scene, band: Band, y: number, top: number) {
   context.font = `${head ? 600 : 400} 12px ${theme.font}`;
   context.fillStyle = head || band.type === "lane" ? theme.text : theme.dimmed;
   const room = (head ? scene.width - 16 : left) - x - 10;
-  const name = band.pinned ? band.full : band.label;
-  const several = band.pinned && scene.sources.length > 1 ? `${band.source.place + 1}: ${name}` : name;
-  context.fillText(text.fit(context, several, room), x, middle + 0.5);
+  const name = nameOf(scene, band);
+  const shown = head ? text.fit(context, name, room) : shortOf(scene, band.pinned, room).get(name) ?? name;
+  context.fillText(shown, x, middle + 0.5);
   if (band.type === "counter") {
     const meta = band.source.summary.counters[band.counter];
     context.fillStyle = theme.dimmed;
@@ -71,6 +94,23 @@ function labelOf(scene: Scene, band: Band, y: number, top: number) {
     const most = meta.max === null ? "no numbers" : `max ${format.quantity(band.full, meta.max)}`;
     context.fillText(text.fit(context, most, left - x - 10), x, middle + 15);
   }
+}
+
+/** Where the text of a lane's name begins, and what is left free behind it. */
+const BESIDE = 46 + 14;
+const MOST_MEASURED = 2000;
+
+/** How wide the column is in which all of the names of lanes and counters can be read, in pixels. */
+function needed(context: CanvasRenderingContext2D, { font }: Theme, bands: readonly Band[]): number {
+  context.save();
+  context.font = `400 12px ${font}`;
+  let widest = 0;
+  for (const band of bands.slice(0, MOST_MEASURED)) {
+    if (band.type !== "lane" && band.type !== "counter") continue;
+    widest = Math.max(widest, context.measureText(band.pinned ? band.full : band.label).width);
+  }
+  context.restore();
+  return Math.ceil(widest) + BESIDE;
 }
 
 function chevron(
@@ -95,4 +135,4 @@ function chevron(
   context.stroke();
 }
 
-export { labels as draw };
+export { labels as draw, needed };

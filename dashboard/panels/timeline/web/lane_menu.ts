@@ -34,7 +34,7 @@ export function laneMenu(panel: TimelinePanel, band: Band, at: Point) {
     ["Fold all lanes", () => panel.foldLanes(true)],
     ["Unfold all lanes", () => panel.foldLanes(false)],
     ["Show all lanes", () => panel.showAllLanes()],
-    ["Lanes as at first", then(() => lanes.reset())],
+    ["Reset lanes", then(() => lanes.reset())],
     ["Copy name", () => toClipboard(band.full).then(() => say("Name copied"))],
   ];
   popover.menu(panel.canvas, band.full, entries.filter((entry) => entry !== null), {

@@ -1,8 +1,8 @@
 /** What of a trace could not be shown as it was stored: a line, and a table behind it. */
+import { integer } from "../../../web/core/numbers.ts";
 import { make } from "../../../web/core/dom.ts";
 import { popover } from "../../../web/core/popover.ts";
 import type { Source } from "./data.ts";
-import * as format from "./format.ts";
 import type { TraceSummary } from "./messages.generated.ts";
 import { button } from "./parts.ts";
 
@@ -13,7 +13,6 @@ const ARROW = /^flow|arrow/;
  * @param several whether other traces are shown too
  */
 export function strip({ summary }: Source, several: boolean): HTMLElement | null {
-  const { integer } = format;
   const counted = Object.entries(summary.losses).filter(([, n]) => n > 0).sort(([, a], [, b]) => b - a);
   const total = counted.reduce((sum, [, n]) => sum + n, 0);
   const parts = [...summary.notes];
@@ -27,7 +26,7 @@ export function strip({ summary }: Source, several: boolean): HTMLElement | null
     arrows ? `${integer(arrows)} arrow${arrows === 1 ? " has" : "s have"} only one end` : "",
     total > arrows
       ? `${integer(total - arrows)} event${total - arrows === 1 ? "" : "s"} could not be shown as stored: ${
-        rest.map(([why, n]) => `${integer(n)} × ${why}`).join("; ")
+        rest.map(([why]) => summary.counted[why]).join("; ")
       }`
       : "",
   ];
@@ -58,7 +57,7 @@ function table(summary: TraceSummary, counted: [string, number][]) {
     return make(
       "section",
       { className: "timeline-loss" },
-      make("h4", null, make("b", null, format.integer(n)), ` ${reason}`),
+      make("h4", null, make("b", null, integer(n)), ` ${reason}`),
       make("p", null, summary.meanings[reason] || "No more is known about this reason."),
       ...(example ? [make("p", { className: "timeline-none" }, `The first: ${example}`)] : []),
     );

@@ -32,6 +32,7 @@ export interface TraceSummary {
   categories: string[];
   longest: number;
   losses: Record<string, number>;
+  counted: Record<string, string>;
   examples: Record<string, string>;
   meanings: Record<string, string>;
   notes: string[];

@@ -13,10 +13,11 @@ function wish(): Wish {
   return {
     start,
     end,
+    area: view.read(settings.area),
     slice: /^\d+$/.test(slice) ? Number(slice) : undefined,
     search: view.read(settings.search),
     match: view.read(settings.match),
-    color: view.read(settings.colour),
+    color: view.read(settings.color),
     compare: [...view.read(settings.compare)],
     align: view.read(settings.align),
     overlays: [...view.read(settings.overlay)],
@@ -38,7 +39,7 @@ export function open(trace: string | null) {
   const panel = mount(host, tools, { api: "api/timeline", perfetto: host.dataset.perfetto || "", tell });
   const wished = fresh ? wish() : {};
   if (!fresh && panel.wanted !== trace) {
-    tell({ "timeline.range": [""], "timeline.slice": [""], "timeline.compare": [] });
+    tell({ "timeline.range": [""], "timeline.area": [""], "timeline.slice": [""], "timeline.compare": [] });
     panel.canvas.focus();
   }
   panel.open(trace, wished);

@@ -1,5 +1,5 @@
 /** What lies over the slices when asked for: the critical path, and why streams were idle. */
-import * as format from "./format.ts";
+import { durationText } from "../../../web/core/numbers.ts";
 import * as geometry from "./geometry.ts";
 import * as timelineText from "../../../web/core/canvas_text.ts";
 import type { Scene } from "./geometry.ts";
@@ -43,7 +43,7 @@ export class Overlays {
       }
       return [...found].sort((a, b) => b[1] - a[1]);
     };
-    const told = ([name, ns]: [string, number]) => `${causeWords(name)} ${format.duration(ns, 3)}`;
+    const told = ([name, ns]: [string, number]) => `${causeWords(name)} ${durationText(ns, 3)}`;
     if (this.idle) {
       for (const sum of sums("idle")) entries.push([theme.causes[causeKey(sum[0])], `idle: ${told(sum)}`]);
     }
@@ -53,7 +53,7 @@ export class Overlays {
       const known = all.filter(([name]) => explained.has(name));
       const time = (of: [string, number][]) => of.reduce((sum, [, ns]) => sum + ns, 0);
       const rest = all.filter(([name, ns]) => ns > 0 && !explained.has(name)).slice(0, 2).map(told).join(", ");
-      const share = `explains ${format.duration(time(known), 3)} of ${format.duration(time(all), 3)} (${
+      const share = `explains ${durationText(time(known), 3)} of ${durationText(time(all), 3)} (${
         Math.floor((100 * time(known)) / Math.max(1, time(all)))
       } %)`;
       if (all.length) {
@@ -130,7 +130,7 @@ function gaps(scene: Scene, source: Source, answer: IdleAnswer, pinned: boolean)
     context.fillStyle = theme.dimmed;
     const text = timelineText.fit(
       context,
-      `idle: ${causeWords(cause)} · ${format.duration(answer.end[i] - answer.start[i], 3)}`,
+      `idle: ${causeWords(cause)} · ${durationText(answer.end[i] - answer.start[i], 3)}`,
       x1 - x0 - 10,
     );
     if (text) context.fillText(text, x0 + 5, y + Math.min(height / 2, 9));

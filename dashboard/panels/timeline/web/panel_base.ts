@@ -31,7 +31,8 @@ import * as timelineTools from "./tools.ts";
 import { Report } from "./url_sync.ts";
 import { Viewport } from "./viewport.ts";
 
-const LABEL_WIDTH = { least: 90, most: 520, usual: 210 };
+/** Names that nobody made room for take no more than this share. */
+const LABEL_WIDTH = { least: 90, most: 520, usual: 210, share: 0.28 };
 const LABEL_WIDTH_KEY = "stepscope.timeline.labels";
 /** Pinned lanes leave at least this share of the height to the others. */
 const MOST_PINNED = 0.6;
@@ -40,6 +41,7 @@ const MOST_PINNED = 0.6;
 export interface Wish {
   start?: number;
   end?: number;
+  area?: string;
   slice?: number;
   search?: string;
   match?: Match;
@@ -86,7 +88,10 @@ export abstract class PanelBase {
   rows: Rows = layout([], this.lanes);
   scroll = 0;
   pinScroll = 0;
-  labelWidth = Number(storage.get(LABEL_WIDTH_KEY)) || LABEL_WIDTH.usual;
+  /** As wide as somebody made it; else as the names need. */
+  labelWidth = Number(storage.get(LABEL_WIDTH_KEY)) || null;
+  /** What the names need, as far as known. */
+  neededWidth = LABEL_WIDTH.usual;
   /** Whether a drag chooses an area instead of moving. */
   choosing = false;
   matches: Found | null = null;
@@ -275,6 +280,7 @@ export abstract class PanelBase {
       if (this.sources[0] !== source) return;
     }
     if (this.colors.mode === "difference" && this.sources.length < 2) this.setColor("name");
+    if (wish.area) await this.area.restore(wish.area);
     // What the address shows stays in view; a slice elsewhere is gone to.
     if (wish.slice != null && wish.slice < summary.slices && this.selection.asked === asked) {
       this.selection.select(wish.slice, { reveal: wish.start == null ? "always" : "outside", source });
@@ -346,7 +352,7 @@ export abstract class PanelBase {
   setColor(mode: Mode) {
     this.colors.mode = mode;
     for (const source of this.sources) source.carry(this.colors.value);
-    this.settings.tell({ "timeline.colour": [this.colors.mode] });
+    this.settings.tell({ "timeline.color": [this.colors.mode] });
     this.buttons.show();
     this.changed();
   }
@@ -419,17 +425,18 @@ export abstract class PanelBase {
     if (this.ready) this.draw();
   }
 
-  setLabelWidth(width: number) {
+  /** @param width null for what the names need */
+  setLabelWidth(width: number | null) {
     this.labelWidth = width;
-    storage.set(LABEL_WIDTH_KEY, String(Math.round(this.left)));
+    storage.set(LABEL_WIDTH_KEY, width === null ? "" : String(Math.round(this.left)));
     this.filter.place(this);
     this.changed();
   }
 
   get left() {
-    return Math.round(
-      Math.min(Math.max(this.labelWidth, LABEL_WIDTH.least), LABEL_WIDTH.most, (this.width || 800) * 0.4),
-    );
+    const { least, usual, most, share } = LABEL_WIDTH;
+    const width = this.labelWidth ?? Math.max(usual, Math.min(this.neededWidth, (this.width || 800) * share));
+    return Math.round(Math.min(Math.max(width, least), most, (this.width || 800) * 0.4));
   }
 
   /** What drawing needs to know. */

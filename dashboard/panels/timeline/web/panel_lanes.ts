@@ -1,5 +1,6 @@
 /** The lanes of the Timeline panel: which are shown, in what order, folded and pinned. */
 import * as geometry from "./geometry.ts";
+import * as labels from "./labels.ts";
 import { layout } from "./layout.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { LaneGroup } from "./messages.generated.ts";
@@ -11,7 +12,9 @@ import type { Band } from "./layout.ts";
 export abstract class PanelWithLanes extends PanelBase {
   relayout() {
     this.rows = layout(this.sources, this.lanes);
+    this.neededWidth = labels.needed(this.pen, this.theme, [...this.rows.pinned, ...this.rows.bands]);
     this.filter.show(this.rows);
+    this.filter.place(this);
     if (this.ready && this.rows.total) {
       this.say(
         this.rows.hidden === this.rows.total

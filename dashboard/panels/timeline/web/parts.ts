@@ -2,8 +2,8 @@
 import { make } from "../../../web/core/dom.ts";
 
 export function button(text: string, title: string, action: () => void, className = ""): HTMLButtonElement {
-  const props = { type: "button", className: `timeline-button ${className}`, title, "aria-label": title };
-  const made = make("button", props, text);
+  const made = make("button", { type: "button", className: `timeline-button ${className}`, title }, text);
+  if (!/\w\w/.test(text)) made.setAttribute("aria-label", title);
   made.addEventListener("click", action);
   return made;
 }

@@ -1,4 +1,5 @@
 /** Draws what is above the lanes (minimap, time axis, steps) and what lies over them (hover, selection, marks). */
+import { durationText, integer } from "../../../web/core/numbers.ts";
 import { type Step, stepAt } from "./colors.ts";
 import * as format from "./format.ts";
 import * as geometry from "./geometry.ts";
@@ -112,11 +113,10 @@ function strips(scene: Scene) {
 
 function minimapLabel(scene: Scene) {
   const { context, theme, left, sources, viewport } = scene;
-  const { duration, integer } = format;
   context.textBaseline = "middle";
   context.font = `600 12px ${theme.font}`;
   context.fillStyle = theme.text;
-  context.fillText(duration(viewport.length), 10, MINIMAP_HEIGHT / 2 - 7);
+  context.fillText(durationText(viewport.length), 10, MINIMAP_HEIGHT / 2 - 7);
   context.font = `400 11px ${theme.font}`;
   context.fillStyle = theme.dimmed;
   const slices = sources.reduce((sum, source) => sum + source.summary.slices, 0);
@@ -141,7 +141,7 @@ export function ruler(scene: Scene) {
   context.clip();
   context.font = `400 11px ${theme.font}`;
   context.textBaseline = "middle";
-  const from = base ? `${format.duration(base, 7)}` : "";
+  const from = base ? `${durationText(base, 7)}` : "";
   const taken = from ? left + context.measureText(from).width + 22 : left;
   for (let time = first; time <= viewport.end; time += step) {
     const x = Math.round(geometry.xOf(scene, time));
@@ -214,7 +214,7 @@ function steps(
     if (lines) context.fillRect(Math.round(x0), scene.pinTop, 1, scene.height - scene.pinTop);
     const from = Math.max(x0, left) + 6;
     const room = Math.min(x1, width) - from - 6;
-    const long = `Step ${number} · ${format.duration(length, 3)}`;
+    const long = `Step ${number} · ${durationText(length, 3)}`;
     context.fillStyle = theme.text;
     context.font = `500 11px ${theme.font}`;
     // The time needs more air behind it than a number, which stands alone.
@@ -302,7 +302,7 @@ function range(scene: Scene, times: [number, number], color: string, alpha: numb
   context.globalAlpha = 1;
   context.fillRect(x0, MINIMAP_HEIGHT, 1, height);
   context.fillRect(x1, MINIMAP_HEIGHT, 1, height);
-  label(scene, x0, x1, color, format.duration(b - a));
+  label(scene, x0, x1, color, durationText(b - a));
 }
 
 /** A word on the time axis over a stretch. */
@@ -370,7 +370,7 @@ function areaOf(scene: Scene, area: Chosen) {
       context.fillRect(x1, y, 1, height);
     }
   }
-  label(scene, x0, x1, theme.accent, format.duration(b - a));
+  label(scene, x0, x1, theme.accent, durationText(b - a));
 }
 
 /** Where the scrollbar is, or null where all is in view. */

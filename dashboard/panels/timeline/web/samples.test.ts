@@ -47,6 +47,7 @@ export const summary = (parts: Partial<TraceSummary>): TraceSummary => ({
   categories: [],
   longest: 0,
   losses: {},
+  counted: {},
   examples: {},
   meanings: {},
   notes: [],

@@ -1,9 +1,9 @@
 /** The search box: over the whole trace, with a count, and next and previous match. */
+import { integer } from "../../../web/core/numbers.ts";
 import { bind } from "../../../web/core/commands.ts";
 import { make } from "../../../web/core/dom.ts";
 import { messageOf } from "../../../web/core/request.ts";
 import type { Source } from "./data.ts";
-import * as format from "./format.ts";
 import type { Matches } from "./messages.generated.ts";
 import type { TimelinePanel } from "./panel.ts";
 import { button } from "./parts.ts";
@@ -164,7 +164,7 @@ export class Search {
       if (signal.aborted) return this.answer;
       const count = pages.reduce((sum, page) => sum + page.count, 0);
       this.found = { query, count, pages };
-      this.say(count ? format.integer(count) : "none");
+      this.say(count ? integer(count) : "none");
       this.panel.setMatches({
         names: count ? new Set(pages.flatMap(({ names }) => names)) : null,
         minimaps: pages.map(({ minimap }) => minimap),
@@ -204,7 +204,7 @@ export class Search {
     }
     if (this.found !== found || !wanted()) return;
     this.current = to;
-    this.say(`${format.integer(to + 1)} of ${format.integer(count)}`);
+    this.say(`${integer(to + 1)} of ${integer(count)}`);
     this.panel.selection.select(pages[place].index[at - pages[place].offset], {
       reveal: true,
       source: pages[place].source,

@@ -4,10 +4,11 @@ import { choice, names, text } from "../../../web/core/setting.ts";
 export const settings = {
   trace: text("timeline.trace", ""),
   range: text("timeline.range", ""),
+  area: text("timeline.area", ""),
   slice: text("timeline.slice", ""),
   search: text("timeline.search", ""),
   match: choice("timeline.match", "text", ["text", "regex", "name"]),
-  colour: choice("timeline.colour", "name", ["name", "category", "step", "duration", "occupancy", "difference"]),
+  color: choice("timeline.color", "name", ["name", "category", "step", "duration", "occupancy", "difference"]),
   compare: names("timeline.compare"),
   align: choice("timeline.align", "start", ["start", "step", "clock", "collectives"]),
   overlay: names("timeline.overlay"),

@@ -28,13 +28,13 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
     "toggle-text",
   );
   const color = button(
-    "Colour",
-    "What slices are coloured by",
+    "Color",
+    "What slices are colored by",
     () =>
       popover.menu(
         color,
-        "Colour by",
-        settings.colour.options
+        "Color by",
+        settings.color.options
           .filter((mode) => mode !== "difference" || panel.colors.verdicts)
           .map((mode) => [`${mode === panel.colors.mode ? "✓" : "  "} ${MODES[mode]}`, () => panel.setColor(mode)]),
       ),
@@ -85,7 +85,7 @@ export function fill(panel: TimelinePanel, host: HTMLElement): { show: () => voi
       toggle.classList.toggle("on", on);
       toggle.setAttribute("aria-pressed", String(on));
     }
-    color.textContent = `Colour: ${MODES[panel.colors.mode].toLowerCase()}`;
+    color.textContent = `Color: ${MODES[panel.colors.mode].toLowerCase()}`;
   };
   show();
   return { show };

@@ -1,4 +1,5 @@
 /** The visible range: zoom, pan, animation and undo. Knows nothing of the screen but its width. */
+import { still } from "../../../web/core/motion.ts";
 
 const MIN_SPAN = 20;
 const LEAST_REVEALED = 10;
@@ -6,9 +7,6 @@ const OVERSHOOT = 0.03;
 const ANIMATION_MS = 180;
 const GESTURE_GAP_MS = 500;
 const MAX_UNDO = 100;
-
-/** Whether the user wants nothing to move by itself. */
-export const still = () => window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 const ease = (x: number) => 1 - (1 - x) ** 3;
 

@@ -1,0 +1,119 @@
+"""The options of the command ``tensorboard``: what they are here."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from summary.errors import UserError
+
+_FALSE: Final = ("false", "0", "no")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """One option of TensorBoard's."""
+
+    here: Callable[[str], Sequence[str]] | None = None
+    """Makes the same of its value by the names that options have here; None for what has no effect here."""
+    why: str = ""
+    """Of one without effect, why nothing is lost by that; or what is lost."""
+    has_value: bool = True
+    loses: bool = False
+    """Without it something else would be shown than was asked for, so it cannot be left out in silence."""
+
+
+def _logdirs(value: str) -> list[str]:
+    return [f"--logdir={given}" for given in value.split(",") if given]
+
+
+def _reload_interval(value: str) -> list[str]:
+    try:
+        once = float(value) == 0
+    except ValueError:
+        once = False
+    # 0 loads once in TensorBoard; here the files are followed all the same, seldom.
+    return [f"--reload-interval={3600 if once else value}"]
+
+
+def _same(name: str) -> Callable[[str], Sequence[str]]:
+    return lambda value: [f"{name}={value}"]
+
+
+FLAGS: Final = {
+    "logdir": Flag(_same("--logdir")),
+    "logdir_spec": Flag(_logdirs),
+    "host": Flag(_same("--host")),
+    "bind_all": Flag(lambda _: ["--host=0.0.0.0"], has_value=False),
+    "port": Flag(lambda value: [] if value == "default" else [f"--port={value}"]),
+    "reuse_port": Flag(lambda value: [] if value.lower() in _FALSE else ["--reuse-port"]),
+    "path_prefix": Flag(_same("--path-prefix")),
+    "window_title": Flag(_same("--window-title")),
+    "reload_interval": Flag(_reload_interval),
+    "purge_orphaned_data": Flag(lambda value: ["--keep-superseded"] if value.lower() in _FALSE else []),
+    "inspect": Flag(lambda _: [], has_value=False),
+    "tag": Flag(_same("--tag")),
+    "event_file": Flag(_same("--event-file")),
+    "version_tb": Flag(lambda _: [], has_value=False),
+    "samples_per_plugin": Flag(why="every point is read and shown"),
+    "load_fast": Flag(why="there is one way to read, and it is fast"),
+    "extra_data_server_flags": Flag(why="there is no data server"),
+    "grpc_creds_type": Flag(why="there is no data server"),
+    "max_reload_threads": Flag(why="all cores read"),
+    "reload_task": Flag(why="a thread follows the log directory"),
+    "reload_multifile": Flag(why="all files of a run are followed"),
+    "reload_multifile_inactive_secs": Flag(why="all files of a run are followed, however old"),
+    "detect_file_replacement": Flag(why="files that are replaced are always noticed"),
+    "generic_data": Flag(why="all panels read the same way"),
+    "grpc_data_provider": Flag(why="data of a gRPC server cannot be read; give --logdir", loses=True),
+    "db": Flag(why="databases cannot be read; give --logdir", loses=True),
+    "db_import": Flag(why="databases cannot be made; give --logdir", has_value=False, loses=True),
+}
+"""Every option of TensorBoard's, by its name."""
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A command line in words of Stepscope."""
+
+    arguments: list[str]
+    remarks: list[str]
+    """A sentence for every option without effect."""
+
+
+def translated(arguments: Sequence[str]) -> Translated:
+    """A command line of ``serve`` in which options of TensorBoard's stand as what they are here.
+
+    With ``--inspect`` it is one of the verb of that name.
+
+    Raises:
+        UserError: an option needs what is not here, or has no value.
+    """
+    said: list[str] = []
+    remarks: list[str] = []
+    verb = list(arguments[:1])
+    rest = list(arguments[1:])
+    while rest:
+        argument = rest.pop(0)
+        option, equals, value = argument.partition("=")
+        name = option[2:].replace("-", "_") if option.startswith("--") else ""
+        flag = FLAGS.get(name)
+        if flag is None:
+            said.append(argument)
+            continue
+        if flag.has_value and not equals:
+            if not rest:
+                raise UserError(f"{option} has no value. Expected one, as in {option}=VALUE")
+            value = rest.pop(0)
+        if name == "version_tb":
+            return Translated(["--version"], [])
+        if name == "inspect":
+            verb = ["inspect"]
+        if flag.here is not None:
+            said += flag.here(value)
+        elif flag.loses and (value or not flag.has_value):
+            raise UserError(f"{option} is TensorBoard's: {flag.why}.")
+        else:
+            given = f"{option}={shlex.quote(value)}" if flag.has_value else option
+            remarks.append(f"{given} is TensorBoard's and not needed here: {flag.why}.")
+    return Translated([*verb, *said], remarks)

@@ -1,0 +1,55 @@
+"""``stepscope trace``: files of traces on the Timeline, without any log directory."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from dashboard.cli.reading import check_logdirs
+from dashboard.cli.serve import ServeVerb
+from dashboard.server.steady_output import steady_console
+from dashboard.traces.folders import is_trace_file, traces_at
+from summary.errors import UserError
+from summary.storage import is_address
+
+
+class TraceVerb:
+    """Shows traces."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declares the files, and how to serve."""
+        parser.add_argument(
+            "file", nargs="+", metavar="FILE", help="a trace, of any name; of a folder the traces in it"
+        )
+        ServeVerb.add_server_arguments(parser)
+
+    def run(self, arguments: Namespace) -> int:
+        """Serves the files until Ctrl+C.
+
+        Raises:
+            UserError: one is no trace, or not there.
+        """
+        files = [path for given in arguments.file for path in traces_at(_path(given))]
+        for file in files:
+            _check(file)
+        console = steady_console()
+        return ServeVerb.run_with(arguments, check_logdirs(files, console), console, tab="timeline")
+
+
+def _path(given: str) -> str:
+    if is_address(given):
+        raise UserError(
+            f"{given} is an address. Expected a local file; the folder that it lies in is opened by "
+            f"stepscope --logdir {given.rpartition('/')[0]}"
+        )
+    return str(Path(given).expanduser())
+
+
+def _check(file: str) -> None:
+    try:
+        is_trace = is_trace_file(Path(file))
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror or error}. Expected the file of a trace.") from error
+    if not is_trace:
+        raise UserError(
+            f"{file} is no trace. Expected a Chrome trace (JSON), a RunMetadata or StepStats message, an .xplane.pb or "
+            "an .sstrace, plain or compressed by gzip or zstd."
+        )

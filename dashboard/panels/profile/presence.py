@@ -1,0 +1,68 @@
+"""Which pages have something to show of a trace, and why the others have nothing.
+
+Only what is cheap is looked at: pages that turn out to be empty all the same say so themselves.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from dashboard.panels.profile.analysis_tables import (
+    NO_COPIES,
+    NO_DEVICE,
+    NO_FLOPS,
+    NO_MEMORY,
+    NO_OPERATORS,
+    NO_STACKS,
+    NO_STEP_STATS,
+    is_step_stats,
+)
+from dashboard.panels.profile.settings import PAGES, Page
+from dashboard.traces.studies import Study
+from profiler.analysis.code import has_stacks
+from profiler.analysis.roofline import has_flops
+
+NO_LOADING: Final = (
+    "No data loading is marked. PyTorch's DataLoader and torch.profiler's records of it are known by name."
+)
+NO_RANKS: Final = "Only one rank: add traces of the other ranks to its folder, or choose them on the page."
+NO_OTHER: Final = "Only one trace: there is nothing to compare it with."
+
+
+def shown_pages(absent: Mapping[Page, str], current: Page) -> list[dict[str, str]]:
+    """The pages to choose from: those with something to show, and the open one, in their order."""
+    return [{"value": page, "label": label} for page, label in PAGES.items() if page not in absent or page == current]
+
+
+def absent_pages(study: Study, workers: int, traces: int) -> dict[Page, str]:
+    """Pages without anything to show, and why.
+
+    Args:
+        study: the open trace.
+        workers: how many traces are in its folder.
+        traces: how many traces there are.
+    """
+    found = study.kept("pages", "which pages have something to show", lambda: _of_trace(study))
+    together: dict[Page, str] = {"ranks": "" if workers > 1 else NO_RANKS, "diff": "" if traces > 1 else NO_OTHER}
+    reasons = found | together
+    return {page: reasons[page] for page in PAGES if reasons.get(page)}
+
+
+def _of_trace(study: Study) -> dict[Page, str]:
+    facts = study.facts
+    every = facts.every_device_activity
+    stats = is_step_stats(study)
+    return {
+        "operators": _unless(len(facts.operator_slices), NO_OPERATORS),
+        "kernels": _unless(every.of("kernel", "communication").any(), NO_DEVICE),
+        "copies": _unless(every.of("memcpy", "memset").any(), NO_COPIES),
+        "idle": _unless(len(every.slice), NO_DEVICE),
+        "memory": _unless(len(study.table("memory")), NO_MEMORY),
+        "input": _unless(len(facts.slices("data_loading")), NO_LOADING),
+        "code": _unless(has_stacks(facts), NO_STACKS),
+        "roofline": _unless(has_flops(facts), NO_FLOPS),
+        "tfprof": _unless(stats, NO_STEP_STATS),
+    }
+
+
+def _unless(there: Any, reason: str) -> str:
+    return "" if there else reason

@@ -1,0 +1,271 @@
+"""Files that were dropped on the page: kept in a temporary folder until the server ends, or room is needed."""
+
+import contextlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Set
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from dashboard.server.numbers import counted, file_size
+from dashboard.server.temporary_folders import OwnedFolder
+
+LARGEST_UPLOAD: Final = 1 << 30
+"""Bytes of one file."""
+MOST_BYTES: Final = 4 << 30
+"""Bytes of all files of one sort, those on their way included; the oldest make room."""
+MOST_FILES: Final = 32
+MOST_ARRIVING: Final = 8
+"""Files on their way at once."""
+_LONGEST_NAME: Final = 120
+_UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f/\\|:*?\"<>]")
+
+
+class UploadError(ValueError):
+    """A file cannot be taken; the message is a sentence for a person."""
+
+
+class NoRoomError(UploadError):
+    """A file cannot be taken now, as others are on their way; it may be later."""
+
+
+class Kept(Protocol):
+    """What is known of a dropped file."""
+
+    @property
+    def bytes(self) -> int:
+        """On the disk."""
+
+    @property
+    def paths(self) -> Set[str]:
+        """All of its files."""
+
+
+K = TypeVar("K", bound=Kept)
+R = TypeVar("R")
+
+
+class Upload(Generic[R]):
+    """A file on its way; written by one thread, then finished or aborted, which is to happen to every one.
+
+    Args:
+        path: where it is written.
+        largest: bytes that it may have.
+        reserve: called with bytes before they are written; raises UploadError where there is no room for them.
+        finish: takes the whole file.
+        ended: called once when it is no more on its way.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        largest: int,
+        reserve: Callable[["Upload[R]", int], None],
+        finish: Callable[["Upload[R]"], R],
+        ended: Callable[["Upload[R]"], None],
+    ) -> None:
+        self.path: Final = path
+        self._largest: Final = largest
+        self._reserve: Final = reserve
+        self._finish: Final = finish
+        self._ended: Final = ended
+        self._file = path.open("xb", buffering=0)
+        self._size = 0
+
+    def write(self, piece: bytes) -> None:
+        """Takes the next piece.
+
+        Raises:
+            UploadError: the file is larger than any may be, or there is no room; what came before is gone.
+        """
+        try:
+            self._size += len(piece)
+            if self._size > self._largest:
+                raise UploadError(
+                    f"The file has more than {file_size(self._largest)}, the largest that can be dropped."
+                )
+            self._reserve(self, len(piece))
+            left = memoryview(piece)
+            while left:
+                left = left[self._file.write(left) or 0 :]
+        except OSError as error:
+            self.abort()
+            raise UploadError(f"The file cannot be kept: {error.strerror or error}.") from error
+        except UploadError:
+            self.abort()
+            raise
+
+    def finish(self) -> R:
+        """What the whole file is, or what it is added to.
+
+        Raises:
+            UploadError: it holds nothing that can be shown, or cannot be read; it is gone.
+        """
+        try:
+            self._file.close()
+            return self._finish(self)
+        except OSError as error:
+            discard(self.path)
+            raise UploadError(f"The file cannot be kept: {error.strerror or error}.") from error
+        finally:
+            self._ended(self)
+
+    def abort(self) -> None:
+        """Throws away what came; nothing happens the second time."""
+        self._file.close()
+        discard(self.path)
+        self._ended(self)
+
+
+class DroppedFiles(Generic[K]):
+    """The dropped files of one sort; safe to use from many threads.
+
+    Args:
+        largest: bytes of one file.
+        most_bytes: of all files, those on their way included; never more are on the disk.
+        most_files: that are kept.
+        most_arriving: that are on their way at once.
+    """
+
+    def __init__(
+        self,
+        *,
+        largest: int = LARGEST_UPLOAD,
+        most_bytes: int = MOST_BYTES,
+        most_files: int = MOST_FILES,
+        most_arriving: int = MOST_ARRIVING,
+    ) -> None:
+        self._largest = largest
+        self._most_bytes = most_bytes
+        self._most_files = most_files
+        self._most_arriving = most_arriving
+        self._lock = Lock()
+        self._folder: OwnedFolder | None = None
+        self._count = 0
+        self._arriving: dict[Upload[Any], int] = {}
+        """Bytes of each file on its way, those that are being written included."""
+        self._taken: set[str] = set()
+        """Names of those that have come and are being looked at."""
+        self._dropped: OrderedDict[str, K] = OrderedDict()
+
+    def close(self) -> None:
+        """Deletes all files."""
+        with self._lock:
+            self._dropped.clear()
+            self._arriving.clear()
+            folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.close()
+
+    def _upload(self, name: str, finish: Callable[[Upload[R]], R]) -> Upload[R]:
+        """Begins to take a file.
+
+        Raises:
+            NoRoomError: too many are on their way.
+            UploadError: there is no place for files.
+        """
+        try:
+            with self._lock:
+                if len(self._arriving) >= self._most_arriving:
+                    raise NoRoomError(
+                        f"{counted(len(self._arriving), 'file')} are on their way already; drop this one when they are "
+                        "there."
+                    )
+                if self._folder is None:
+                    self._folder = OwnedFolder("dropped")
+                self._count += 1
+                place = self._folder.path / str(self._count)
+                place.mkdir()
+                upload = Upload(place / name, self._largest, self._reserve, finish, self._ended)
+                self._arriving[upload] = 0
+                return upload
+        except OSError as error:
+            raise UploadError(f"There is no place for the file: {error.strerror or error}.") from error
+
+    def _reserve(self, upload: Upload[Any], size: int) -> None:
+        """Counts bytes that are about to be written, for which the oldest files make room."""
+        with self._lock:
+            if upload not in self._arriving:
+                raise UploadError("The dashboard has ended.")
+            if sum(self._arriving.values()) + size > self._most_bytes:
+                raise NoRoomError(
+                    f"The files on their way have {file_size(sum(self._arriving.values()))}, and all together may have "
+                    f"{file_size(self._most_bytes)}; drop this one when they are there."
+                )
+            self._arriving[upload] += size
+            self._make_room()
+
+    def _ended(self, upload: Upload[Any]) -> None:
+        with self._lock:
+            self._arriving.pop(upload, None)
+
+    def _make_room(self) -> None:
+        """Forgets the oldest files, as far as there are too many; called under the lock."""
+
+        def held() -> int:
+            return sum(self._arriving.values()) + sum(dropped.bytes for dropped in self._dropped.values())
+
+        while self._dropped and (len(self._dropped) > self._most_files or held() > self._most_bytes):
+            self._forget(next(iter(self._dropped)))
+
+    @contextlib.contextmanager
+    def _named(self, upload: Upload[Any], name: str) -> Iterator[tuple[Path, str]]:
+        """The file that has come under a name that no other has; a path of that name, and the name."""
+        with self._lock:
+            name = _unused(name, self._dropped.keys() | self._taken)
+            self._taken.add(name)
+        try:
+            # What a file holds may depend on its name, and on what is beside it.
+            yield upload.path.rename(upload.path.with_name(name)), name
+        finally:
+            with self._lock:
+                self._taken.discard(name)
+
+    def _keep(self, upload: Upload[Any], key: str, old: K | None, new: K) -> bool:
+        """Lists a file, in the place of ``old`` if there is one; False where that was changed meanwhile."""
+        with self._lock:
+            if self._dropped.get(key) is not old or upload not in self._arriving:
+                return False
+            # From now on its bytes are those of the file.
+            self._arriving[upload] = 0
+            self._dropped[key] = new
+            self._dropped.move_to_end(key)
+            for gone in old.paths - new.paths if old is not None else ():
+                discard(Path(gone))
+            self._make_room()
+        return True
+
+    def _forget(self, key: str) -> None:
+        dropped = self._dropped.pop(key, None)
+        if dropped is not None:
+            for path in dropped.paths:
+                discard(Path(path))
+
+
+def discard(path: Path) -> None:
+    """Deletes a file with the folder that it has for itself."""
+    path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        path.parent.rmdir()
+
+
+def shown_name(name: str) -> str:
+    """The last part of a name, without what no file's name may have, and not too long."""
+    last = re.split(r"[/\\]", name)[-1]
+    clean = _UNSAFE.sub("_", last).strip(". ") or "file"
+    stem, ending = os.path.splitext(clean)
+    ending = ending[:20]
+    while len(os.fsencode((stem + ending).encode(errors="replace").decode())) > _LONGEST_NAME and stem:
+        stem = stem[:-1]
+    return (stem + ending).encode(errors="replace").decode()
+
+
+def _unused(name: str, used: Set[str]) -> str:
+    stem, ending = os.path.splitext(name)
+    number = 2
+    while name in used:
+        name = f"{stem} ({number}){ending}"
+        number += 1
+    return name

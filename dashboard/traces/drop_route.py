@@ -1,0 +1,29 @@
+"""``/api/traces/drop``: takes traces that are dropped on the page, or chosen there."""
+
+from typing import Final
+
+from fastapi import APIRouter, Request
+
+from dashboard.server.dropped_files import LARGEST_UPLOAD
+from dashboard.server.live import Live
+from dashboard.server.sentence_routes import SentenceRoute
+from dashboard.server.upload_route import FileName, taken
+from dashboard.traces import messages
+from dashboard.traces.dropped import trace_uploads
+
+PATH: Final = "/api/traces/drop"
+UPLOADS: Final = {PATH: LARGEST_UPLOAD}
+"""The most bytes of a trace that the route takes."""
+
+
+def router(live: Live) -> APIRouter:
+    """The route over the log directory that ``live`` follows."""
+    routes = APIRouter(tags=["timeline"], route_class=SentenceRoute)
+    uploads = trace_uploads(live)
+
+    @routes.post(PATH)
+    async def drop(request: Request, name: FileName) -> messages.DroppedTrace:
+        """Takes a trace, which is listed from then on; the body is the file, as application/octet-stream."""
+        return {"id": await taken(request, lambda: uploads.begin(name))}
+
+    return routes

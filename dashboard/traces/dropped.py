@@ -1,0 +1,63 @@
+"""Traces that were dropped on the page: listed beside those of the log directory until the server ends."""
+
+from collections.abc import Callable
+from pathlib import PurePosixPath
+from typing import Final
+
+from dashboard.server.dropped_files import DroppedFiles, Upload, UploadError, discard, shown_name
+from dashboard.server.live import Live
+from dashboard.traces.folders import DroppedTrace, is_trace_file
+from dashboard.traces.sources import dropped_id
+from summary.contents import Companion
+
+EXPECTED: Final = (
+    "Drop a Chrome trace (JSON), a RunMetadata or StepStats message, an .xplane.pb or an .sstrace, plain or compressed "
+    "by gzip or zstd."
+)
+
+
+class TraceUploads(DroppedFiles[DroppedTrace]):
+    """The dropped traces; safe to use from many threads.
+
+    Args:
+        listed: called with all of them whenever they change.
+        limits: as those of `DroppedFiles`.
+    """
+
+    def __init__(self, listed: Callable[[tuple[Companion, ...]], None], **limits: int) -> None:
+        super().__init__(**limits)
+        self._listed: Final = listed
+
+    def begin(self, name: str) -> Upload[str]:
+        """Begins to take a trace, whose id is what its upload ends with.
+
+        Args:
+            name: what the user calls it; only its last part is used, and never as a path.
+
+        Raises:
+            NoRoomError: too many are on their way.
+            UploadError: there is no place for files.
+        """
+        shown = shown_name(name)
+        return self._upload(shown, lambda upload: self._add(upload, shown))
+
+    def _add(self, upload: Upload[str], name: str) -> str:
+        status = upload.path.stat()
+        with self._named(upload, name) as (path, unused):
+            if not status.st_size or not is_trace_file(path):
+                discard(path)
+                raise UploadError(f"{name} is no trace. {EXPECTED}")
+            trace = DroppedTrace("", PurePosixPath(unused), str(path), status.st_size, status.st_mtime_ns)
+            if not self._keep(upload, unused, None, trace):
+                discard(path)
+                raise UploadError("The dashboard has ended.")
+        return dropped_id(trace)
+
+    def _make_room(self) -> None:
+        super()._make_room()
+        self._listed(tuple(self._dropped.values()))
+
+
+def trace_uploads(live: Live) -> TraceUploads:
+    """The dropped traces of a dashboard, which its snapshots list."""
+    return live.shared(TraceUploads, lambda: TraceUploads(live.add_companions))

@@ -1,0 +1,55 @@
+/** Counts, bytes and durations as text. */
+
+/** 12345.6 as "12,346". */
+export const integer = (value: number): string => Math.round(value).toLocaleString("en-US");
+
+/** "1 node", "2 nodes"; "1 vertex", "2 vertices" where the plural is named. */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${integer(count)} ${count === 1 ? one : many}`;
+
+/** For people; to the letter what `file_size` of dashboard/page/numbers.py writes. */
+export function fileSize(size: number): string {
+  if (size < 1000) return `${size} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let scaled = size / 1000;
+  let at = 0;
+  for (; scaled >= 999.5 && at < units.length - 1; at += 1) scaled /= 1000;
+  return `${scaled >= 999.5 ? Math.round(scaled) : Number(scaled.toPrecision(3))} ${units[at]}`;
+}
+
+/** All of them. */
+export const exactBytes = (size: number): string => counted(size, "byte");
+
+const DURATIONS: [size: number, unit: string][] = [
+  [86_400e9, "d"],
+  [3600e9, "h"],
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "µs"],
+  [1, "ns"],
+];
+
+/** The unit of a duration: its size in nanoseconds, and its sign. */
+export const unitOf = (ns: number): readonly [size: number, unit: string] =>
+  DURATIONS.find(([size]) => Math.abs(ns) >= size) ?? [1, "ns"];
+
+/**
+ * Nanoseconds in the unit that keeps them short: "12.00 µs".
+ * @param digits significant digits
+ */
+export function durationText(ns: number, digits = 4): string {
+  if (ns === 0) return "0 ns";
+  const rounded = Number(ns.toPrecision(digits));
+  // What rounds to a thousand is one of the next unit.
+  const [size, unit] = unitOf(rounded);
+  if (size === 1) return `${rounded} ns`;
+  const value = ns / size;
+  const decimals = digits - 1 - Math.floor(Math.log10(Math.max(1, Math.abs(value))));
+  return `${value.toFixed(Math.min(Math.max(0, decimals), 9))} ${unit}`;
+}
+
+/** To the nanosecond, without trailing zeros. */
+export function exactDurationText(ns: number): string {
+  const [size, unit] = unitOf(ns);
+  return `${Number((ns / size).toFixed(9)).toLocaleString("en-US", { maximumFractionDigits: 9 })} ${unit}`;
+}

@@ -1,0 +1,185 @@
+// The tabs in the room there is: first their icons go, then groups share a tab, then words of the header, then the last
+// tabs go into the menu "More". Where each is depends on the room alone: opening a tab moves none.
+import { beforeAll } from "../core/commands.ts";
+import { make, within } from "../core/dom.ts";
+import { type Choice, popover } from "../core/popover.ts";
+import { followPanel } from "./layout.ts";
+import { view } from "./view.ts";
+
+/** What the header does without, one after another, until all fits; `frame.css` says what each means. */
+const SAVINGS = ["no-tab-icons", "grouped", "no-wordmark", "no-words"];
+const EDGE = 13; // pixels free at the right of the header
+const PHONE = window.matchMedia("(max-width: 600px)");
+
+const header = () => document.querySelector<HTMLElement>("#frame > header");
+const more = () => document.getElementById("tabs-more");
+const isShown = (tab: HTMLElement) => tab.offsetWidth > 0;
+/** Tabs and those that stand for a group, in order. */
+const bar = () => [...document.querySelectorAll<HTMLElement>(".tabs [role=tab]")];
+const isGroup = (tab: HTMLElement) => tab.classList.contains("tab-group");
+
+/** The tabs that one stands for. */
+function membersOf(group: HTMLElement): HTMLElement[] {
+  const found: HTMLElement[] = [];
+  for (let next = group.nextElementSibling; next?.matches(".in-group"); next = next.nextElementSibling) {
+    found.push(next as HTMLElement);
+  }
+  return found;
+}
+
+/** Texts in one place, as wide as the widest, of which one is seen. */
+function showName(names: Element, shown: number): void {
+  [...names.children].forEach((name, place) => name.classList.toggle("on", place === shown));
+}
+
+const isOpen = (tab: HTMLElement) => tab.getAttribute("aria-selected") === "true";
+
+/** A group's tab says which of its members is open. */
+function follow(group: HTMLElement): void {
+  const open = membersOf(group).findIndex(isOpen);
+  group.setAttribute("aria-selected", String(open >= 0));
+  showName(group.firstElementChild!, open + 1);
+}
+
+/** "More" says how many it has, or which of them is open. */
+function nameMore(button: HTMLElement, hidden: readonly HTMLElement[]): void {
+  const [names, count] = [...button.children] as HTMLElement[];
+  const open = hidden.findIndex(isOpen);
+  names.replaceChildren(
+    ...["More", ...hidden.map((tab) => tab.textContent ?? "")].map((text) => make("span", {}, text)),
+  );
+  showName(names, open + 1);
+  button.classList.toggle("open", open >= 0);
+  count.textContent = String(hidden.length);
+  button.title = `${hidden.length} more tabs`;
+}
+
+/** The tabs that are in no other tab's menu and find no room. */
+const overflowing = () =>
+  bar().filter((tab) => tab.hasAttribute("data-over")).flatMap((tab) => isGroup(tab) ? membersOf(tab) : [tab]);
+
+function fit(): void {
+  const [head, button] = [header(), more()];
+  const tabs = bar();
+  if (!head || !button || !tabs.length) return;
+  const groups = tabs.filter(isGroup);
+  // Mantine names an element of its own, which is not there: what tabs switch is the panel of the page.
+  tabs.forEach((tab) => tab.setAttribute("aria-controls", "panel"));
+  tabs.forEach((tab) => tab.removeAttribute("data-over"));
+  head.classList.remove(...SAVINGS);
+  groups.forEach(follow);
+  button.hidden = true;
+  // The last child, because what is too wide first takes the header's padding, which is no overflow.
+  const isOver = () => head.lastElementChild!.getBoundingClientRect().right > head.getBoundingClientRect().right - EDGE;
+  if (PHONE.matches) head.classList.add(...SAVINGS);
+  else for (const saving of SAVINGS) if (isOver()) head.classList.add(saving);
+  if (PHONE.matches || isOver()) {
+    button.hidden = false;
+    for (const tab of tabs.filter(isShown).reverse()) {
+      if (!PHONE.matches && !isOver()) break;
+      tab.setAttribute("data-over", "");
+      nameMore(button, overflowing());
+    }
+  }
+  const shown = tabs.filter(isShown);
+  const stop = shown.find(isOpen) ?? shown[0];
+  tabs.forEach((tab) => tab.tabIndex = tab === stop ? 0 : -1);
+  numbered().slice(0, 9).forEach((tab, place) => tab.title = `Key ${place + 1}`);
+}
+
+/** Tabs in the order in which they are counted: as they stand, then those in the menu. */
+const numbered = () => [...bar().filter(isShown), ...overflowing()];
+
+/** Opens the n-th tab, or the menu of the group that it stands for; tells whether there is one. */
+export function openNth(number: number): boolean {
+  const tab = numbered()[number - 1];
+  if (!tab) return false;
+  if (isGroup(tab)) openGroup(tab);
+  else openTab(tab);
+  return true;
+}
+
+function openTab(element: HTMLElement): void {
+  const tab = view.tabs().find((one) => one.element === element);
+  if (tab && !tab.open) view.open(tab.name);
+}
+
+function openMenu(anchor: HTMLElement, label: string, members: readonly HTMLElement[]): void {
+  const entries = view.tabs().filter(({ element }) => members.includes(element)).map(
+    ({ element, name, title, open }): Choice => ({
+      text: title,
+      icon: name,
+      chosen: open,
+      act: () => openTab(element),
+    }),
+  );
+  popover.menu(anchor, label, entries);
+}
+
+const openGroup = (group: HTMLElement) => openMenu(group, group.title.split(":")[0], membersOf(group));
+
+document.addEventListener("click", (event) => {
+  const group = within(event, ".tab-group");
+  if (group) openGroup(group);
+  const button = within(event, "#tabs-more");
+  if (button) openMenu(button, "More tabs", overflowing());
+});
+
+/** Arrows go along the tabs that are seen; Enter opens. */
+const MOVES: Record<string, (at: number, last: number) => number> = {
+  ArrowLeft: (at, last) => at ? at - 1 : last,
+  ArrowRight: (at, last) => at < last ? at + 1 : 0,
+  Home: () => 0,
+  End: (_at, last) => last,
+};
+beforeAll((event) => {
+  const tab = within(event, ".tabs [role=tab]");
+  if (!tab || !Object.hasOwn(MOVES, event.key) || event.ctrlKey || event.altKey || event.metaKey) return false;
+  const shown = bar().filter(isShown);
+  shown[MOVES[event.key](shown.indexOf(tab), shown.length - 1)]?.focus();
+});
+
+// --- a tab whose panel is not here yet -----------------------------------------------------------------------
+
+/** While another panel than the open tab's is on the page, the page says so; `frame.css` waits a moment before. */
+function noteWaiting(): void {
+  const panel = document.getElementById("panel");
+  const here = panel?.querySelector<HTMLElement>(":scope > .mounted")?.dataset.panel;
+  const open = view.tabs().find((tab) => tab.open);
+  const waits = here !== undefined && open !== undefined && here !== open.name;
+  if (panel && waits !== panel.hasAttribute("data-waits")) {
+    panel.toggleAttribute("data-waits", waits);
+    panel.setAttribute("aria-busy", String(waits));
+  }
+  if (panel && waits) panel.dataset.waits = `Opening ${open.title} …`;
+}
+
+let fitting = 0;
+let watching: MutationObserver | null = null;
+const fitSoon = () => {
+  if (fitting) return;
+  fitting = requestAnimationFrame(() => {
+    fitting = 0;
+    fit();
+    noteWaiting();
+    followPanel();
+    // What this changed is no reason to do it again.
+    watching?.takeRecords();
+  });
+};
+window.addEventListener("resize", fitSoon);
+document.addEventListener("DOMContentLoaded", () => {
+  watching = new MutationObserver((changes) => {
+    const [head, panel] = [header(), document.getElementById("panel")];
+    if (!head) return;
+    const matters = (target: Node) => head.contains(target) || target.contains(head) || target === panel;
+    if (changes.some(({ target }) => matters(target))) fitSoon();
+  });
+  watching.observe(document.body, {
+    childList: true,
+    subtree: true,
+    characterData: true,
+    attributes: true,
+    attributeFilter: ["aria-selected"],
+  });
+});

@@ -1,0 +1,95 @@
+"""Metrics that conditions may name: those of a trace, what they changed by since another, and those of ranks."""
+
+import math
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from profiler.analysis.facts import Facts
+from profiler.analysis.metrics import DEFINITIONS, Metric, Unit, metrics
+from profiler.analysis.ranks import rank_summary, stragglers
+
+CHANGE: Final = "_change"
+"""Behind a metric's name: what it changed by since the trace of ``--before``."""
+
+
+class _Meaning(NamedTuple):
+    unit: Unit
+    meaning: str
+
+
+OF_RANKS: Final[Mapping[str, _Meaning]] = {
+    "ranks": _Meaning("count", "ranks of the job"),
+    "rank_step_spread": _Meaning("percent", "mean step of the slowest rank relative to the fastest"),
+    "rank_waiting": _Meaning("percent", "share of a rank's mean step in which it waits in collectives, highest rank"),
+    "straggler": _Meaning("percent", "share of all waiting in collectives that the worst rank causes"),
+}
+"""Metrics of several traces of one job."""
+
+
+def unit_of(name: str) -> Unit | None:
+    """The unit of a metric by its name; None where there is none of that name."""
+    if name in DEFINITIONS:
+        return DEFINITIONS[name].unit
+    if name in OF_RANKS:
+        return OF_RANKS[name].unit
+    return "percent" if name.endswith(CHANGE) and name.removesuffix(CHANGE) in DEFINITIONS else None
+
+
+def all_names() -> tuple[str, ...]:
+    """Every metric."""
+    return (*DEFINITIONS, *OF_RANKS, *(name + CHANGE for name in DEFINITIONS))
+
+
+def needs(name: str) -> str:
+    """What a metric needs beside one trace; empty for nothing."""
+    if name in OF_RANKS:
+        return "several traces, the ranks of one job"
+    return "--before TRACE" if name not in DEFINITIONS else ""
+
+
+def metrics_of(
+    names: tuple[str, ...], facts: Facts, before: Facts | None, ranks: Mapping[int, Facts]
+) -> dict[str, Metric]:
+    """The named metrics; NaN where what they need is not there."""
+    own = tuple(name for name in names if name in DEFINITIONS)
+    since = tuple(name.removesuffix(CHANGE) for name in names if name not in DEFINITIONS and name not in OF_RANKS)
+    found = metrics(facts, own) if own else {}
+    if since:
+        after, earlier = metrics(facts, since), metrics(before, since) if before is not None else {}
+        found |= {name + CHANGE: _change(after[name], earlier.get(name)) for name in since}
+    if any(name in OF_RANKS for name in names):
+        of_ranks = _of_ranks(ranks)
+        found |= {name: Metric(name, *OF_RANKS[name], of_ranks[name]) for name in names if name in OF_RANKS}
+    return {name: found[name] for name in names}
+
+
+def _change(after: Metric, before: Metric | None) -> Metric:
+    """In percent of what it was; of what is a share already, in percentage points."""
+    value = math.nan
+    if before is not None and after.unit == "percent":
+        value = after.value - before.value
+    elif before is not None:
+        same = after.value == before.value
+        value = 100 * (after.value / before.value - 1) if before.value else 0.0 if same else math.inf * after.value
+    way = "in percentage points" if after.unit == "percent" else "relative to before"
+    return Metric(after.name + CHANGE, "percent", f"change of: {after.meaning}, {way}", value)
+
+
+def _of_ranks(ranks: Mapping[int, Facts]) -> dict[str, float]:
+    if len(ranks) < 2:
+        return dict.fromkeys(OF_RANKS, math.nan)
+    summary = rank_summary(ranks)
+    steps = [value for value in summary["step_ns"].to_list() if value]
+    waits = [
+        100 * wait / step
+        for wait, step in zip(summary["waiting_ns"].to_list(), summary["step_ns"].to_list(), strict=True)
+        if step and wait is not None
+    ]
+    caused = stragglers(ranks)["caused_waiting_ns"].to_list()
+    whole = sum(caused)
+    return {
+        "ranks": float(len(ranks)),
+        "rank_step_spread": 100 * (max(steps) / min(steps) - 1) if len(steps) > 1 else math.nan,
+        "rank_waiting": max(waits, default=math.nan),
+        "straggler": 100 * max(caused) / whole if whole else math.nan,
+    }

@@ -1,0 +1,41 @@
+"""A training as a session of the hyperparameters, for frameworks whose settings may be anything."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from summary.kinds.hparams import (
+    checked_hparams,
+    experiment,
+    hparam_infos,
+    metric_infos,
+    session_end,
+    session_start,
+    start_info,
+)
+from summary.proto import hparams_pb2
+from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
+from summary.proto.summary_pb2 import Summary
+from summary.writer import SummaryWriter
+
+
+def begin_session(writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = ()) -> None:
+    """Writes hyperparameters, of which what is none becomes its `str`, and which scalars are their metrics."""
+    checked = checked_hparams({str(name): plain_value(value) for name, value in hparams.items()})
+    infos = Experiment(hparam_infos=hparam_infos(checked), metric_infos=metric_infos(metrics))
+    for value in (experiment(infos), session_start(start_info(checked))):
+        writer.add_summary(Summary(value=[value]))
+
+
+def end_session(writer: SummaryWriter, status: hparams_pb2.Status = hparams_pb2.STATUS_SUCCESS) -> None:
+    """Writes how the session ended."""
+    writer.add_summary(Summary(value=[session_end(SessionEndInfo(status=status))]))
+
+
+def plain_value(value: Any) -> Any:
+    """``value`` itself if a hyperparameter may be so; otherwise its `str`."""
+    if isinstance(value, bool | int | float | str | np.generic):
+        return value
+    is_number = hasattr(value, "detach") and value.numel() == 1 and not value.is_complex()
+    return value if is_number else str(value)

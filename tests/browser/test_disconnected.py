@@ -1,0 +1,104 @@
+"""The page while its server is away, and when there is one again."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_frame import expect_curves, write_runs
+
+pytestmark = pytest.mark.browser
+
+
+class Server:
+    """A dashboard in a process of its own, always on the same port."""
+
+    def __init__(self, logdir: Path) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            self._port = probe.getsockname()[1]
+        self._logdir = logdir
+        self.url = f"http://localhost:{self._port}"
+        self.start()
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "dashboard", "serve", "--logdir", str(self._logdir), "--port", str(self._port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
+        assert self._process.stdout is not None
+        while "http://" not in self._process.stdout.readline():
+            assert self._process.poll() is None
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+@pytest.fixture
+def server(logdir: Path) -> Iterator[Server]:
+    write_runs(logdir, "a")
+    started = Server(logdir)
+    yield started
+    started.kill()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    """A page that may complain of requests without an answer."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    yield opened
+    context.close()
+
+
+def test_a_server_that_is_gone_is_said_and_all_is_well_when_it_is_back(
+    page: Page, server: Server, logdir: Path
+) -> None:
+    page.goto(server.url)
+    expect_curves(page)
+    server.kill()
+    banner = page.get_by_role("alert")
+    expect(banner).to_contain_text("Disconnected - retrying")
+    expect(banner).to_contain_text("Is stepscope still running?")
+    expect(banner.locator(".since")).to_have_text(re.compile(r"for \d+ s"))
+    expect(banner.get_by_role("button", name="Retry")).to_be_visible()
+    panel = page.locator("#panel")
+    expect(panel).to_have_attribute("inert", "")
+    # What was open is not shown under another tab's name.
+    page.get_by_role("tab", name="Health").click()
+    expect(page.get_by_role("tab", name="Health", selected=True)).to_be_visible()
+    expect(panel).to_have_attribute("data-waits", re.compile("Opening Health"))
+    expect(page.locator(".scalars-card")).to_be_hidden()
+
+    write_runs(logdir, "b", points=7)
+    server.start()
+    expect(banner).to_have_count(0)
+    expect(page.locator(".health-panel")).to_be_visible()
+    expect(panel).not_to_have_attribute("inert", "")
+    expect(panel).not_to_have_attribute("data-waits", re.compile("."))
+    expect(page.locator(".health-table")).to_contain_text("b")
+    expect(page.locator("#run-count")).to_have_text("2 of 2 shown")
+    page.get_by_role("tab", name="Scalars").click()
+    expect_curves(page)
+
+
+def test_charts_are_those_of_the_server_that_is_back(page: Page, server: Server, logdir: Path) -> None:
+    page.goto(server.url)
+    expect_curves(page)
+    server.kill()
+    expect(page.get_by_role("alert")).to_be_visible()
+    # As many changes as before, so that the new server is at the same revision with other data.
+    (old,) = (logdir / "a").iterdir()
+    old.unlink()
+    write_runs(logdir, "a", points=50)
+    server.start()
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.wait_for_function("() => stepscope.curveCards.find('train/loss').model.lines[0].x.length === 50")

@@ -1,0 +1,237 @@
+"""The frame in little room: on phones, in narrow windows, and with many tabs."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from dashboard.panels.registry import PANELS
+from docs.screenshots.make import READY
+from sample_logs.make import FOLDER
+from tests.browser.conftest import PATIENCE_MS, Dashboard
+from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def phone(browser: Browser, serve: Callable[..., Dashboard]) -> Iterator[Page]:
+    """A page as wide as a phone, under a finger; closed before its servers are stopped."""
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="light")
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []
+
+
+def open_samples(page: Page, serve: Callable[..., Dashboard]) -> None:
+    page.goto(serve(FOLDER).url)
+    page.locator(READY["scalars"]).first.wait_for()
+
+
+def is_inside(page: Page, selector: str) -> bool:
+    found: bool = page.locator(selector).evaluate("e => e.getBoundingClientRect().right <= innerWidth")
+    return found
+
+
+def test_no_panel_is_wider_than_a_phone(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    url = serve(FOLDER).url
+    for panel in PANELS:
+        phone.goto(f"{url}?tab={panel.name}")
+        drawn = ".health-table .ag-row" if panel.name == "health" else READY[panel.name]
+        phone.locator(drawn).first.wait_for(state="attached")
+        for scroller in ("document.documentElement", "document.getElementById('panel')"):
+            phone.wait_for_function(f"() => {scroller}.scrollWidth <= {scroller}.clientWidth")
+        assert is_inside(phone, "#theme-button"), panel.name
+        expect(phone.locator("#tabs-more .on")).to_have_text(panel.title)
+        expect(phone.locator("#sidebar")).to_be_hidden()
+
+
+def test_the_list_of_runs_lies_over_the_panel(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
+    write_runs(logdir, "a", "b")
+    phone.goto(serve(logdir).url)
+    expect_curves(phone)
+    width = phone.locator("#panel").evaluate("e => e.clientWidth")
+    sidebar, opener = phone.locator("#sidebar"), phone.locator("#sidebar-toggle")
+    expect(sidebar).to_be_hidden()
+    expect(opener).to_have_attribute("aria-expanded", "false")
+    opener.tap()
+    expect(sidebar).to_be_visible()
+    expect(sidebar).to_be_focused()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(phone.locator("#panel")).to_have_attribute("inert", "")
+    assert phone.locator("#panel").evaluate("e => e.clientWidth") == width
+    phone.get_by_label("Show b").tap()
+    expect(phone.locator("#run-count")).to_have_text("1 of 2 shown")
+    phone.keyboard.press("Escape")
+    expect(sidebar).to_be_hidden()
+    expect(opener).to_be_focused()
+    opener.tap()
+    phone.touchscreen.tap(380, 500)
+    expect(sidebar).to_be_hidden()
+    expect(phone.locator("#panel")).not_to_have_attribute("inert", "")
+    # What holds in a wide window is not changed by it.
+    phone.set_viewport_size({"width": 1280, "height": 800})
+    expect(sidebar).to_be_visible()
+
+
+def test_toolbars_fold_behind_one_button(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
+    write_runs(logdir, "a")
+    phone.goto(serve(logdir).url)
+    expect_curves(phone)
+    options = phone.locator(".toolbar .options")
+    outliers = phone.get_by_text("Ignore outliers")
+    expect(options).to_have_attribute("aria-expanded", "false")
+    expect(phone.get_by_label("Filter tags by regular expression")).to_be_visible()
+    expect(outliers).to_be_hidden()
+    options.tap()
+    expect(outliers).to_be_visible()
+    expect(options).to_be_focused()
+    options.tap()
+    expect(outliers).to_be_hidden()
+    phone.set_viewport_size({"width": 1280, "height": 800})
+    expect(outliers).to_be_visible()
+    expect(options).to_have_count(0)
+
+
+def test_a_tap_shows_the_values_and_sets_no_mark(phone: Page, serve: Callable[..., Dashboard], logdir: Path) -> None:
+    write_runs(logdir, "a", points=20)
+    phone.goto(serve(logdir).url)
+    expect_curves(phone)
+    values, dock = phone.locator("#hover"), phone.locator("#curve-dock .dock")
+    chart = phone.locator(".scalars-card .curves").first
+    chart.tap(position={"x": 180, "y": 100})
+    expect(values).to_be_visible()
+    expect(values).to_contain_text("Value")
+    expect(dock).to_have_count(0)
+    phone.locator(".toolbar").tap(position={"x": 3, "y": 3})
+    expect(values).to_be_hidden()
+    chart.click(position={"x": 180, "y": 100})
+    expect(dock).to_be_visible()
+
+
+def strip_of(page: Page) -> Locator:
+    return page.locator(".profile-views")
+
+
+def test_pages_of_the_profile_that_find_no_room_are_within_reach(phone: Page, serve: Callable[..., Dashboard]) -> None:
+    phone.goto(serve(FOLDER).url + "?tab=profile")
+    strip = strip_of(phone)
+    expect(strip).to_have_class(re.compile("more-after"))
+    last = strip.locator("label").last
+    row = strip.locator(".side-scroll-row")
+    for _ in range(9):
+        if row.evaluate("e => e.scrollWidth - e.clientWidth - e.scrollLeft <= 1"):
+            break
+        before = row.evaluate("e => e.scrollLeft")
+        # By its event: while the row glides to its end, the arrow goes away.
+        strip.locator(".side-scroll-arrow.after").dispatch_event("click")
+        phone.wait_for_function("before => document.querySelector('.side-scroll-row').scrollLeft > before", arg=before)
+    expect(strip).to_have_class(re.compile("more-before"))
+    expect(last).to_be_in_viewport()
+
+
+def test_every_tab_is_at_a_glance_in_a_usual_window(page: Page, serve: Callable[..., Dashboard]) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_samples(page, serve)
+    for title in ("Scalars", "Histograms", "HParams", "Graph", "Projector", "Timeline", "Profile", "Health"):
+        expect(page.get_by_role("tab", name=title, exact=True)).to_be_visible()
+    expect(page.locator("#tabs-more")).to_be_hidden()
+    before = places_of_tabs(page)
+    media = page.get_by_role("tab", name="Media")
+    media.click()
+    expect(page.get_by_role("menuitemradio")).to_have_text(["Images", "Audio", "Mesh", "Text"])
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("tab=audio"))
+    expect(page.get_by_role("tab", name="Audio", selected=True)).to_be_visible()
+    expect(page.locator(".panel.audio")).to_be_visible()
+    assert places_of_tabs(page) == before
+    # The keys go by what is seen: the third opens the menu, the ninth the Timeline.
+    page.keyboard.press("9")
+    expect(page.locator(".timeline-panel")).to_be_visible()
+    assert places_of_tabs(page) == before
+    page.keyboard.press("3")
+    expect(page.get_by_role("menuitemradio", name="Images")).to_be_focused()
+    page.keyboard.press("Escape")
+    # With a wider window each has its own.
+    page.set_viewport_size({"width": 1920, "height": 800})
+    expect(page.get_by_role("tab", name="Mesh")).to_be_visible()
+    expect(media).to_be_hidden()
+
+
+def test_arrows_go_along_the_tabs_that_are_seen(page: Page, serve: Callable[..., Dashboard]) -> None:
+    open_samples(page, serve)
+    page.get_by_role("tab", name="Scalars", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Media")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Histograms")).to_be_focused()
+    expect(page.get_by_role("tab", name="Scalars", exact=True, selected=True)).to_be_visible()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
+    expect(page.locator(".health-panel")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Scalars", exact=True)).to_be_focused()
+
+
+def test_the_list_of_runs_is_away_where_it_chooses_nothing(page: Page, serve: Callable[..., Dashboard]) -> None:
+    open_samples(page, serve)
+    sidebar = page.locator("#sidebar")
+    for panel in PANELS:
+        page.evaluate("name => stepscope.view.open(name)", panel.name)
+        expect(page.locator(f"#panel > .mounted[data-panel={panel.name}]")).to_be_attached()
+        expect(sidebar).to_be_visible(visible=panel.follows_runs)
+    width = page.locator("#panel").evaluate("e => e.getBoundingClientRect().width")
+    assert width == 1280
+    page.keyboard.press("[")
+    expect(page.get_by_text("This tab does not depend on which runs are shown")).to_be_visible()
+    # What the user had chosen for the other tabs holds.
+    page.get_by_role("tab", name="Scalars", exact=True).click()
+    expect(sidebar).to_be_visible()
+    page.keyboard.press("[")
+    expect(sidebar).to_be_hidden()
+    page.get_by_role("tab", name="Graph").click()
+    expect(page.locator(".graph-panel")).to_be_visible()
+    page.get_by_role("tab", name="Scalars", exact=True).click()
+    page.locator(READY["scalars"]).first.wait_for()
+    expect(sidebar).to_be_hidden()
+    # A run that is looked for from a tab without the list is shown in one that has it.
+    page.get_by_role("tab", name="Graph").click()
+    expect(page.locator(".graph-panel")).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("digits/torch")
+    page.get_by_role("option", name=re.compile("digits.torch.*run")).click()
+    expect(page.get_by_role("tab", name="Scalars", exact=True, selected=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("runs.select=digits/torch"))
+
+
+def test_what_is_said_instead_of_cards_follows_the_filters(
+    page: Page, serve: Callable[..., Dashboard], logdir: Path
+) -> None:
+    write_runs(logdir, "a")
+    page.goto(serve(logdir).url)
+    expect_curves(page)
+    page.get_by_label("Filter tags by regular expression").fill("zzz")
+    notice = page.locator(".notice.none")
+    expect(notice).to_contain_text("No tag matches the filter")
+    page.evaluate(
+        "stepscope.view.update((_, set) => { set('tag_filter', ['']); set('runs', ['none']); set('show', []); })"
+    )
+    expect(notice).to_contain_text("No shown run has scalars")
+
+
+def test_a_toolbar_that_stays_hides_what_scrolls_below_it(page: Page, serve: Callable[..., Dashboard]) -> None:
+    open_samples(page, serve)
+    toolbar = page.locator("#panel .toolbar")
+    opaque = "e => getComputedStyle(e).backgroundColor === getComputedStyle(document.body).backgroundColor"
+    assert toolbar.evaluate(opaque)
+    height = toolbar.evaluate("e => e.offsetHeight")
+    # The line below it goes on in the strip that is kept for a scrollbar.
+    expect(page.locator("#panel")).to_have_attribute("style", re.compile(rf"--toolbar: {height}px"))

@@ -1,0 +1,61 @@
+"""Traces from the user's own files: dropped on the page, or chosen by its button; and the page under a path."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from dashboard.server.access import Access
+from tests.browser.conftest import Dashboard
+
+EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]
+TRACE = json.dumps({"traceEvents": EVENTS})
+DRAG = """([names, text]) => {
+  const dragged = new DataTransfer();
+  for (const name of names) dragged.items.add(new File([text], name));
+  const tell = (kind) => document.body.dispatchEvent(
+    new DragEvent(kind, { dataTransfer: dragged, bubbles: true, cancelable: true }));
+  tell("dragover");
+  const seen = document.getElementById("trace-zone").checkVisibility();
+  tell("drop");
+  return [seen, document.getElementById("trace-zone").checkVisibility()];
+}"""
+
+
+def test_traces_are_dropped_on_the_empty_page(
+    serve: Callable[..., Dashboard], page: Page, logdir: Path, tmp_path: Path
+) -> None:
+    page.goto(serve(logdir).url)
+    expect(page.get_by_role("heading", name="Waiting for the first event file or trace")).to_be_visible()
+    expect(page.get_by_role("button", name="Open a trace")).to_be_visible()
+    assert page.evaluate(DRAG, [["rank0.json", "rank1.json"], TRACE]) == [True, False]
+    choice = page.get_by_role("textbox", name="Trace").or_(page.get_by_role("combobox", name="Trace")).first
+    expect(choice).to_have_value(re.compile(r"^Dropped · rank0\.json · "))
+    assert "timeline.compare=|dropped|rank1.json" in page.url
+
+    later = tmp_path / "later.json"
+    later.write_text(TRACE)
+    page.get_by_role("tab", name="Profile").click()
+    with page.expect_file_chooser() as asked:
+        page.get_by_role("button", name="Open a trace from a file").click()
+    asked.value.set_files(later)
+    expect(page).to_have_url(re.compile(r"profile\.trace=\|dropped\|later\.json"))
+    expect(page.locator("#profile-facts")).to_contain_text("4 slices")
+
+
+def test_the_page_is_served_under_a_path(serve: Callable[..., Dashboard], page: Page, logdir: Path) -> None:
+    (logdir / "result.json").write_text(TRACE)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    url = serve(logdir, access=Access(prefix="/team/notes", token="a-token-of-enough-letters")).url
+    page.goto(f"{url}/team/notes?token=a-token-of-enough-letters&tab=timeline")
+    expect(page.locator(".timeline-panel canvas").first).to_be_visible()
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    expect(page).to_have_url(re.compile(r"/team/notes/\?tab=timeline"))
+    assert [one for one in asked if not one.startswith((f"{url}/team/notes", "blob:", "data:"))] == []
+    (cookie,) = page.context.cookies(f"{url}/team/notes/")
+    assert cookie["path"] == "/team/notes/"
+    # A proxy may take the path off.
+    assert page.request.get(f"{url}/healthz").json() == {"status": "ok"}

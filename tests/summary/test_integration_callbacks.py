@@ -1,0 +1,78 @@
+"""Callbacks that import no framework, called as theirs call them; `tests/integrations` has the frameworks."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from summary import open_logdir
+from summary.integrations.lightgbm import StepscopeCallback as LightGBMCallback
+from summary.integrations.optuna import StepscopeCallback as OptunaCallback
+
+
+def scalars_of(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    return {
+        name: {
+            one.tag: list(zip(one.steps.tolist(), one.values.tolist(), strict=True)) for one in run.of_kind("scalars")
+        }
+        for name, run in open_logdir(folder).runs.items()
+    }
+
+
+def test_lightgbm(tmp_path: Path) -> None:
+    callback = LightGBMCallback(tmp_path / "run")
+    for iteration in range(2):
+        callback(
+            SimpleNamespace(
+                params={"metric": ["auc"], "eta": 0.5},
+                iteration=iteration,
+                begin_iteration=0,
+                end_iteration=2,
+                evaluation_result_list=[("test", "auc", 0.5 + iteration, True), ("test", "l2", 0.25, False, 0.125)],
+            )
+        )
+    assert scalars_of(tmp_path) == {
+        "run": {
+            "test/auc": [(0, 0.5), (1, 1.5)],
+            "test/l2": [(0, 0.25), (1, 0.25)],
+            "test/l2-std": [(0, 0.125), (1, 0.125)],
+        }
+    }
+    (session,) = open_logdir(tmp_path).hparams().to_dicts()
+    assert {name: session[name] for name in ("eta", "metric", "status", "test/auc", "test/l2")} == {
+        "eta": 0.5,
+        "metric": "['auc']",
+        "status": "success",
+        "test/auc": 1.5,
+        "test/l2": 0.25,
+    }
+
+
+def test_optuna(tmp_path: Path) -> None:
+    def trial(number: int, state: str, values: Any) -> Any:
+        return SimpleNamespace(
+            number=number,
+            params={"lr": 0.5, "optimizer": None},
+            intermediate_values={1: 0.25, 0: 0.5},
+            values=values,
+            state=SimpleNamespace(name=state),
+        )
+
+    one, two = (SimpleNamespace(directions=["minimize"] * count, metric_names=None) for count in (1, 2))
+    OptunaCallback(tmp_path)(one, trial(0, "COMPLETE", [0.125]))
+    OptunaCallback(tmp_path)(one, trial(1, "FAIL", None))
+    OptunaCallback(str(tmp_path), ["loss", "time"])(two, trial(2, "COMPLETE", [0.5, 3.0]))
+    OptunaCallback(tmp_path)(two, trial(3, "COMPLETE", [0.5, 3.0]))
+    reported = {"intermediate_value": [(0, 0.5), (1, 0.25)]}
+    assert scalars_of(tmp_path) == {
+        "trial-0": {**reported, "value": [(0, 0.125)]},
+        "trial-1": reported,
+        "trial-2": {**reported, "loss": [(2, 0.5)], "time": [(2, 3.0)]},
+        "trial-3": {**reported, "value_0": [(3, 0.5)], "value_1": [(3, 3.0)]},
+    }
+    sessions = open_logdir(tmp_path).hparams().to_dicts()
+    assert [(row["lr"], row["optimizer"], row["status"]) for row in sessions] == [
+        (0.5, "None", "success"),
+        (0.5, "None", "failure"),
+        (0.5, "None", "success"),
+        (0.5, "None", "success"),
+    ]
