@@ -14,7 +14,7 @@ class PageBundleHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name == "sdist":
             return
-        root = Path(self.root) / "dashboard"
+        root = (Path(self.root) / "stepscope" / "dashboard").resolve()
         spec = importlib.util.spec_from_file_location("bundle", root / "page" / "bundle.py")
         assert spec is not None
         assert spec.loader is not None

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.types_pb2 import DT_FLOAT, DT_INT32, DataType
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.types_pb2 import DT_FLOAT, DT_INT32, DataType
 
 BLOCKS: Final = ((64, 3), (128, 4), (256, 6), (512, 3))
 """Channels and blocks of each stage of ResNet-50."""

@@ -23,14 +23,14 @@ from typing import Final
 
 from benchmarks._report import Figure, print_figures
 from benchmarks.traces import seconds
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.idle import idle_time
-from profiler.analysis.kernels import kernels
-from profiler.analysis.memcpys import bandwidth_summary
-from profiler.analysis.queue import launch_delays, queue_summary
-from profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
-from profiler.trace import Trace
-from profiler.traces import read_trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.idle import idle_time
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.memcpys import bandwidth_summary
+from stepscope.profiler.analysis.queue import launch_delays, queue_summary
+from stepscope.profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
 
 PEER_TRACE: Final = Path(__file__).resolve().parents[2] / "shared" / "peer" / "hta" / "a100_rank0_108936_events.json.gz"
 HTA: Final = "HolisticTraceAnalysis"
@@ -44,7 +44,7 @@ _OUR_MEMORY: Final = (
     _MEMORY
     + """
 import sys
-from profiler.traces import load_trace, read_trace
+from stepscope.profiler.traces import load_trace, read_trace
 read_trace(b'[{"ph":"X","ts":0,"dur":1,"pid":1,"tid":1,"name":"imports and compiled code"}]', name="first")
 before = resident("VmRSS")
 trace = load_trace(sys.argv[1])

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
-import profiler
 from benchmarks._report import Figure, print_figures
+from stepscope import profiler
 
 Scopes = Callable[[int], float]
 """Runs so many scopes and returns how many seconds they took."""

@@ -37,12 +37,12 @@ from playwright.sync_api import TimeoutError as TooLong
 from rich.console import Console
 
 from benchmarks._report import Figure, print_figures
-from dashboard.page import bundle
-from dashboard.page.assets import VARIANT
-from summary import SummaryWriter
-from summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
-from summary.proto.event_pb2 import Event
-from summary.records import frame
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.page.assets import VARIANT
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import frame
 from tools.browser import FLAGS, browser_path
 
 Tool: TypeAlias = Literal["stepscope", "tensorboard"]
@@ -150,7 +150,7 @@ def _url(lines: Iterator[str]) -> str:
 @contextlib.contextmanager
 def stepscope(folder: Path, variant: str = bundle.DEBUG) -> Iterator[Served]:
     """A dashboard as users start it, once it has read everything; its page has the handles of debug.ts."""
-    with _process("dashboard", "--logdir", str(folder), "--port", "0", "--no-cache", variant=variant) as (pid, lines):
+    with _process("stepscope", "--logdir", str(folder), "--port", "0", "--no-cache", variant=variant) as (pid, lines):
         url = _url(lines)
         next(line for line in lines if "event files" in line)
         yield Served("stepscope", url, pid)

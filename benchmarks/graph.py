@@ -33,8 +33,8 @@ from benchmarks._graphs import large
 from benchmarks._report import Figure, print_figures
 from benchmarks.browser import Served, stepscope
 from benchmarks.timeline import Frames, late, launched, say, traced
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.graph import graph as graph_event
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.graph import graph as graph_event
 
 NODES: Final = 10_000
 LARGE: Final = 100_000

@@ -19,9 +19,9 @@ import numpy as np
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks._report import Figure, print_figures
-from dashboard.page import bundle
-from dashboard.page.assets import VARIANT
-from summary import SummaryWriter
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.page.assets import VARIANT
+from stepscope.summary import SummaryWriter
 from tools.browser import FLAGS, browser_path
 
 ROUNDS: Final = 40
@@ -30,7 +30,7 @@ OTHER_RUNS: Final = 100
 _GROW: Final = """
 import sys, time
 from pathlib import Path
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 writers = [SummaryWriter(Path(sys.argv[1]) / f"other_{number:03d}") for number in range(int(sys.argv[2]))]
 print("growing", flush=True)
 step = 0
@@ -102,7 +102,7 @@ def _process(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 @contextlib.contextmanager
 def _dashboard(folder: str) -> Iterator[str]:
-    with _process("-m", "dashboard", "--logdir", folder, "--port", "0", "--no-cache") as server:
+    with _process("-m", "stepscope", "--logdir", folder, "--port", "0", "--no-cache") as server:
         assert server.stdout is not None
         yield next(word for line in server.stdout for word in line.split() if word.startswith("http://"))
 

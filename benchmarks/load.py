@@ -22,12 +22,12 @@ from typing import Any, Final
 import httpx
 import numpy as np
 
-from dashboard.server.binary import unpack
+from stepscope.dashboard.server.binary import unpack
 
 _GROW: Final = """
 import sys, time
 from pathlib import Path
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 writers = [SummaryWriter(Path(sys.argv[1]) / f"run_{number:03d}") for number in range(int(sys.argv[2]))]
 tags = ["loss/train", "loss/val", "accuracy/train", "accuracy/val", "lr"]
 for step in range(800):
@@ -74,7 +74,7 @@ def growing(folder: Path, runs: int) -> Iterator[None]:
 @contextlib.contextmanager
 def served(folder: Path, port: int) -> Iterator[int]:
     """A dashboard over the folder; its process id."""
-    command = [sys.executable, "-m", "dashboard", "--logdir", str(folder), "--port", str(port), "--no-cache"]
+    command = [sys.executable, "-m", "stepscope", "--logdir", str(folder), "--port", str(port), "--no-cache"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None

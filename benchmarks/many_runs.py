@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from benchmarks._report import Figure, print_figures
 from benchmarks.reading import seconds_of_data_server
-from summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
-from summary.proto.event_pb2 import Event
-from summary.records import frame
+from stepscope.summary.kinds.scalar_batch import POINT, encode_scalars, scalar_template
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import frame
 
 RUNS: Final = 1000
 TAGS: Final = 20
@@ -38,9 +38,9 @@ _READ_ONCE: Final = """
 import hashlib, sys, time
 from pathlib import Path
 import numpy as np
-from summary.column_cache import ColumnCache
-from summary.logdir import Logdir
-from summary.scan import ROW, Scanner
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.scan import ROW, Scanner
 cache = ColumnCache(Path(sys.argv[2])) if len(sys.argv) > 2 else None
 Scanner().scan(np.empty(0, np.uint8), 0, 0, np.empty(1, ROW))
 begin = time.perf_counter()
@@ -107,7 +107,7 @@ def read_once(digest: str, *arguments: str) -> tuple[float, float]:
 
 def idle_share(folder: Path) -> float:
     """What share of a core a dashboard takes while nothing happens."""
-    command = [sys.executable, "-m", "dashboard", "--logdir", str(folder), "--port", "0", "--no-cache"]
+    command = [sys.executable, "-m", "stepscope", "--logdir", str(folder), "--port", "0", "--no-cache"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

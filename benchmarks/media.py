@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks._report import Figure, print_figures
 from benchmarks._writers import WriterClass, other_writers
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 
 REPETITIONS = 5
 SIDE = 1024

@@ -24,7 +24,7 @@ from benchmarks.browser import (
     tensorboard,
     write_logs,
 )
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 from tools.browser import FLAGS, browser_path
 
 SAMPLE_LOGS: Final = Path(__file__).resolve().parents[1] / "sample_logs"

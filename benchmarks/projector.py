@@ -42,8 +42,8 @@ from benchmarks._report import Figure, print_figures
 from benchmarks.browser import Served, stepscope
 from benchmarks.projector_tsne import points_of
 from benchmarks.timeline import late, launched, say
-from dashboard.server.binary import unpack
-from summary import SummaryWriter
+from stepscope.dashboard.server.binary import unpack
+from stepscope.summary import SummaryWriter
 from tools.browser import FLAGS, browser_path
 
 POINTS: Final = 100_000

@@ -25,10 +25,10 @@ from sklearn.manifold import trustworthiness
 from benchmarks._report import Figure, print_figures
 from benchmarks.projector_tsne import points_of
 from benchmarks.traces import seconds
-from dashboard.projections import umap
-from dashboard.projections.pca import pca
-from dashboard.projections.quality import quality
-from dashboard.projections.umap_settings import UmapSettings
+from stepscope.dashboard.projections import umap
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.quality import quality
+from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 POINTS: Final = 100_000
 WIDTH: Final = 256
@@ -52,11 +52,11 @@ warnings.filterwarnings("ignore")
 def resident(what):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(what)) * 1024
 
-from dashboard.projections.clusters import kmeans
-from dashboard.projections.pca import pca
-from dashboard.projections.quality import quality
-from dashboard.projections.umap import start
-from dashboard.projections.umap_settings import UmapSettings
+from stepscope.dashboard.projections.clusters import kmeans
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.quality import quality
+from stepscope.dashboard.projections.umap import start
+from stepscope.dashboard.projections.umap_settings import UmapSettings
 from sklearn.decomposition import PCA
 
 def laid_out(points):

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import svds
 from sklearn.decomposition import PCA
 
 from benchmarks._report import Figure, print_figures
-from dashboard.projections.pca import pca
+from stepscope.dashboard.projections.pca import pca
 
 SIZES: Final = ((10_000, 50), (50_000, 200), (2_000, 2_000))
 COMPONENTS: Final = 3

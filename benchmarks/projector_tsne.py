@@ -24,11 +24,11 @@ from sklearn.neighbors import NearestNeighbors
 
 from benchmarks._report import Figure, print_figures
 from benchmarks.traces import seconds
-from dashboard.projections.affinities import Affinities, affinity_steps
-from dashboard.projections.neighbours import neighbour_graph, neighbours_of
-from dashboard.projections.parallel import Workers
-from dashboard.projections.tsne import start
-from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.affinities import Affinities, affinity_steps
+from stepscope.dashboard.projections.neighbours import neighbour_graph, neighbours_of
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.tsne import start
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
 
 POINTS: Final = 10_000
 QUICK_POINTS: Final = 2_000
@@ -42,8 +42,8 @@ MARK_QUERY_MS: Final = 50.0
 PEER: Final = "scikit-learn"
 _COLD: Final = """
 import numpy as np
-from dashboard.projections.tsne import start
-from dashboard.projections.tsne_settings import TsneSettings
+from stepscope.dashboard.projections.tsne import start
+from stepscope.dashboard.projections.tsne_settings import TsneSettings
 points = np.random.default_rng(0).standard_normal((6000, 8)).astype(np.float32)
 start(points[:300], TsneSettings(iterations=50, approximate=False)).advance(100)
 start(points, TsneSettings(iterations=2)).advance(100)

@@ -16,10 +16,10 @@ from statistics import median
 from typing import Final
 
 from benchmarks._report import Figure, print_figures
-from summary.logdir import open_logdir
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
 
 RUNS: Final = 20
 TAGS: Final = 10

@@ -34,7 +34,7 @@ TIMES: Final = 5
 MOST_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 0.01
 REST_SECONDS: Final = 1.0
-STEPSCOPE: Final = ("dashboard", "--no-cache")
+STEPSCOPE: Final = ("stepscope", "--no-cache")
 TENSORBOARD: Final = ("tensorboard.main", "--load_fast=true")
 PEER: Final = "TensorBoard"
 

@@ -80,7 +80,7 @@ COLORED: Final = 0.01
 _WATCH: Final = Path(__file__).with_name("timeline_watch.js").read_text(encoding="utf-8")
 _PARSE: Final = """
 import sys, time
-from profiler.traces import load_trace, read_trace
+from stepscope.profiler.traces import load_trace, read_trace
 read_trace(b'[{"ph":"X","ts":0,"dur":1,"pid":1,"tid":1,"name":"imports and compiled code"}]', name="first")
 begin = time.perf_counter()
 trace = load_trace(sys.argv[1])

@@ -22,15 +22,15 @@ from typing import Final
 import numpy as np
 
 from benchmarks._report import Figure, print_figures
-from profiler.lod import LevelOfDetail, span_ns
-from profiler.trace import Trace
-from profiler.traces import read_trace
+from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
 
 SLICES: Final = 1_000_000
 MOST_BYTES: Final = 300
 _MEMORY: Final = """
 import sys
-from profiler.traces import load_trace, read_trace
+from stepscope.profiler.traces import load_trace, read_trace
 def resident():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmRSS")) * 1024
 read_trace(b'[{"ph":"X","ts":0,"dur":1,"pid":1,"tid":1,"name":"imports and compiled code"}]', name="first")

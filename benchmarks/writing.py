@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks._report import Figure, print_figures
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 
 WriterClass = Callable[[str], Any]
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from playwright.sync_api import Page, sync_playwright
 
-from dashboard.panels.registry import PANELS
 from docs.screenshots.make import READY, SAMPLE_LOGS, serving
+from stepscope.dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 
 PAGE: Final = Path(__file__).with_name("keys.md")

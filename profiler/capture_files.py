@@ -13,11 +13,11 @@ from typing import IO, Any, Final
 
 from google.protobuf.message import DecodeError
 
-from profiler.session import Recording
-from profiler.trace_files import TRACE_SUFFIX, write_trace
-from summary.proto.event_pb2 import Event
-from summary.records import FOOTER_BYTES, HEADER_BYTES, header, masked_crc
-from summary.writer import SummaryWriter
+from stepscope.profiler.session import Recording
+from stepscope.profiler.trace_files import TRACE_SUFFIX, write_trace
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, header, masked_crc
+from stepscope.summary.writer import SummaryWriter
 
 SUMMARY_NAME: Final = "recording.json"
 EVENTS_MARK: Final = ".tfevents."

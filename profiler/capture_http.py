@@ -1,4 +1,4 @@
-"""The HTTP side of `profiler.server`: who is answered, and with what."""
+"""The HTTP side of `stepscope.profiler.server`: who is answered, and with what."""
 
 import hmac
 import json
@@ -16,12 +16,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import IO, Any, Final
 
-from profiler.capture_files import MOST_ANSWER_BYTES, pack
-from profiler.capture_recording import CaptureCancelledError, NoStepsError, record
-from profiler.capture_request import MOST_REQUEST_BYTES, CaptureRequest, parse_request
-from profiler.process import AlreadyStartedError
-from profiler.session import Recording
-from summary.errors import UserError
+from stepscope.profiler.capture_files import MOST_ANSWER_BYTES, pack
+from stepscope.profiler.capture_recording import CaptureCancelledError, NoStepsError, record
+from stepscope.profiler.capture_request import MOST_REQUEST_BYTES, CaptureRequest, parse_request
+from stepscope.profiler.process import AlreadyStartedError
+from stepscope.profiler.session import Recording
+from stepscope.summary.errors import UserError
 
 _MOST_CONNECTIONS: Final = 32
 _MOST_DRAINED: Final = 1 << 20
@@ -158,8 +158,8 @@ class _Handler(BaseHTTPRequestHandler):
         if token is not None and not hmac.compare_digest(self._token().encode(), token.encode()):
             raise RefusalError(
                 401,
-                "the token is missing or wrong. Expected the one that profiler.server.start(token=...) was given, "
-                "as Authorization: Bearer TOKEN.",
+                "the token is missing or wrong. Expected the one that stepscope.profiler.server.start(token=...) was "
+                "given, as Authorization: Bearer TOKEN.",
                 {"WWW-Authenticate": "Bearer"},
             )
 

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from profiler.capture_request import CaptureRequest
-from profiler.process import Profile
-from profiler.schedules import ProfilerAction
-from profiler.session import Recording
-from summary.errors import UserError
+from stepscope.profiler.capture_request import CaptureRequest
+from stepscope.profiler.process import Profile
+from stepscope.profiler.schedules import ProfilerAction
+from stepscope.profiler.session import Recording
+from stepscope.summary.errors import UserError
 
 STEP_PATIENCE_S: Final = 1.0
 """How long a recording waits for a step to begin or to end with."""

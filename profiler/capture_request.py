@@ -5,9 +5,9 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta
 
-from profiler.collectors.registry import COLLECTORS
-from profiler.options import ProfilerOptions
-from summary.errors import UserError
+from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.profiler.options import ProfilerOptions
+from stepscope.summary.errors import UserError
 
 SHORTEST_TOKEN: Final = 16
 """Characters."""
@@ -39,7 +39,7 @@ class CaptureRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many whole training steps to record."""
     options: CaptureOptions = CaptureOptions()
     collectors: Annotated[list[str], Meta(max_length=32)] | None = None
-    """Names of `profiler.collectors.registry.COLLECTORS`; without them the options choose."""
+    """Names of `stepscope.profiler.collectors.registry.COLLECTORS`; without them the options choose."""
 
     @property
     def seconds(self) -> float:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries, Lane, Record
+from stepscope.profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries, Lane, Record
 
 Event = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Records other processes: asks the `profiler.server` in each, and writes what they send into a log directory."""
+"""Records other processes: asks the `stepscope.profiler.server` in each, and writes what they send to files."""
 
 import http.client
 import json
@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from profiler.capture_files import MOST_ANSWER_BYTES, AnswerError, CapturedFiles, printable, unpack
-from profiler.capture_request import DEFAULT_PORT, CaptureRequest, request_bytes
-from summary.errors import UserError
+from stepscope.profiler.capture_files import MOST_ANSWER_BYTES, AnswerError, CapturedFiles, printable, unpack
+from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureRequest, request_bytes
+from stepscope.summary.errors import UserError
 
 Phase = Literal["connecting", "recording", "receiving", "writing"]
 """What a capture is at: reaching the process, waiting until it has recorded, reading its answer, writing files."""
@@ -44,7 +44,7 @@ class CaptureError(UserError):
 
 @dataclass(frozen=True)
 class Address:
-    """Where a `profiler.server` listens."""
+    """Where a `stepscope.profiler.server` listens."""
 
     host: str
     port: int
@@ -99,7 +99,7 @@ class Client:
                 return
 
     def status(self) -> dict[str, Any]:
-        """What runs there: `profiler.server.status`. Raises CaptureError."""
+        """What runs there: `stepscope.profiler.server.status`. Raises CaptureError."""
         answer = self._ask("GET", "/status", None, CONNECT_S)
         try:
             found = json.loads(answer.read(_MOST_ERROR_BYTES))
@@ -263,7 +263,7 @@ class Client:
 
 
 def _start(address: Address) -> str:
-    return f"profiler.server.start({address.port})"
+    return f"stepscope.profiler.server.start({address.port})"
 
 
 @dataclass(frozen=True)

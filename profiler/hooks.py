@@ -1,7 +1,7 @@
 """A hook that records a step of any loop every so often, in the manner of TensorFlow's ``ProfilerHook``.
 
-    from profiler.hooks import ProfilerHook
-    from summary.hooks import Hooks
+    from stepscope.profiler.hooks import ProfilerHook
+    from stepscope.summary.hooks import Hooks
 
     hooks = Hooks(ProfilerHook(save_steps=100, output_dir="runs/first"))
     for step, batch in hooks.loop(batches):
@@ -20,16 +20,16 @@ from contextlib import ExitStack
 from types import MappingProxyType
 from typing import Any, Final
 
-from profiler.collectors.base import Collector
-from profiler.collectors.registry import make_collector
-from profiler.options import ProfilerOptions
-from profiler.process import Profile
-from profiler.schedules import schedule
-from profiler.session import Recording
-from profiler.timeline import chrome_trace
-from profiler.trace_files import writable_folder, write_new
-from summary.errors import UserError
-from summary.hooks import Hook, every
+from stepscope.profiler.collectors.base import Collector
+from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.options import ProfilerOptions
+from stepscope.profiler.process import Profile
+from stepscope.profiler.schedules import schedule
+from stepscope.profiler.session import Recording
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.profiler.trace_files import writable_folder, write_new
+from stepscope.summary.errors import UserError
+from stepscope.summary.hooks import Hook, every
 
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 _logger: Final = logging.getLogger(__name__)
@@ -110,8 +110,8 @@ class ProfilerHook(Hook):
     it the RunMetadata under the tag ``step_<step>``. The first step is never recorded: it is not like the others. A
     step that cannot be recorded, as while another recording runs, is left out with a warning.
 
-    It is for `summary.hooks.Hooks`. In other loops, call `before_step` and `after_step` with the number of each step,
-    and `end` at last.
+    It is for `stepscope.summary.hooks.Hooks`. In other loops, call `before_step` and `after_step` with the number of
+    each step, and `end` at last.
 
     Args:
         save_steps: interval in steps, counted from the first one.

@@ -12,11 +12,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Trace
-from profiler.traces.build import rows_of
-from summary.errors import UserError
-from summary.kernels import kernel
-from summary.patterns import Pattern, PatternError
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.build import rows_of
+from stepscope.summary.errors import UserError
+from stepscope.summary.kernels import kernel
+from stepscope.summary.patterns import Pattern, PatternError
 
 Match = Literal["text", "regex", "name"]
 """How a search compares: see `search`."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from profiler.collectors.base import Collector
-from profiler.collectors.registry import make_collector
+from stepscope.profiler.collectors.base import Collector
+from stepscope.profiler.collectors.registry import make_collector
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.kernels import kernel
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import kernel
 
 Column = NDArray[np.int64]
 _FURTHER_UP = -2
@@ -94,7 +94,7 @@ def enclosing(start_ns: Column, duration_ns: Column, lane: NDArray[np.int32], de
     """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``.
 
     That is the slice in the deepest of the rows above that runs when the slice begins and not shorter than it. The
-    columns are those of a `profiler.trace.Trace`, in its order.
+    columns are those of a `stepscope.profiler.trace.Trace`, in its order.
     """
     end = start_ns + duration_ns
     parent = _in_row_above(start_ns, end, lane, depth)

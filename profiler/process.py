@@ -1,6 +1,6 @@
 """Recording a stretch of a running program: `start`, `step`, `annotate`, `stop`.
 
-    import profiler
+    from stepscope import profiler
 
     with profiler.Profile("runs/first"):
         for batch in batches:
@@ -19,13 +19,13 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Final, Literal, ParamSpec, Self, TypeVar, cast, overload
 
-from profiler.collectors.base import NO_ARGUMENTS, Collector
-from profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
-from profiler.collectors.registry import make_collector
-from profiler.options import ProfilerOptions
-from profiler.schedules import ProfilerAction, Schedule, checked_action, record_all
-from profiler.session import Recording, Session
-from summary.errors import UserError
+from stepscope.profiler.collectors.base import NO_ARGUMENTS, Collector
+from stepscope.profiler.collectors.host import END, OPEN, HostCollector, Scopes, checked_step_number, plain_arguments
+from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.options import ProfilerOptions
+from stepscope.profiler.schedules import ProfilerAction, Schedule, checked_action, record_all
+from stepscope.profiler.session import Recording, Session
+from stepscope.summary.errors import UserError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,7 +88,7 @@ def start(
             summaries go to, to see both together.
         options: as ``tf.profiler.experimental.start`` takes them; they choose collectors where none are given.
         first_step: number of the training step that begins now.
-        collectors: what else to record: objects, or names of `profiler.collectors.registry.COLLECTORS`.
+        collectors: what else to record: objects, or names of `stepscope.profiler.collectors.registry.COLLECTORS`.
 
     Raises:
         AlreadyStartedError: a recording runs.

@@ -1,6 +1,6 @@
 """`ProfileContext`: traces some steps of a long loop, and says where their time went, as ``tfprof`` does.
 
-    from profiler.profile_context import ProfileContext
+    from stepscope.profiler.profile_context import ProfileContext
 
     with ProfileContext("profiles") as context:
         context.add_auto_profiling("scope", {"min_micros": 100}, [50, 100])
@@ -22,13 +22,13 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, get_args
 
-from profiler.collectors.base import Collector
-from profiler.collectors.host import checked_step_number
-from profiler.hooks import StepRecorder
-from profiler.options import ProfilerOptions
-from profiler.step_profiler import Command, Profiler, checked_options
-from profiler.trace_files import write_new
-from summary.storage import folder_at
+from stepscope.profiler.collectors.base import Collector
+from stepscope.profiler.collectors.host import checked_step_number
+from stepscope.profiler.hooks import StepRecorder
+from stepscope.profiler.options import ProfilerOptions
+from stepscope.profiler.step_profiler import Command, Profiler, checked_options
+from stepscope.profiler.trace_files import write_new
+from stepscope.summary.storage import folder_at
 
 if TYPE_CHECKING:
     import polars as pl
@@ -67,7 +67,7 @@ class ProfileContext:
     and so is the one that the end of the block leaves half-way.
 
     Everything traced is held in memory. A dump is a RunMetadata with all steps that were traced so far, merged:
-    `profiler.traces.load_trace` and ``stepscope analyze`` read it.
+    `stepscope.profiler.traces.load_trace` and ``stepscope analyze`` read it.
 
     Args:
         profile_dir: where dumps go; made when the first is written.

@@ -1,11 +1,11 @@
-"""Lets others record this process: ``profiler.server.start(6009)`` in the training program.
+"""Lets others record this process: ``stepscope.profiler.server.start(6009)`` in the training program.
 
 Then ``stepscope capture localhost:6009 --logdir runs/first --duration 2s``, or the dashboard's Capture button, records
 it while it runs. Until somebody asks, this costs one sleeping thread.
 
 The server speaks HTTP: ``GET /status`` says what runs here, ``POST /capture`` takes a
-`profiler.capture_request.CaptureRequest` as JSON and answers with what `profiler.capture_files.pack` writes. Errors are
-``{"error": <sentence>}``.
+`stepscope.profiler.capture_request.CaptureRequest` as JSON and answers with what
+`stepscope.profiler.capture_files.pack` writes. Errors are ``{"error": <sentence>}``.
 """
 
 import ipaddress
@@ -18,11 +18,11 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Final, Self
 
-from profiler import process
-from profiler.capture_http import CaptureHttpServer
-from profiler.capture_request import DEFAULT_PORT, SHORTEST_TOKEN
-from profiler.collectors.registry import COLLECTORS
-from summary.errors import UserError
+from stepscope.profiler import process
+from stepscope.profiler.capture_http import CaptureHttpServer
+from stepscope.profiler.capture_request import DEFAULT_PORT, SHORTEST_TOKEN
+from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _STOP_PATIENCE_S: Final = 10.0

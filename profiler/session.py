@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-from profiler.chrome_trace import chrome_trace_from_records
-from profiler.collectors.base import Clock, Collected, Collector, CounterSeries, Record, RecordingClock
-from profiler.collectors.devices import origins_of_launches
-from profiler.collectors.host import HostCollector, checked_step_number
-from profiler.step_stats import split_steps, step_stats_from_records
-from profiler.trace_files import writable_folder, write_trace
-from summary.errors import UserError
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.writer import SummaryWriter
+from stepscope.profiler.chrome_trace import chrome_trace_from_records
+from stepscope.profiler.collectors.base import Clock, Collected, Collector, CounterSeries, Record, RecordingClock
+from stepscope.profiler.collectors.devices import origins_of_launches
+from stepscope.profiler.collectors.host import HostCollector, checked_step_number
+from stepscope.profiler.step_stats import split_steps, step_stats_from_records
+from stepscope.profiler.trace_files import writable_folder, write_trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.writer import SummaryWriter
 
 
 @dataclass(frozen=True)

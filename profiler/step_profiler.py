@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
-from profiler.trace_files import write_new
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.storage import Folder
+from stepscope.profiler.trace_files import write_new
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.storage import Folder
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from profiler.trace import Trace
+    from stepscope.profiler.trace import Trace
 
 Command = Literal["scope", "graph", "op", "advise"]
 """A view of ``tfprof``, or its advisor."""
@@ -40,8 +40,8 @@ _OPTIONS: Final = (*_AT_LEAST, "order_by", "max_depth", "show_name_regexes", "hi
 class Profiler:
     """Steps that were traced, and ``tfprof``'s views of them, in the manner of ``tf.compat.v1.profiler.Profiler``.
 
-    The views are tables as `profiler.analysis.tfprof.tfprof` makes them, of all steps together. Options are those of
-    ``tfprof`` by name, with its meaning:
+    The views are tables as `stepscope.profiler.analysis.tfprof.tfprof` makes them, of all steps together. Options are
+    those of ``tfprof`` by name, with its meaning:
 
     - ``min_micros`` (of the total), ``min_cpu_micros``, ``min_accelerator_micros``, ``min_bytes``, ``min_occurrence``:
       only rows with at least as much;
@@ -82,8 +82,8 @@ class Profiler:
         return self._table("op", options)
 
     def advise(self, graph: GraphDef | None = None) -> "pl.DataFrame":
-        """The checks of ``tfprof``'s advisor; see `profiler.analysis.tfprof.advice`."""
-        from profiler.analysis.tfprof import advice
+        """The checks of ``tfprof``'s advisor; see `stepscope.profiler.analysis.tfprof.advice`."""
+        from stepscope.profiler.analysis.tfprof import advice
 
         return advice(self._trace(None), graph)
 
@@ -110,13 +110,13 @@ class Profiler:
                 assert_never(command)
 
     def _table(self, view: Literal["scope", "graph", "op"], options: Mapping[str, Any] | None) -> "pl.DataFrame":
-        from profiler.analysis.tfprof import tfprof
+        from stepscope.profiler.analysis.tfprof import tfprof
 
         options = checked_options(options or {})
         return _shown(tfprof(self._trace(options.get("step")), view=view), options)
 
     def _trace(self, step: int | None) -> "Trace":
-        from profiler.traces import trace_of_step_stats
+        from stepscope.profiler.traces import trace_of_step_stats
 
         if step is None or step < 0:  # -1 is all of them, as in tfprof
             return trace_of_step_stats(self.run_metadata().step_stats)

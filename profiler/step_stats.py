@@ -11,11 +11,11 @@ from typing import Final
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
-from profiler.collectors.base import ArgumentValue, Lane, Record
-from profiler.collectors.devices import COPY_CATEGORIES, Origin, copy_name, device_label, origins_of_launches
-from summary.errors import UserError
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+from stepscope.profiler.collectors.base import ArgumentValue, Lane, Record
+from stepscope.profiler.collectors.devices import COPY_CATEGORIES, Origin, copy_name, device_label, origins_of_launches
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 IN_LABELS: Final = str.maketrans({"(": "[", ")": "]", "\n": " ", "\r": " "})
 """A label ``name = op(input, input)`` is told apart by its parentheses, and ends with its line."""

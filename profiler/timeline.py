@@ -13,7 +13,7 @@ from itertools import accumulate
 from math import inf
 from typing import Any, Literal, assert_never
 
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats, TensorDescription
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats, TensorDescription
 
 OpTime = Literal["schedule", "gpu", "all"]
 """Which time an operation is shown at.

@@ -75,8 +75,8 @@ class Losses:
     counts: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     examples: Mapping[str, str] = field(default_factory=dict)
-    """One of each reason, as a text that says what it is and where; `profiler.traces.losses.explain` says what a reason
-    means. Reasons that concern nothing in particular have none."""
+    """One of each reason, as a text that says what it is and where; `stepscope.profiler.traces.losses.explain` has what
+    a reason means. Reasons that concern nothing in particular have none."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,6 @@ class Trace:
     def parents(self) -> NDArray[np.int64]:
         """The slice that encloses each slice on its lane most closely, or -1; int64 ``[n]``."""
         # Compiled code, which those who only record must not load.
-        from profiler.parents import enclosing
+        from stepscope.profiler.parents import enclosing
 
         return enclosing(self.start_ns, self.duration_ns, self.lane, self.depth)

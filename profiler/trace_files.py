@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from summary.errors import UserError
-from summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
+from stepscope.summary.errors import UserError
+from stepscope.summary.storage import Folder, LocalFolder, RemoteFolder, folder_at
 
 TRACE_SUFFIX = ".trace.json.gz"
 

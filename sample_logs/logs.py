@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sample_logs.network import Array, Digits, Hyperparameters, Labels, Network, accuracy, cross_entropy
-from summary import SummaryWriter
-from summary.kinds.audio import audio
-from summary.kinds.hparams import session_end
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import SessionEndInfo
-from summary.proto.summary_pb2 import Summary
-from summary.v2 import hp
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.audio import audio
+from stepscope.summary.kinds.hparams import session_end
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import SessionEndInfo
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.v2 import hp
 
 PR_DIGITS: Final = (1, 3, 8)
 PR_THRESHOLDS: Final = 51

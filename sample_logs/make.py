@@ -19,7 +19,6 @@ from typing import Final
 
 import numpy as np
 
-import profiler
 from sample_logs import torch_training
 from sample_logs.logs import (
     log_embedding,
@@ -42,7 +41,8 @@ from sample_logs.network import (
     cross_entropy,
     prefetched,
 )
-from summary import SummaryWriter
+from stepscope import profiler
+from stepscope.summary import SummaryWriter
 
 FOLDER: Final = Path(__file__).resolve().parent
 MANIFEST: Final = "manifest.json"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-import profiler
+from stepscope import profiler
 
 Array: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int64]

@@ -8,9 +8,9 @@ from torch.nn import Conv2d, CrossEntropyLoss, Flatten, Linear, MaxPool2d, ReLU,
 from torch.optim import Adam
 from torch.utils.data import DataLoader, TensorDataset
 
-import profiler
 from sample_logs.network import Digits
-from summary import SummaryWriter
+from stepscope import profiler
+from stepscope.summary import SummaryWriter
 
 RUN: Final = "digits/torch"
 EPOCHS: Final = 8

@@ -1,21 +1,68 @@
-"""The command ``stepscope``, and ``%load_ext stepscope`` in a notebook.
+"""Log, profile and browse model training.
 
-What there is to import is in ``summary``, ``profiler`` and ``dashboard``.
+``from stepscope import SummaryWriter, open_logdir, Profile, annotate`` is what most programs need. The packages behind
+it are `stepscope.summary` (event files), `stepscope.profiler` (traces) and `stepscope.dashboard` (the pages and the
+command ``stepscope``). Importing this module loads none of them: each name does when it is first used.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from stepscope import dashboard, profiler, summary
+    from stepscope.profiler import (
+        Profile,
+        ProfilerAction,
+        ProfilerOptions,
+        Recording,
+        annotate,
+        data_loading,
+        schedule,
+    )
+    from stepscope.summary import GlobalSummaryWriter, SummaryWriter, open_logdir
+
+__all__ = [
+    "GlobalSummaryWriter",
+    "Profile",
+    "ProfilerAction",
+    "ProfilerOptions",
+    "Recording",
+    "SummaryWriter",
+    "annotate",
+    "dashboard",
+    "data_loading",
+    "open_logdir",
+    "profiler",
+    "schedule",
+    "summary",
+]
+
+_PACKAGES: Final = ("summary", "profiler", "dashboard")
+_OF_SUMMARY: Final = ("GlobalSummaryWriter", "SummaryWriter", "open_logdir")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"stepscope.{name}")
+    if name in __all__:
+        package = "summary" if name in _OF_SUMMARY else "profiler"
+        return getattr(import_module(f"stepscope.{package}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Gives the shell the magic ``%stepscope``.
+    """Make ``%load_ext stepscope`` work: give the shell the magic ``%stepscope``.
 
     Raises:
-        ImportError: a module of the user's hides a package of Stepscope's; says where it is.
+        ImportError: the dashboard is not installed; says what to install.
     """
-    # Not above, where a module of the same name would be imported before it can be told from Stepscope's.
-    from stepscope.hidden import check_packages
+    from stepscope.command import check_dashboard
 
-    check_packages()
-    from dashboard import load_ipython_extension as load
+    check_dashboard()
+    from stepscope.dashboard.notebook.magic import load_ipython_extension as load
 
     load(shell)

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from summary.records import length_of_record
-from summary.storage import AppendFile
+from stepscope.summary.records import length_of_record
+from stepscope.summary.storage import AppendFile
 
 _SMALL_PIECE: Final = 1 << 16
 

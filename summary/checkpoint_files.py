@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from summary.contents import Companion
+from stepscope.summary.contents import Companion
 
 _WORDS: Final = r"(?:checkpoint|ckpt|step|epoch|iter|iteration|global_step|model|weights|save)"
 _NUMBERED_FOLDER: Final = re.compile(rf"(?i)({_WORDS}[-_=]?)(\d{{1,15}})$")

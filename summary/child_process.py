@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-_ROOT: Final = str(Path(__file__).resolve().parents[1])
+import stepscope
+
+_ROOT: Final = str(Path(stepscope.__file__).resolve().parents[1])
 _PATH: Final = "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); "
 
 

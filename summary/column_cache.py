@@ -22,13 +22,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.contents import Damage
-from summary.event_file import FileState, SessionStart
-from summary.points import TagState
-from summary.records import crc32c
-from summary.series import SCALARS
-from summary.source import FoundFile, read_up_to
-from summary.stored_points import NO_TEXTS, TagTable
+from stepscope.summary.contents import Damage
+from stepscope.summary.event_file import FileState, SessionStart
+from stepscope.summary.points import TagState
+from stepscope.summary.records import crc32c
+from stepscope.summary.series import SCALARS
+from stepscope.summary.source import FoundFile, read_up_to
+from stepscope.summary.stored_points import NO_TEXTS, TagTable
 
 _MAGIC: Final = b"stepscope columns 4\n"
 _PREFIX_BYTES: Final = len(_MAGIC) + 12
@@ -308,7 +308,7 @@ class _KeptColumns:
 
 
 def _columns(content: memoryview, kind: str, points: int) -> list[NDArray[Any]]:
-    """A tag's columns, those that `summary.points.TagPoints` keeps for its kind; the others are empty."""
+    """A tag's columns, those that `stepscope.summary.points.TagPoints` keeps for its kind; the others are empty."""
     kept = _KEPT[kind if kind in _KEPT else None]
     columns = []
     at = 0

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 C = TypeVar("C")
 LONGEST: Final = 2_000

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import PurePosixPath
 from typing import Final
 
-from summary.names import readable_name
-from summary.series import Run, Series
-from summary.storage import read_at
+from stepscope.summary.names import readable_name
+from stepscope.summary.series import Run, Series
+from stepscope.summary.storage import read_at
 
 LARGEST_FRAME: Final = 1 << 30
 """Bytes of images, histograms and the like that a table may hold unless told otherwise."""
@@ -47,7 +47,7 @@ class FileHealth:
     writers: int = 1
     """How many files of the run, this one among them, were written at one time with the same tags, at most."""
     growing: bool = False
-    """Something was written to it within `summary.staged_run.GROWING_SECONDS`."""
+    """Something was written to it within `stepscope.summary.staged_run.GROWING_SECONDS`."""
     is_folder: bool = False
     """It is a folder that cannot be listed; ``error`` says why."""
 
@@ -65,7 +65,7 @@ class Companion:
     root: str = ""
     """The path or the address of the log directory; empty where it is not known."""
     recognized: str = ""
-    """What its content says it is, as the `summary.recognition.Recognizer` calls it; empty where nobody looked."""
+    """What its content says it is, as a `stepscope.summary.recognition.Recognizer` says; empty if nobody looked."""
 
     def read(self) -> bytes:
         """The whole content; raises OSError."""

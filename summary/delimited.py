@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.vector_table_rules import Remark, VectorTableError, dimensions, unequal_rows
+from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, unequal_rows
 
 if TYPE_CHECKING:
     import polars as pl

@@ -14,10 +14,10 @@ import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_tag
-from summary.kinds.pixels import bytes_nhwc, to_png
-from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
-from summary.storage import Folder
+from stepscope.summary.arguments import as_array, checked_tag
+from stepscope.summary.kinds.pixels import bytes_nhwc, to_png
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig, SpriteMetadata
+from stepscope.summary.storage import Folder
 
 CONFIG_NAME: Final = "projector_config.pbtxt"
 

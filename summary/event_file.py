@@ -14,22 +14,22 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.contents import Damage
-from summary.kinds.base import PayloadError
-from summary.kinds.graph import graph_in_meta_graph
-from summary.kinds.registry import decode, kind_of
-from summary.kinds.scalar_batch import varint
-from summary.names import readable_name
-from summary.points import PointCounts, Rows, TagPoints, TagState
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.summary_pb2 import Summary
-from summary.proto.types_pb2 import DT_STRING
-from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
-from summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
-from summary.series import SCALARS
-from summary.source import read_up_to
-from summary.stored_points import StoredPoints, TagTable
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.contents import Damage
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.graph import graph_in_meta_graph
+from stepscope.summary.kinds.registry import decode, kind_of
+from stepscope.summary.kinds.scalar_batch import varint
+from stepscope.summary.names import readable_name
+from stepscope.summary.points import PointCounts, Rows, TagPoints, TagState
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.types_pb2 import DT_STRING
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c
+from stepscope.summary.scan import DAMAGE_REASONS, ROW, DamageReason, Outcome, RowsByTag, Scanner
+from stepscope.summary.series import SCALARS
+from stepscope.summary.source import read_up_to
+from stepscope.summary.stored_points import StoredPoints, TagTable
 
 GRAPHS: Final = "graphs"
 TAGGED_RUN_METADATA: Final = "graph_tagged_run_metadata"

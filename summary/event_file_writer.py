@@ -16,17 +16,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.backlog import Piece
-from summary.handover import Handover, Request, before_threads_end, interpreter_ends
-from summary.kinds.base import Prepared
-from summary.kinds.scalar import ScalarForm
-from summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalar, encode_scalars, scalar_template
-from summary.kinds.scalar_series import encode_series
-from summary.output import Output
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
-from summary.storage import Folder, RemoteFolder, folder_at
+from stepscope.summary.backlog import Piece
+from stepscope.summary.handover import Handover, Request, before_threads_end, interpreter_ends
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.kinds.scalar import ScalarForm
+from stepscope.summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalar, encode_scalars, scalar_template
+from stepscope.summary.kinds.scalar_series import encode_series
+from stepscope.summary.output import Output
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
+from stepscope.summary.storage import Folder, RemoteFolder, folder_at
 
 LOCAL_LINGER: Final = 1.0
 REMOTE_LINGER: Final = 10.0
@@ -143,7 +143,7 @@ class EventFileWriter(Handover):
         wall_time: float | None = None,
         form: ScalarForm = "simple_value",
     ) -> None:
-        """Queues one point; arguments must be valid (`summary.arguments`)."""
+        """Queues one point; arguments must be valid (`stepscope.summary.arguments`)."""
         index = self._template_indexes[form].get(tag)
         if index is None:
             index = self._add_template(tag, form)

@@ -24,8 +24,8 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver
 
-from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
 
 _CHANGES: Final = [
     DirCreatedEvent,

@@ -16,13 +16,13 @@ from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Final
 
-from summary.cancellation import check_cancelled
-from summary.child_process import python_command
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.child_process import python_command
 
 if TYPE_CHECKING:
     import polars as pl
 
-_CODE: Final = "from summary.foreign_tables import serve; serve()"
+_CODE: Final = "from stepscope.summary.foreign_tables import serve; serve()"
 _SPARE_BYTES: Final = 4 << 30
 """Address space of a reader beside what a table declares: libraries, threads and buffers."""
 _LIMITS: Final = {"POLARS_MAX_THREADS": "2", "RUST_BACKTRACE": "0", "MALLOC_ARENA_MAX": "2"}

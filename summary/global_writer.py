@@ -4,7 +4,7 @@ import multiprocessing
 import os
 from typing import Any, ClassVar, Final
 
-from summary.writer import SummaryWriter
+from stepscope.summary.writer import SummaryWriter
 
 
 class GlobalSummaryWriter:

@@ -1,7 +1,7 @@
 """Hooks: what a training loop does besides training, every so many steps or seconds; for any loop, of any framework.
 
-    from summary import SummaryWriter
-    from summary.hooks import Hooks, LogValues, StepCounter, StopOnNan, SummarySaver
+    from stepscope.summary import SummaryWriter
+    from stepscope.summary.hooks import Hooks, LogValues, StepCounter, StopOnNan, SummarySaver
 
     with SummaryWriter("runs/first") as writer:
         hooks = Hooks(SummarySaver(writer, save_steps=10), StepCounter(writer), LogValues(), StopOnNan())
@@ -24,8 +24,8 @@ from typing import Any, Final, TextIO, TypeVar
 
 import numpy as np
 
-from summary.arguments import checked_number, checked_step, checked_tag
-from summary.writer import SummaryWriter
+from stepscope.summary.arguments import checked_number, checked_step, checked_tag
+from stepscope.summary.writer import SummaryWriter
 
 T = TypeVar("T")
 Clock = Callable[[], float]

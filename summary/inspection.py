@@ -16,16 +16,16 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from google.protobuf.message import DecodeError
 
-from summary.contents import FileHealth
-from summary.local_source import LocalSource
-from summary.logdir import Logdir
-from summary.logdir_source import source_of
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.records import HEADER_BYTES
-from summary.scan import ROW, Outcome, Scanner
-from summary.snapshot import Snapshot
-from summary.source import FoundFile, Source, read_up_to, readable
-from summary.storage import is_address
+from stepscope.summary.contents import FileHealth
+from stepscope.summary.local_source import LocalSource
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.records import HEADER_BYTES
+from stepscope.summary.scan import ROW, Outcome, Scanner
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import FoundFile, Source, read_up_to, readable
+from stepscope.summary.storage import is_address
 
 RULE: Final = "=" * 70 + "\n"
 VALUE_FIELDS: Final[Mapping[str, str]] = {
@@ -172,13 +172,13 @@ def _all_steps(steps: list[int]) -> Statistics:
 
 
 class SingleFile:
-    """One event file of any name, as a log directory's `summary.source.Source`.
+    """One event file of any name, as a log directory's `stepscope.summary.source.Source`.
 
     Args:
         given: its path, or its address such as ``s3://bucket/run/events.out.tfevents.1``.
 
     Raises:
-        ValueError, ImportError: the address cannot be used; see `summary.logdir_source.source_of`.
+        ValueError, ImportError: the address cannot be used; see `stepscope.summary.logdir_source.source_of`.
     """
 
     PATH: Final = PurePosixPath("events.out.tfevents")

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, NamedTuple
 
-from summary.source import FoundFile
+from stepscope.summary.source import FoundFile
 
 _MOST_WAYS: Final = 16
 """How many paths to one folder are followed."""

@@ -16,15 +16,15 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Final
 
-from summary.blob_cache import BlobCache
-from summary.column_cache import ColumnCache
-from summary.contents import Companion, FileHealth
-from summary.event_file import EventFile
-from summary.logdir_source import SeveralSources, name_of, source_of
-from summary.recognition import Recognition, Recognizer
-from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
-from summary.source import FoundFile, Source, readable
-from summary.staged_run import StagedFile, StagedRun
+from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.contents import Companion, FileHealth
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.logdir_source import SeveralSources, name_of, source_of
+from stepscope.summary.recognition import Recognition, Recognizer
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.summary.source import FoundFile, Source, readable
+from stepscope.summary.staged_run import StagedFile, StagedRun
 
 _PROFILE_FOLDERS: Final = ("plugins", "profile")
 _SECONDS_BETWEEN_PARTIAL_SNAPSHOTS: Final = 0.5
@@ -41,8 +41,8 @@ class Logdir:
     One thread calls `update`; the snapshots it returns may be read by any.
 
     Args:
-        source: where the files are, or what `summary.logdir_source.source_of` takes; a directory may come later.
-        companion_patterns: file names, with wildcards, of other files that snapshots should list.
+        source: where the files are, or what `stepscope.summary.logdir_source.source_of` takes; a directory may come
+        later. companion_patterns: file names, with wildcards, of other files that snapshots should list.
         recognizers: tell by the content which of the others they should list too.
         keep_superseded: show points that a restart overwrote.
         cache: keeps what was read for the next time.

@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
-from summary.local_source import LocalFiles, LocalSource
-from summary.remote_source import RemoteSource
-from summary.source import FoundFile, Source
-from summary.storage import is_address
+from stepscope.summary.local_source import LocalFiles, LocalSource
+from stepscope.summary.remote_source import RemoteSource
+from stepscope.summary.source import FoundFile, Source
+from stepscope.summary.storage import is_address
 
 _NAMED: Final = re.compile(r"([^/\\:]+):(?!//)(.+)", re.DOTALL)
 

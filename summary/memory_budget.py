@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from summary.cancellation import check_cancelled
+from stepscope.summary.cancellation import check_cancelled
 
 MOST_BYTES: Final = 3 << 30
 """Of all that is read at once."""

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from pathlib import PurePath
 from typing import Final
 
-from summary.backlog import Backlog, Piece
-from summary.proto.event_pb2 import Event, SourceMetadata
-from summary.records import frame
-from summary.storage import AppendFile, Folder
+from stepscope.summary.backlog import Backlog, Piece
+from stepscope.summary.proto.event_pb2 import Event, SourceMetadata
+from stepscope.summary.records import frame
+from stepscope.summary.storage import AppendFile, Folder
 
 FILE_VERSION: Final = "brain.Event:2"
 WRITER: Final = "stepscope.summary"

@@ -8,7 +8,7 @@ from typing import Final
 
 import regex
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 LONGEST_PATTERN: Final = 300
 _SECONDS: Final = 0.5

@@ -6,15 +6,15 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary.blob_cache import BlobCache, BlobKey
-from summary.event_file import value_of_event
-from summary.kinds.base import Payload, PayloadError
-from summary.kinds.registry import decode
-from summary.points import Part, join
-from summary.proto.event_pb2 import Event
-from summary.records import FOOTER_BYTES, masked_crc
-from summary.series import Columns
-from summary.source import Source, read_up_to, readable
+from stepscope.summary.blob_cache import BlobCache, BlobKey
+from stepscope.summary.event_file import value_of_event
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.kinds.registry import decode
+from stepscope.summary.points import Part, join
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import FOOTER_BYTES, masked_crc
+from stepscope.summary.series import Columns
+from stepscope.summary.source import Source, read_up_to, readable
 
 
 class Content:

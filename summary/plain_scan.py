@@ -1,4 +1,4 @@
-"""The scan of `summary.scan_kernel` in plain Python: hundreds of times slower, but there from the first moment.
+"""The scan of `stepscope.summary.scan_kernel` in plain Python: hundreds of times slower, but there at once.
 
 It finds the same records, rows and damages, and its rules are written down there.
 """
@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, masked_crcs
-from summary.scan_kernel import BLOB, LARGEST_RECORD, MOST_DIMENSIONS, NUMBER
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, masked_crcs
+from stepscope.summary.scan_kernel import BLOB, LARGEST_RECORD, MOST_DIMENSIONS, NUMBER
 
 _SUMMARY: Final = 5
 _SEARCHED_AT_ONCE: Final = 1 << 16
@@ -22,7 +22,7 @@ _F32: Final = struct.Struct("<f")
 _F64: Final = struct.Struct("<d")
 
 Row = tuple[float, int, float, int, int, int, int, int, int, int]
-"""The fields of `summary.scan.ROW`."""
+"""The fields of `stepscope.summary.scan.ROW`."""
 
 
 class _NoMessageError(Exception):

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.series import SCALARS, Columns
+from stepscope.summary.series import SCALARS, Columns
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -27,7 +27,7 @@ class Rows:
     values: NDArray[np.float64]
     """NaN where the scan found no number."""
     found: NDArray[np.void]
-    """The window's rows, `summary.scan.ROW`, among which these are."""
+    """The window's rows, `stepscope.summary.scan.ROW`, among which these are."""
     numbers: NDArray[np.int32]
     """Which of ``found`` each is."""
     goes_back: bool

@@ -24,21 +24,21 @@ import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
-from summary.checkpoint_files import file_series, step_of
-from summary.checkpoints.base import Checkpoint, CheckpointError, TensorInfo
-from summary.checkpoints.dispatch import open_checkpoint
-from summary.checkpoints.elements import read_floats
-from summary.contents import Companion
-from summary.embedding import CONFIG_NAME
-from summary.logdir_source import source_of
-from summary.memory_budget import TooLargeError, claim
-from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
-from summary.snapshot import Snapshot
-from summary.source import read_up_to, readable
-from summary.storage import is_address
+from stepscope.summary.checkpoint_files import file_series, step_of
+from stepscope.summary.checkpoints.base import Checkpoint, CheckpointError, TensorInfo
+from stepscope.summary.checkpoints.dispatch import open_checkpoint
+from stepscope.summary.checkpoints.elements import read_floats
+from stepscope.summary.contents import Companion
+from stepscope.summary.embedding import CONFIG_NAME
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.memory_budget import TooLargeError, claim
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import read_up_to, readable
+from stepscope.summary.storage import is_address
 
 CONFIG_PATTERN: Final = CONFIG_NAME
-"""What `summary.logdir.Logdir` must be asked to list as companions."""
+"""What `stepscope.summary.logdir.Logdir` must be asked to list as companions."""
 LARGEST_CONFIG: Final = 4 << 20
 LARGEST_ASSET: Final = 1 << 30
 """Bytes; larger files are not read."""

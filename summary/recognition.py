@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from summary.local_source import LocalFiles
-from summary.source import FoundFile, Source, read_up_to
-from summary.storage import is_address
+from stepscope.summary.local_source import LocalFiles
+from stepscope.summary.source import FoundFile, Source, read_up_to
+from stepscope.summary.storage import is_address
 
 BEGINNING: Final = 1 << 16
 """Bytes of a file that are looked at."""
@@ -23,7 +23,7 @@ class Recognizer:
     """Knows files of one sort by how they begin."""
 
     name: str
-    """What `summary.contents.Companion.recognized` calls them."""
+    """What `stepscope.summary.contents.Companion.recognized` calls them."""
     endings: tuple[str, ...]
     """Of the names that such files may have, in lower case; no others are looked at."""
     knows: Callable[[bytes], bool]

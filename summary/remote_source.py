@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Final, cast
 
-from summary.source import FoundFile
+from stepscope.summary.source import FoundFile
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 """What file systems call the time of a file's last change."""

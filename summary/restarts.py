@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.series import Resumption
+from stepscope.summary.series import Resumption
 
 MOST_RESUMPTIONS: Final = 100
 """Restarts of one tag that are told one by one."""

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from io import BytesIO
 from pathlib import PurePosixPath
 
-from summary.event_file import EventFile
-from summary.series import SCALARS
-from summary.storage import Folder
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.series import SCALARS
+from stepscope.summary.storage import Folder
 
 
 def scalars_of(folder: Folder, file_names: Iterable[str]) -> dict[str, list[list[float]]]:

@@ -4,7 +4,7 @@ The format is TFRecord (length as uint64, masked CRC-32C of the length, data, ma
 endian) around serialised ``Event`` messages. The kernel walks the protobuf wire format itself: a record whose summary
 holds numbers becomes rows without an object being made, and anything else is remembered by where it lies.
 It holds no lock and no Python object, so that files are scanned in parallel by threads. While another process compiles
-the kernel, `summary.plain_scan` reads.
+the kernel, `stepscope.summary.plain_scan` reads.
 """
 
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary import plain_scan, scan_kernel
-from summary.kernels import Group
-from summary.points import Rows
+from stepscope.summary import plain_scan, scan_kernel
+from stepscope.summary.kernels import Group
+from stepscope.summary.points import Rows
 
-KERNELS: Final = Group("event files", ["summary.scan_kernel"])
+KERNELS: Final = Group("event files", ["stepscope.summary.scan_kernel"])
 """The loops of the scan."""
 
 ROW: Final = np.dtype(

@@ -1,9 +1,9 @@
 """The compiled loops of the scan: framing, CRCs and the protobuf wire format.
 
-They are one module because Numba's cache notices changes in one file at a time; `summary.plain_scan` is the same in
-plain Python. Nothing here is annotated: the arguments are what `summary.scan.Scanner` passes, machine numbers and
-arrays of fixed dtypes, which Numba infers. Functions are not inlined by Numba (``inline="always"``), which takes twice
-as long to compile and runs no faster: LLVM inlines them anyway.
+They are one module because Numba's cache notices changes in one file at a time; `stepscope.summary.plain_scan` is the
+same in plain Python. Nothing here is annotated: the arguments are what `stepscope.summary.scan.Scanner` passes, machine
+numbers and arrays of fixed dtypes, which Numba infers. Functions are not inlined by Numba (``inline="always"``), which
+takes twice as long to compile and runs no faster: LLVM inlines them anyway.
 """
 
 from typing import Final
@@ -14,14 +14,14 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
-from summary.records import FOOTER_BYTES, HEADER_BYTES
+from stepscope.summary.kernels import kernel
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES
 
 LARGEST_RECORD: Final = 2**31
 """Protobuf's limit; a header that claims more is damage, even where its CRC is right."""
 
 MOST_DIMENSIONS: Final = 32
-"""As `summary.kinds.tensor_proto` takes them; a tensor of more is decoded, and refused, there."""
+"""As `stepscope.summary.kinds.tensor_proto` takes them; a tensor of more is decoded, and refused, there."""
 
 NUMBER: Final = 0
 """Form of a row whose number is in the value column."""
@@ -604,7 +604,7 @@ def scan(buffer, begin, end, base, state, rows, arena, starts, slots, successors
 
 @kernel()
 def split_by_tag(rows, steps, step_begins, wall_times, values, numbers, is_blob, group_ends, goes_back):
-    """Fills the columns of `summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
+    """Fills the columns of `stepscope.summary.scan.RowsByTag`; returns how many elements of ``steps`` count."""
     group_ends[:] = 0
     goes_back[:] = False
     tags = len(group_ends)

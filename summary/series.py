@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.base import Payload
+from stepscope.summary.kinds.base import Payload
 
 SCALARS: Final = "scalars"
 
@@ -65,7 +65,7 @@ class Series:
     count: int | None = field(default=None, repr=False, compare=False)
     """How many points there are, where that is known without the columns."""
     resumptions: tuple[Resumption, ...] = field(default=(), repr=False, compare=False)
-    """The restarts that overwrote points, in order; at most `summary.restarts.MOST_RESUMPTIONS`."""
+    """The restarts that overwrote points, in order; at most `stepscope.summary.restarts.MOST_RESUMPTIONS`."""
     writers: int = field(default=1, repr=False, compare=False)
     """How many files with points of the tag were written at one time, at most; the points of such files are in order of
     their steps, and of their wall times where steps are equal."""

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from summary.contents import LARGEST_FRAME, Contents
+from stepscope.summary.contents import LARGEST_FRAME, Contents
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from summary.frames.selection import Names
+    from stepscope.summary.frames.selection import Names
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Snapshot(Contents):
             TypeError: ``runs`` or ``tags`` is neither a string nor a collection of strings.
             SelectionError: a `ValueError`; an expression is invalid or takes too long, or no such name exists.
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.scalars(self, runs, tags, pivot=pivot, wall_time=wall_time)
 
@@ -67,7 +67,7 @@ class Snapshot(Contents):
             TypeError, ValueError: as for `scalars`; or ``last`` is no whole number above 0.
             SelectionError: also, the payloads need more than ``max_bytes``.
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.histograms(self, runs, tags, last=last, max_bytes=max_bytes)
 
@@ -76,15 +76,15 @@ class Snapshot(Contents):
     ) -> "pl.DataFrame":
         """Tensors, PR curves and meshes as a Polars table, one row per point; arguments and errors as `histograms`.
 
-        Tensors of no kind, and of kinds that Stepscope does not know, are among them. `summary.frames.to_arrays` makes
-        NumPy arrays of the rows.
+        Tensors of no kind, and of kinds that Stepscope does not know, are among them.
+        `stepscope.summary.frames.to_arrays` makes NumPy arrays of the rows.
 
         Returns:
             Columns run, tag, step, wall_time; kind (Categorical: "tensor", "pr_curves", "mesh", "" or another); dtype
             (String, NumPy's name); shape (List of Int64); content (Binary: the numbers, row-major, little endian);
             error (String).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.tensors(self, runs, tags, last=last, max_bytes=max_bytes)
 
@@ -97,7 +97,7 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; sample (Int64, from 0; null if the point has no picture or cannot be
             read); width, height (Int64, pixels); encoded (Binary: PNG, JPEG or GIF, as written); error (String).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.images(self, runs, tags, last=last, max_bytes=max_bytes)
 
@@ -110,7 +110,7 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; sample (Int64, as for `images`); content_type (String, such as
             "audio/wav"); label (String, Markdown); encoded (Binary, as written); error (String).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.audio(self, runs, tags, last=last, max_bytes=max_bytes)
 
@@ -123,7 +123,7 @@ class Snapshot(Contents):
             Columns run, tag, step, wall_time; shape (List of Int64, empty for a single text); text (List of String,
             row-major); error (String).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.texts(self, runs, tags, last=last, max_bytes=max_bytes)
 
@@ -147,7 +147,7 @@ class Snapshot(Contents):
         Raises:
             TypeError, SelectionError: as for `scalars`.
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.hparams(self, runs)
 
@@ -159,7 +159,7 @@ class Snapshot(Contents):
             last_wall_time (Float64, seconds since the epoch); superseded (Int64: points that a restart overwrote);
             writers (Int64: how many wrote the tag at once, at most); display_name, description (String).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.summaries(self, runs, tags)
 
@@ -171,7 +171,7 @@ class Snapshot(Contents):
             (Float64, seconds since the epoch: the earliest point); duration (Float64, seconds to the latest point);
             files, size (Int64: event files and their bytes); superseded, writers (at once, at most), damages (Int64).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.runs_frame(self, runs)
 
@@ -185,7 +185,7 @@ class Snapshot(Contents):
             Struct: offset, length, reason; the first of them); growing (Boolean: written to within the last minute);
             error (String: why the file cannot be opened, or the folder cannot be listed).
         """
-        from summary import frames
+        from stepscope.summary import frames
 
         return frames.health_frame(self)
 

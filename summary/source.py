@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Protocol
 
-from summary.names import readable_name
+from stepscope.summary.names import readable_name
 
 
 @dataclass(frozen=True, slots=True)

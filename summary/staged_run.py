@@ -11,15 +11,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from summary.blob_cache import BlobCache
-from summary.contents import Damage, FileHealth
-from summary.event_file import EventFile, SessionStart
-from summary.payload_locations import Content
-from summary.points import Part, TagPoints
-from summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
-from summary.series import Resumption, Run, Series
-from summary.source import FoundFile, Source, readable
-from summary.stored_series import StoredFile, StoredSeries, are_plain
+from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.contents import Damage, FileHealth
+from stepscope.summary.event_file import EventFile, SessionStart
+from stepscope.summary.payload_locations import Content
+from stepscope.summary.points import Part, TagPoints
+from stepscope.summary.restarts import Restart, Turn, Written, shown_order, standing, turns, writers_at_once
+from stepscope.summary.series import Resumption, Run, Series
+from stepscope.summary.source import FoundFile, Source, readable
+from stepscope.summary.stored_series import StoredFile, StoredSeries, are_plain
 
 GROWING_SECONDS: Final = 60.0
 """A file that was written to so lately is told to grow."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from summary.points import TagState
+from stepscope.summary.points import TagState
 
 
 class TagTexts(NamedTuple):

@@ -4,14 +4,14 @@ from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from summary.blob_cache import BlobCache
-from summary.kinds.base import Payload, PayloadError
-from summary.payload_locations import Content
-from summary.points import Part
-from summary.restarts import Turn
-from summary.series import Columns, LazySeries, Series
-from summary.source import Source
-from summary.stored_points import NO_TEXTS, StoredPoints
+from stepscope.summary.blob_cache import BlobCache
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.payload_locations import Content
+from stepscope.summary.points import Part
+from stepscope.summary.restarts import Turn
+from stepscope.summary.series import Columns, LazySeries, Series
+from stepscope.summary.source import Source
+from stepscope.summary.stored_points import NO_TEXTS, StoredPoints
 
 
 class StoredFile(NamedTuple):

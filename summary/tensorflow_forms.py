@@ -1,4 +1,4 @@
-"""What callers of TensorFlow's summary functions pass, brought to one form; `summary.v1` and `summary.v2` share it."""
+"""What callers of TensorFlow's summary functions pass, brought to one form, for `stepscope.summary.v1` and `.v2`."""
 
 import os
 import warnings
@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_number, with_values
-from summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
-from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from summary.messages import is_message, own_message, type_name
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.tensor_pb2 import TensorProto
-from summary.storage import folder_at, is_address
+from stepscope.summary.arguments import as_array, checked_number, with_values
+from stepscope.summary.event_file_writer import LOCAL_LINGER, REMOTE_LINGER
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
+from stepscope.summary.messages import is_message, own_message, type_name
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.storage import folder_at, is_address
 
 _FULL_SCALE: Final = 1 << 15
 
@@ -24,7 +24,7 @@ def graph_def_of(graph: Any) -> GraphDef:
 
     Args:
         graph: a GraphDef of any class, its bytes, a ``tf.Graph`` or what else has ``as_graph_def``, or a model that
-            `summary.graphs.graph_of` takes.
+            `stepscope.summary.graphs.graph_of` takes.
 
     Raises:
         TypeError: it is none of these.
@@ -35,7 +35,7 @@ def graph_def_of(graph: Any) -> GraphDef:
     if hasattr(graph, "as_graph_def"):
         return own_message(GraphDef, graph.as_graph_def(add_shapes=True), "what as_graph_def gives")
     # Models need what reads them; callers with a graph at hand do not.
-    from summary.graphs import graph_of
+    from stepscope.summary.graphs import graph_of
 
     return graph_of(graph)
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.delimited import read_text
-from summary.foreign_tables import read_foreign_table
-from summary.memory_budget import TooLargeError, claim
-from summary.source import read_up_to
-from summary.table_sizes import declared_bytes
-from summary.vector_table_rules import Remark, VectorTableError, dimensions, left_out, unequal_rows
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.delimited import read_text
+from stepscope.summary.foreign_tables import read_foreign_table
+from stepscope.summary.memory_budget import TooLargeError, claim
+from stepscope.summary.source import read_up_to
+from stepscope.summary.table_sizes import declared_bytes
+from stepscope.summary.vector_table_rules import Remark, VectorTableError, dimensions, left_out, unequal_rows
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 
-from summary.arguments import (
+from stepscope.summary.arguments import (
     as_array,
     checked_folder,
     checked_number,
@@ -23,21 +23,21 @@ from summary.arguments import (
     checked_tag,
     checked_wall_time,
 )
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.base import Prepared
-from summary.kinds.histogram import tensorflow_table
-from summary.kinds.scalar import ScalarForm, scalar
-from summary.locks import ForkSafeLock
-from summary.messages import own_message
-from summary.output import FILE_VERSION
-from summary.proto.custom_scalars_pb2 import Layout
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.summary_pb2 import Summary
-from summary.storage import Folder, Nowhere, folder_at
-from summary.writer_base import Message, optional_wall_time
-from summary.writer_graphs import GraphMethods
-from summary.writer_media import MediaMethods
-from summary.writer_statistics import StatisticsMethods
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.kinds.histogram import tensorflow_table
+from stepscope.summary.kinds.scalar import ScalarForm, scalar
+from stepscope.summary.locks import ForkSafeLock
+from stepscope.summary.messages import own_message
+from stepscope.summary.output import FILE_VERSION
+from stepscope.summary.proto.custom_scalars_pb2 import Layout
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import Folder, Nowhere, folder_at
+from stepscope.summary.writer_base import Message, optional_wall_time
+from stepscope.summary.writer_graphs import GraphMethods
+from stepscope.summary.writer_media import MediaMethods
+from stepscope.summary.writer_statistics import StatisticsMethods
 
 _INT64_LIMIT: Final = 2**63
 
@@ -53,8 +53,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     """Writes summaries to an event file in ``log_dir``; a drop-in for PyTorch's class of the same name.
 
     Calls check their arguments before anything is written and return at once; a thread writes, at most a
-    second later, and never drops an event (`summary.event_file_writer.EventFileWriter` says what happens when the disk
-    refuses). It may be used from several threads. After `close`, the next call opens a new file.
+    second later, and never drops an event (`stepscope.summary.event_file_writer.EventFileWriter` says what happens when
+    the disk refuses). It may be used from several threads. After `close`, the next call opens a new file.
 
     Values may be Python or NumPy numbers and arrays, or tensors of PyTorch, JAX, TensorFlow or CuPy. NaN and
     infinities are numbers. A step is an int64; without one it is 0. Wall times are seconds since the epoch;
@@ -266,8 +266,8 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
         self, run_metadata: Message | bytes, tag: str, global_step: Any = None, walltime: float | None = None
     ) -> None:
         """Adds what a profiler recorded of a step."""
-        from summary.kinds.run_metadata import tagged_run_metadata
-        from summary.proto.run_metadata_pb2 import RunMetadata
+        from stepscope.summary.kinds.run_metadata import tagged_run_metadata
+        from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
         own = own_message(RunMetadata, run_metadata, "run_metadata")
         event = Event(tagged_run_metadata=tagged_run_metadata(checked_tag(tag), own))
@@ -306,7 +306,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
 
         The file's form is tensorboardX's; the scalars are read back from the event files.
         """
-        from summary.scalar_export import scalars_of
+        from stepscope.summary.scalar_export import scalars_of
 
         self.flush()
         exported: dict[str, list[list[float]]] = {}
@@ -351,7 +351,7 @@ class SummaryWriter(GraphMethods, MediaMethods, StatisticsMethods):
     def _in_form(self, value: Summary.Value) -> Summary.Value:
         if not self._legacy:
             return value
-        from summary.kinds.legacy import legacy_form
+        from stepscope.summary.kinds.legacy import legacy_form
 
         return legacy_form(value)
 

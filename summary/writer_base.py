@@ -3,13 +3,13 @@
 from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
-from summary.arguments import checked_wall_time
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.base import Prepared
-from summary.locks import ForkSafeLock
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.storage import Folder
+from stepscope.summary.arguments import checked_wall_time
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.locks import ForkSafeLock
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import Folder
 
 
 class Message(Protocol):

@@ -3,8 +3,8 @@
 import os
 from typing import Any
 
-from summary.arguments import checked_name
-from summary.writer_base import ValueWriter, optional_wall_time
+from stepscope.summary.arguments import checked_name
+from stepscope.summary.writer_base import ValueWriter, optional_wall_time
 
 
 class GraphMethods(ValueWriter):
@@ -38,9 +38,9 @@ class GraphMethods(ValueWriter):
             UserError: a file holds no graph.
         """
         # Readers of files come with what programs that log no graph should not wait for.
-        from summary.graphs.dispatch import graph_of, keras_json_of_file
-        from summary.graphs.from_keras import keras_json_of
-        from summary.kinds.graph import graph, keras_model
+        from stepscope.summary.graphs.dispatch import graph_of, keras_json_of_file
+        from stepscope.summary.graphs.from_keras import keras_json_of
+        from stepscope.summary.kinds.graph import graph, keras_model
 
         checked_name(tag)
         optional_wall_time(walltime)
@@ -62,8 +62,8 @@ class GraphMethods(ValueWriter):
 
         ``prototxt`` is PyTorch's name of the model, ``onnx_model_file`` tensorboardX's.
         """
-        from summary.graphs.from_onnx import graph_from_onnx
-        from summary.kinds.graph import graph
+        from stepscope.summary.graphs.from_onnx import graph_from_onnx
+        from stepscope.summary.kinds.graph import graph
 
         if (prototxt is None) == (onnx_model_file is None):
             raise TypeError("add_onnx_graph needs one model, as prototxt or as onnx_model_file")
@@ -72,7 +72,7 @@ class GraphMethods(ValueWriter):
 
     def add_openvino_graph(self, xmlname: str | os.PathLike[str]) -> None:
         """Adds the graph of an OpenVINO model, the ``.xml`` file; see `graph_from_openvino`."""
-        from summary.graphs.from_openvino import graph_from_openvino
-        from summary.kinds.graph import graph
+        from stepscope.summary.graphs.from_openvino import graph_from_openvino
+        from stepscope.summary.kinds.graph import graph
 
         self._add_event(graph(graph_from_openvino(xmlname)), None, None)

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_step, checked_tag
-from summary.embedding import TensorFormat, embedding, write_embedding
-from summary.kinds.audio import audio
-from summary.kinds.figure import figures
-from summary.kinds.image import prepared_images
-from summary.kinds.mesh import mesh
-from summary.kinds.text import text
-from summary.kinds.video import prepared_video
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.writer_base import ValueWriter
+from stepscope.summary.arguments import as_array, checked_step, checked_tag
+from stepscope.summary.embedding import TensorFormat, embedding, write_embedding
+from stepscope.summary.kinds.audio import audio
+from stepscope.summary.kinds.figure import figures
+from stepscope.summary.kinds.image import prepared_images
+from stepscope.summary.kinds.mesh import mesh
+from stepscope.summary.kinds.text import text
+from stepscope.summary.kinds.video import prepared_video
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.writer_base import ValueWriter
 
 
 class MediaMethods(ValueWriter):
@@ -30,7 +30,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "CHW",
     ) -> None:
-        """Adds a picture: whole numbers in 0..255, bool, or float in 0..1; see `summary.kinds.image.images`."""
+        """Adds a picture: integers in 0..255, bool, or float in 0..1; see `stepscope.summary.kinds.image.images`."""
         self._add_prepared(prepared_images(checked_tag(tag), img_tensor, dataformats), global_step, walltime)
 
     def add_images(
@@ -59,8 +59,8 @@ class MediaMethods(ValueWriter):
         dataformats: str = "CHW",
         labels: str | Sequence[str] | None = None,
     ) -> None:
-        """Adds a picture with boxes [n, 4] of left, top, right, bottom; see `summary.kinds.boxes`."""
-        from summary.kinds.boxes import image_with_boxes
+        """Adds a picture with boxes [n, 4] of left, top, right, bottom; see `stepscope.summary.kinds.boxes`."""
+        from stepscope.summary.kinds.boxes import image_with_boxes
 
         value = image_with_boxes(checked_tag(tag), img_tensor, box_tensor, rescale, dataformats, labels)
         self._add_value(value, global_step, walltime)
@@ -85,7 +85,7 @@ class MediaMethods(ValueWriter):
         walltime: float | None = None,
         dataformats: str = "NTCHW",
     ) -> None:
-        """Adds frames as an animated GIF, of what `add_image` takes; see `summary.kinds.video.video`."""
+        """Adds frames as an animated GIF, of what `add_image` takes; see `stepscope.summary.kinds.video.video`."""
         self._add_prepared(prepared_video(checked_tag(tag), vid_tensor, fps, dataformats), global_step, walltime)
 
     def add_audio(
@@ -96,7 +96,7 @@ class MediaMethods(ValueWriter):
         sample_rate: int = 44100,
         walltime: float | None = None,
     ) -> None:
-        """Adds sound of one channel or two: int16, or float in -1..1; see `summary.kinds.audio.audio`."""
+        """Adds sound of one channel or two: int16, or float in -1..1; see `stepscope.summary.kinds.audio.audio`."""
         self._add_value(audio(checked_tag(tag), snd_tensor, sample_rate), global_step, walltime)
 
     def add_text(
@@ -122,7 +122,7 @@ class MediaMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds meshes, or point clouds where there are no faces; see `summary.kinds.mesh.mesh`."""
+        """Adds meshes, or point clouds where there are no faces; see `stepscope.summary.kinds.mesh.mesh`."""
         values = mesh(checked_tag(tag), vertices, colors, faces, config_dict)
         self._add_event(Event(summary=Summary(value=values)), global_step, walltime)
 
@@ -137,7 +137,7 @@ class MediaMethods(ValueWriter):
         *,
         tensor_format: TensorFormat = "tsv",
     ) -> None:
-        """Writes points in many dimensions, with labels and pictures, to files of the run; see `summary.embedding`.
+        """Writes points in many dimensions, with labels and pictures, to files; see `stepscope.summary.embedding`.
 
         The run's ``projector_config.pbtxt`` keeps what it has, except an entry of the same tag and step.
         """

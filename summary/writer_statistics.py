@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from summary.arguments import checked_folder, checked_scalar, checked_step, checked_tag
-from summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
-from summary.kinds.histogram import Bins, histogram_of_buckets, prepared_histogram
-from summary.kinds.hparams import (
+from stepscope.summary.arguments import checked_folder, checked_scalar, checked_step, checked_tag
+from stepscope.summary.kinds.custom_scalars import custom_scalars, layout_of, merged_layouts
+from stepscope.summary.kinds.histogram import Bins, histogram_of_buckets, prepared_histogram
+from stepscope.summary.kinds.hparams import (
     checked_hparams,
     experiment,
     hparam_infos,
@@ -19,15 +19,15 @@ from summary.kinds.hparams import (
     session_start,
     start_info,
 )
-from summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
-from summary.kinds.tensor import tensor as tensor_value
-from summary.proto import hparams_pb2
-from summary.proto.custom_scalars_pb2 import Layout
-from summary.proto.event_pb2 import Event
-from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
-from summary.proto.summary_pb2 import Summary
-from summary.storage import is_address
-from summary.writer_base import ValueWriter
+from stepscope.summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
+from stepscope.summary.kinds.tensor import tensor as tensor_value
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.custom_scalars_pb2 import Layout
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.hparams_pb2 import Experiment, SessionEndInfo
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import is_address
+from stepscope.summary.writer_base import ValueWriter
 
 
 class StatisticsMethods(ValueWriter):
@@ -45,7 +45,7 @@ class StatisticsMethods(ValueWriter):
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Adds the distribution of ``values``, of any shape; `summary.kinds.histogram.histogram` says how."""
+        """Adds the distribution of ``values``, of any shape; `stepscope.summary.kinds.histogram.histogram` says how."""
         prepared = prepared_histogram(checked_tag(tag), values, bins, max_bins, legacy=self._legacy)
         self._add_prepared(prepared, global_step, walltime)
 
@@ -62,12 +62,12 @@ class StatisticsMethods(ValueWriter):
         global_step: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds a distribution that was counted elsewhere; see `summary.kinds.histogram.histogram_of_buckets`."""
+        """Adds a distribution counted elsewhere; see `stepscope.summary.kinds.histogram.histogram_of_buckets`."""
         value = histogram_of_buckets(checked_tag(tag), min, max, num, sum, sum_squares, bucket_limits, bucket_counts)
         self._add_value(value, global_step, walltime)
 
     def add_tensor(self, tag: str, tensor: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Adds numbers of any shape and dtype as they are; see `summary.kinds.tensor.tensor`."""
+        """Adds numbers of any shape and dtype as they are; see `stepscope.summary.kinds.tensor.tensor`."""
         self._add_value(tensor_value(checked_tag(tag), tensor), global_step, walltime)
 
     def add_pr_curve(
@@ -80,7 +80,7 @@ class StatisticsMethods(ValueWriter):
         weights: Any = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds the precision-recall curve of a binary classifier; see `summary.kinds.pr_curve.pr_curve`."""
+        """Adds the precision-recall curve of a binary classifier; see `stepscope.summary.kinds.pr_curve.pr_curve`."""
         value = pr_curve(checked_tag(tag), labels, predictions, num_thresholds, weights)
         self._add_value(value, global_step, walltime)
 
@@ -144,7 +144,7 @@ class StatisticsMethods(ValueWriter):
         """Adds categories of charts: category -> chart -> ["Multiline", tags] or ["Margin", [value, lower, upper]].
 
         What was added before stays, except charts of the same category and title; `layout_of` in
-        `summary.kinds.custom_scalars` says more.
+        `stepscope.summary.kinds.custom_scalars` says more.
         """
         added = layout_of(layout)
         with self._merge_lock:

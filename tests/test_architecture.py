@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 MAY_IMPORT = {
@@ -82,14 +82,14 @@ LAYERS: dict[str, set[str]] = {
         "dashboard.server.warm_up",
     },
     "dashboard.notebook": {"dashboard.cli"},
-    "dashboard": {"dashboard.cli", "dashboard.notebook"},
+    "dashboard": set(),
 }
 """Of the parts of the dashboard, by the beginnings of their modules' names, which others each may import, besides
 `summary` and `profiler`. The longest beginning counts."""
 
 
 def modules() -> dict[str, Path]:
-    """Every module of the rooms by its dotted name; a package's is that of its ``__init__.py``."""
+    """Every module of the rooms by its dotted name under ``stepscope``; a package's is its ``__init__.py``."""
     found = {}
     for room in ROOMS:
         for path in (REPOSITORY / room).rglob("*.py"):
@@ -112,11 +112,15 @@ def imports_of(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         match node:
             case ast.Import(names=names):
+                found = (alias.name.removeprefix("stepscope.") for alias in names)
+                yield from (name for name in found if name in MODULES)
+            case ast.ImportFrom(module="stepscope", names=names, level=0):
                 yield from (alias.name for alias in names if alias.name in MODULES)
-            case ast.ImportFrom(module=str(module), names=names, level=0) if module in MODULES:
+            case ast.ImportFrom(module=str(module), names=names, level=0) if module.startswith("stepscope."):
+                package = module.removeprefix("stepscope.")
                 for alias in names:
-                    submodule = f"{module}.{alias.name}"
-                    yield submodule if submodule in MODULES else module
+                    submodule = f"{package}.{alias.name}"
+                    yield submodule if submodule in MODULES else package
             case ast.ImportFrom(level=level):
                 assert level == 0, f"{path} has a relative import, which is not followed"
 
@@ -213,11 +217,22 @@ def test_the_profiler_uses_of_summary_nothing_that_reads_log_directories() -> No
     )
     for path in (REPOSITORY / "profiler").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "summary":
-                assert node.module.startswith(allowed), f"{path.name} imports {node.module}"
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("stepscope.summary"):
+                assert node.module.removeprefix("stepscope.").startswith(allowed), f"{path.name} imports {node.module}"
 
 
-@pytest.mark.parametrize("module", ["summary", "profiler"])
+def test_everything_is_imported_from_stepscope() -> None:
+    """By its bare name a room would be a second copy of itself, with types that are not those of the first."""
+    for path in REPOSITORY.rglob("*.py"):
+        if ".venv" in str(path.relative_to(REPOSITORY)):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                assert not {name.split(".")[0] for name in names} & ROOMS, f"{path.name} imports {names}"
+
+
+@pytest.mark.parametrize("module", ["stepscope", "stepscope.summary", "stepscope.profiler"])
 def test_training_code_pays_for_no_heavy_import(module: str) -> None:
     heavy = ("numba", "dash", "plotly", "torch", "tensorflow", "pandas", "sklearn", "polars")
     code = f"import sys, {module}; print(*sorted(set({heavy!r}) & set(sys.modules)))"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.main import VERBS, ListedVerb
-from dashboard.panels.base import Panel
-from dashboard.panels.registry import PANELS
+from stepscope.dashboard.cli.main import VERBS, ListedVerb
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.registry import PANELS
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 GUIDE = "\n".join(path.read_text() for path in sorted((REPOSITORY / "docs").glob("*.md")))

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from profiler.traces import load_trace
 from sample_logs import make, torch_training
 from sample_logs.logs import turned
-from summary.logdir import Logdir, open_logdir
-from summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
-from summary.series import Run
-from summary.snapshot import Snapshot
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.logdir import Logdir, open_logdir
+from stepscope.summary.projector import CONFIG_PATTERN, projector_runs, read_metadata, read_tensor
+from stepscope.summary.series import Run
+from stepscope.summary.snapshot import Snapshot
 
 REMEDY = "run `make sample-logs` and commit what it wrote"
 MOST_BYTES = 5_500_000

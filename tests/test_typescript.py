@@ -78,7 +78,7 @@ def test_what_is_no_message_is_refused() -> None:
 def test_messages_of_rooms_without_a_panel_are_the_pages_own() -> None:
     text = generated()[DASHBOARD / "web/page/messages.generated.ts"]
     head, *_ = text.split("\n")
-    assert head.startswith("// Made from dashboard.page.messages and dashboard.traces.messages by ")
+    assert head.startswith("// Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by ")
     assert [f"export interface {name} {{" in text for name in ("Declared", "CaptureRules", "StepsNews")] == [
         True,
         True,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 from tools.generate_page import generated
 
 WEB = bundle.ROOT

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 
 _TIMEOUT_S = 120.0
 _ABANDONED = 45

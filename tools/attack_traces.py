@@ -22,12 +22,12 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final, TypeVar
 
-from dashboard.panels.timeline import area, details, overlays, payloads, relations
-from dashboard.server.json_bytes import json_bytes
-from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
-from dashboard.traces.studies import Progress, Study
-from profiler.analysis.critical_path import path_of
-from summary.contents import Companion
+from stepscope.dashboard.panels.timeline import area, details, overlays, payloads, relations
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace
+from stepscope.dashboard.traces.studies import Progress, Study
+from stepscope.profiler.analysis.critical_path import path_of
+from stepscope.summary.contents import Companion
 
 T = TypeVar("T")
 

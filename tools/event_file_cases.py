@@ -10,13 +10,13 @@ from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any, BinaryIO, Final
 
-from summary.proto import types_pb2
-from summary.proto.event_pb2 import Event, LogMessage, SessionLog, TaggedRunMetadata
-from summary.proto.summary_pb2 import HistogramProto, Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.records import frame, header
-from summary.series import SCALARS
-from summary.source import FoundFile
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.event_pb2 import Event, LogMessage, SessionLog, TaggedRunMetadata
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.records import frame, header
+from stepscope.summary.series import SCALARS
+from stepscope.summary.source import FoundFile
 
 _SCALAR_TAGS: Final = ("loss", "acc/ü", "")
 

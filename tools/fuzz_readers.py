@@ -23,17 +23,17 @@ from unittest.mock import patch
 
 from google.protobuf.message import DecodeError
 
-from summary import event_file, kinds
-from summary.column_cache import ColumnCache
-from summary.event_file import EventFile
-from summary.kinds.base import PayloadError
-from summary.logdir import Logdir
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.records import frame
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.summary import event_file, kinds
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.records import frame
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 from tools.event_file_cases import (
     FIELDS,
     MemorySource,
@@ -136,7 +136,7 @@ def fuzz_runs(random: Random) -> None:
 def fuzz_cache(random: Random) -> None:
     """What was kept of files that changed since shows what a first look shows."""
     source = MemorySource()
-    with tempfile.TemporaryDirectory() as folder, patch("summary.logdir._LEAST_CACHED", 1):
+    with tempfile.TemporaryDirectory() as folder, patch("stepscope.summary.logdir._LEAST_CACHED", 1):
         for _ in range(random.randint(2, 4)):
             _change(source, random)
             if random.random() < 0.3:

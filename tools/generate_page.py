@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dashboard.curves.settings import ArrangementParameters, CurveParameters
-from dashboard.page.state import Setting
-from dashboard.panels.registry import PANELS
-from dashboard.runs.settings import RUN_SETTINGS
+from stepscope.dashboard.curves.settings import ArrangementParameters, CurveParameters
+from stepscope.dashboard.page.state import Setting
+from stepscope.dashboard.panels.registry import PANELS
+from stepscope.dashboard.runs.settings import RUN_SETTINGS
 from tools.typescript import interfaces
 
 DASHBOARD = Path(__file__).resolve().parents[1] / "dashboard"
@@ -35,7 +35,7 @@ def generated() -> dict[Path, str]:
 def _messages() -> dict[Path, str]:
     sources: dict[Path, list[ModuleType]] = {}
     for path in sorted(DASHBOARD.glob("**/messages.py")):
-        module = import_module(".".join(path.relative_to(DASHBOARD.parent).with_suffix("").parts))
+        module = import_module(".".join(("stepscope", *path.relative_to(DASHBOARD.parent).with_suffix("").parts)))
         web = DASHBOARD / "web/page" if path.parent in _OF_THE_PAGE else path.parent / "web"
         if web.is_dir():
             sources.setdefault(web / MESSAGES_FILE, []).append(module)

@@ -8,7 +8,7 @@ from pathlib import Path
 from grpc_tools import protoc
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-PROTO_FOLDER = Path("summary/proto")
+PROTO_FOLDER = Path("stepscope/summary/proto")
 
 
 def generate(output_root: Path) -> list[Path]:

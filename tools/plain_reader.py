@@ -9,14 +9,14 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from summary import kinds
-from summary.event_file import EventFile, value_of_event
-from summary.kinds.base import PayloadError
-from summary.names import readable_name
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.summary_pb2 import Summary
-from summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
-from summary.series import SCALARS
+from stepscope.summary import kinds
+from stepscope.summary.event_file import EventFile, value_of_event
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.names import readable_name
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, masked_crc
+from stepscope.summary.series import SCALARS
 
 LARGEST_RECORD: Final = 2**31
 

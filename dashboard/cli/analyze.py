@@ -12,18 +12,18 @@ import orjson
 from rich.console import Console
 from rich.markup import escape
 
-from dashboard.cli.reading import printable, standard_output
-from dashboard.cli.text_tables import TextColumn, table_parts
-from dashboard.traces.folders import traces_at
-from dashboard.traces.headings import MOMENTS, headings
-from dashboard.traces.sources import extent
-from summary.errors import UserError
+from stepscope.dashboard.cli.reading import printable, standard_output
+from stepscope.dashboard.cli.text_tables import TextColumn, table_parts
+from stepscope.dashboard.traces.folders import traces_at
+from stepscope.dashboard.traces.headings import MOMENTS, headings
+from stepscope.dashboard.traces.sources import extent
+from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from profiler.analysis.compare import Basis, Per
-    from profiler.analysis.facts import Facts
+    from stepscope.profiler.analysis.compare import Basis, Per
+    from stepscope.profiler.analysis.facts import Facts
 
 DEFAULT_TOP: Final = 10
 _ALWAYS_WHOLE: Final = ("overview", "mean_step", "input")
@@ -114,11 +114,11 @@ class AnalyzeVerb:
         Raises:
             UserError: a trace cannot be read, or a table, metric or condition is none.
         """
-        from profiler.analysis.compare import basis_of
-        from profiler.analysis.condition import parse
-        from profiler.analysis.facts import Facts
-        from profiler.analysis.report import by_rank
-        from profiler.traces import load_trace
+        from stepscope.profiler.analysis.compare import basis_of
+        from stepscope.profiler.analysis.condition import parse
+        from stepscope.profiler.analysis.facts import Facts
+        from stepscope.profiler.analysis.report import by_rank
+        from stepscope.profiler.traces import load_trace
 
         condition = parse(arguments.fail_if) if arguments.fail_if is not None else None
         paths = [path for given in arguments.trace for path in traces_at(given)]
@@ -152,7 +152,7 @@ class AnalyzeVerb:
 
 def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Facts]") -> bool:
     """Whether several traces are taken as ranks of one job; of a folder, says so on standard error."""
-    from profiler.analysis.report import are_ranks
+    from stepscope.profiler.analysis.report import are_ranks
 
     if len(given) > 1:
         # Named one by one, they are meant so.
@@ -167,7 +167,7 @@ def _are_ranks(given: Sequence[str], paths: Sequence[str], traces: "Sequence[Fac
 
 def _about(facts: "Facts", basis: "Basis | None", before: "Facts | None") -> _About:
     """What the tables of one trace need to be shown."""
-    from profiler.analysis.report import CHANGES
+    from stepscope.profiler.analysis.report import CHANGES
 
     notes = {} if facts.trace.steps else dict.fromkeys(("mean_step", "steps"), "the whole trace: it marks no steps")
     if basis is not None:
@@ -195,7 +195,7 @@ def _only(given: str) -> str:
 
 def _is_shared(name: str) -> bool:
     """Whether a table is of all traces together."""
-    from profiler.analysis.report import RANK_TABLES
+    from stepscope.profiler.analysis.report import RANK_TABLES
 
     return name in RANK_TABLES
 
@@ -206,7 +206,7 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
     Raises:
         UserError: one is no table, or needs traces that are not there.
     """
-    from profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
+    from stepscope.profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
 
     changes = [f"changed_{what}" for what in CHANGES]
     available = [*TABLES, *(RANK_TABLES if ranks else ()), *(changes if before else ())]
@@ -225,7 +225,7 @@ def _chosen(given: Sequence[str], *, ranks: bool, before: bool) -> list[str]:
 def _table(
     facts: "Facts | None", name: str, before: "Facts | None", ranks: "Mapping[int, Facts]", per: "Per"
 ) -> "pl.DataFrame":
-    from profiler.analysis.report import RANK_TABLES, change, table
+    from stepscope.profiler.analysis.report import RANK_TABLES, change, table
 
     if name in RANK_TABLES or facts is None:
         return RANK_TABLES[name][1](ranks)
@@ -236,8 +236,8 @@ def _table(
 
 def _failed(condition: Any, facts: "Facts", before: "Facts | None", ranks: "Mapping[int, Facts]") -> str:
     """The figures for which the condition holds, as text; empty if it does not hold."""
-    from profiler.analysis.condition import holds, named
-    from profiler.analysis.metric_sources import metrics_of
+    from stepscope.profiler.analysis.condition import holds, named
+    from stepscope.profiler.analysis.metric_sources import metrics_of
 
     known = metrics_of(named(condition), facts, before, ranks)
     if not holds(condition, known):
@@ -254,7 +254,7 @@ def _print_json(
     condition: str | None,
     failed: Sequence[str],
 ) -> None:
-    from profiler.analysis.report import plain
+    from stepscope.profiler.analysis.report import plain
 
     content: dict[str, Any] = {
         "traces": [

@@ -12,5 +12,5 @@ class Verb(Protocol):
         ...
 
     def run(self, arguments: Namespace) -> int:
-        """Does the work and returns the exit code; raises `summary.errors.UserError` for a person to read."""
+        """Does the work and returns the exit code; raises `stepscope.summary.errors.UserError` for a person to read."""
         ...

@@ -10,8 +10,8 @@ from typing import Final, assert_never
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from dashboard.server.numbers import count, counted
-from profiler.capture_request import (
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.profiler.capture_request import (
     DEFAULT_PORT,
     MOST_SECONDS,
     MOST_STEPS,
@@ -19,7 +19,7 @@ from profiler.capture_request import (
     CaptureRequest,
     checked_request,
 )
-from profiler.client import (
+from stepscope.profiler.client import (
     Address,
     Capture,
     CaptureError,
@@ -29,9 +29,9 @@ from profiler.client import (
     check_writable,
     parse_address,
 )
-from profiler.collectors.registry import COLLECTORS
-from summary.errors import UserError
-from summary.storage import is_address
+from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.summary.errors import UserError
+from stepscope.summary.storage import is_address
 
 TOKEN_VARIABLE: Final = "STEPSCOPE_TOKEN"
 DEFAULT_DURATION_MS: Final = 2000
@@ -49,8 +49,8 @@ class CaptureVerb:
             "addresses",
             nargs="+",
             metavar="HOST:PORT",
-            help=f"where programs listen that have called profiler.server.start({DEFAULT_PORT}); all are recorded at "
-            "once",
+            help=f"where programs listen that have called stepscope.profiler.server.start({DEFAULT_PORT}); all are "
+            "recorded at once",
         )
         parser.add_argument("--logdir", required=True, metavar="DIR", help="the directory of the run to write into")
         parser.add_argument(

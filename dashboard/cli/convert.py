@@ -8,10 +8,10 @@ from typing import Literal, assert_never, get_args
 
 from zlib_ng import zlib_ng
 
-from profiler.trace import Trace
-from summary.errors import UserError
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.storage import folder_at
+from stepscope.profiler.trace import Trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.storage import folder_at
 
 TraceFormat = Literal["chrome", "run-metadata", "step-stats", "cache"]
 _GZIP_WINDOW = 31
@@ -47,7 +47,7 @@ class ConvertVerb:
             UserError: the file is no trace, the format is not known, or the output cannot be written.
         """
         # The compiled loops of the readers take long to import, and the other verbs do without them.
-        from profiler.traces import load_trace
+        from stepscope.profiler.traces import load_trace
 
         target: TraceFormat = arguments.to or _format_of(arguments.output)
         trace = load_trace(arguments.trace)
@@ -83,9 +83,9 @@ def _format_of(output: str) -> TraceFormat:
 
 
 def _encoded(trace: Trace, target: TraceFormat, output: str) -> bytes:
-    from profiler.traces.cache import encode_cache
-    from profiler.traces.to_chrome import chrome_json
-    from profiler.traces.to_step_stats import step_stats_of_trace
+    from stepscope.profiler.traces.cache import encode_cache
+    from stepscope.profiler.traces.to_chrome import chrome_json
+    from stepscope.profiler.traces.to_step_stats import step_stats_of_trace
 
     match target:
         case "chrome":
@@ -102,7 +102,7 @@ def _encoded(trace: Trace, target: TraceFormat, output: str) -> bytes:
 
 def _compressed(pieces: Iterator[bytes], name: str) -> bytes:
     """The pieces as one file; packed as they come if they are to be gzip, so that they are never all in memory."""
-    from profiler.traces.compression import zstd_compress
+    from stepscope.profiler.traces.compression import zstd_compress
 
     if name.endswith(".zst"):
         return zstd_compress(b"".join(pieces))
@@ -119,7 +119,7 @@ def _report(trace: Trace, target: TraceFormat, output: str, size: int) -> str:
     if lost:
         lines.append(f"Of what was read: {lost}.")
     lines += [f"Note: {note}." for note in trace.losses.notes]
-    from profiler.traces.to_step_stats import not_carried
+    from stepscope.profiler.traces.to_step_stats import not_carried
 
     if target in ("run-metadata", "step-stats") and (missing := not_carried(trace)):
         lines.append(missing)

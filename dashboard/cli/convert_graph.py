@@ -4,9 +4,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from dashboard.server.numbers import count, counted
-from summary.errors import UserError
-from summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.errors import UserError
+from stepscope.summary.graphs.files import binary_of, graph_def_of, load_graph_file, text_of, unknown_fields
 
 STANDARD_OUTPUT = "-"
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Final, get_args
 
-from dashboard.cli.reading import add_keep_superseded, add_logdir, read_logdir, standard_output, tell_losses
-from dashboard.export.media_files import media_files
-from dashboard.export.tables import TableFormat, write_table
-from dashboard.server.numbers import counted
-from summary.contents import LARGEST_FRAME
-from summary.errors import UserError
-from summary.logdir import is_event_file
-from summary.snapshot import Snapshot
+from stepscope.dashboard.cli.reading import add_keep_superseded, add_logdir, read_logdir, standard_output, tell_losses
+from stepscope.dashboard.export.media_files import media_files
+from stepscope.dashboard.export.tables import TableFormat, write_table
+from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.contents import LARGEST_FRAME
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import is_event_file
+from stepscope.summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl
@@ -192,7 +192,7 @@ def _cannot_be_written(path: Path, error: OSError) -> UserError:
 
 
 def _export_media(arguments: Namespace) -> int:
-    from summary.frames.selection import selected_series
+    from stepscope.summary.frames.selection import selected_series
 
     folder = Path(arguments.output)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not arguments.force)):

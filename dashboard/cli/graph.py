@@ -8,20 +8,20 @@ from typing import Final
 from rich.console import Console
 from rich.markup import escape
 
-from dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
-from dashboard.server.access import Access
-from dashboard.server.numbers import counted
-from dashboard.server.steady_output import steady_console
-from summary.errors import UserError
-from summary.event_file_writer import EventFileWriter
-from summary.graphs.dispatch import graph_of_file, keras_json_of_file
-from summary.graphs.from_keras import graph_from_keras
-from summary.kinds.graph import graph, keras_model
-from summary.logdir_source import source_of
-from summary.proto.event_pb2 import Event
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.summary_pb2 import Summary
-from summary.storage import Folder, folder_at, is_address
+from stepscope.dashboard.cli.serve import DEFAULT_PORT, listen, make_live, serve, token_for
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.summary.errors import UserError
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.graphs.dispatch import graph_of_file, keras_json_of_file
+from stepscope.summary.graphs.from_keras import graph_from_keras
+from stepscope.summary.kinds.graph import graph, keras_model
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import Folder, folder_at, is_address
 
 HOST: Final = "localhost"
 KERAS_TAG = "keras"

@@ -6,10 +6,10 @@ from typing import Any
 
 import orjson
 
-from dashboard.cli.reading import add_logdir, check_logdirs, printable, standard_output
-from summary.errors import UserError
-from summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
-from summary.source import Source
+from stepscope.dashboard.cli.reading import add_logdir, check_logdirs, printable, standard_output
+from stepscope.summary.errors import UserError
+from stepscope.summary.inspection import Inspected, SingleFile, inspect, text_of, text_of_files
+from stepscope.summary.source import Source
 
 
 class InspectVerb:

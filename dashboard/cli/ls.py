@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dashboard.cli.reading import add_keep_superseded, add_logdir, printable, read_logdir, standard_output
-from dashboard.server.numbers import count, file_size, json_number
-from summary.errors import UserError
-from summary.snapshot import Snapshot
+from stepscope.dashboard.cli.reading import add_keep_superseded, add_logdir, printable, read_logdir, standard_output
+from stepscope.dashboard.server.numbers import count, file_size, json_number
+from stepscope.summary.errors import UserError
+from stepscope.summary.snapshot import Snapshot
 
 Row = dict[str, Any]
 

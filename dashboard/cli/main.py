@@ -15,11 +15,11 @@ from typing import Final
 
 from rich.console import Console
 
-from dashboard.cli.base import Verb
-from dashboard.cli.tensorboard_flags import translated
-from summary.errors import UserError
-from summary.logdir_source import named_logdir
-from summary.storage import is_address
+from stepscope.dashboard.cli.base import Verb
+from stepscope.dashboard.cli.tensorboard_flags import translated
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir_source import named_logdir
+from stepscope.summary.storage import is_address
 
 
 @dataclass(frozen=True)
@@ -40,70 +40,74 @@ class ListedVerb:
 
 VERBS: Final = (
     ListedVerb(
-        "serve", "follow a log directory and serve the dashboard (the default)", "dashboard.cli.serve:ServeVerb"
+        "serve",
+        "follow a log directory and serve the dashboard (the default)",
+        "stepscope.dashboard.cli.serve:ServeVerb",
     ),
     ListedVerb(
         "trace",
         "show one or several files of traces on the Timeline, wherever they are",
-        "dashboard.cli.trace:TraceVerb",
+        "stepscope.dashboard.cli.trace:TraceVerb",
     ),
     ListedVerb(
         "ls",
         "list the runs of a log directory: tags, points, last step, times, size and damage",
-        "dashboard.cli.ls:ListRunsVerb",
+        "stepscope.dashboard.cli.ls:ListRunsVerb",
     ),
     ListedVerb(
         "inspect",
         "print what the event files hold, and what was skipped in them",
-        "dashboard.cli.inspect:InspectVerb",
+        "stepscope.dashboard.cli.inspect:InspectVerb",
     ),
     ListedVerb(
         "export",
         "write what a log directory holds as CSV, JSON or Parquet, or its images and audio as files",
-        "dashboard.cli.export:ExportVerb",
+        "stepscope.dashboard.cli.export:ExportVerb",
     ),
     ListedVerb(
         "capture",
         "record programs that run, through their profiler.server, into a log directory",
-        "dashboard.cli.capture:CaptureVerb",
+        "stepscope.dashboard.cli.capture:CaptureVerb",
     ),
     ListedVerb(
         "timeline",
         "convert a StepStats or RunMetadata file into a Chrome trace",
-        "dashboard.cli.timeline:TimelineVerb",
+        "stepscope.dashboard.cli.timeline:TimelineVerb",
     ),
     ListedVerb(
         "convert",
         "convert a trace between Chrome JSON, StepStats and a compact cache",
-        "dashboard.cli.convert:ConvertVerb",
+        "stepscope.dashboard.cli.convert:ConvertVerb",
     ),
     ListedVerb(
-        "analyze", "say where the time of a trace went, and check its figures", "dashboard.cli.analyze:AnalyzeVerb"
+        "analyze",
+        "say where the time of a trace went, and check its figures",
+        "stepscope.dashboard.cli.analyze:AnalyzeVerb",
     ),
     ListedVerb(
         "graph",
         "show the graph of a model file, or write it into a run of a log directory",
-        "dashboard.cli.graph:GraphVerb",
+        "stepscope.dashboard.cli.graph:GraphVerb",
     ),
     ListedVerb(
         "project",
         "show the points of a file of embeddings or weights in the Projector",
-        "dashboard.cli.project:ProjectVerb",
+        "stepscope.dashboard.cli.project:ProjectVerb",
     ),
     ListedVerb(
         "warm-up",
         "compile all loops, so that the first start in a new image or environment need not",
-        "dashboard.cli.warm_up:WarmUpVerb",
+        "stepscope.dashboard.cli.warm_up:WarmUpVerb",
     ),
     ListedVerb(
         "pb2text",
         "convert a GraphDef, MetaGraphDef or SavedModel to text protobuf",
-        "dashboard.cli.convert_graph:PbToTextVerb",
+        "stepscope.dashboard.cli.convert_graph:PbToTextVerb",
     ),
     ListedVerb(
         "text2pb",
         "convert a GraphDef, MetaGraphDef or SavedModel to binary protobuf",
-        "dashboard.cli.convert_graph:TextToPbVerb",
+        "stepscope.dashboard.cli.convert_graph:TextToPbVerb",
     ),
 )
 DEFAULT_VERB: Final = "serve"

@@ -10,17 +10,17 @@ from typing import Final
 
 from rich.markup import escape
 
-from dashboard.cli.serve import DEFAULT_PORT, keep_results, listen, serve, token_for
-from dashboard.embeddings.file_listing import sources_of_file
-from dashboard.embeddings.file_source import FILES, FileAbout
-from dashboard.embeddings.results import result_folder
-from dashboard.embeddings.source import Learned, ProjectFile
-from dashboard.server.access import Access
-from dashboard.server.live import Live
-from dashboard.server.numbers import counted
-from dashboard.server.steady_output import steady_console
-from summary.errors import UserError
-from summary.snapshot import Snapshot
+from stepscope.dashboard.cli.serve import DEFAULT_PORT, keep_results, listen, serve, token_for
+from stepscope.dashboard.embeddings.file_listing import sources_of_file
+from stepscope.dashboard.embeddings.file_source import FILES, FileAbout
+from stepscope.dashboard.embeddings.results import result_folder
+from stepscope.dashboard.embeddings.source import Learned, ProjectFile
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.summary.errors import UserError
+from stepscope.summary.snapshot import Snapshot
 
 HOST: Final = "localhost"
 SECONDS_BETWEEN_LOOKS: Final = 2.0

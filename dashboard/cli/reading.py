@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, BinaryIO
 from rich.console import Console
 from rich.markup import escape
 
-from dashboard.server.numbers import counted
-from summary.errors import UserError
-from summary.logdir import Logdir, is_event_file
-from summary.logdir_source import named_logdir, sources_of
-from summary.snapshot import Snapshot
-from summary.source import Source
-from summary.storage import is_address
+from stepscope.dashboard.server.numbers import counted
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir, is_event_file
+from stepscope.summary.logdir_source import named_logdir, sources_of
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import Source
+from stepscope.summary.storage import is_address
 
 if TYPE_CHECKING:
     from argparse import _ActionsContainer
@@ -47,7 +47,7 @@ def check_logdirs(given: Sequence[str], waiting: Console | None = None) -> Sourc
     """The files of one or several log directories.
 
     Args:
-        given: what the user gave, each as `summary.logdir_source.sources_of` takes it.
+        given: what the user gave, each as `stepscope.summary.logdir_source.sources_of` takes it.
         waiting: where to say that a directory is missing or empty and waited for; without it, it must be there.
 
     Raises:
@@ -101,7 +101,7 @@ def _look_at_folder(given: str, waiting: Console | None) -> None:
 
 def _look_at_file(given: str, path: Path) -> None:
     # It takes long to import, and folders need it not.
-    from dashboard.traces.folders import is_trace_file
+    from stepscope.dashboard.traces.folders import is_trace_file
 
     if is_event_file(path.name) or is_trace_file(path):
         return

@@ -18,27 +18,34 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from dashboard.cli.reading import add_logdir, check_logdirs
-from dashboard.embeddings.results import ResultFiles, result_folder
-from dashboard.page.health_badge import writers_text
-from dashboard.panels.registry import COMPANION_PATTERNS, RECOGNIZERS
-from dashboard.server.access import Access, checked_host, checked_prefix, checked_token, is_loopback, machine_names
-from dashboard.server.app import LOCAL, build_app
-from dashboard.server.guard import TOKEN_FIELD
-from dashboard.server.live import Live
-from dashboard.server.numbers import count, counted
-from dashboard.server.steady_output import steady_console
-from dashboard.server.temporary_folders import sweep
-from dashboard.server.warm_up import compile_beside
-from dashboard.server.web_server import DashboardServer, ends_as_interrupted
-from dashboard.traces.sources import has_traces, trace_sources
-from profiler.client import Address, parse_address
-from summary.column_cache import ColumnCache, default_cache_folder
-from summary.errors import UserError
-from summary.follow import Follower
-from summary.logdir import Logdir
-from summary.snapshot import Snapshot
-from summary.source import Source
+from stepscope.dashboard.cli.reading import add_logdir, check_logdirs
+from stepscope.dashboard.embeddings.results import ResultFiles, result_folder
+from stepscope.dashboard.page.health_badge import writers_text
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, RECOGNIZERS
+from stepscope.dashboard.server.access import (
+    Access,
+    checked_host,
+    checked_prefix,
+    checked_token,
+    is_loopback,
+    machine_names,
+)
+from stepscope.dashboard.server.app import LOCAL, build_app
+from stepscope.dashboard.server.guard import TOKEN_FIELD
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.dashboard.server.temporary_folders import sweep
+from stepscope.dashboard.server.warm_up import compile_beside
+from stepscope.dashboard.server.web_server import DashboardServer, ends_as_interrupted
+from stepscope.dashboard.traces.sources import has_traces, trace_sources
+from stepscope.profiler.client import Address, parse_address
+from stepscope.summary.column_cache import ColumnCache, default_cache_folder
+from stepscope.summary.errors import UserError
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import Source
 
 DEFAULT_PORT: Final = 6006
 PORTS_TO_TRY: Final = 100

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 _FALSE: Final = ("false", "0", "no")
 

@@ -7,9 +7,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import get_args
 
-from profiler.step_stats import load_step_stats
-from profiler.timeline import OpTime, chrome_trace
-from summary.errors import UserError
+from stepscope.profiler.step_stats import load_step_stats
+from stepscope.profiler.timeline import OpTime, chrome_trace
+from stepscope.summary.errors import UserError
 
 STANDARD_OUTPUT = "-"
 

@@ -3,12 +3,12 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from dashboard.cli.reading import check_logdirs
-from dashboard.cli.serve import ServeVerb
-from dashboard.server.steady_output import steady_console
-from dashboard.traces.folders import is_trace_file, traces_at
-from summary.errors import UserError
-from summary.storage import is_address
+from stepscope.dashboard.cli.reading import check_logdirs
+from stepscope.dashboard.cli.serve import ServeVerb
+from stepscope.dashboard.server.steady_output import steady_console
+from stepscope.dashboard.traces.folders import is_trace_file, traces_at
+from stepscope.summary.errors import UserError
+from stepscope.summary.storage import is_address
 
 
 class TraceVerb:

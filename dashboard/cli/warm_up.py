@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from rich.console import Console
 
-from dashboard.server.warm_up import WARMERS
+from stepscope.dashboard.server.warm_up import WARMERS
 
 
 class WarmUpVerb:

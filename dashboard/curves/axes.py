@@ -7,9 +7,9 @@ from typing import Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.curves.messages import AxisAbout
-from dashboard.curves.settings import CurveSettings, XAxis
-from summary.series import Columns
+from stepscope.dashboard.curves.messages import AxisAbout
+from stepscope.dashboard.curves.settings import CurveSettings, XAxis
+from stepscope.summary.series import Columns
 
 UNITS: Final = ((172_800.0, 86_400.0, "d"), (7_200.0, 3_600.0, "h"), (120.0, 60.0, "min"), (0.0, 1.0, "s"))
 """From so many seconds on, seconds in the unit, its sign."""

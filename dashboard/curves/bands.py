@@ -7,7 +7,7 @@ from typing import Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
+from stepscope.dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
 
 Floats = NDArray[np.float64]
 MOST_PLACES: Final = 8192

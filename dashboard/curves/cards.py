@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from dash import ClientsideFunction, Dash, Input, Output, State, html
 
-from dashboard.curves.settings import CurveParameters
-from dashboard.page.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
-from dashboard.panels.cards import action, full_width, titled_card
+from stepscope.dashboard.curves.settings import CurveParameters
+from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, toggle_id, view_input
+from stepscope.dashboard.panels.cards import action, full_width, titled_card
 
 
 def curve_card(

@@ -7,21 +7,21 @@ from typing import Any, Final, NamedTuple, assert_never, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.curves.axes import Axis, axis_of, places
-from dashboard.curves.bands import group_curve
-from dashboard.curves.lines import DrawnLine, Line, choose, nearest_point, packed
-from dashboard.curves.messages import Drawing, LineAbout, NotFinite, PointAt, Rule, Shades
-from dashboard.curves.settings import CurveSettings
-from dashboard.curves.smoothing import smooth
-from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.colors import RunColor, assign_colors
-from dashboard.runs.settings import BandStatistic
-from dashboard.runs.table import RunTable
-from dashboard.server.binary import ColumnPack
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.numbers import count, json_number
-from summary.kinds.base import PayloadError
-from summary.series import SCALARS, Columns, Series
+from stepscope.dashboard.curves.axes import Axis, axis_of, places
+from stepscope.dashboard.curves.bands import group_curve
+from stepscope.dashboard.curves.lines import DrawnLine, Line, choose, nearest_point, packed
+from stepscope.dashboard.curves.messages import Drawing, LineAbout, NotFinite, PointAt, Rule, Shades
+from stepscope.dashboard.curves.settings import CurveSettings
+from stepscope.dashboard.curves.smoothing import smooth
+from stepscope.dashboard.curves.spec import ChartSpec, LineSpec
+from stepscope.dashboard.page.colors import RunColor, assign_colors
+from stepscope.dashboard.runs.settings import BandStatistic
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.numbers import count, json_number
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import SCALARS, Columns, Series
 
 Window = tuple[float, float]
 LEAST_POINTS: Final = 200

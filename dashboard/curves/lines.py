@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.curves.messages import LineAbout, SentLine
-from dashboard.curves.smoothing import smooth
-from dashboard.server.binary import ColumnPack
-from dashboard.tensorboard.downsample import indices_to_draw
+from stepscope.dashboard.curves.messages import LineAbout, SentLine
+from stepscope.dashboard.curves.smoothing import smooth
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.tensorboard.downsample import indices_to_draw
 
 Floats = NDArray[np.float64]
 

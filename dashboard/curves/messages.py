@@ -2,9 +2,9 @@
 
 from typing import Final, Literal, NotRequired, TypedDict
 
-from dashboard.curves.settings import Scale, XAxis
-from dashboard.curves.spec import Side
-from dashboard.traces.messages import StepsNews
+from stepscope.dashboard.curves.settings import Scale, XAxis
+from stepscope.dashboard.curves.spec import Side
+from stepscope.dashboard.traces.messages import StepsNews
 
 NotFinite = Literal["NaN", "+Inf", "-Inf"]
 

@@ -6,20 +6,20 @@ from typing import Any, Final
 from dash import Dash, html
 from fastapi import APIRouter
 
-from dashboard.curves.cards import register_curve_cards
-from dashboard.curves.routes import curve_routes
-from dashboard.curves.settings import CurveParameters
-from dashboard.curves.spec import ChartSpec
-from dashboard.curves.table_routes import scalar_routes
-from dashboard.curves.toolbar import curve_controls
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import tag_filter_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid
-from dashboard.panels.groups import Place
-from dashboard.server.live import Live
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.cards import register_curve_cards
+from stepscope.dashboard.curves.routes import curve_routes
+from stepscope.dashboard.curves.settings import CurveParameters
+from stepscope.dashboard.curves.spec import ChartSpec
+from stepscope.dashboard.curves.table_routes import scalar_routes
+from stepscope.dashboard.curves.toolbar import curve_controls
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import tag_filter_input
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.cards import CardGrid
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.snapshot import Snapshot
 
 
 class CurvePanel(Panel):

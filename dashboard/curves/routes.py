@@ -7,20 +7,20 @@ from typing import Final
 import msgspec
 from fastapi import APIRouter, HTTPException, Response
 
-from dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
-from dashboard.curves.messages import ChartsAnswer, SentChart, ValuesAnswer
-from dashboard.curves.settings import CurveParameters
-from dashboard.curves.spec import ChartSpec
-from dashboard.page.state import MAX_QUERY, View, decode
-from dashboard.panels.charts import utc_offset
-from dashboard.runs.table import RunTable
-from dashboard.server.answers import Answers, state_of
-from dashboard.server.binary import ColumnPack
-from dashboard.server.bodies import Body, parsed
-from dashboard.server.live import Live
-from dashboard.server.work import LIGHT, LightRoute, run
-from dashboard.traces.sources import has_traces
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.chart import MOST_POINTS, chart, chart_version, values_at
+from stepscope.dashboard.curves.messages import ChartsAnswer, SentChart, ValuesAnswer
+from stepscope.dashboard.curves.settings import CurveParameters
+from stepscope.dashboard.curves.spec import ChartSpec
+from stepscope.dashboard.page.state import MAX_QUERY, View, decode
+from stepscope.dashboard.panels.charts import utc_offset
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.answers import Answers, state_of
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.bodies import Body, parsed
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LIGHT, LightRoute, run
+from stepscope.dashboard.traces.sources import has_traces
+from stepscope.summary.snapshot import Snapshot
 
 MOST_CHARTS: Final = 64
 FIRST_CHARTS: Final = 6
@@ -90,7 +90,7 @@ def curve_routes(
 
     @routes.post("/curves")
     async def curves(body: Body) -> Response:
-        """Charts as `dashboard.server.binary` writes them, without those that did not change."""
+        """Charts as `stepscope.dashboard.server.binary` writes them, without those that did not change."""
         return await answered("curves", body, charts_asked_for)
 
     def charts_asked_for(body: bytes) -> bytes:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import unquote
 
-from dashboard.page.state import Setting, View, choice, flag, names, number, text
-from dashboard.runs import settings as run_settings
-from dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
+from stepscope.dashboard.page.state import Setting, View, choice, flag, names, number, text
+from stepscope.dashboard.runs import settings as run_settings
+from stepscope.dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
 
 XAxis = Literal["step", "relative", "wall", "metric"]
 Scale = Literal["linear", "log"]

@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import Group, kernel
+from stepscope.summary.kernels import Group, kernel
 
 KERNELS: Final = Group("charts", [__name__])
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Final
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.curves.messages import NamesAnswer
-from dashboard.curves.spec import ChartSpec
-from dashboard.export.tables import TableFormat, csv_pieces, json_pieces, write_table
-from dashboard.page.state import MAX_QUERY, View, decode
-from dashboard.panels.cards import tag_keys
-from dashboard.runs.table import RunTable
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute, Pieces, heavy
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.messages import NamesAnswer
+from stepscope.dashboard.curves.spec import ChartSpec
+from stepscope.dashboard.export.tables import TableFormat, csv_pieces, json_pieces, write_table
+from stepscope.dashboard.page.state import MAX_QUERY, View, decode
+from stepscope.dashboard.panels.cards import tag_keys
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 if TYPE_CHECKING:
     import polars as pl

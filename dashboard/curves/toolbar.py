@@ -6,13 +6,13 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.curves.settings import CurveParameters
-from dashboard.page.controls import segmented, setting_id, switch
-from dashboard.page.icons import icon
-from dashboard.page.state import View
-from dashboard.traces.sources import has_traces
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.settings import CurveParameters
+from stepscope.dashboard.page.controls import segmented, setting_id, switch
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.traces.sources import has_traces
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 MOST_AXIS_TAGS: Final = 2_000
 SCALES: Final = {"linear": "Linear", "log": "Log"}

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.columns import unnamed_twice
-from dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
-from dashboard.server.numbers import count, counted
+from stepscope.dashboard.embeddings.columns import unnamed_twice
+from stepscope.dashboard.embeddings.dataset import Column, Dataset, Problem, Sprite
+from stepscope.dashboard.server.numbers import count, counted
 
 _PIECE: Final = 1 << 20
 """Numbers that are looked at at a time."""

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import orjson
 
-from dashboard.embeddings.dataset import Problem
-from summary.memory_budget import TooLargeError, claim
+from stepscope.dashboard.embeddings.dataset import Problem
+from stepscope.summary.memory_budget import TooLargeError, claim
 
 LARGEST: Final = 64 << 20
 """Bytes of a file."""

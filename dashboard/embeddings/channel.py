@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 
-from dashboard.embeddings import wire
-from dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings import wire
+from stepscope.dashboard.embeddings.wire import Arrays
 
 
 class StoppedError(Exception):

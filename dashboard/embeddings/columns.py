@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.dataset import MOST_CATEGORIES, Column
-from summary.vector_tables import TableColumn
+from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Column
+from stepscope.summary.vector_tables import TableColumn
 
 _MISSING: Final = frozenset({"", "nan", "na", "n/a", "null", "none"})
 

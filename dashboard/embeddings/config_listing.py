@@ -7,9 +7,9 @@ from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Final
 
-from dashboard.embeddings.source import ConfigOrigin, EmbeddingSource, Learned
-from summary.checkpoints.base import CheckpointError, TensorInfo
-from summary.projector import (
+from stepscope.dashboard.embeddings.source import ConfigOrigin, EmbeddingSource, Learned
+from stepscope.summary.checkpoints.base import CheckpointError, TensorInfo
+from stepscope.summary.projector import (
     CONFIG_PATTERN,
     ProjectorError,
     ProjectorRun,
@@ -19,12 +19,12 @@ from summary.projector import (
     tensor_of_checkpoint,
     with_other_matrices,
 )
-from summary.proto.projector_pb2 import EmbeddingInfo
-from summary.snapshot import Snapshot
-from summary.storage import is_address
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.storage import is_address
 
 _STEP_IN_NAME: Final = re.compile(r"(.+):(\d{5,18})")
-"""How PyTorch, and `summary.embedding`, put the step into the name: with five digits at least."""
+"""How PyTorch, and `stepscope.summary.embedding`, put the step into the name: with five digits at least."""
 
 
 def config_sources(snapshot: Snapshot, learned: Learned) -> Iterator[EmbeddingSource]:

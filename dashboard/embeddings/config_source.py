@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows
-from dashboard.embeddings.bookmarks import read_bookmarks
-from dashboard.embeddings.columns import columns_of_table
-from dashboard.embeddings.dataset import Problem
-from dashboard.embeddings.metadata import read_metadata_file
-from dashboard.embeddings.sprites import read_sprite
-from summary.projector import ProjectorError, ProjectorRun, raw_points, read_asset, read_from_checkpoint
-from summary.proto.projector_pb2 import EmbeddingInfo
-from summary.vector_table_rules import VectorTableError
-from summary.vector_tables import vectors_of_text
+from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows
+from stepscope.dashboard.embeddings.bookmarks import read_bookmarks
+from stepscope.dashboard.embeddings.columns import columns_of_table
+from stepscope.dashboard.embeddings.dataset import Problem
+from stepscope.dashboard.embeddings.metadata import read_metadata_file
+from stepscope.dashboard.embeddings.sprites import read_sprite
+from stepscope.summary.projector import ProjectorError, ProjectorRun, raw_points, read_asset, read_from_checkpoint
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo
+from stepscope.summary.vector_table_rules import VectorTableError
+from stepscope.summary.vector_tables import vectors_of_text
 
 
 def read_config_embedding(run: ProjectorRun, info: EmbeddingInfo, step: int | None, place: int) -> ReadPoints:

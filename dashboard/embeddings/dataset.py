@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
+from stepscope.dashboard.projections.base import Points
 
 MOST_CATEGORIES: Final = 1_000
 """Different values of a column up to which they are numbered."""

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.dataset import MOST_CATEGORIES, Column, Dataset
+from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Column, Dataset
 
 MOST_DATASETS: Final = 64
 MOST_COLUMNS: Final = 32

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final, Literal
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError
-from dashboard.embeddings.file_source import FileAbout, matrices_of_file
-from dashboard.embeddings.source import EmbeddingSource, FileOrigin, Learned, ProjectFile
-from summary.checkpoint_files import FileSeries, file_series
-from summary.checkpoints.base import TensorInfo
-from summary.checkpoints.dispatch import CHECKPOINT_PATTERNS
-from summary.contents import Companion
-from summary.projector import ProjectorRun, open_asset
-from summary.proto.projector_pb2 import ProjectorConfig
-from summary.snapshot import Snapshot
-from summary.source import readable
+from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError
+from stepscope.dashboard.embeddings.file_source import FileAbout, matrices_of_file
+from stepscope.dashboard.embeddings.source import EmbeddingSource, FileOrigin, Learned, ProjectFile
+from stepscope.summary.checkpoint_files import FileSeries, file_series
+from stepscope.summary.checkpoints.base import TensorInfo
+from stepscope.summary.checkpoints.dispatch import CHECKPOINT_PATTERNS
+from stepscope.summary.contents import Companion
+from stepscope.summary.projector import ProjectorRun, open_asset
+from stepscope.summary.proto.projector_pb2 import ProjectorConfig
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import readable
 
 EMBEDDING_PATTERNS: Final = CHECKPOINT_PATTERNS
 """Names of files that a log directory must list as companions for their matrices to be shown."""

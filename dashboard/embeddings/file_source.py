@@ -8,18 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError, ReadPoints, all_rows
-from dashboard.embeddings.columns import column_of_numbers, column_of_texts, columns_of_table
-from dashboard.embeddings.dataset import Column, Problem
-from dashboard.embeddings.metadata import read_metadata_file
-from dashboard.embeddings.sprites import read_sprite
-from summary.checkpoints.base import Checkpoint, CheckpointError, OpenFile, OtherFileError, TensorInfo
-from summary.checkpoints.dispatch import EXPECTED, open_checkpoint
-from summary.checkpoints.elements import read_floats
-from summary.checkpoints.numpy_files import NumpyArchive
-from summary.source import read_up_to
-from summary.vector_table_rules import VectorTableError
-from summary.vector_tables import TABLE_SUFFIXES, read_vector_table
+from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError, NothingToShowError, ReadPoints, all_rows
+from stepscope.dashboard.embeddings.columns import column_of_numbers, column_of_texts, columns_of_table
+from stepscope.dashboard.embeddings.dataset import Column, Problem
+from stepscope.dashboard.embeddings.metadata import read_metadata_file
+from stepscope.dashboard.embeddings.sprites import read_sprite
+from stepscope.summary.checkpoints.base import Checkpoint, CheckpointError, OpenFile, OtherFileError, TensorInfo
+from stepscope.summary.checkpoints.dispatch import EXPECTED, open_checkpoint
+from stepscope.summary.checkpoints.elements import read_floats
+from stepscope.summary.checkpoints.numpy_files import NumpyArchive
+from stepscope.summary.source import read_up_to
+from stepscope.summary.vector_table_rules import VectorTableError
+from stepscope.summary.vector_tables import TABLE_SUFFIXES, read_vector_table
 
 FILES: Final = f"{EXPECTED}, or a table: {', '.join(TABLE_SUFFIXES)}"
 RAW_SUFFIX: Final = ".bytes"

@@ -10,10 +10,10 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.point_files import PointFiles
-from dashboard.embeddings.processes import WorkerProcess
-from dashboard.embeddings.results import Result
-from dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.embeddings.point_files import PointFiles
+from stepscope.dashboard.embeddings.processes import WorkerProcess
+from stepscope.dashboard.embeddings.results import Result
+from stepscope.dashboard.embeddings.wire import KINDS, Arrays
 
 JobState = Literal["queued", "running", "paused", "done", "cancelled", "failed"]
 UNFINISHED: Final = frozenset({"queued", "running", "paused"})
@@ -106,7 +106,7 @@ class JobPicture:
 
 @dataclass
 class Job:
-    """A job under way or finished. Only `dashboard.embeddings.job_queue.Jobs` changes it, under its lock."""
+    """A job under way or finished. Only `stepscope.dashboard.embeddings.job_queue.Jobs` changes it, under its lock."""
 
     plan: Plan | None
     """None where the job is known from its kept result only."""

@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState, Plan, kept, planned
-from dashboard.embeddings.processes import WorkerProcess
-from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
+from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState, Plan, kept, planned
+from stepscope.dashboard.embeddings.processes import WorkerProcess
+from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_pool import MOST_RUNNING, WorkerPool
 
 Action = Literal["pause", "resume", "perturb", "cancel", "extend"]
 

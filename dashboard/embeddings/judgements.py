@@ -8,21 +8,21 @@ import numpy as np
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from dashboard.embeddings.dataset import Dataset
-from dashboard.embeddings.derived import column_of_clusters
-from dashboard.embeddings.job import JobError, Plan, Prepared
-from dashboard.embeddings.job_queue import Picture
-from dashboard.embeddings.methods import MOST_PAIRS, SettingsError, read_settings
-from dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
-from dashboard.embeddings.point_files import PointFiles, points_name
-from dashboard.embeddings.requests import LONGEST, EmbeddingRequests
-from dashboard.embeddings.results import key_of
-from dashboard.embeddings.row_sets import Rows, key_of_rows
-from dashboard.embeddings.wire import Arrays
-from dashboard.projections.base import Points
-from dashboard.projections.clusters import DENSITY_POINTS
-from dashboard.projections.clusters import notes as cluster_notes
-from dashboard.projections.preparation import sphered
+from stepscope.dashboard.embeddings.dataset import Dataset
+from stepscope.dashboard.embeddings.derived import column_of_clusters
+from stepscope.dashboard.embeddings.job import JobError, Plan, Prepared
+from stepscope.dashboard.embeddings.job_queue import Picture
+from stepscope.dashboard.embeddings.methods import MOST_PAIRS, SettingsError, read_settings
+from stepscope.dashboard.embeddings.plans import FORMAT, dataset_for_job, hash_of, library_version
+from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
+from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests
+from stepscope.dashboard.embeddings.results import key_of
+from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
+from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.clusters import DENSITY_POINTS
+from stepscope.dashboard.projections.clusters import notes as cluster_notes
+from stepscope.dashboard.projections.preparation import sphered
 
 POINTS: Final = "points"
 MOST_SHOWN: Final = 3

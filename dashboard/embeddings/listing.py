@@ -1,8 +1,9 @@
 """Where embeddings come from: a listing of those in a snapshot, and a bounded cache of opened ones.
 
 There are four places: what ``projector_config.pbtxt`` names, tensor summaries, files of weights in the log directory,
-and single files that the user gave (`ProjectFile`, `dashboard.embeddings.uploads`). A request names an embedding by the
-readable id of the listing and is answered only if the listing has it; no part of an id is ever used as a path.
+and single files that the user gave (`ProjectFile`, `stepscope.dashboard.embeddings.uploads`). A request names an
+embedding by the readable id of the listing and is answered only if the listing has it; no part of an id is ever used as
+a path.
 
 The listing opens of each series of checkpoints (``ckpt-10.index``, ``ckpt-20.index``, ...) the last one only, to learn
 which matrices it has, and remembers what it learned (`Learned`).
@@ -16,13 +17,13 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows, dataset_of
-from dashboard.embeddings.config_listing import config_sources, entry_at, local_version
-from dashboard.embeddings.config_source import read_config_embedding
-from dashboard.embeddings.dataset import Dataset
-from dashboard.embeddings.file_listing import EMBEDDING_PATTERNS, file_sources, is_checkpoint, opener
-from dashboard.embeddings.file_source import read_file_points
-from dashboard.embeddings.source import (
+from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows, dataset_of
+from stepscope.dashboard.embeddings.config_listing import config_sources, entry_at, local_version
+from stepscope.dashboard.embeddings.config_source import read_config_embedding
+from stepscope.dashboard.embeddings.dataset import Dataset
+from stepscope.dashboard.embeddings.file_listing import EMBEDDING_PATTERNS, file_sources, is_checkpoint, opener
+from stepscope.dashboard.embeddings.file_source import read_file_points
+from stepscope.dashboard.embeddings.source import (
     ConfigOrigin,
     EmbeddingKind,
     EmbeddingSource,
@@ -30,13 +31,13 @@ from dashboard.embeddings.source import (
     Learned,
     ProjectFile,
 )
-from dashboard.server.opened_cache import OpenedCache
-from summary.kinds.base import PayloadError
-from summary.kinds.tensor import PLUGIN_NAME as TENSORS
-from summary.memory_budget import MemoryBudget, TooLargeError
-from summary.projector import CONFIG_PATTERN
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor import PLUGIN_NAME as TENSORS
+from stepscope.summary.memory_budget import MemoryBudget, TooLargeError
+from stepscope.summary.projector import CONFIG_PATTERN
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 __all__ = [
     "EMBEDDING_PATTERNS",
@@ -138,7 +139,7 @@ def open_dataset(source: EmbeddingSource, step: int | None = None) -> Dataset:
 
     Raises:
         EmbeddingUnavailableError: it vanished, is damaged, or has no points; or it has no such step.
-        NoMemoryError: others take the memory that it needs; see `summary.memory_budget`.
+        NoMemoryError: others take the memory that it needs; see `stepscope.summary.memory_budget`.
     """
     if step is not None and step not in source.steps:
         raise EmbeddingUnavailableError(f"The embedding {source.label!r} has no step {step}.")

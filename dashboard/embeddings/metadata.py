@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
-from dashboard.embeddings.dataset import Column, Problem
-from dashboard.server.numbers import count, counted
-from summary.memory_budget import TooLargeError, claim
-from summary.vector_table_rules import VectorTableError
-from summary.vector_tables import TableColumn, read_table
+from stepscope.dashboard.embeddings.columns import column_of_numbers, column_of_texts, unnamed_twice
+from stepscope.dashboard.embeddings.dataset import Column, Problem
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.memory_budget import TooLargeError, claim
+from stepscope.summary.vector_table_rules import VectorTableError
+from stepscope.summary.vector_tables import TableColumn, read_table
 
 MOST_COLUMNS: Final = 1_000
 _TEXT_BYTES: Final = 60

@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points, Run
-from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
-from dashboard.projections.umap_settings import UmapSettings
+from stepscope.dashboard.projections.base import Points, Run
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 Iterative = Literal["tsne", "umap"]
 Projection = Literal["pca", "tsne", "umap", "random", "custom"]
@@ -117,12 +117,12 @@ def begin(
     chosen = settings_of(method, settings)
     match method:
         case "tsne":
-            from dashboard.projections import tsne
+            from stepscope.dashboard.projections import tsne
 
             assert isinstance(chosen, TsneSettings)
             return tsne.start(points, chosen, labels=labels, init=init, state=state)
         case "umap":
-            from dashboard.projections import umap
+            from stepscope.dashboard.projections import umap
 
             assert isinstance(chosen, UmapSettings)
             return umap.start(points, chosen, labels=labels, init=init, state=state)

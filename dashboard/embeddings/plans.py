@@ -11,11 +11,11 @@ import numpy as np
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from dashboard.embeddings import quick
-from dashboard.embeddings.dataset import Dataset
-from dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
-from dashboard.embeddings.listing import EmbeddingSource, EmbeddingUnavailableError
-from dashboard.embeddings.methods import (
+from stepscope.dashboard.embeddings import quick
+from stepscope.dashboard.embeddings.dataset import Dataset
+from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
+from stepscope.dashboard.embeddings.listing import EmbeddingSource, EmbeddingUnavailableError
+from stepscope.dashboard.embeddings.methods import (
     ITERATIVE,
     MOST_PAIRS,
     MOST_POINTS,
@@ -28,13 +28,13 @@ from dashboard.embeddings.methods import (
     pairs_of,
     settings_of,
 )
-from dashboard.embeddings.point_files import PointFiles, mapped, points_name
-from dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
-from dashboard.embeddings.results import key_of
-from dashboard.embeddings.row_sets import Rows, key_of_rows
-from dashboard.projections.base import Points
-from dashboard.projections.preparation import sphered
-from summary.memory_budget import NoMemoryError
+from stepscope.dashboard.embeddings.point_files import PointFiles, mapped, points_name
+from stepscope.dashboard.embeddings.requests import LONGEST, EmbeddingRequests, Where
+from stepscope.dashboard.embeddings.results import key_of
+from stepscope.dashboard.embeddings.row_sets import Rows, key_of_rows
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.preparation import sphered
+from stepscope.summary.memory_budget import NoMemoryError
 
 FORMAT: Final = 2
 """Raised when equal settings give other pictures than before."""

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from dashboard.projections.base import Points
-from dashboard.server.temporary_folders import OwnedFolder
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.server.temporary_folders import OwnedFolder
 
 LEAST_SHARED: Final = 4 << 20
 """Bytes of points that are worth a file."""

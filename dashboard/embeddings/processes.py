@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from queue import SimpleQueue
 from typing import IO, Any, BinaryIO, Final, cast
 
-from dashboard.embeddings import wire
-from dashboard.embeddings.wire import Arrays
-from summary.child_process import python_command
+from stepscope.dashboard.embeddings import wire
+from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.summary.child_process import python_command
 
-_CODE: Final = "from dashboard.embeddings.worker import main; main()"
+_CODE: Final = "from stepscope.dashboard.embeddings.worker import main; main()"
 _ALLOCATION: Final = {"MALLOC_MMAP_THRESHOLD_": str(1 << 20), "MALLOC_ARENA_MAX": "2"}
 """Has the C library of Linux give arrays back that are done with; otherwise it keeps those of up to 32 MiB each."""
 _TAIL_BYTES: Final = 4_096

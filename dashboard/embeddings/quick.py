@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.custom_axes import CustomAxis, along, directions_of
-from dashboard.projections.pca import Pca, pca, projected
-from dashboard.projections.random_axes import random_projection
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.custom_axes import CustomAxis, along, directions_of
+from stepscope.dashboard.projections.pca import Pca, pca, projected
+from stepscope.dashboard.projections.random_axes import random_projection
 
 MOST_FITTED: Final = 200_000
 """Points of all steps together from which common components are worked out."""

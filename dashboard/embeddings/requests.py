@@ -7,24 +7,24 @@ import msgspec
 import numpy as np
 from fastapi import HTTPException, Query
 
-from dashboard.embeddings.dataset import Column, Dataset
-from dashboard.embeddings.derived import DerivedColumns
-from dashboard.embeddings.file_listing import unlisted_series
-from dashboard.embeddings.job_queue import Jobs
-from dashboard.embeddings.listing import (
+from stepscope.dashboard.embeddings.dataset import Column, Dataset
+from stepscope.dashboard.embeddings.derived import DerivedColumns
+from stepscope.dashboard.embeddings.file_listing import unlisted_series
+from stepscope.dashboard.embeddings.job_queue import Jobs
+from stepscope.dashboard.embeddings.listing import (
     EmbeddingCache,
     EmbeddingSource,
     EmbeddingUnavailableError,
     open_dataset,
 )
-from dashboard.embeddings.point_files import PointFiles, points_name
-from dashboard.embeddings.results import ResultFiles
-from dashboard.embeddings.row_sets import Rows, RowsError, RowSets
-from dashboard.embeddings.search import EVERYWHERE, Match, search
-from dashboard.embeddings.uploads import Uploads
-from dashboard.server.live import Live
-from summary.memory_budget import MemoryBudget, NoMemoryError
-from summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.dashboard.embeddings.point_files import PointFiles, points_name
+from stepscope.dashboard.embeddings.results import ResultFiles
+from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, RowSets
+from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search
+from stepscope.dashboard.embeddings.uploads import Uploads
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
+from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 
 LONGEST: Final = 16_384
 """Characters of a name or an id."""

@@ -19,10 +19,10 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from dashboard.embeddings.wire import KINDS, Arrays
-from dashboard.server.binary import ColumnPack, unpack
-from summary.column_cache import default_cache_folder
-from summary.records import crc32c
+from stepscope.dashboard.embeddings.wire import KINDS, Arrays
+from stepscope.dashboard.server.binary import ColumnPack, unpack
+from stepscope.summary.column_cache import default_cache_folder
+from stepscope.summary.records import crc32c
 
 _MAGIC: Final = b"stepscope result 1\n\0\0\0\0\0"
 _PREFIX_BYTES: Final = len(_MAGIC) + 8

@@ -5,10 +5,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dashboard.embeddings.columns import number_text
-from dashboard.embeddings.dataset import Column
-from dashboard.embeddings.row_sets import Rows
-from summary.patterns import Pattern
+from stepscope.dashboard.embeddings.columns import number_text
+from stepscope.dashboard.embeddings.dataset import Column
+from stepscope.dashboard.embeddings.row_sets import Rows
+from stepscope.summary.patterns import Pattern
 
 Match = Literal["text", "regex"]
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, Literal
 
-from dashboard.embeddings.file_source import FileAbout
-from summary.contents import Companion
-from summary.projector import ProjectorRun
-from summary.proto.projector_pb2 import EmbeddingInfo
-from summary.series import Series
+from stepscope.dashboard.embeddings.file_source import FileAbout
+from stepscope.summary.contents import Companion
+from stepscope.summary.projector import ProjectorRun
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo
+from stepscope.summary.series import Series
 
 EmbeddingKind = Literal["config", "checkpoint", "tensor", "file", "dropped"]
 """Named by a projector configuration; a matrix of a file of weights in the log directory; a tensor summary; a file that

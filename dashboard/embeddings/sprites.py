@@ -7,10 +7,10 @@ from typing import Final
 
 from PIL import Image
 
-from dashboard.embeddings.dataset import Problem, Sprite
-from dashboard.server.numbers import count, counted
-from dashboard.server.pictures import sniff
-from summary.kinds.base import PayloadError
+from stepscope.dashboard.embeddings.dataset import Problem, Sprite
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.pictures import sniff
+from stepscope.summary.kinds.base import PayloadError
 
 LARGEST_SIDE: Final = 8192
 """Pixels; larger pictures are no textures everywhere."""

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dashboard.embeddings.dataset import Column
-from dashboard.embeddings.row_sets import Rows
-from dashboard.embeddings.search import texts_of
-from dashboard.export.tables import csv_pieces
+from stepscope.dashboard.embeddings.dataset import Column
+from stepscope.dashboard.embeddings.row_sets import Rows
+from stepscope.dashboard.embeddings.search import texts_of
+from stepscope.dashboard.export.tables import csv_pieces
 
 ROW: Final = "#"
 """The column of the points' places."""

@@ -6,13 +6,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.embeddings.channel import Channel, StoppedError
-from dashboard.embeddings.methods import Iterative, begin, for_next_step
-from dashboard.embeddings.point_files import mapped
-from dashboard.embeddings.wire import Arrays
-from dashboard.projections.alignment import aligned
-from dashboard.projections.base import Progress, Run
-from dashboard.projections.repulsion import EXACT_POINTS
+from stepscope.dashboard.embeddings.channel import Channel, StoppedError
+from stepscope.dashboard.embeddings.methods import Iterative, begin, for_next_step
+from stepscope.dashboard.embeddings.point_files import mapped
+from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.projections.alignment import aligned
+from stepscope.dashboard.projections.base import Progress, Run
+from stepscope.dashboard.projections.repulsion import EXACT_POINTS
 
 SLICE_SECONDS: Final = 0.12
 """Between two looks at what the server says, and between two pictures."""
@@ -122,7 +122,7 @@ def _state_of(run: Run) -> Arrays:
 
 def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
     """How well a picture ("coordinates") keeps the neighbours of the points, with "labels" where they are known."""
-    from dashboard.projections.quality import quality
+    from stepscope.dashboard.projections.quality import quality
 
     found = quality(
         mapped(message["points"]),
@@ -145,7 +145,7 @@ def rate(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
 
 def cluster(channel: Channel, message: dict[str, Any], arrays: Arrays) -> None:
     """Which cluster each point belongs to, of a file of points or of a picture ("coordinates")."""
-    from dashboard.projections.clusters import hdbscan, kmeans
+    from stepscope.dashboard.projections.clusters import hdbscan, kmeans
 
     points = arrays["coordinates"] if "coordinates" in arrays else mapped(message["points"])
     settings = message["settings"]

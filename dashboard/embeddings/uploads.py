@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError
-from dashboard.embeddings.file_listing import sources_of_file
-from dashboard.embeddings.file_source import FILES, FileAbout
-from dashboard.embeddings.source import EmbeddingSource, Learned
-from dashboard.server.dropped_files import DroppedFiles, NoRoomError, Upload, UploadError, discard, shown_name
-from summary.contents import Companion
-from summary.memory_budget import MemoryBudget, NoMemoryError
+from stepscope.dashboard.embeddings.assembly import EmbeddingUnavailableError
+from stepscope.dashboard.embeddings.file_listing import sources_of_file
+from stepscope.dashboard.embeddings.file_source import FILES, FileAbout
+from stepscope.dashboard.embeddings.source import EmbeddingSource, Learned
+from stepscope.dashboard.server.dropped_files import DroppedFiles, NoRoomError, Upload, UploadError, discard, shown_name
+from stepscope.summary.contents import Companion
+from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError
 
 Sources = tuple[EmbeddingSource, ...]
 

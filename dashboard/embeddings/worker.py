@@ -12,14 +12,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from dashboard.embeddings.channel import Channel, StoppedError
+from stepscope.dashboard.embeddings.channel import Channel, StoppedError
 
 NICENESS: Final = 10
 
 
 def serve(channel: Channel) -> None:
     """Does task after task; returns never but by an error of the pipe."""
-    from dashboard.embeddings import tasks
+    from stepscope.dashboard.embeddings import tasks
 
     channel.tell("ready")
     warm = deque(tasks.WARMERS)

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState
-from dashboard.embeddings.point_files import PointFiles
-from dashboard.embeddings.processes import WorkerProcess
-from dashboard.embeddings.results import ResultFiles
-from dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, JobState
+from stepscope.dashboard.embeddings.point_files import PointFiles
+from stepscope.dashboard.embeddings.processes import WorkerProcess
+from stepscope.dashboard.embeddings.results import ResultFiles
+from stepscope.dashboard.embeddings.wire import Arrays
 
 MOST_RUNNING: Final = 2
 MOST_PREPARING: Final = 2
@@ -54,7 +54,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """Does jobs and says how far they are; `dashboard.embeddings.job_queue.Jobs` is what others ask.
+    """Does jobs and says how far they are; `stepscope.dashboard.embeddings.job_queue.Jobs` is what others ask.
 
     All that is done to a job is done under one lock.
 

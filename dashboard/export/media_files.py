@@ -11,11 +11,11 @@ from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from summary.kinds.audio import Audio
-from summary.kinds.base import Payload, PayloadError
-from summary.kinds.image import Images
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.summary.kinds.audio import Audio
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.kinds.image import Images
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 _LONGEST_NAME: Final = 100
 _FORBIDDEN: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*%]|^\.+$|[. ]$')

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TypeAlias
 
 import orjson
 
-from dashboard.server.numbers import json_number
+from stepscope.dashboard.server.numbers import json_number
 
 if TYPE_CHECKING:
     import polars as pl

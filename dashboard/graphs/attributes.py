@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.graphs.element_types import dtype_name, shape_of, shape_text
-from summary.graphs.files import text_of
-from summary.kinds.base import PayloadError
-from summary.kinds.tensor_proto import real_or_complex_numbers, strings
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import AttrValue
-from summary.proto.tensor_pb2 import TensorProto
+from stepscope.dashboard.graphs.element_types import dtype_name, shape_of, shape_text
+from stepscope.summary.graphs.files import text_of
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor_proto import real_or_complex_numbers, strings
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import AttrValue
+from stepscope.summary.proto.tensor_pb2 import TensorProto
 
 LARGE: Final = 1_024
 """Bytes beyond which an attribute is not decoded with the others; TensorBoard's ``limit_attr_size``."""

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.element_types import Shape
-from dashboard.graphs.model import ARGUMENT, RESULT, Problems
-from dashboard.graphs.records import FunctionCall, GraphModel, Problem, ProblemKind
-from summary.proto.graph_pb2 import NodeDef
+from stepscope.dashboard.graphs.element_types import Shape
+from stepscope.dashboard.graphs.model import ARGUMENT, RESULT, Problems
+from stepscope.dashboard.graphs.records import FunctionCall, GraphModel, Problem, ProblemKind
+from stepscope.summary.proto.graph_pb2 import NodeDef
 
 MOST_NODES: Final = 200_000
 """Nodes of a graph with its bodies; calls that would lead to more stay closed."""

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.attributes import Attribute
-from dashboard.graphs.hierarchy import Kind
-from dashboard.graphs.records import Problem
-from dashboard.graphs.tree import Tree
+from stepscope.dashboard.graphs.attributes import Attribute
+from stepscope.dashboard.graphs.hierarchy import Kind
+from stepscope.dashboard.graphs.records import Problem
+from stepscope.dashboard.graphs.tree import Tree
 
 MOST_LINKS: Final = 200
 MOST_MEMBERS: Final = 500

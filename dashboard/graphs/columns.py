@@ -12,8 +12,8 @@ from itertools import groupby, pairwise
 from statistics import median
 from typing import Final, TypeAlias
 
-from dashboard.graphs.layers import Flat, Ordered
-from dashboard.graphs.measures import Measures, Size
+from stepscope.dashboard.graphs.layers import Flat, Ordered
+from stepscope.dashboard.graphs.measures import Measures, Size
 
 SWEEPS: Final = 8
 ROUNDS: Final = 4

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from dashboard.graphs.attributes import attribute_of
-from dashboard.graphs.tree import Tree
-from summary.proto.graph_pb2 import NodeDef
+from stepscope.dashboard.graphs.attributes import attribute_of
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.summary.proto.graph_pb2 import NodeDef
 
 
 @dataclass(frozen=True)

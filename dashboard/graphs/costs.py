@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.tree import Tree
-from profiler.trace import Trace
-from summary.proto.step_stats_pb2 import NodeExecStats, StepStats
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.profiler.trace import Trace
+from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 MOST_NAMES: Final = 200
 """Names of slices without a node that are told."""

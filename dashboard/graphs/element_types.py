@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
-from summary.graphs.nodes import DTYPES
-from summary.proto import types_pb2
-from summary.proto.tensor_pb2 import TensorShapeProto
+from stepscope.summary.graphs.nodes import DTYPES
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.tensor_pb2 import TensorShapeProto
 
 Shape: TypeAlias = tuple[int, ...]
 """Sizes; -1 where one is not known."""

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-from dashboard.graphs.neighbours import Neighbours
-from dashboard.graphs.records import GraphModel
+from stepscope.dashboard.graphs.neighbours import Neighbours
+from stepscope.dashboard.graphs.records import GraphModel
 
 MOST_HOSTS: Final = 64
 """A node with more of them is shown on its own."""

@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 from math import ceil
 from typing import Final, TypeAlias
 
-from dashboard.graphs.crossings import improve, in_order, links_of
+from stepscope.dashboard.graphs.crossings import improve, in_order, links_of
 
 Pair: TypeAlias = tuple[int, int]
 

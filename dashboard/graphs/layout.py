@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from dashboard.graphs.levels import LayoutCache, place_level
-from dashboard.graphs.measures import MEASURES, Measure, Measures, Size, size_of, text_width
-from dashboard.graphs.places import Margins, Points, joined, moved
-from dashboard.graphs.routing import TOP, Assembled, Crossing, Ports, assemble, crossings_of
-from dashboard.graphs.scene import Scene
+from stepscope.dashboard.graphs.levels import LayoutCache, place_level
+from stepscope.dashboard.graphs.measures import MEASURES, Measure, Measures, Size, size_of, text_width
+from stepscope.dashboard.graphs.places import Margins, Points, joined, moved
+from stepscope.dashboard.graphs.routing import TOP, Assembled, Crossing, Ports, assemble, crossings_of
+from stepscope.dashboard.graphs.scene import Scene
 
 RETURNS: Final = ("NextIteration", "RefNextIteration")
 """Operations that hand a value to a loop's next iteration."""

@@ -11,10 +11,10 @@ from math import sqrt
 from threading import Lock
 from typing import Final, TypeAlias, TypeVar
 
-from dashboard.graphs.columns import LevelEdge
-from dashboard.graphs.layers import Flat, Ordered, order
-from dashboard.graphs.measures import Measures, Size
-from dashboard.graphs.places import Margins, Points, Settled, joined, moved, settle
+from stepscope.dashboard.graphs.columns import LevelEdge
+from stepscope.dashboard.graphs.layers import Flat, Ordered, order
+from stepscope.dashboard.graphs.measures import Measures, Size
+from stepscope.dashboard.graphs.places import Margins, Points, Settled, joined, moved, settle
 
 T = TypeVar("T")
 

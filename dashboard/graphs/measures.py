@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final, TypeAlias
 
-from dashboard.graphs.scene import SceneNode
+from stepscope.dashboard.graphs.scene import SceneNode
 
 Measure: TypeAlias = Callable[[str], float]
 """Width of a label in pixels."""

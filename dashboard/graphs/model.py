@@ -6,10 +6,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.element_types import Shape, is_reference
-from dashboard.graphs.outputs import output_dtypes, output_shapes, output_slot
-from dashboard.graphs.records import MOST_EXAMPLES, FunctionCall, GraphModel, Problem, ProblemKind
-from summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef
+from stepscope.dashboard.graphs.element_types import Shape, is_reference
+from stepscope.dashboard.graphs.outputs import output_dtypes, output_shapes, output_slot
+from stepscope.dashboard.graphs.records import MOST_EXAMPLES, FunctionCall, GraphModel, Problem, ProblemKind
+from stepscope.summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef
 
 __all__ = ["FunctionCall", "GraphModel", "Problem", "model_of"]
 

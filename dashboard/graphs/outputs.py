@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from dashboard.graphs.element_types import Shape, dtype_name, shape_of
-from summary.proto.graph_pb2 import NodeDef
+from stepscope.dashboard.graphs.element_types import Shape, dtype_name, shape_of
+from stepscope.summary.proto.graph_pb2 import NodeDef
 
 _OUTPUT_NAMES: Final[Mapping[str, Sequence[str]]] = {
     "FusedBatchNorm": ("y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2"),

@@ -6,9 +6,9 @@ from itertools import pairwise
 from math import hypot
 from typing import Final, TypeAlias
 
-from dashboard.graphs.columns import Columns, LevelEdge, nearest
-from dashboard.graphs.layers import Flat, Ordered
-from dashboard.graphs.measures import Measures, Size
+from stepscope.dashboard.graphs.columns import Columns, LevelEdge, nearest
+from stepscope.dashboard.graphs.layers import Flat, Ordered
+from stepscope.dashboard.graphs.measures import Measures, Size
 
 Points: TypeAlias = tuple[float, ...]
 """x and y of every point by turns."""

@@ -7,9 +7,9 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.attributes import LARGEST_WHOLE, Attribute, attribute_of, whole_text
-from dashboard.graphs.element_types import Shape
-from summary.proto.graph_pb2 import NodeDef
+from stepscope.dashboard.graphs.attributes import LARGEST_WHOLE, Attribute, attribute_of, whole_text
+from stepscope.dashboard.graphs.element_types import Shape
+from stepscope.summary.proto.graph_pb2 import NodeDef
 
 ProblemKind = Literal[
     "dangling input",

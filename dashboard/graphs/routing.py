@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from dashboard.graphs.columns import LevelEdge
-from dashboard.graphs.levels import Level
-from dashboard.graphs.measures import Size
-from dashboard.graphs.places import Margins, Settled
+from stepscope.dashboard.graphs.columns import LevelEdge
+from stepscope.dashboard.graphs.levels import Level
+from stepscope.dashboard.graphs.measures import Size
+from stepscope.dashboard.graphs.places import Margins, Settled
 
 TOP: Final = -1
 """The group around everything."""

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.tree import Kind, Tree
+from stepscope.dashboard.graphs.tree import Kind, Tree
 
 MOST_AUXILIARY: Final = 32
 """Entries folded into a visible one that are named; the node's card has all."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Literal
 
-from dashboard.graphs.attributes import LARGE, attribute_of
-from dashboard.graphs.tree import Tree
-from summary.patterns import Pattern
+from stepscope.dashboard.graphs.attributes import LARGE, attribute_of
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.summary.patterns import Pattern
 
 Match = Literal["text", "regex"]
 Place = Literal["name", "op", "attribute"]

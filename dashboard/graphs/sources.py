@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, Literal, assert_never
 
-from dashboard.graphs.bodies import MOST_NODES
-from dashboard.graphs.model import model_of
-from dashboard.graphs.records import GraphModel
-from dashboard.graphs.tree import Tree, tree_of
-from dashboard.server.opened_cache import OpenedCache
-from dashboard.tensorboard.graphs import is_known
-from summary.event_file import RUN_GRAPH_TAG
-from summary.graphs.from_keras import graph_from_keras
-from summary.graphs.functions import graph_of_functions
-from summary.kinds.base import PayloadError
-from summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
-from summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
-from summary.proto.graph_pb2 import GraphDef
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.graphs.bodies import MOST_NODES
+from stepscope.dashboard.graphs.model import model_of
+from stepscope.dashboard.graphs.records import GraphModel
+from stepscope.dashboard.graphs.tree import Tree, tree_of
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.dashboard.tensorboard.graphs import is_known
+from stepscope.summary.event_file import RUN_GRAPH_TAG
+from stepscope.summary.graphs.from_keras import graph_from_keras
+from stepscope.summary.graphs.functions import graph_of_functions
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
+from stepscope.summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 GraphKind = Literal["op", "keras", "profile"]
 """Operations; layers of a Keras model; what was profiled."""

@@ -8,12 +8,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.bodies import MOST_NODES, OpenedGraph, open_calls
-from dashboard.graphs.element_types import shape_text, tensor_bytes
-from dashboard.graphs.folding import fold
-from dashboard.graphs.hierarchy import Groups, Kind, fold_crowds, fold_series, grouped, sibling_edges, structure_classes
-from dashboard.graphs.records import GraphModel, Problem
-from dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of, products_of
+from stepscope.dashboard.graphs.bodies import MOST_NODES, OpenedGraph, open_calls
+from stepscope.dashboard.graphs.element_types import shape_text, tensor_bytes
+from stepscope.dashboard.graphs.folding import fold
+from stepscope.dashboard.graphs.hierarchy import (
+    Groups,
+    Kind,
+    fold_crowds,
+    fold_series,
+    grouped,
+    sibling_edges,
+    structure_classes,
+)
+from stepscope.dashboard.graphs.records import GraphModel, Problem
+from stepscope.dashboard.graphs.weights import flops_of, parameter_bytes_of, parameters_of, products_of
 
 __all__ = ["Kind", "Tree", "tree_of"]
 

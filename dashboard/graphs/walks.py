@@ -6,7 +6,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.tree import Tree
+from stepscope.dashboard.graphs.tree import Tree
 
 Way = Literal["inputs", "outputs"]
 MOST_NODES: Final = 20_000

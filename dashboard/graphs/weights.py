@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.graphs.element_types import Shape, dtype_bits, elements_of, shape_of
-from dashboard.graphs.folding import CONSTANTS, VARIABLES
-from dashboard.graphs.neighbours import Neighbours
-from dashboard.graphs.records import GraphModel
+from stepscope.dashboard.graphs.element_types import Shape, dtype_bits, elements_of, shape_of
+from stepscope.dashboard.graphs.folding import CONSTANTS, VARIABLES
+from stepscope.dashboard.graphs.neighbours import Neighbours
+from stepscope.dashboard.graphs.records import GraphModel
 
 _APPLY: Final = re.compile(r"(Resource)?(Sparse)?Apply[A-Z]\w*")
 _PASSES_ON: Final = frozenset(("_Arg", "Enter", "RefEnter", "Switch", "RefSwitch", "Identity"))

@@ -19,8 +19,8 @@ from typing import IO, Any, Final, Literal, assert_never
 from urllib.parse import urljoin, urlsplit, urlunsplit
 from urllib.request import urlopen
 
-from dashboard.notebook.registry import RunningServer, forget, remember, running_servers
-from summary.errors import UserError
+from stepscope.dashboard.notebook.registry import RunningServer, forget, remember, running_servers
+from stepscope.summary.errors import UserError
 
 DEFAULT_HEIGHT: Final = 800
 START_SECONDS: Final = 180.0
@@ -34,7 +34,7 @@ COLAB_FRAMES: Final = (
 Place = Literal["colab", "hub", "local"]
 
 _URL: Final = re.compile(r"https?://\S+:\d+/(\?token=\S+)?")
-# `dashboard.server.access.HEALTH`, which would load the web server into the kernel.
+# `stepscope.dashboard.server.access.HEALTH`, which would load the web server into the kernel.
 _HEALTH: Final = "/healthz"
 _POLL_SECONDS: Final = 0.05
 _STOP_SECONDS: Final = 5.0
@@ -143,7 +143,7 @@ def launch(arguments: tuple[str, ...], folder: str) -> RunningServer:
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dashboard.notebook.server", *_for_serve(arguments, place_of_notebook())],
+            [sys.executable, "-m", "stepscope.dashboard.notebook.server", *_for_serve(arguments, place_of_notebook())],
             stdin=subprocess.PIPE,
             stdout=said,
             stderr=subprocess.STDOUT,

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 _CONNECT_SECONDS: Final = 1.0
 

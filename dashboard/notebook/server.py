@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 
-from dashboard.cli.main import main
+from stepscope.dashboard.cli.main import main
 
 
 def end_with_input() -> None:

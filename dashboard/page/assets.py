@@ -9,8 +9,8 @@ from typing import Final
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
-from dashboard.page import bundle
-from dashboard.server.work import LightRoute
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.server.work import LightRoute
 
 FOREVER: Final = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
 ICONS: Final = bundle.ROOT / "web" / "icons"

@@ -6,8 +6,8 @@ from typing import Any
 import dash_mantine_components as dmc
 from dash import Input, dcc, html
 
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View
 
 
 def setting_id(name: str) -> dict[str, str]:

@@ -8,12 +8,12 @@ import dash
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, html
 
-from dashboard.page.icons import icon
-from dashboard.server.live import Live
-from dashboard.server.numbers import count, counted, file_size
-from dashboard.server.work import light
-from summary.contents import FileHealth
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count, counted, file_size
+from stepscope.dashboard.server.work import light
+from stepscope.summary.contents import FileHealth
+from stepscope.summary.snapshot import Snapshot
 
 MOST_FILES = 50
 MOST_DAMAGES = 5

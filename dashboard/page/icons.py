@@ -1,6 +1,6 @@
 """Icons: one-color SVG files in ``web/icons``, drawn in the color of the text around them.
 
-`dashboard.page.assets` puts them into the page's styles.
+`stepscope.dashboard.page.assets` puts them into the page's styles.
 """
 
 from dash import html

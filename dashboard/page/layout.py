@@ -9,12 +9,12 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from dashboard.page.controls import pattern_input, setting_id
-from dashboard.page.health_badge import READING_ID
-from dashboard.page.icons import icon
-from dashboard.page.messages import Declared
-from dashboard.page.state import Setting
-from dashboard.page.theme import MANTINE
+from stepscope.dashboard.page.controls import pattern_input, setting_id
+from stepscope.dashboard.page.health_badge import READING_ID
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.messages import Declared
+from stepscope.dashboard.page.state import Setting
+from stepscope.dashboard.page.theme import MANTINE
 
 
 class Tab(Protocol):
@@ -49,7 +49,7 @@ class Tab(Protocol):
         """Whether the list of runs chooses what it shows."""
 
 
-EXAMPLE = """from summary import SummaryWriter
+EXAMPLE = """from stepscope.summary import SummaryWriter
 
 with SummaryWriter({path!r}) as writer:
     for step in range(100):
@@ -225,7 +225,7 @@ def header() -> html.Header:
 
 
 def stores(settings: Sequence[Setting[Any]], panels: Sequence[Tab]) -> list[dcc.Store]:
-    """What the page remembers; see `dashboard.page.state` for "view"."""
+    """What the page remembers; see `stepscope.dashboard.page.state` for "view"."""
     declared: Declared = {
         "panels": [
             {

@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from numpy.typing import NDArray
 
-from dashboard.server.numbers import count, file_size
+from stepscope.dashboard.server.numbers import count, file_size
 
 MOST_CHARACTERS: Final = 1_000_000
 """Of one text; what is beyond is not shown, and a notice says so."""

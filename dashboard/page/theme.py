@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from dashboard.page.colors import Scheme
+from stepscope.dashboard.page.colors import Scheme
 
 FONT: Final = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 MONO: Final = "ui-monospace, 'SF Mono', 'Cascadia Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace"

@@ -1,1 +1,1 @@
-"""Panels: one folder each, listed in `dashboard.panels.registry`."""
+"""Panels: one folder each, listed in `stepscope.dashboard.panels.registry`."""

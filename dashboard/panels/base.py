@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from dash import Dash
 from fastapi import APIRouter
 
-from dashboard.page.state import Setting, View
-from dashboard.server.live import Live
-from summary.recognition import Recognizer
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.recognition import Recognizer
+from stepscope.summary.snapshot import Snapshot
 
 
 class Panel(ABC):
@@ -22,10 +22,11 @@ class Panel(ABC):
 
     Data comes only from ``live.snapshot()``; figures are made by pure functions in the panel's ``figures.py``.
 
-    A control with the id ``dashboard.page.controls.setting_id(setting)`` and a ``value`` (or ``toggle_id(setting)`` and
-    ``checked``) writes its setting into the URL by itself. Callbacks listen to
-    ``view_input(name)``, ``revision_input(name)`` and ``scheme_input(name)`` of `dashboard.page.controls`, which fire
-    only while the panel is open: a callback that listens to the page's own stores would fire without its outputs.
+    A control with the id ``stepscope.dashboard.page.controls.setting_id(setting)`` and a ``value`` (or
+    ``toggle_id(setting)`` and ``checked``) writes its setting into the URL by itself. Callbacks listen to
+    ``view_input(name)``, ``revision_input(name)`` and ``scheme_input(name)`` of `stepscope.dashboard.page.controls`,
+    which fire only while the panel is open: a callback that listens to the page's own stores would fire without its
+    outputs.
     """
 
     name: ClassVar[str]

@@ -6,14 +6,14 @@ from typing import Any, Final
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import view_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import CardGrid, Draw
-from dashboard.panels.groups import Place
-from dashboard.server.live import Live
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import view_input
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.cards import CardGrid, Draw
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.snapshot import Snapshot
 
 
 class CardPanel(Panel):

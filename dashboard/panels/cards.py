@@ -14,11 +14,11 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
-from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.controls import revision_input, scheme_input, setting_id, short_select, view_input
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View, choice, data_choice, decode, names, pattern_error
-from dashboard.panels.groups import (
+from stepscope.dashboard.page.colors import RunColor, Scheme
+from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, short_select, view_input
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View, choice, data_choice, decode, names, pattern_error
+from stepscope.dashboard.panels.groups import (
     Arrangement,
     Fold,
     Group,
@@ -30,14 +30,14 @@ from dashboard.panels.groups import (
     still_fits,
     structure,
 )
-from dashboard.panels.tag_order import shown_tag, tag_order
-from dashboard.runs.table import RunTable
-from dashboard.server.answers import once_per_revision
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.live import Live
-from dashboard.server.numbers import count
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.tag_order import shown_tag, tag_order
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.answers import once_per_revision
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 COLUMNS: Final = {"auto": "Auto", "1": "1 column"} | {str(n): f"{n} columns" for n in range(2, 7)}
 """Cards beside each other: as many as have room, or so many."""

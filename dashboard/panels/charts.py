@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from dash import dcc, html
 
-from dashboard.page.theme import GRAPH_CONFIG
+from stepscope.dashboard.page.theme import GRAPH_CONFIG
 
 
 @dataclass(frozen=True)

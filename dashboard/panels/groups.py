@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from dashboard.panels.tag_order import REST, importance, label_within, section_path
+from stepscope.dashboard.panels.tag_order import REST, importance, label_within, section_path
 
 CARDS_PER_PAGE: Final = 12
 """Cards of a section that are mounted at once; a section with no more is not divided further."""

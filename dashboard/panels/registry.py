@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Final
 
-from dashboard.panels.base import Panel
+from stepscope.dashboard.panels.base import Panel
 
 _ORDER: Final = (
     "scalars",
@@ -25,7 +25,7 @@ _ORDER: Final = (
 
 
 def _panel(folder: str) -> Panel:
-    found = import_module(f"dashboard.panels.{folder}.panel").PANEL
+    found = import_module(f"stepscope.dashboard.panels.{folder}.panel").PANEL
     assert isinstance(found, Panel)
     assert found.name == folder
     return found

@@ -10,8 +10,8 @@ from typing import Final, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.arrays import TypedArray, typed
-from summary.series import Series
+from stepscope.dashboard.server.arrays import TypedArray, typed
+from stepscope.summary.series import Series
 
 MOST_POSITIONS: Final = 2_000
 """Places of one slider: more than it has pixels."""

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.neighbour_graph import NeighbourGraph
-from dashboard.projections.parallel import Workers
-from summary.kernels import kernel
+from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.summary.kernels import kernel
 
 _ROWS: Final = 8192
 _TOLERANCE: Final = 1e-5

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
+from stepscope.dashboard.projections.base import Points
 
 _VALUES: Final = 1 << 18
 _FEWEST_ROWS: Final = 1024

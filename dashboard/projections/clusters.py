@@ -10,9 +10,9 @@ from typing import Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.blocks import bounded
-from dashboard.projections.preparation import reduced
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.blocks import bounded
+from stepscope.dashboard.projections.preparation import reduced
 
 Method = Literal["kmeans", "hdbscan"]
 WIDEST: Final[dict[Method, int]] = {"kmeans": 256, "hdbscan": 16}

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.pca import mean_of, pca, projected
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.pca import mean_of, pca, projected
 
 MOST_FITTED: Final = 50_000
 """Points from which the second direction of a single axis is worked out."""

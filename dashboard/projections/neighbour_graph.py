@@ -9,9 +9,9 @@ from typing import Any, Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.neighbour_loops import METRICS, Metric, add_rows, keep, measure
-from dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.neighbour_loops import METRICS, Metric, add_rows, keep, measure
+from stepscope.dashboard.projections.parallel import Workers
 
 EXACT_POINTS: Final = 30_000
 """Above so many points the graph is approximate unless asked otherwise."""

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from summary.kernels import kernel
+from stepscope.dashboard.projections.base import Points
+from stepscope.summary.kernels import kernel
 
 Metric = Literal["cosine", "euclidean", "inner"]
 """Cosine: 1 - cos, and 1 from a vector of zeros. Inner: the inner product, of which the largest are the nearest."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_graph, neighbour_steps
-from dashboard.projections.neighbour_loops import METRICS, Metric, distances_to
-from dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_graph, neighbour_steps
+from stepscope.dashboard.projections.neighbour_loops import METRICS, Metric, distances_to
+from stepscope.dashboard.projections.parallel import Workers
 
 __all__ = ["Metric", "NeighbourGraph", "Neighbours", "neighbour_graph", "neighbour_steps", "neighbours_of"]
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from dashboard.projections.base import Points
-from dashboard.projections.blocks import as_float32, largest_of, row_blocks
-from dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.blocks import as_float32, largest_of, row_blocks
+from stepscope.dashboard.projections.parallel import Workers
 
 T = TypeVar("T")
 WIDEST: Final = 2048

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from dashboard.projections.base import Points
-from dashboard.projections.blocks import as_float32, row_blocks
-from dashboard.projections.pca import mean_of, pca
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.blocks import as_float32, row_blocks
+from stepscope.dashboard.projections.pca import mean_of, pca
 
 _ROUNDING = 1e-7
 """Of the length of a row: how near to the centroid a row of float32 numbers cannot be told from it."""

@@ -7,9 +7,9 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.blocks import bounded, row_blocks
-from summary.kernels import kernel
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.blocks import bounded, row_blocks
+from stepscope.summary.kernels import kernel
 
 Metric = Literal["euclidean", "cosine"]
 EXACT_POINTS: Final = 20_000

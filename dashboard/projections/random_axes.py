@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points
-from dashboard.projections.pca import mean_of, projected
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.pca import mean_of, projected
 
 
 def random_projection(points: Points, components: int = 3, *, seed: int = 0) -> NDArray[np.float32]:

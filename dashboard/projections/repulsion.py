@@ -8,8 +8,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.parallel import Workers
-from summary.kernels import kernel
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.summary.kernels import kernel
 
 Picture = NDArray[np.float32]
 """``[2 or 3, n]``: a line per dimension, so that loops over points read memory in order."""

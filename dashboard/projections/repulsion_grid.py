@@ -15,9 +15,9 @@ import numpy as np
 import scipy.fft
 from numpy.typing import NDArray
 
-from dashboard.projections.parallel import Workers
-from dashboard.projections.repulsion import Picture
-from summary.kernels import kernel
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.repulsion import Picture
+from stepscope.summary.kernels import kernel
 
 _WIDEST: Final = 0.3
 """The distance of nodes at most. The kernel has the width 1. With 0.42 the divergence ends 3 % above the exact one."""

@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.parallel import Workers
-from dashboard.projections.repulsion import Picture
-from summary.kernels import kernel
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.repulsion import Picture
+from stepscope.summary.kernels import kernel
 
 _LEAF: Final = 32
 """Points in a leaf at most."""

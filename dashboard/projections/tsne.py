@@ -13,17 +13,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.affinities import Affinities, affinity_steps, supervise
-from dashboard.projections.base import Points, Progress
-from dashboard.projections.blocks import bounded, largest_of
-from dashboard.projections.neighbour_graph import neighbour_steps
-from dashboard.projections.parallel import Workers
-from dashboard.projections.pca import pca
-from dashboard.projections.repulsion import EXACT_POINTS, AllPairs, Picture, Repulsion
-from dashboard.projections.repulsion_grid import Grid
-from dashboard.projections.repulsion_tree import Tree
-from dashboard.projections.tsne_loops import attract_2d, attract_3d, step, weighted_logs
-from dashboard.projections.tsne_settings import TsneSettings, neighbours_for
+from stepscope.dashboard.projections.affinities import Affinities, affinity_steps, supervise
+from stepscope.dashboard.projections.base import Points, Progress
+from stepscope.dashboard.projections.blocks import bounded, largest_of
+from stepscope.dashboard.projections.neighbour_graph import neighbour_steps
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.repulsion import EXACT_POINTS, AllPairs, Picture, Repulsion
+from stepscope.dashboard.projections.repulsion_grid import Grid
+from stepscope.dashboard.projections.repulsion_tree import Tree
+from stepscope.dashboard.projections.tsne_loops import attract_2d, attract_3d, step, weighted_logs
+from stepscope.dashboard.projections.tsne_settings import TsneSettings, neighbours_for
 
 LOSS_EVERY: Final = 50
 """Iterations from one KL divergence to the next."""
@@ -59,7 +59,7 @@ def start(
 
 
 class TsneRun:
-    """A t-SNE under way, see `dashboard.projections.base.Run`."""
+    """A t-SNE under way, see `stepscope.dashboard.projections.base.Run`."""
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.repulsion import Picture
-from summary.kernels import kernel
+from stepscope.dashboard.projections.repulsion import Picture
+from stepscope.summary.kernels import kernel
 
 _LEAST_GAIN: Final = 0.01
 

@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.projections.base import Points, Progress
-from dashboard.projections.parallel import Workers
-from dashboard.projections.pca import pca
-from dashboard.projections.umap_graph import Prepared, Steps, Wanted, preparation_steps
-from dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
-from dashboard.projections.umap_settings import UmapSettings
+from stepscope.dashboard.projections.base import Points, Progress
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.umap_graph import Prepared, Steps, Wanted, preparation_steps
+from stepscope.dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
+from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 _FEW: Final = 10_000
 """Points up to which there are 500 epochs by default, as in umap-learn; 200 above."""
@@ -57,7 +57,7 @@ def start(
 
 
 class UmapRun:
-    """One UMAP under way, see `dashboard.projections.base.Run`; it stays at its beginning until it has a graph."""
+    """One UMAP under way (`stepscope.dashboard.projections.base.Run`); it stays at its start until it has a graph."""
 
     notes: tuple[str, ...] = ()
     """What was done otherwise than asked, in sentences for a person; known when the graph is ready."""

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from dashboard.projections.base import Points
-from dashboard.projections.blocks import bounded
-from dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_steps
-from dashboard.projections.parallel import Workers
-from dashboard.projections.umap_layout import Curve, Edges
-from summary.kernels import kernel
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.blocks import bounded
+from stepscope.dashboard.projections.neighbour_graph import NeighbourGraph, neighbour_steps
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.umap_layout import Curve, Edges
+from stepscope.summary.kernels import kernel
 
 _LABEL_WEIGHT: Final = 2.5
 _APART: Final = 1e12

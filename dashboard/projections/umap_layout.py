@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
+from stepscope.summary.kernels import kernel
 
 
 @dataclass

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.page.colors import PALETTE, RunColor, assign_colors, color_at
-from dashboard.runs.facts import FactValue
-from dashboard.runs.grouping import shown_value
+from stepscope.dashboard.page.colors import PALETTE, RunColor, assign_colors, color_at
+from stepscope.dashboard.runs.facts import FactValue
+from stepscope.dashboard.runs.grouping import shown_value
 
 # Stops of a map whose lightness grows evenly, so that it reads without color vision too; cut at both ends so that
 # no line vanishes on its background.

@@ -6,9 +6,9 @@ from typing import Final, TypedDict
 
 import numpy as np
 
-from dashboard.runs.expression import parse, runs_where
-from dashboard.runs.facts import Facts, FactValue, HParamField, MetricField
-from summary.errors import UserError
+from stepscope.dashboard.runs.expression import parse, runs_where
+from stepscope.dashboard.runs.facts import Facts, FactValue, HParamField, MetricField
+from stepscope.summary.errors import UserError
 
 _PLAIN: Final = re.compile(r"[^\W\d][\w./-]*")
 _WORDS: Final = frozenset({"and", "or", "not", "in", "true", "false"})

@@ -1,6 +1,6 @@
 """Conditions on runs that users type: ``lr < 0.01 and loss.last < 0.2 or name ~ "adam"``.
 
-Comparisons are joined as `summary.conditions` has it::
+Comparisons are joined as `stepscope.summary.conditions` has it::
 
     comparison := operand ("<" | "<=" | ">" | ">=" | "==" | "!=" | "~" | "!~") operand | operand ["not"] "in" list
     list       := "(" operand ("," operand)* ")"
@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
 
-from dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
-from summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
-from summary.errors import UserError
-from summary.patterns import Pattern, PatternError
+from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField, MetricField, Statistic
+from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.errors import UserError
+from stepscope.summary.patterns import Pattern, PatternError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!=", "~", "!~"]
 BuiltIn = Literal["name", "group", "step"]

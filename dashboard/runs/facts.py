@@ -10,12 +10,12 @@ from typing import Final, Literal, TypeAlias, TypeVar, assert_never, cast, get_a
 
 import numpy as np
 
-from dashboard.runs.helpers import Helper, helper_runs
-from dashboard.tensorboard.hparams.sessions import experiments, python_value, sessions
-from summary.kinds.base import PayloadError
-from summary.kinds.hparams import HParamValue
-from summary.series import SCALARS, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.runs.helpers import Helper, helper_runs
+from stepscope.dashboard.tensorboard.hparams.sessions import experiments, python_value, sessions
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.hparams import HParamValue
+from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
 Statistic = Literal["last", "min", "max"]

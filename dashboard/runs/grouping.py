@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, TypeAlias
 
-from dashboard.runs.facts import Facts, HParamField, parse_field
-from summary.kinds.hparams import HParamValue
-from summary.patterns import Pattern, PatternError
+from stepscope.dashboard.runs.facts import Facts, HParamField, parse_field
+from stepscope.summary.kinds.hparams import HParamValue
+from stepscope.summary.patterns import Pattern, PatternError
 
 SEEDS: Final = "seeds"
 PATH: Final = "path:"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG
-from summary.series import SCALARS, Run
+from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG
+from stepscope.summary.series import SCALARS, Run
 
 _TIME_STAMP: Final = re.compile(r"\d{9,11}(\.\d+)?")
 _FINISHED_SESSION: Final = frozenset({EXPERIMENT_TAG, SESSION_START_TAG, SESSION_END_TAG})

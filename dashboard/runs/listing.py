@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.page.state import DEFAULT_RUNS
-from dashboard.runs import settings
-from dashboard.runs.examples import condition_example, name_example
-from dashboard.runs.facts import Facts, FactValue, Field, HParamField
-from dashboard.runs.grouping import seeds_found, shown_value
-from dashboard.runs.messages import (
+from stepscope.dashboard.page.state import DEFAULT_RUNS
+from stepscope.dashboard.runs import settings
+from stepscope.dashboard.runs.examples import condition_example, name_example
+from stepscope.dashboard.runs.facts import Facts, FactValue, Field, HParamField
+from stepscope.dashboard.runs.grouping import seeds_found, shown_value
+from stepscope.dashboard.runs.messages import (
     ChangedRows,
     Listing,
     PaintedValue,
@@ -21,9 +21,9 @@ from dashboard.runs.messages import (
     Surroundings,
     ValuesLegend,
 )
-from dashboard.runs.table import RunTable
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.numbers import json_number
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.numbers import json_number
 
 MOST_VALUES: Final = 12
 """Values that the legend lists where colors tell no number."""

@@ -2,10 +2,10 @@
 
 from typing import Final, Literal, TypedDict
 
-from dashboard.runs.examples import Example
-from dashboard.runs.expression import BuiltIn
-from dashboard.runs.facts import Statistic
-from dashboard.runs.search import HitKind
+from stepscope.dashboard.runs.examples import Example
+from stepscope.dashboard.runs.expression import BuiltIn
+from stepscope.dashboard.runs.facts import Statistic
+from stepscope.dashboard.runs.search import HitKind
 
 
 class Painted(TypedDict):

@@ -4,14 +4,14 @@ from typing import Annotated, get_args
 
 from fastapi import APIRouter, Query
 
-from dashboard.runs import messages
-from dashboard.runs.examples import examples
-from dashboard.runs.expression import BuiltIn
-from dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
-from dashboard.runs.listing import column_of
-from dashboard.runs.search import LONGEST_SEARCH, MOST_HITS, Hit, search, tags_of
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute
+from stepscope.dashboard.runs import messages
+from stepscope.dashboard.runs.examples import examples
+from stepscope.dashboard.runs.expression import BuiltIn
+from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, Statistic
+from stepscope.dashboard.runs.listing import column_of
+from stepscope.dashboard.runs.search import LONGEST_SEARCH, MOST_HITS, Hit, search, tags_of
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
 
 MOST_FIELDS = 2_000
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from summary.kinds.custom_scalars import TAG as LAYOUT_TAG
-from summary.snapshot import Snapshot
+from stepscope.summary.kinds.custom_scalars import TAG as LAYOUT_TAG
+from stepscope.summary.snapshot import Snapshot
 
 HitKind = Literal["run", "tag"]
 LONGEST_SEARCH: Final = 200

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 from urllib.parse import quote, unquote
 
-from dashboard.page.state import Setting, choice, flag, names
+from stepscope.dashboard.page.state import Setting, choice, flag, names
 
 LineStatistic = Literal["mean", "median", "min", "max"]
 BandStatistic = Literal["none", "minmax", "std", "stderr", "ci95"]
 Alignment = Literal["interpolate", "bucket"]
 
 GROUP: Final = names("runs.group")
-"""What runs are grouped by, together: see `dashboard.runs.grouping.group_runs`."""
+"""What runs are grouped by, together: see `stepscope.dashboard.runs.grouping.group_runs`."""
 LINE: Final = choice("runs.line", "mean", get_args(LineStatistic))
 BAND: Final = choice("runs.band", "std", get_args(BandStatistic))
 MEMBERS: Final = flag("runs.members", False)

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from dashboard.page.colors import RING, RunColor, assign_colors
-from dashboard.page.state import View
-from dashboard.runs import settings
-from dashboard.runs.coloring import ColorScale, colors_by_value, colors_of_groups
-from dashboard.runs.expression import looks_like_expression, parse, runs_where
-from dashboard.runs.facts import Facts, Field, HParamField, parse_field
-from dashboard.runs.grouping import RunGroup, group_runs, least_members
-from summary.errors import UserError
-from summary.patterns import Pattern, PatternError
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import RING, RunColor, assign_colors
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs import settings
+from stepscope.dashboard.runs.coloring import ColorScale, colors_by_value, colors_of_groups
+from stepscope.dashboard.runs.expression import looks_like_expression, parse, runs_where
+from stepscope.dashboard.runs.facts import Facts, Field, HParamField, parse_field
+from stepscope.dashboard.runs.grouping import RunGroup, group_runs, least_members
+from stepscope.summary.errors import UserError
+from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.snapshot import Snapshot
 
 MOST_DEFAULT_COLUMNS: Final = 8
 _CSS_COLOR: Final = re.compile(r"#[0-9a-fA-F]{6}")

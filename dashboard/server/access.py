@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from profiler.capture_request import SHORTEST_TOKEN
-from summary.errors import UserError
+from stepscope.profiler.capture_request import SHORTEST_TOKEN
+from stepscope.summary.errors import UserError
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 PAGE: Final = "/"

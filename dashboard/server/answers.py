@@ -10,9 +10,9 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import dash
 
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.live import Live
-from dashboard.server.work import LIGHT, run
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LIGHT, run
 
 P = ParamSpec("P")
 R = TypeVar("R")

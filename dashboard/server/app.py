@@ -12,28 +12,28 @@ from dash.exceptions import DependencyException
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from dashboard.page import layout
-from dashboard.page.assets import ICONS, PageAssets
-from dashboard.page.controls import panel_stores, setting_id
-from dashboard.page.health_badge import health_badge, register_progress
-from dashboard.page.state import decode
-from dashboard.panels.base import Panel
-from dashboard.panels.registry import PANELS, UPLOADS
-from dashboard.runs import routes as run_routes
-from dashboard.runs.listing import Listings
-from dashboard.runs.settings import RUN_SETTINGS
-from dashboard.runs.table import RunTable
-from dashboard.server import revision
-from dashboard.server.access import Access, page_policy
-from dashboard.server.answers import once_per_revision
-from dashboard.server.callbacks import CallbackGuard
-from dashboard.server.compression import Compression
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.guard import Guard
-from dashboard.server.live import Live
-from dashboard.server.numbers import count
-from dashboard.server.work import RequestAtHand, light
-from dashboard.tensorboard import (
+from stepscope.dashboard.page import layout
+from stepscope.dashboard.page.assets import ICONS, PageAssets
+from stepscope.dashboard.page.controls import panel_stores, setting_id
+from stepscope.dashboard.page.health_badge import health_badge, register_progress
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.registry import PANELS, UPLOADS
+from stepscope.dashboard.runs import routes as run_routes
+from stepscope.dashboard.runs.listing import Listings
+from stepscope.dashboard.runs.settings import RUN_SETTINGS
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server import revision
+from stepscope.dashboard.server.access import Access, page_policy
+from stepscope.dashboard.server.answers import once_per_revision
+from stepscope.dashboard.server.callbacks import CallbackGuard
+from stepscope.dashboard.server.compression import Compression
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.guard import Guard
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count
+from stepscope.dashboard.server.work import RequestAtHand, light
+from stepscope.dashboard.tensorboard import (
     audio,
     core,
     custom_scalars,
@@ -48,10 +48,10 @@ from dashboard.tensorboard import (
     text,
     timeseries,
 )
-from dashboard.tensorboard.hparams import routes as hparams
-from dashboard.traces import capture, drop_route
-from dashboard.traces.capture import CaptureRules
-from profiler.client import Address
+from stepscope.dashboard.tensorboard.hparams import routes as hparams
+from stepscope.dashboard.traces import capture, drop_route
+from stepscope.dashboard.traces.capture import CaptureRules
+from stepscope.profiler.client import Address
 
 DATA_ROUTES = (
     core,

@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.binary import fits_float32
+from stepscope.dashboard.server.binary import fits_float32
 
 NumberType = Literal["i1", "i2", "i4", "u1", "u2", "u4", "f4", "f8"]
 

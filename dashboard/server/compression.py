@@ -15,7 +15,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard.server.access import is_loopback
+from stepscope.dashboard.server.access import is_loopback
 
 SUITES: Final = "/_dash-component-suites/"
 _COMPRESS_ABOVE: Final = 1000

@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from dashboard.server.numbers import counted, file_size
-from dashboard.server.temporary_folders import OwnedFolder
+from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.temporary_folders import OwnedFolder
 
 LARGEST_UPLOAD: Final = 1 << 30
 """Bytes of one file."""

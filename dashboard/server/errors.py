@@ -2,8 +2,8 @@
 
 from fastapi import HTTPException
 
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 
 def find_series(snapshot: Snapshot, run: str, tag: str, kind: str) -> Series:

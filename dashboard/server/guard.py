@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dashboard.server.access import HEALTH, PAGE, Access
-from dashboard.server.bodies import LARGEST_BODY, BoundedReceive, read_already, too_long, whole_body
+from stepscope.dashboard.server.access import HEALTH, PAGE, Access
+from stepscope.dashboard.server.bodies import LARGEST_BODY, BoundedReceive, read_already, too_long, whole_body
 
 TOKEN_FIELD: Final = "token"
 """The parameter of the page's address that has the token, until the browser has it as a cookie."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from summary.contents import Companion
-from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.summary.contents import Companion
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
-from dashboard.server.work import wait_for
+from stepscope.dashboard.server.work import wait_for
 
 
 class Listed(Protocol):

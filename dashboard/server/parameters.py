@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from fastapi import Query
 
-from summary.names import LONGEST_NAME
+from stepscope.summary.names import LONGEST_NAME
 
 MAX_NAME: Final = LONGEST_NAME
 MOST_RUNS: Final = 2_000

@@ -6,11 +6,11 @@ from typing import Final
 
 from fastapi import HTTPException, Request, Response
 
-from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
-from dashboard.server.numbers import counted, file_size
-from summary.kinds.base import PayloadError
-from summary.kinds.image import Images
-from summary.series import Series
+from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
+from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.image import Images
+from stepscope.summary.series import Series
 
 _SIGNATURES: Final = (
     ("image/png", 0, b"\x89PNG\r\n\x1a\n"),

@@ -8,11 +8,11 @@ import orjson
 from fastapi import HTTPException
 from numpy.typing import NDArray
 
-from dashboard.server.json_bytes import json_bytes
-from dashboard.server.numbers import json_number
-from dashboard.server.work import Pieces
-from summary.kinds.base import PayloadError
-from summary.series import Columns, Series
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.work import Pieces
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Columns, Series
 
 POINTS_A_PIECE: Final = 10_000
 

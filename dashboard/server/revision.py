@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 
-from dashboard.server.live import Live
+from stepscope.dashboard.server.live import Live
 
 HEARTBEAT_SECONDS: Final = 5.0
 """A client that hears nothing for three of these takes the connection for lost."""

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 
-from dashboard.server.json_bytes import json_bytes
-from dashboard.server.work import HeavyRoute
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.server.work import HeavyRoute
 
 COMPRESS_ABOVE = 4_096
 """Bytes; smaller bodies are sent as they are."""

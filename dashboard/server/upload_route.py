@@ -6,8 +6,8 @@ from typing import Annotated, Final, TypeVar
 
 from fastapi import HTTPException, Query, Request
 
-from dashboard.server.bodies import media_type
-from dashboard.server.dropped_files import NoRoomError, Upload, UploadError
+from stepscope.dashboard.server.bodies import media_type
+from stepscope.dashboard.server.dropped_files import NoRoomError, Upload, UploadError
 
 FILE: Final = "application/octet-stream"
 WRITTEN_AT_ONCE: Final = 1 << 20

@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.curves import smoothing
-from profiler import traces
-from summary import scan
-from summary.child_process import python_command
-from summary.kernels import Group
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.proto.xplane_pb2 import XSpace
-from summary.records import frame
+from stepscope.dashboard.curves import smoothing
+from stepscope.profiler import traces
+from stepscope.summary import scan
+from stepscope.summary.child_process import python_command
+from stepscope.summary.kernels import Group
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.xplane_pb2 import XSpace
+from stepscope.summary.records import frame
 
 GROUPS: Final[Mapping[str, Group]] = {group.name: group for group in (scan.KERNELS, smoothing.KERNELS, traces.KERNELS)}
 """What a server needs, in the order in which it needs it; loops of projections are compiled by their own processes."""
@@ -42,12 +42,12 @@ def warm_charts() -> None:
 
 def warm_traces() -> None:
     """Read small traces and analyze one."""
-    from profiler.analysis.area import area, overlap
-    from profiler.analysis.facts import Facts
-    from profiler.analysis.nesting import enclosing
-    from profiler.analysis.report import TABLES, change
-    from profiler.analysis.windows import group_narrow, sum_within
-    from profiler.lod import LevelOfDetail, coverage, span_ns
+    from stepscope.profiler.analysis.area import area, overlap
+    from stepscope.profiler.analysis.facts import Facts
+    from stepscope.profiler.analysis.nesting import enclosing
+    from stepscope.profiler.analysis.report import TABLES, change
+    from stepscope.profiler.analysis.windows import group_narrow, sum_within
+    from stepscope.profiler.lod import LevelOfDetail, coverage, span_ns
 
     space = XSpace()
     plane = space.planes.add(name="/device:GPU:0")
@@ -97,7 +97,7 @@ def _small_trace() -> bytes:
 
 def warm_projections() -> None:
     """Make small t-SNE and UMAP pictures in every way there is."""
-    from dashboard.embeddings.tasks import warm_every_method
+    from stepscope.dashboard.embeddings.tasks import warm_every_method
 
     warm_every_method()
 
@@ -112,7 +112,7 @@ WARMERS: Final[Mapping[str, Callable[[], None]]] = {
 
 def compile_for_a_server(names: list[str]) -> None:
     """Compile groups in turn and print the name of each that is done, which is all that the process does."""
-    from dashboard.embeddings.worker import lower_priority
+    from stepscope.dashboard.embeddings.worker import lower_priority
 
     lower_priority()
     # The server's end of the pipe closes when it ends, however that comes.

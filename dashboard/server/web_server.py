@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import uvicorn
 from starlette.types import ASGIApp
 
-from dashboard.server.live import Live
+from stepscope.dashboard.server.live import Live
 
 MOST_CONNECTIONS: Final = 1000
 """A browser has up to six; beyond, requests are answered with 503."""

@@ -23,8 +23,8 @@ from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.server.json_bytes import json_bytes
-from summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
 
 P = ParamSpec("P")
 R = TypeVar("R")

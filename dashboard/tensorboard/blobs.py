@@ -8,11 +8,11 @@ import numpy as np
 import orjson
 from fastapi import HTTPException, Query
 
-from dashboard.server.errors import find_series
-from dashboard.server.parameters import MAX_NAME
-from summary.kinds.base import Payload, PayloadError
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.parameters import MAX_NAME
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 MOST_COUNTED: Final = 32
 """Steps that are read to find the number of samples a tag has."""

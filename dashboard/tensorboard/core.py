@@ -5,13 +5,24 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 
-from dashboard.server.access import HEALTH
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute
-from summary.kinds import audio, custom_scalars, graph, histogram, hparams, image, mesh, pr_curve, run_metadata, text
-from summary.projector import projector_runs
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.access import HEALTH
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.summary.kinds import (
+    audio,
+    custom_scalars,
+    graph,
+    histogram,
+    hparams,
+    image,
+    mesh,
+    pr_curve,
+    run_metadata,
+    text,
+)
+from stepscope.summary.projector import projector_runs
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 _GRAPH_KINDS: Final = (
     graph.PLUGIN_NAME,

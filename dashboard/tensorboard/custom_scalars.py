@@ -6,20 +6,20 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME, RunName, TagName
-from dashboard.server.patterns import exact_case
-from dashboard.server.pieces import json_answer, named, point_list
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.messages import message_answer
-from dashboard.tensorboard.scalars import Format, scalars_answer
-from summary.kinds.base import PayloadError
-from summary.kinds.custom_scalars import PLUGIN_NAME, TAG
-from summary.patterns import PatternError
-from summary.proto.custom_scalars_pb2 import Category, Layout
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME, RunName, TagName
+from stepscope.dashboard.server.patterns import exact_case
+from stepscope.dashboard.server.pieces import json_answer, named, point_list
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.messages import message_answer
+from stepscope.dashboard.tensorboard.scalars import Format, scalars_answer
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME, TAG
+from stepscope.summary.patterns import PatternError
+from stepscope.summary.proto.custom_scalars_pb2 import Category, Layout
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 
 def merged_layout(snapshot: Snapshot) -> Layout | None:

@@ -1,15 +1,15 @@
 """What a graph goes through before it is sent: graphs of functions become one, and large attributes are left out."""
 
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def tensorboards_graph_of_functions(run_metadata: RunMetadata) -> GraphDef:
     """The graphs of a run's functions as one, before they were optimised, as TensorBoard answers.
 
-    `summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes, and calls
-    of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and names of
-    functions ``graph_1_name``, so that graphs which have the same names stay apart (TensorBoard's
+    `stepscope.summary.graphs.functions.graph_of_functions` is what to look at: here, control inputs lose their nodes,
+    and calls of functions their names, as in TensorBoard. With several, names of nodes become ``graph_1/name`` and
+    names of functions ``graph_1_name``, so that graphs which have the same names stay apart (TensorBoard's
     ``plugins/graph/graph_util.py``).
     """
     graphs = [found.pre_optimization_graph for found in run_metadata.function_graphs]

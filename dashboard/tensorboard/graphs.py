@@ -6,20 +6,20 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME, RunName, TagName
-from dashboard.server.work import HeavyRoute
-from dashboard.tensorboard.graph_parts import leave_out_large_attributes, tensorboards_graph_of_functions
-from dashboard.tensorboard.messages import text_answer
-from summary.event_file import RUN_GRAPH_TAG
-from summary.graphs.from_keras import graph_from_keras
-from summary.kinds.base import Payload, PayloadError
-from summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
-from summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
-from summary.kinds.run_metadata import TAGGED_PLUGIN_NAME as TAGGED_RUN_METADATA
-from summary.proto.graph_pb2 import GraphDef
-from summary.series import Run, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME, RunName, TagName
+from stepscope.dashboard.server.work import HeavyRoute
+from stepscope.dashboard.tensorboard.graph_parts import leave_out_large_attributes, tensorboards_graph_of_functions
+from stepscope.dashboard.tensorboard.messages import text_answer
+from stepscope.summary.event_file import RUN_GRAPH_TAG
+from stepscope.summary.graphs.from_keras import graph_from_keras
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.kinds.graph import FUNCTIONS_PLUGIN_NAME, KERAS_PLUGIN_NAME, PLUGIN_NAME
+from stepscope.summary.kinds.run_metadata import PLUGIN_NAME as RUN_METADATA
+from stepscope.summary.kinds.run_metadata import TAGGED_PLUGIN_NAME as TAGGED_RUN_METADATA
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.series import Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 _FIELDS: Final = {
     FUNCTIONS_PLUGIN_NAME: ("op_graph",),

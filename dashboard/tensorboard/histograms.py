@@ -8,17 +8,17 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import RunName, TagName
-from dashboard.server.pieces import json_answer, listed
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.compressor import compress
-from dashboard.tensorboard.scalars import tag_index
-from summary.kinds.base import PayloadError
-from summary.kinds.histogram import PLUGIN_NAME
-from summary.series import Series
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import RunName, TagName
+from stepscope.dashboard.server.pieces import json_answer, listed
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.compressor import compress
+from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.histogram import PLUGIN_NAME
+from stepscope.summary.series import Series
 
 Buckets = NDArray[np.float64]
 

@@ -6,18 +6,18 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dashboard.page.safe_html import markdown_html
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import Index, RunName, TagName
-from dashboard.server.pictures import picture_answer, read_picture
-from dashboard.server.pieces import json_answer, listed
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
-from summary.kinds.base import PayloadError
-from summary.kinds.image import PLUGIN_NAME
-from summary.series import Series
+from stepscope.dashboard.page.safe_html import markdown_html
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.pictures import picture_answer, read_picture
+from stepscope.dashboard.server.pieces import json_answer, listed
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.blobs import BlobKey, blob_key, find_blob, most_samples
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.image import PLUGIN_NAME
+from stepscope.summary.series import Series
 
 
 def samples_of(series: Series) -> int:

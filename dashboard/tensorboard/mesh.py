@@ -8,16 +8,16 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from google.protobuf.message import DecodeError
 
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import Index, RunName, TagName
-from dashboard.server.pieces import json_answer, listed
-from dashboard.server.work import LightRoute
-from summary.kinds.base import PayloadError
-from summary.kinds.mesh import PLUGIN_NAME
-from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.series import Run, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.pieces import json_answer, listed
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.mesh import PLUGIN_NAME
+from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
+from stepscope.summary.series import Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 Part = Literal["VERTEX", "FACE", "COLOR"]
 

@@ -10,8 +10,8 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from dashboard.server.pieces import joined, json_answer, named
-from dashboard.server.work import Pieces
+from stepscope.dashboard.server.pieces import joined, json_answer, named
+from stepscope.dashboard.server.work import Pieces
 
 TEXT_MESSAGE: Final = "text/x-protobuf"
 _PIECE_BYTES: Final = 1 << 17

@@ -9,16 +9,16 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import MOST_RUNS, TagName
-from dashboard.server.pieces import json_answer, listed, named
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.scalars import tag_index
-from summary.kinds.base import PayloadError
-from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
-from summary.series import Series
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import MOST_RUNS, TagName
+from stepscope.dashboard.server.pieces import json_answer, listed, named
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
+from stepscope.summary.series import Series
 
 _COUNTS: Final = ("true_positives", "false_positives", "true_negatives", "false_negatives")
 _RATIOS: Final = ("precision", "recall")

@@ -9,14 +9,14 @@ from fastapi.responses import Response
 from google.protobuf import json_format
 from numpy.typing import NDArray
 
-from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME, RunName
-from dashboard.server.pictures import sniff
-from dashboard.server.work import HeavyRoute, Pieces
-from summary.kinds.base import PayloadError
-from summary.memory_budget import Lease, MemoryBudget, NoMemoryError
-from summary.projector import (
+from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME, RunName
+from stepscope.dashboard.server.pictures import sniff
+from stepscope.dashboard.server.work import HeavyRoute, Pieces
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.memory_budget import Lease, MemoryBudget, NoMemoryError
+from stepscope.summary.projector import (
     ProjectorError,
     ProjectorRun,
     find_embedding,
@@ -27,8 +27,8 @@ from summary.projector import (
     read_tensor,
     with_other_matrices,
 )
-from summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
-from summary.snapshot import Snapshot
+from stepscope.summary.proto.projector_pb2 import EmbeddingInfo, ProjectorConfig
+from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
 

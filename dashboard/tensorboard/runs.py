@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from dashboard.server.live import Live
+from stepscope.dashboard.server.live import Live
 
 
 def router(live: Live) -> APIRouter:

@@ -6,16 +6,16 @@ from typing import Literal
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
-from dashboard.export.tables import csv_lines
-from dashboard.page.safe_html import markdown_html
-from dashboard.server.bodies import Body, form_fields, values_of
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.parameters import MOST_RUNS, RunName, TagName
-from dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
-from dashboard.server.work import LightRoute, Pieces
-from summary.series import SCALARS, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.export.tables import csv_lines
+from stepscope.dashboard.page.safe_html import markdown_html
+from stepscope.dashboard.server.bodies import Body, form_fields, values_of
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MOST_RUNS, RunName, TagName
+from stepscope.dashboard.server.pieces import POINTS_A_PIECE, Row, columns_of, json_answer, named, point_list
+from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.summary.series import SCALARS, Series
+from stepscope.summary.snapshot import Snapshot
 
 Format = Literal["json", "csv"]
 

@@ -5,16 +5,16 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from dashboard.page.safe_html import text_html
-from dashboard.server.errors import find_series
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import RunName, TagName
-from dashboard.server.pieces import json_answer, listed
-from dashboard.server.work import LightRoute
-from summary.kinds.base import PayloadError
-from summary.kinds.text import PLUGIN_NAME
-from summary.series import Series
+from stepscope.dashboard.page.safe_html import text_html
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import RunName, TagName
+from stepscope.dashboard.server.pieces import json_answer, listed
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.text import PLUGIN_NAME
+from stepscope.summary.series import Series
 
 
 def points(series: Series, *, markdown: bool) -> Iterator[dict[str, Any]]:

@@ -11,20 +11,20 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.page.safe_html import markdown_html
-from dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.pictures import picture_answer, read_picture
-from dashboard.server.pieces import columns_of, elements_of, joined, json_answer, named, rows
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.blobs import BlobKey, find_blob
-from dashboard.tensorboard.histograms import readable
-from dashboard.tensorboard.images import pictures_at, samples_of
-from summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
-from summary.kinds.image import PLUGIN_NAME as IMAGES
-from summary.series import SCALARS, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.safe_html import markdown_html
+from stepscope.dashboard.server.bodies import LARGEST_BODY, Body, form_fields, values_of
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.pictures import picture_answer, read_picture
+from stepscope.dashboard.server.pieces import columns_of, elements_of, joined, json_answer, named, rows
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.blobs import BlobKey, find_blob
+from stepscope.dashboard.tensorboard.histograms import readable
+from stepscope.dashboard.tensorboard.images import pictures_at, samples_of
+from stepscope.summary.kinds.histogram import PLUGIN_NAME as HISTOGRAMS
+from stepscope.summary.kinds.image import PLUGIN_NAME as IMAGES
+from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 MOST_REQUESTS: Final = 1_000
 """Time series, each of one tag, that one request may ask for."""

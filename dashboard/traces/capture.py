@@ -1,4 +1,4 @@
-"""``/api/capture``: records a running program through its `profiler.server`, into the log directory."""
+"""``/api/capture``: records a running program through its `stepscope.profiler.server`, into the log directory."""
 
 import asyncio
 import contextlib
@@ -13,18 +13,18 @@ from typing import Final, Self
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
 
-from dashboard.server.access import is_loopback
-from dashboard.server.bodies import JsonBody, parsed
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute
-from dashboard.traces import messages
-from dashboard.traces.messages import Captured, CaptureProblem
-from dashboard.traces.sources import trace_sources
-from profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
-from profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
-from profiler.collectors.registry import COLLECTORS
-from summary.contents import Companion
-from summary.errors import UserError
+from stepscope.dashboard.server.access import is_loopback
+from stepscope.dashboard.server.bodies import JsonBody, parsed
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.traces import messages
+from stepscope.dashboard.traces.messages import Captured, CaptureProblem
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.profiler.capture_request import DEFAULT_PORT, CaptureOptions, CaptureRequest, checked_request
+from stepscope.profiler.client import Address, Capture, CaptureError, Client, check_writable, parse_address
+from stepscope.profiler.collectors.registry import COLLECTORS
+from stepscope.summary.contents import Companion
+from stepscope.summary.errors import UserError
 
 LISTED_WITHIN_S: Final = 15.0
 """How long the answer waits for the new trace to be found in the log directory."""

@@ -8,12 +8,12 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.controls import long_select
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
-from dashboard.server.numbers import file_size
-from dashboard.traces.sources import TraceSource, trace_sources
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.controls import long_select
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.dashboard.traces.sources import TraceSource, trace_sources
+from stepscope.summary.snapshot import Snapshot
 
 _RECORDED: Final = re.compile(r"plugins/profile/(\d{4})_(\d\d)_(\d\d)_(\d\d)_(\d\d)_(\d\d)/[^/]*$")
 """Where profilers put the traces of one recording, each named after its host."""

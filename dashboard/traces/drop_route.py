@@ -4,12 +4,12 @@ from typing import Final
 
 from fastapi import APIRouter, Request
 
-from dashboard.server.dropped_files import LARGEST_UPLOAD
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute
-from dashboard.server.upload_route import FileName, taken
-from dashboard.traces import messages
-from dashboard.traces.dropped import trace_uploads
+from stepscope.dashboard.server.dropped_files import LARGEST_UPLOAD
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute
+from stepscope.dashboard.server.upload_route import FileName, taken
+from stepscope.dashboard.traces import messages
+from stepscope.dashboard.traces.dropped import trace_uploads
 
 PATH: Final = "/api/traces/drop"
 UPLOADS: Final = {PATH: LARGEST_UPLOAD}

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Final
 
-from dashboard.server.dropped_files import DroppedFiles, Upload, UploadError, discard, shown_name
-from dashboard.server.live import Live
-from dashboard.traces.folders import DroppedTrace, is_trace_file
-from dashboard.traces.sources import dropped_id
-from summary.contents import Companion
+from stepscope.dashboard.server.dropped_files import DroppedFiles, Upload, UploadError, discard, shown_name
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.folders import DroppedTrace, is_trace_file
+from stepscope.dashboard.traces.sources import dropped_id
+from stepscope.summary.contents import Companion
 
 EXPECTED: Final = (
     "Drop a Chrome trace (JSON), a RunMetadata or StepStats message, an .xplane.pb or an .sstrace, plain or compressed "

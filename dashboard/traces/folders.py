@@ -5,12 +5,12 @@ from collections.abc import Iterable, Set
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, TypeVar
 
-from profiler.traces.sniff import ENDINGS, begins_as_trace
-from summary.contents import Companion
-from summary.errors import UserError
-from summary.recognition import BEGINNING, Recognizer
-from summary.source import readable
-from summary.storage import is_address
+from stepscope.profiler.traces.sniff import ENDINGS, begins_as_trace
+from stepscope.summary.contents import Companion
+from stepscope.summary.errors import UserError
+from stepscope.summary.recognition import BEGINNING, Recognizer
+from stepscope.summary.source import readable
+from stepscope.summary.storage import is_address
 
 TRACE_SUFFIXES: Final = (".trace.json", ".trace.json.gz", ".trace.json.zst", ".xplane.pb", ".sstrace")
 TRACE_PATTERNS: Final = tuple(f"*{suffix}" for suffix in TRACE_SUFFIXES)

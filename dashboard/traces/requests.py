@@ -4,8 +4,8 @@ from typing import Annotated, Final
 
 from fastapi import HTTPException, Query
 
-from dashboard.server.live import Live
-from dashboard.traces.sources import (
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.sources import (
     LATEST_NS,
     OpenedTrace,
     TraceCache,
@@ -13,7 +13,7 @@ from dashboard.traces.sources import (
     TraceUnavailableError,
     find_source,
 )
-from dashboard.traces.studies import Studies, Study, studies_of
+from stepscope.dashboard.traces.studies import Studies, Study, studies_of
 
 MAX_BUCKETS = 8_192
 MAX_LANES = 2_000

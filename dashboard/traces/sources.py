@@ -11,16 +11,16 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dashboard.server.opened_cache import OpenedCache
-from dashboard.traces.folders import DroppedTrace, is_trace, same_recording
-from profiler.lod import LevelOfDetail, span_ns
-from profiler.trace import Trace
-from profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
-from summary.contents import Companion
-from summary.kinds.base import PayloadError
-from summary.series import Series
-from summary.snapshot import Snapshot
-from summary.source import readable
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.dashboard.traces.folders import DroppedTrace, is_trace, same_recording
+from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import KERNELS, TraceError, read_trace, trace_of_step_stats
+from stepscope.summary.contents import Companion
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
+from stepscope.summary.source import readable
 
 RUN_METADATA_KINDS = ("graph_run_metadata", "graph_tagged_run_metadata")
 LATEST_NS = (1 << 62) - (1 << 20)

@@ -14,12 +14,18 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.live import Live
-from dashboard.traces.messages import Joined, SentStep, State, StepsOfTrace
-from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
-from summary.kinds.base import PayloadError
-from summary.series import SCALARS, Columns, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.messages import Joined, SentStep, State, StepsOfTrace
+from stepscope.dashboard.traces.sources import (
+    OpenedTrace,
+    TraceSource,
+    TraceUnavailableError,
+    open_trace,
+    trace_sources,
+)
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import SCALARS, Columns, Series
+from stepscope.summary.snapshot import Snapshot
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ from pathlib import PurePosixPath
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from dashboard.server.live import Live
-from dashboard.server.numbers import file_size
-from dashboard.server.work import held
-from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
-from profiler.analysis import report
-from profiler.analysis.facts import Facts
-from summary.contents import Companion
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.dashboard.server.work import held
+from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
+from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.summary.contents import Companion
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +81,7 @@ class Study:
             return result
 
     def table(self, name: str) -> "pl.DataFrame":
-        """A table of `profiler.analysis.report.TABLES`."""
+        """A table of `stepscope.profiler.analysis.report.TABLES`."""
         return self.kept(name, report.TABLES[name][0], lambda: report.table(self.facts, name))
 
     def span(self, slice_index: int) -> tuple[int, int]:

@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from dashboard.page import bundle
-from dashboard.page.assets import VARIANT
-from dashboard.panels.registry import PANELS
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.page.assets import VARIANT
+from stepscope.dashboard.panels.registry import PANELS
 from tools.browser import FLAGS, browser_path
 
 FOLDER: Final = Path(__file__).resolve().parent
@@ -75,7 +75,7 @@ WITHOUT_RUNS: Final = frozenset(("projector", "projector_pictures"))
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """Serves a log directory and gives the URL."""
-    command = [sys.executable, "-m", "dashboard", "--logdir", str(folder), "--port", "0"]
+    command = [sys.executable, "-m", "stepscope", "--logdir", str(folder), "--port", "0"]
     environment = {**os.environ, VARIANT: bundle.DEBUG}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis import row_kernels
-from profiler.trace import Counter, Trace
+from stepscope.profiler.analysis import row_kernels
+from stepscope.profiler.trace import Counter, Trace
 
 
 class Overlap(NamedTuple):

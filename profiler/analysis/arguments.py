@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Arguments
-from profiler.traces.chrome_events import JsonArguments
-from summary.kernels import kernel
+from stepscope.profiler.trace import Arguments
+from stepscope.profiler.traces.chrome_events import JsonArguments
+from stepscope.summary.kernels import kernel
 
 _MISSING, _INTEGER, _NUMBER, _UNUSUAL, _DECIMAL = range(5)
 _LARGEST: Final = 1 << 62

@@ -19,7 +19,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Lane, LaneKind, Trace
+from stepscope.profiler.trace import Lane, LaneKind, Trace
 
 Kind = Literal[
     "other",

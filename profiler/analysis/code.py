@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.nesting import enclosing
-from profiler.analysis.operators import operator_calls
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.nesting import enclosing
+from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.kernels import kernels
-from profiler.analysis.operators import operators
-from profiler.analysis.steps import CATEGORIES, in_steps, mean_step, step_windows
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.steps import CATEGORIES, in_steps, mean_step, step_windows
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,12 +1,13 @@
 """Conditions on a trace's metrics: ``gpu_idle > 20% or step_time >= 1.5 s``.
 
-Comparisons are joined as `summary.conditions` has it::
+Comparisons are joined as `stepscope.summary.conditions` has it::
 
     comparison := metric ("<" | "<=" | ">" | ">=" | "==" | "!=") number [unit]
 
-A metric is a name of `profiler.analysis.metrics`; with ``_change`` behind it, what it changed by since an earlier
-trace; or one of several ranks (`profiler.analysis.metric_sources`). Percentages are numbers, with or without "%"; times
-have a unit: ns, us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evaluated as Python.
+A metric is a name of `stepscope.profiler.analysis.metrics`; with ``_change`` behind it, what it changed by since an
+earlier trace; or one of several ranks (`stepscope.profiler.analysis.metric_sources`). Percentages are numbers, with or
+without "%"; times have a unit: ns, us, ms or s; bytes one of B, kB, MB, GB, KiB, MiB, GiB or none. Nothing is evaluated
+as Python.
 """
 
 import re
@@ -15,10 +16,10 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final, Literal, TypeAlias, assert_never, cast
 
-from profiler.analysis.metric_sources import all_names, needs, unit_of
-from profiler.analysis.metrics import Metric, Unit
-from summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
-from summary.errors import UserError
+from stepscope.profiler.analysis.metric_sources import all_names, needs, unit_of
+from stepscope.profiler.analysis.metrics import Metric, Unit
+from stepscope.summary.conditions import NUMBER, Both, ConditionParser, Not, Tree
+from stepscope.summary.errors import UserError
 
 Operator = Literal["<", "<=", ">", ">=", "==", "!="]
 UNITS: Final[Mapping[Unit, Mapping[str, float]]] = {

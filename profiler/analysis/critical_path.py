@@ -10,8 +10,8 @@ and edges
   do from before the stretch is its backlog, which is explained too;
 - from the device activity that a synchronizing call, or a copy that keeps its call, waited for to that call's end, and
   to the first activity behind a stream's wait for an event. The waiting call's own time is not explained;
-- from thread to thread, where one goes on as another has ended (`profiler.analysis.handovers`), and from forward
-  operators to backward ones on another thread.
+- from thread to thread, where one goes on as another has ended (`stepscope.profiler.analysis.handovers`), and from
+  forward operators to backward ones on another thread.
 
 The critical path is the one that explains most; the time after its end counts against it. Its parts cover the whole
 stretch: what it does not explain is a part too, by what was recorded of it. A synchronizing call is recognized by its
@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.classify import Kind
-from profiler.analysis.facts import Device, Facts, facts_of
-from profiler.analysis.longest_path import longest_path
-from profiler.analysis.path_graph import BOUNDS, EXPLAINED, Bound, Edges, edges_of, node_times
-from profiler.analysis.stretches import stretches_of
-from profiler.trace import Trace
-from summary.cancellation import check_cancelled
+from stepscope.profiler.analysis.classify import Kind
+from stepscope.profiler.analysis.facts import Device, Facts, facts_of
+from stepscope.profiler.analysis.longest_path import longest_path
+from stepscope.profiler.analysis.path_graph import BOUNDS, EXPLAINED, Bound, Edges, edges_of, node_times
+from stepscope.profiler.analysis.stretches import stretches_of
+from stepscope.profiler.trace import Trace
+from stepscope.summary.cancellation import check_cancelled
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
-from profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
-from profiler.parents import nearest
-from profiler.trace import Arguments, Step, Trace
+from stepscope.profiler.analysis.arguments import columns, first_known, identifier_columns, number_columns
+from stepscope.profiler.analysis.classify import KINDS, Kind, classify, device_number, repeated
+from stepscope.profiler.parents import nearest
+from stepscope.profiler.trace import Arguments, Step, Trace
 
 Scope = Literal["all", "complete"]
 """Which device activities count: all of them, or those of complete steps (see `Facts.device`)."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import numpy as np
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.input_pipeline import HIGH_PERCENT, MODERATE_PERCENT
-from profiler.analysis.intervals import union
-from profiler.analysis.memory import memory_peaks
-from profiler.analysis.metrics import Metric, metrics
-from profiler.analysis.operators import operator_calls
-from profiler.analysis.steps import step_windows
-from profiler.trace import Trace
-from profiler.traces.losses import counted_reason, events_not_as_stored
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.input_pipeline import HIGH_PERCENT, MODERATE_PERCENT
+from stepscope.profiler.analysis.intervals import union
+from stepscope.profiler.analysis.memory import memory_peaks
+from stepscope.profiler.analysis.metrics import Metric, metrics
+from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.steps import step_windows
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.losses import counted_reason, events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl

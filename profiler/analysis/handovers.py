@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Facts
-from profiler.analysis.latest import latest
-from profiler.analysis.stretches import Stretches, stretches_of
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.latest import latest
+from stepscope.profiler.analysis.stretches import Stretches, stretches_of
 
 Column = NDArray[np.int64]
 MOST_AT_ONCE: Final = 0.1

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Device, Facts, Scope, facts_of
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.steps import mean_step, step_breakdown
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.steps import mean_step, step_breakdown
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,7 +42,7 @@ def input_pipeline(trace: Trace | Facts) -> "pl.DataFrame":
     """The verdict on the input pipeline, with its evidence.
 
     The share is that of the steps' time in which loading data is all that goes on ("dataloader" of
-    `profiler.analysis.steps`); input that is hidden behind computation does not count.
+    `stepscope.profiler.analysis.steps`); input that is hidden behind computation does not count.
 
     Columns: verdict, explanation (text), input_percent (float64 or null), input_ns, worst_step_ns (int64), worst_step
     (int64 or null); one row.

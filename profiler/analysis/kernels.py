@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, Scope, facts_of
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, Scope, facts_of
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.kernels import kernel
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import kernel
 
 Column = NDArray[np.int64]
 

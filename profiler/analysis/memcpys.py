@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Device, Facts, Scope, facts_of, text
-from profiler.analysis.queue import statistics
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of, text
+from stepscope.profiler.analysis.queue import statistics
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.arguments import identifier_columns, number_columns
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.operators import key_texts
-from profiler.trace import Trace
-from profiler.traces.chrome_counters import DEVICE_TYPES
+from stepscope.profiler.analysis.arguments import identifier_columns, number_columns
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.operators import key_texts
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.chrome_counters import DEVICE_TYPES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -287,8 +287,8 @@ def memory_by_operator(trace: Trace | Facts) -> "pl.DataFrame":
 def memory_by_module(trace: Trace | Facts) -> "pl.DataFrame":
     """Bytes that the operators of each module (layer) allocated, per device, those that hold most at the peak first.
 
-    Modules are those of the operators that allocated (see `profiler.analysis.operators`); what is worked out backward
-    is in none. Empty where no operator is known to be in a module.
+    Modules are those of the operators that allocated (see `stepscope.profiler.analysis.operators`); what is worked out
+    backward is in none. Empty where no operator is known to be in a module.
 
     Columns: device, module (text, "" for none), allocations, bytes, peak_bytes, kept_bytes (int64): of all bytes those
     alive at the peak of the device, and those still alive when the trace ends.

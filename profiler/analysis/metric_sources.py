@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.metrics import DEFINITIONS, Metric, Unit, metrics
-from profiler.analysis.ranks import rank_summary, stragglers
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric, Unit, metrics
+from stepscope.profiler.analysis.ranks import rank_summary, stragglers
 
 CHANGE: Final = "_change"
 """Behind a metric's name: what it changed by since the trace of ``--before``."""

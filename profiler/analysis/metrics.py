@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from profiler.analysis.critical_path import critical_path_summary
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.idle import idle_time
-from profiler.analysis.input_pipeline import input_pipeline
-from profiler.analysis.kernels import kernels, tensor_core_share
-from profiler.analysis.memcpys import memcpys
-from profiler.analysis.memory import memory_peaks
-from profiler.analysis.queue import launch_summary, queue_summary
-from profiler.analysis.roofline import utilization
-from profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
-from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
-from profiler.trace import Trace
-from profiler.traces.losses import events_not_as_stored
+from stepscope.profiler.analysis.critical_path import critical_path_summary
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.idle import idle_time
+from stepscope.profiler.analysis.input_pipeline import input_pipeline
+from stepscope.profiler.analysis.kernels import kernels, tensor_core_share
+from stepscope.profiler.analysis.memcpys import memcpys
+from stepscope.profiler.analysis.memory import memory_peaks
+from stepscope.profiler.analysis.queue import launch_summary, queue_summary
+from stepscope.profiler.analysis.roofline import utilization
+from stepscope.profiler.analysis.steps import CATEGORIES, mean_step, step_breakdown
+from stepscope.profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.losses import events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,14 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis import row_kernels
-from profiler.trace import Trace
+from stepscope.profiler.analysis import row_kernels
+from stepscope.profiler.trace import Trace
 
 
 def enclosing(trace: Trace, index: int) -> NDArray[np.int64]:
     """The slices around a slice on its lane, the outermost first, int64 ``[k]``.
 
-    They are the slice's parent, as in `profiler.trace.Trace.parents`, its parent's parent, and so on.
+    They are the slice's parent, as in `stepscope.profiler.trace.Trace.parents`, its parent's parent, and so on.
     """
     return row_kernels.enclosing(trace.parents, index)[::-1]
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Facts, facts_of, text
-from profiler.analysis.kernels import uses_tensor_cores
-from profiler.trace import Trace
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Facts, facts_of, text
+from stepscope.profiler.analysis.kernels import uses_tensor_cores
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,13 +7,13 @@ from typing import Final, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Device, Facts
-from profiler.analysis.handovers import forward_backward, handovers
-from profiler.analysis.latest import latest
-from profiler.analysis.stream_waits import named, released_by
-from profiler.analysis.stretches import furthest
-from summary.cancellation import check_cancelled
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Device, Facts
+from stepscope.profiler.analysis.handovers import forward_backward, handovers
+from stepscope.profiler.analysis.latest import latest
+from stepscope.profiler.analysis.stream_waits import named, released_by
+from stepscope.profiler.analysis.stretches import furthest
+from stepscope.summary.cancellation import check_cancelled
 
 Column = NDArray[np.int64]
 Explained = Literal["host", "kernel", "memory", "communication", "launch_delay", "kernel_gap", "backlog"]
@@ -49,7 +49,7 @@ class _Graph:
 
 
 def edges_of(facts: Facts, host: Column, device: Device, *, inferred: bool) -> Edges:
-    """What leads from one moment to another, see `profiler.analysis.critical_path`.
+    """What leads from one moment to another, see `stepscope.profiler.analysis.critical_path`.
 
     Args:
         facts: the trace.

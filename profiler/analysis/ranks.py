@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.intervals import Intervals
-from profiler.analysis.steps import category_intervals, step_windows
-from profiler.analysis.temporal import work_intervals
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.intervals import Intervals
+from stepscope.profiler.analysis.steps import category_intervals, step_windows
+from stepscope.profiler.analysis.temporal import work_intervals
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

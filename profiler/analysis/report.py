@@ -3,27 +3,38 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from profiler.analysis.code import code_view
-from profiler.analysis.compare import Per, What, compare
-from profiler.analysis.critical_path import critical_path, critical_path_summary
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.findings import findings
-from profiler.analysis.idle import idle_time
-from profiler.analysis.input_pipeline import input_pipeline
-from profiler.analysis.kernels import kernels
-from profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
-from profiler.analysis.memory import alive_at_peak, memory_by_module, memory_by_operator, memory_peaks, memory_timeline
-from profiler.analysis.metrics import overview
-from profiler.analysis.operators import Key, operators
-from profiler.analysis.queue import launch_summary, queue_summary
-from profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
-from profiler.analysis.roofline import roofline
-from profiler.analysis.slices import slices_by_name
-from profiler.analysis.steps import mean_step, step_breakdown
-from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
-from profiler.analysis.tfprof import advice, tfprof
-from profiler.lod import span_ns
-from profiler.trace import Trace
+from stepscope.profiler.analysis.code import code_view
+from stepscope.profiler.analysis.compare import Per, What, compare
+from stepscope.profiler.analysis.critical_path import critical_path, critical_path_summary
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.findings import findings
+from stepscope.profiler.analysis.idle import idle_time
+from stepscope.profiler.analysis.input_pipeline import input_pipeline
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
+from stepscope.profiler.analysis.memory import (
+    alive_at_peak,
+    memory_by_module,
+    memory_by_operator,
+    memory_peaks,
+    memory_timeline,
+)
+from stepscope.profiler.analysis.metrics import overview
+from stepscope.profiler.analysis.operators import Key, operators
+from stepscope.profiler.analysis.queue import launch_summary, queue_summary
+from stepscope.profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
+from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.analysis.slices import slices_by_name
+from stepscope.profiler.analysis.steps import mean_step, step_breakdown
+from stepscope.profiler.analysis.temporal import (
+    communication_overlap,
+    gpu_utilisation,
+    temporal_breakdown,
+    work_breakdown,
+)
+from stepscope.profiler.analysis.tfprof import advice, tfprof
+from stepscope.profiler.lod import span_ns
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.device_peaks import PRECISIONS, DevicePeaks, Precision, peaks_of, precision_of
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.flops import BY_SHAPE, bytes_of, flops_of
-from profiler.analysis.operators import operator_calls
-from profiler.analysis.steps import in_steps, step_windows
-from profiler.trace import Trace
+from stepscope.profiler.analysis.device_peaks import PRECISIONS, DevicePeaks, Precision, peaks_of, precision_of
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.flops import BY_SHAPE, bytes_of, flops_of
+from stepscope.profiler.analysis.operators import operator_calls
+from stepscope.profiler.analysis.steps import in_steps, step_windows
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
+from stepscope.summary.kernels import kernel
 
 COUNT, TOTAL, OWN, LEAST, MOST, LONGEST = range(6)
 """Columns of the sums."""

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

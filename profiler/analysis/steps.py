@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.analysis.intervals import Intervals, union
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.analysis.intervals import Intervals, union
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Device, Facts
-from profiler.analysis.latest import earliest, latest
+from stepscope.profiler.analysis.facts import Device, Facts
+from stepscope.profiler.analysis.latest import earliest, latest
 
 Column = NDArray[np.int64]
 _WAIT_FOR_EVENT: Final = re.compile(r"^(cuda|cu|hip)\w*StreamWaitEvent", re.I)

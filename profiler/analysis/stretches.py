@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.latest import latest
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.latest import latest
 
 Column = NDArray[np.int64]
 

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Device, Facts, Scope, facts_of, share
-from profiler.analysis.intervals import Intervals, union
-from profiler.trace import Trace
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Device, Facts, Scope, facts_of, share
+from stepscope.profiler.analysis.intervals import Intervals, union
+from stepscope.profiler.trace import Trace
 
 if TYPE_CHECKING:
     import polars as pl
@@ -158,16 +158,16 @@ def gpu_utilisation(trace: Trace | Facts) -> "pl.DataFrame":
     """Utilisation, SM efficiency and occupancy of each device over the steps.
 
     As torch-tb-profiler's ``GPUMetricsParser``, over the time from the first step's start to the last one's end
-    (steps as `profiler.analysis.steps` bounds them): utilisation is the share in which a kernel runs; estimated SM
-    efficiency the mean of min(sum of the running kernels' blocks per SM, 1), zero while none runs; occupancy the
-    mean of the kernels' estimated achieved occupancy, weighted by their time inside the steps.
+    (steps as `stepscope.profiler.analysis.steps` bounds them): utilisation is the share in which a kernel runs;
+    estimated SM efficiency the mean of min(sum of the running kernels' blocks per SM, 1), zero while none runs;
+    occupancy the mean of the kernels' estimated achieved occupancy, weighted by their time inside the steps.
 
     Columns: device (int64), utilisation_percent, sm_efficiency_percent, occupancy_percent (float64, null where the
     trace does not give what is needed).
     """
     import polars as pl
 
-    from profiler.analysis.steps import step_windows
+    from stepscope.profiler.analysis.steps import step_windows
 
     facts = facts_of(trace)
     every = facts.every_device_activity
@@ -191,7 +191,7 @@ def gpu_utilisation(trace: Trace | Facts) -> "pl.DataFrame":
 
 
 def _sm_efficiency(device: Device, begin: int, end: int) -> float | None:
-    from profiler.analysis.intervals import sum_over_time
+    from stepscope.profiler.analysis.intervals import sum_over_time
 
     blocks = device.number("blocks per SM")
     known = blocks > 0

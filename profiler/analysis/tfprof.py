@@ -3,7 +3,7 @@
 Times are those of the trace (``all_end_rel``), where tfprof uses ``op_end_rel``; kernels that StepStats repeats count
 once. Accelerator time is what ran on a device's streams for a node, as tfprof's devices with ``stream:all``; CPU time
 is that of the executors' nodes. tfprof's "code" view needs Python tracebacks, which StepStats does not have; it is
-`profiler.analysis.code`, for traces that have them.
+`stepscope.profiler.analysis.code`, for traces that have them.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts, facts_of
-from profiler.trace import Trace
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.profiler.analysis.facts import Facts, facts_of
+from stepscope.profiler.trace import Trace
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 if TYPE_CHECKING:
     import polars as pl
 
 View = Literal["scope", "graph", "op"]
 NO_THREAD: Final = "operations"
-"""The lane of a device whose StepStats do not say which thread ran what, as `profiler.traces.step_stats` names it."""
+"""The lane of a device whose StepStats do not say which thread ran what; see `stepscope.profiler.traces.step_stats`."""
 LOW_UTILISATION: Final = 0.5
 _LAYOUT_OPS: Final = frozenset({"Conv2D", "MaxPool", "AvgPool", "FusedBatchNorm", "BiasAdd", "FusedBatchNormV3"})
 _UNFUSED_NORM: Final = re.compile(r"batch_?norm.*(rsqrt|moments/mean|batchnorm/mul)$", re.I)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.ranks import match_collectives
-from profiler.trace import Step
-from summary.errors import UserError
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.ranks import match_collectives
+from stepscope.profiler.trace import Step
+from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,11 +60,11 @@ def align(
     - "start": their origins;
     - "step": the start of step ``step``, in a trace without it that of the nearest step, which a note says; without
       ``step`` the first step that all have, else the first of each;
-    - "clock": the wall clock, by `profiler.trace.Trace.epoch_ns`;
+    - "clock": the wall clock, by `stepscope.profiler.trace.Trace.epoch_ns`;
     - "name": the first slice called ``name``;
     - "collectives": the ends of matched collectives, which all ranks leave at nearly the same moment: the median of
-      the differences. ``communication`` has `profiler.analysis.ranks.communication` of each trace. This is for ranks
-      whose clocks differ.
+      the differences. ``communication`` has `stepscope.profiler.analysis.ranks.communication` of each trace. This is
+      for ranks whose clocks differ.
 
     Raises:
         UserError: a trace does not have what they are to be lined up by.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
+from stepscope.summary.kernels import kernel
 
 Column = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any, Final, TypeAlias
 
-from profiler.collectors.base import (
+from stepscope.profiler.collectors.base import (
     FIRST_MADE_UP_THREAD,
     HOST_DEVICE,
     NO_ARGUMENTS,
@@ -31,9 +31,9 @@ from profiler.collectors.base import (
     Record,
     RecordingClock,
 )
-from profiler.collectors.host import plain_text
-from profiler.collectors.patching import Patches
-from summary.errors import UserError
+from stepscope.profiler.collectors.host import plain_text
+from stepscope.profiler.collectors.patching import Patches
+from stepscope.summary.errors import UserError
 
 OPEN: Final = -1
 """The end of what has not ended."""

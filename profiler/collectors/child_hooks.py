@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, Protocol
 
-from profiler.collectors.patching import Patches
+from stepscope.profiler.collectors.patching import Patches
 
 
 class ChildListener(Protocol):

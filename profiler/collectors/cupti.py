@@ -1,6 +1,7 @@
 """What runs on NVIDIA's GPUs, straight from CUPTI through NVIDIA's ``cupti-python``, whatever the program uses.
 
-`profiler.collectors.cupti_activities` turns what comes from there into records; here is only the library's edge.
+`stepscope.profiler.collectors.cupti_activities` turns what comes from there into records; here is only the library's
+edge.
 """
 
 import ctypes
@@ -11,11 +12,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final
 
-from profiler.collectors import cupti_activities as activities
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.collectors.cupti_activities import Activity, Moment, Names
-from profiler.collectors.devices import thread_names
-from summary.errors import UserError
+from stepscope.profiler.collectors import cupti_activities as activities
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.collectors.cupti_activities import Activity, Moment, Names
+from stepscope.profiler.collectors.devices import thread_names
+from stepscope.summary.errors import UserError
 
 _WANTED: Final[Mapping[int, str]] = {
     activities.CONCURRENT_KERNEL: "kernels",

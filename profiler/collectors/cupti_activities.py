@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from profiler.collectors.base import ArgumentValue, Record, stream_lane
-from profiler.collectors.devices import host_lane, sync_lane
+from stepscope.profiler.collectors.base import ArgumentValue, Record, stream_lane
+from stepscope.profiler.collectors.devices import host_lane, sync_lane
 
 MEMCPY: Final = 1
 MEMSET: Final = 2

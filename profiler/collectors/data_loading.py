@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from profiler.collectors.base import (
+from stepscope.profiler.collectors.base import (
     FIRST_MADE_UP_THREAD,
     HOST_DEVICE,
     ArgumentValue,
@@ -15,8 +15,8 @@ from profiler.collectors.base import (
     Record,
     RecordingClock,
 )
-from profiler.collectors.patching import Patches
-from profiler.process import _process
+from stepscope.profiler.collectors.patching import Patches
+from stepscope.profiler.process import _process
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from profiler.collectors.base import FIRST_MADE_UP_THREAD, HOST_DEVICE, Lane, Record
+from stepscope.profiler.collectors.base import FIRST_MADE_UP_THREAD, HOST_DEVICE, Lane, Record
 
 OVERHEAD_LANE: Final = Lane(HOST_DEVICE, FIRST_MADE_UP_THREAD + 256, "profiler overhead")
 """What the profiling library itself took, as it reports it."""

@@ -19,9 +19,9 @@ from typing import Any, Final, NamedTuple, Self, SupportsIndex
 
 import orjson
 
-from profiler import process
-from profiler.collectors.base import ArgumentValue
-from profiler.collectors.host import END, FIELDS_PER_SCOPE, HostCollector, Scopes, plain_text
+from stepscope.profiler import process
+from stepscope.profiler.collectors.base import ArgumentValue
+from stepscope.profiler.collectors.host import END, FIELDS_PER_SCOPE, HostCollector, Scopes, plain_text
 
 _COUNT_BYTES: Final = 8
 _SUFFIX: Final = ".scopes"

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, SupportsIndex
 
-from profiler.collectors.base import (
+from stepscope.profiler.collectors.base import (
     FIRST_MADE_UP_THREAD,
     HOST_DEVICE,
     NO_ARGUMENTS,

@@ -2,8 +2,8 @@
 
 The format is that of Kineto's ``output_json.cpp``: slices with the category of their activity, the device as process
 and the stream as thread, arguments by name, and times in microseconds with three decimals since
-``baseTimeNanoseconds``. It is read here and not by `profiler.traces`, whose compiled loops a training process need not
-load.
+``baseTimeNanoseconds``. It is read here and not by `stepscope.profiler.traces`, whose compiled loops a training process
+need not load.
 """
 
 import re
@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries, Lane, Record, stream_lane
-from profiler.collectors.devices import OVERHEAD_LANE, host_lane, sync_lane
+from stepscope.profiler.collectors.base import HOST_DEVICE, Arrow, CounterSeries, Lane, Record, stream_lane
+from stepscope.profiler.collectors.devices import OVERHEAD_LANE, host_lane, sync_lane
 
 MEMORY_EVENT: Final = "[memory]"
 """What Kineto calls an allocation or a release."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
-from summary.errors import UserError
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
+from stepscope.summary.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType, WrapperDescriptorType
 from typing import Any, Final
 
-from profiler.collectors.base import (
+from stepscope.profiler.collectors.base import (
     HOST_DEVICE,
     UNFINISHED,
     ArgumentValue,
@@ -23,10 +23,10 @@ from profiler.collectors.base import (
     Record,
     RecordingClock,
 )
-from profiler.collectors.host import plain_text
-from profiler.collectors.python_hooks import SKIP, Hook, make_hook
-from profiler.process import Profile
-from profiler.session import Session
+from stepscope.profiler.collectors.host import plain_text
+from stepscope.profiler.collectors.python_hooks import SKIP, Hook, make_hook
+from stepscope.profiler.process import Profile
+from stepscope.profiler.session import Session
 
 OPEN: Final = -1
 """The end of a call that has not ended."""
@@ -413,7 +413,7 @@ def _is_own(thread: threading.Thread) -> bool:
     """Whether this package started it."""
     target = getattr(thread, "_target", None)
     modules = (getattr(target, "__module__", None), type(thread).__module__)
-    return any(isinstance(module, str) and _is_in(module, ["profiler"]) for module in modules)
+    return any(isinstance(module, str) and _is_in(module, ["stepscope.profiler"]) for module in modules)
 
 
 def _c_name(function: object) -> str:

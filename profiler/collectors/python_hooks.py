@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, Final, Protocol
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 _MONITORING: Final[Any] = getattr(sys, "monitoring", None)
 

@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Final
 
-from profiler.collectors.base import Collector
-from summary.errors import UserError
+from stepscope.profiler.collectors.base import Collector
+from stepscope.summary.errors import UserError
 
 COLLECTORS: Final[Mapping[str, str]] = {
-    "resources": "profiler.collectors.resources:ResourceCollector",
-    "tracemalloc": "profiler.collectors.tracemalloc:TracemallocCollector",
-    "python": "profiler.collectors.python_calls:PythonCallCollector",
-    "asyncio": "profiler.collectors.asyncio_tasks:AsyncioTaskCollector",
-    "subprocesses": "profiler.collectors.subprocesses:SubprocessCollector",
-    "data_loading": "profiler.collectors.data_loading:DataLoadingCollector",
-    "torch": "profiler.collectors.torch:TorchCollector",
-    "cupti": "profiler.collectors.cupti:CuptiCollector",
-    "nvml": "profiler.collectors.nvml:NvmlCollector",
+    "resources": "stepscope.profiler.collectors.resources:ResourceCollector",
+    "tracemalloc": "stepscope.profiler.collectors.tracemalloc:TracemallocCollector",
+    "python": "stepscope.profiler.collectors.python_calls:PythonCallCollector",
+    "asyncio": "stepscope.profiler.collectors.asyncio_tasks:AsyncioTaskCollector",
+    "subprocesses": "stepscope.profiler.collectors.subprocesses:SubprocessCollector",
+    "data_loading": "stepscope.profiler.collectors.data_loading:DataLoadingCollector",
+    "torch": "stepscope.profiler.collectors.torch:TorchCollector",
+    "cupti": "stepscope.profiler.collectors.cupti:CuptiCollector",
+    "nvml": "stepscope.profiler.collectors.nvml:NvmlCollector",
 }
 """Name -> where the class is, which can be made without arguments."""
 

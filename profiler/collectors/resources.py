@@ -5,8 +5,8 @@ from typing import Final
 
 import psutil
 
-from profiler.collectors.base import HOST_DEVICE, Collected, RecordingClock
-from profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, RecordingClock
+from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
 
 RSS: Final = Key(HOST_DEVICE, "memory (bytes)", "RSS")
 SHARED: Final = Key(HOST_DEVICE, "shared memory (bytes)", "shared")

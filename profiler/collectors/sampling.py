@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from profiler.collectors.base import CounterSeries
+from stepscope.profiler.collectors.base import CounterSeries
 
 MAX_POINTS: Final = 2_000_000
 """Points that a collector keeps unless it is told otherwise: 32 MB."""

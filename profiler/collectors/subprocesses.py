@@ -17,11 +17,19 @@ from typing import Final
 
 import psutil
 
-from profiler.collectors.base import HOST_DEVICE, UNFINISHED, ArgumentValue, Collected, Lane, Record, RecordingClock
-from profiler.collectors.child_hooks import listen
-from profiler.collectors.forked_scopes import ForkedScope, ForkedScopes
-from profiler.collectors.patching import Patches
-from profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
+from stepscope.profiler.collectors.base import (
+    HOST_DEVICE,
+    UNFINISHED,
+    ArgumentValue,
+    Collected,
+    Lane,
+    Record,
+    RecordingClock,
+)
+from stepscope.profiler.collectors.child_hooks import listen
+from stepscope.profiler.collectors.forked_scopes import ForkedScope, ForkedScopes
+from stepscope.profiler.collectors.patching import Patches
+from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
 
 _NAME_LENGTH: Final = 60
 _COMMAND_LENGTH: Final = 1000

@@ -10,9 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.collectors.devices import thread_names
-from profiler.collectors.kineto import (
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.collectors.devices import thread_names
+from stepscope.profiler.collectors.kineto import (
     KinetoTrace,
     clock_offset,
     first_events,
@@ -21,7 +21,7 @@ from profiler.collectors.kineto import (
     records_of_kineto,
     threads_of,
 )
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 _MARK: Final = "stepscope: clock"
 """Scopes that are recorded by PyTorch's clock and by ours, and shown nowhere."""

@@ -4,8 +4,8 @@ import tracemalloc
 from collections.abc import Mapping
 from typing import Any, Final
 
-from profiler.collectors.base import HOST_DEVICE, Collected, RecordingClock
-from profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, RecordingClock
+from stepscope.profiler.collectors.sampling import MAX_POINTS, Counters, Key, Sampler, checked_interval_ns
 
 TRACED: Final = Key(HOST_DEVICE, "Python memory (bytes)", "traced")
 PEAK: Final = Key(HOST_DEVICE, "Python memory peak (bytes)", "peak")

@@ -1,7 +1,7 @@
 """`StepscopeCallback`: Keras 3's ``TensorBoard`` callback without TensorFlow, on every backend.
 
     import keras  # type: ignore[import-untyped]
-    from profiler.integrations.keras import StepscopeCallback
+    from stepscope.profiler.integrations.keras import StepscopeCallback
 
     model.fit(images, labels, validation_split=0.1, callbacks=[StepscopeCallback("logs", profile_batch=(10, 15))])
 
@@ -21,21 +21,23 @@ import numpy as np
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
-from profiler.process import annotate, start, step, stop
-from summary.errors import UserError
-from summary.proto.projector_pb2 import ProjectorConfig
-from summary.storage import Folder, folder_at
-from summary.writer import SummaryWriter
+from stepscope.profiler.process import annotate, start, step, stop
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.projector_pb2 import ProjectorConfig
+from stepscope.summary.storage import Folder, folder_at
+from stepscope.summary.writer import SummaryWriter
 
 try:
     import keras  # type: ignore[import-untyped]
 except ImportError as error:
     raise ImportError(
-        "profiler.integrations.keras needs Keras 3 and one of its backends: pip install 'keras>=3' and torch, jax or "
-        f"tensorflow, and name the backend in the environment variable KERAS_BACKEND ({error})"
+        "stepscope.profiler.integrations.keras needs Keras 3 and one of its backends: pip install 'keras>=3' and "
+        f"torch, jax or tensorflow, and name the backend in the environment variable KERAS_BACKEND ({error})"
     ) from error
 if int(keras.__version__.split(".")[0]) < 3:
-    raise ImportError(f"profiler.integrations.keras needs Keras 3, got {keras.__version__}: pip install 'keras>=3'")
+    raise ImportError(
+        f"stepscope.profiler.integrations.keras needs Keras 3, got {keras.__version__}: pip install 'keras>=3'"
+    )
 
 _logger: Final = logging.getLogger(__name__)
 

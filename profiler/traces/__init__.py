@@ -4,39 +4,39 @@ import re
 from pathlib import Path
 from typing import Final
 
-from profiler.step_stats import parse_step_stats
-from profiler.trace import Trace
-from profiler.traces.cache import MAGIC, read_cache
-from profiler.traces.chrome import read_chrome
-from profiler.traces.compression import BEGINNING, is_compressed, unpacked
-from profiler.traces.error import TraceError
-from profiler.traces.limits import Limits, limits_of_memory, size_text
-from profiler.traces.step_stats import trace_of_step_stats
-from profiler.traces.xplane import looks_like_xplane, read_xplane
-from summary.cancellation import check_cancelled
-from summary.errors import UserError
-from summary.kernels import Group
-from summary.proto.step_stats_pb2 import StepStats
-from summary.storage import is_address, read_at
+from stepscope.profiler.step_stats import parse_step_stats
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces.cache import MAGIC, read_cache
+from stepscope.profiler.traces.chrome import read_chrome
+from stepscope.profiler.traces.compression import BEGINNING, is_compressed, unpacked
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.limits import Limits, limits_of_memory, size_text
+from stepscope.profiler.traces.step_stats import trace_of_step_stats
+from stepscope.profiler.traces.xplane import looks_like_xplane, read_xplane
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.errors import UserError
+from stepscope.summary.kernels import Group
+from stepscope.summary.proto.step_stats_pb2 import StepStats
+from stepscope.summary.storage import is_address, read_at
 
 __all__ = ["KERNELS", "TraceError", "load_trace", "read_trace", "trace_of_step_stats"]
 
 KERNELS: Final = Group(
     "traces",
     [
-        "profiler.traces.json_scan",
-        "profiler.traces.row_trees",
-        "profiler.traces.json_values",
-        "profiler.traces.chrome_events",
-        "profiler.traces.build",
-        "profiler.traces.flows",
-        "profiler.traces.wire",
-        "profiler.lod",
-        "profiler.parents",
-        "profiler.analysis.arguments",
-        "profiler.analysis.longest_path",
-        "profiler.analysis.row_kernels",
-        "profiler.analysis.windows",
+        "stepscope.profiler.traces.json_scan",
+        "stepscope.profiler.traces.row_trees",
+        "stepscope.profiler.traces.json_values",
+        "stepscope.profiler.traces.chrome_events",
+        "stepscope.profiler.traces.build",
+        "stepscope.profiler.traces.flows",
+        "stepscope.profiler.traces.wire",
+        "stepscope.profiler.lod",
+        "stepscope.profiler.parents",
+        "stepscope.profiler.analysis.arguments",
+        "stepscope.profiler.analysis.longest_path",
+        "stepscope.profiler.analysis.row_kernels",
+        "stepscope.profiler.analysis.windows",
     ],
 )
 """The loops by which traces are read, shown and analyzed."""

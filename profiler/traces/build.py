@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
-from profiler.traces.losses import BACKWARDS, NEGATIVE_DURATION, OVERLAP, LossTally, merged, moment
-from profiler.traces.row_trees import assign_depths
-from profiler.traces.texts import BoundedTexts
-from summary.cancellation import check_cancelled
-from summary.kernels import kernel
+from stepscope.profiler.trace import Arguments, Counter, Flows, Lane, Losses, Step, Trace
+from stepscope.profiler.traces.losses import BACKWARDS, NEGATIVE_DURATION, OVERLAP, LossTally, merged, moment
+from stepscope.profiler.traces.row_trees import assign_depths
+from stepscope.profiler.traces.texts import BoundedTexts
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import kernel
 
 EARLIEST_NS: Final = -(1 << 60)
 """Start of the earliest slice; with this and the next two, no difference of two times leaves 64 bits."""

@@ -16,14 +16,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
-from profiler.traces.compression import unpacked, zstd_compress
-from profiler.traces.error import TraceError
-from profiler.traces.limits import Limits, limits_of_memory
-from profiler.traces.losses import merged
-from profiler.traces.texts import BoundedTexts
-from summary.cancellation import check_cancelled
-from summary.records import crc32c
+from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from stepscope.profiler.traces.compression import unpacked, zstd_compress
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.limits import Limits, limits_of_memory
+from stepscope.profiler.traces.losses import merged
+from stepscope.profiler.traces.texts import BoundedTexts
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.records import crc32c
 
 MAGIC: Final = b"stepscope trace 1\n"
 BLOCK: Final = 4096

@@ -11,9 +11,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Losses, Trace
-from profiler.traces import flows as flow_roles
-from profiler.traces.build import (
+from stepscope.profiler.trace import Losses, Trace
+from stepscope.profiler.traces import flows as flow_roles
+from stepscope.profiler.traces.build import (
     EARLIEST_WALL_NS,
     LATEST_NS,
     RawSlices,
@@ -23,8 +23,8 @@ from profiler.traces.build import (
     intern_used,
     rows_of,
 )
-from profiler.traces.chrome_counters import number_of, read_counters
-from profiler.traces.chrome_events import (
+from stepscope.profiler.traces.chrome_counters import number_of, read_counters
+from stepscope.profiler.traces.chrome_events import (
     ASYNCHRONOUS,
     CONTEXTS,
     MOST_ARGUMENT_BYTES,
@@ -40,15 +40,15 @@ from profiler.traces.chrome_events import (
     pair_nested,
     scan_events,
 )
-from profiler.traces.error import TraceError
-from profiler.traces.flows import FlowEvents, join_flows
-from profiler.traces.json_scan import Buffer, skip_space, skip_value
-from profiler.traces.json_values import UNREADABLE_TIME
-from profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
-from profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged, moment
-from profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
-from profiler.traces.texts import shortened
-from summary.cancellation import check_cancelled
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.flows import FlowEvents, join_flows
+from stepscope.profiler.traces.json_scan import Buffer, skip_space, skip_value
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+from stepscope.profiler.traces.lanes import ThreadKey, ThreadNames, order_and_name
+from stepscope.profiler.traces.losses import ARGUMENTS, BESIDE, NO_EVENT, LossTally, merged, moment
+from stepscope.profiler.traces.samples import StackFrames, samples_of, slices_of_samples, stacks_of_events, with_slices
+from stepscope.profiler.traces.texts import shortened
+from stepscope.summary.cancellation import check_cancelled
 
 INSTANT_CATEGORY: Final = "instant"
 """Category of instant events that name none; they are slices of duration 0."""

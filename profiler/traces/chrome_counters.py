@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from profiler.trace import Counter
-from profiler.traces.chrome_events import Events, arguments_of
-from profiler.traces.json_values import UNREADABLE_TIME
-from profiler.traces.lanes import ThreadNames, process_name
-from profiler.traces.losses import LossTally, moment
+from stepscope.profiler.trace import Counter
+from stepscope.profiler.traces.chrome_events import Events, arguments_of
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+from stepscope.profiler.traces.lanes import ThreadNames, process_name
+from stepscope.profiler.traces.losses import LossTally, moment
 
 NOT_A_NUMBER: Final = "counter value that is no number"
 MEMORY_EVENT: Final = "[memory]"

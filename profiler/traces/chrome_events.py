@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces import json_scan
-from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
-from profiler.traces.json_scan import Buffer, Spans
-from profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
-from profiler.traces.losses import TEXT, LossTally
-from profiler.traces.texts import MOST_CHARACTERS, marked
-from summary.cancellation import check_cancelled
-from summary.kernels import kernel
-from summary.records import crc32c
+from stepscope.profiler.traces import json_scan
+from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
+from stepscope.profiler.traces.json_scan import Buffer, Spans
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME, Interner, nanoseconds
+from stepscope.profiler.traces.losses import TEXT, LossTally
+from stepscope.profiler.traces.texts import MOST_CHARACTERS, marked
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import kernel
+from stepscope.summary.records import crc32c
 
 MOST_ARGUMENT_BYTES: Final = 1 << 20
 """Of the arguments of a slice."""

@@ -7,9 +7,9 @@ from typing import Final, Protocol, cast
 
 from zlib_ng import zlib_ng
 
-from profiler.traces.error import TraceError
-from profiler.traces.limits import Limits, size_text
-from summary.cancellation import check_cancelled
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.limits import Limits, size_text
+from stepscope.summary.cancellation import check_cancelled
 
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError

@@ -1,6 +1,6 @@
 """What a trace reader raises."""
 
-from summary.errors import UserError
+from stepscope.summary.errors import UserError
 
 
 class TraceError(UserError, ValueError):

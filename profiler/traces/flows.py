@@ -5,12 +5,12 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.trace import Flows
-from profiler.traces.build import RawSlices, Rows
-from profiler.traces.nesting import in_order_of_start
-from profiler.traces.row_trees import slices_at
-from summary.cancellation import check_cancelled
-from summary.kernels import kernel
+from stepscope.profiler.trace import Flows
+from stepscope.profiler.traces.build import RawSlices, Rows
+from stepscope.profiler.traces.nesting import in_order_of_start
+from stepscope.profiler.traces.row_trees import slices_at
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kernels import kernel
 
 START, STEP, END = range(3)
 """What a flow event does: leave a slice, pass through one, reach one."""

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
+from stepscope.summary.kernels import kernel
 
 FIELDS: Final = (
     "ph", "name", "cat", "ts", "dur", "pid", "tid", "id", "args",

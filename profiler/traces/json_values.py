@@ -5,8 +5,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.json_scan import Buffer
-from summary.kernels import kernel
+from stepscope.profiler.traces.json_scan import Buffer
+from stepscope.summary.kernels import kernel
 
 UNREADABLE_TIME: Final = np.iinfo(np.int64).min
 """Stands for a time that is absent or no number."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from profiler.trace import Lane, LaneKind
+from stepscope.profiler.trace import Lane, LaneKind
 
 DEVICE_CATEGORIES: Final = frozenset(
     {"kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "Kernel", "Memcpy", "Memset"}

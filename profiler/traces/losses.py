@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from profiler.trace import Losses
+from stepscope.profiler.trace import Losses
 
 OVERLAP: Final = "overlaps its neighbour"
 NEGATIVE_DURATION: Final = "negative duration"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.build import Rows
+from stepscope.profiler.traces.build import Rows
 
 
 def in_order_of_start(

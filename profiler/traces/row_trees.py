@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kernels import kernel
+from stepscope.summary.kernels import kernel
 
 _NEVER: Final = np.iinfo(np.int64).min
 _FOREVER: Final = np.iinfo(np.int64).max

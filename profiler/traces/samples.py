@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from profiler.traces.build import EARLIEST_NS, LATEST_NS
-from profiler.traces.chrome_events import Columns, Events, arguments_of, decode_json
-from profiler.traces.json_values import UNREADABLE_TIME
-from profiler.traces.losses import LossTally
+from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS
+from stepscope.profiler.traces.chrome_events import Columns, Events, arguments_of, decode_json
+from stepscope.profiler.traces.json_values import UNREADABLE_TIME
+from stepscope.profiler.traces.losses import LossTally
 
 MOST_FRAMES: Final = 1000
 """Deeper stacks are cut: their outermost frames are kept."""

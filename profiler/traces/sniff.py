@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from profiler.traces.cache import MAGIC
-from profiler.traces.compression import unpacked_beginning
+from stepscope.profiler.traces.cache import MAGIC
+from stepscope.profiler.traces.compression import unpacked_beginning
 
 ENDINGS: Final = (".json", ".json.gz", ".json.zst", ".pb", ".pb.gz", ".pb.zst", ".pbtxt", ".sstrace")
 """Of files that may be traces, in lower case; those of other names are not looked at."""

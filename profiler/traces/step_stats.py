@@ -11,9 +11,9 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from profiler.timeline import TensorLifetime, TensorMemory, tensor_memory
-from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
-from profiler.traces.build import (
+from stepscope.profiler.timeline import TensorLifetime, TensorMemory, tensor_memory
+from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from stepscope.profiler.traces.build import (
     EARLIEST_NS,
     EARLIEST_WALL_NS,
     LATEST_NS,
@@ -24,11 +24,11 @@ from profiler.traces.build import (
     find_steps,
     intern_used,
 )
-from profiler.traces.limits import Limits
-from profiler.traces.losses import MEMORY, REPEATED, TIME_RANGE, LossTally, merged, moment
-from profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
-from summary.cancellation import check_cancelled
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+from stepscope.profiler.traces.limits import Limits
+from stepscope.profiler.traces.losses import MEMORY, REPEATED, TIME_RANGE, LossTally, merged, moment
+from stepscope.profiler.traces.tensors import TENSOR_CATEGORY, tensor_arguments, tensor_slices, with_tensors
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 _LABEL: Final = re.compile(r"(?:\[[^]]*\] )?(.*?) = ([^ ()]*)\((.*)\)", re.DOTALL)
 """``[allocator 1.2MB 3.4MB] node = Op(input, input)``, as executors label what they run."""

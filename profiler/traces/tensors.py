@@ -8,10 +8,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.timeline import TensorLifetime
-from profiler.trace import Lane
-from profiler.traces.build import EARLIEST_NS, LATEST_NS, Arranged, RawSlices
-from summary.proto.types_pb2 import DataType
+from stepscope.profiler.timeline import TensorLifetime
+from stepscope.profiler.trace import Lane
+from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS, Arranged, RawSlices
+from stepscope.summary.proto.types_pb2 import DataType
 
 TENSORS: Final = "Tensors"
 """The process of the lanes."""

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Final
 
-from profiler.trace import Counter, Lane, Losses, Step
-from profiler.traces.losses import TEXT, LossTally
-from summary.records import crc32c
+from stepscope.profiler.trace import Counter, Lane, Losses, Step
+from stepscope.profiler.traces.losses import TEXT, LossTally
+from stepscope.summary.records import crc32c
 
 MOST_CHARACTERS: Final = 16_384
 """Of a name; those of kernels, with their template arguments, have some thousands."""

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from profiler.trace import Lane, Trace
-from profiler.traces.build import RawSlices, find_steps, rows_of
+from stepscope.profiler.trace import Lane, Trace
+from stepscope.profiler.traces.build import RawSlices, find_steps, rows_of
 
 _INSTANT: Final = "instant"
 _OWN_KEYS: Final = frozenset({"traceEvents", "baseTimeNanoseconds"})

@@ -7,11 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from profiler.collectors.devices import COPY_CATEGORIES, copy_name, device_label
-from profiler.step_stats import IN_LABELS, timed_node
-from profiler.trace import Lane, Trace
-from profiler.traces.tensors import TENSORS
-from summary.proto.step_stats_pb2 import DeviceStepStats, StepStats
+from stepscope.profiler.collectors.devices import COPY_CATEGORIES, copy_name, device_label
+from stepscope.profiler.step_stats import IN_LABELS, timed_node
+from stepscope.profiler.trace import Lane, Trace
+from stepscope.profiler.traces.tensors import TENSORS
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, StepStats
 
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
 _DATA_FLOW: Final = "DataFlow"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from profiler.traces.json_scan import Buffer
-from summary.kernels import kernel
+from stepscope.profiler.traces.json_scan import Buffer
+from stepscope.summary.kernels import kernel
 
 
 class Fields(NamedTuple):

@@ -18,8 +18,8 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
-from profiler.traces.build import (
+from stepscope.profiler.trace import Counter, Flows, Lane, LaneKind, Losses, Step, Trace
+from stepscope.profiler.traces.build import (
     LATEST_NS,
     Arranged,
     RawSlices,
@@ -28,13 +28,13 @@ from profiler.traces.build import (
     find_steps,
     intern_used,
 )
-from profiler.traces.derived_lines import KERNEL, LINES, STATS, Kernels, derive
-from profiler.traces.error import TraceError
-from profiler.traces.losses import ARGUMENTS, INTERNAL, MEMORY, TIME_RANGE, LossTally, merged, moment
-from profiler.traces.texts import shortened
-from profiler.traces.wire import Fields, XEventColumns, fields_of, scan_events, stat_numbers, varint_fields
-from summary.cancellation import check_cancelled
-from summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
+from stepscope.profiler.traces.derived_lines import KERNEL, LINES, STATS, Kernels, derive
+from stepscope.profiler.traces.error import TraceError
+from stepscope.profiler.traces.losses import ARGUMENTS, INTERNAL, MEMORY, TIME_RANGE, LossTally, merged, moment
+from stepscope.profiler.traces.texts import shortened
+from stepscope.profiler.traces.wire import Fields, XEventColumns, fields_of, scan_events, stat_numbers, varint_fields
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.proto.xplane_pb2 import XEvent, XEventMetadata, XPlane, XStat
 
 CONTEXT: Final = "context"
 """Category of the arrows from what handed work on to what took it up, on another thread."""

@@ -68,7 +68,7 @@ class Checkpoint(Protocol):
 
         Raises:
             CheckpointError: there is no such tensor, or it is damaged, too large, or of a type that is not read.
-            NoMemoryError: there is not enough memory now, see `summary.memory_budget`.
+            NoMemoryError: there is not enough memory now, see `stepscope.summary.memory_budget`.
         """
         ...
 

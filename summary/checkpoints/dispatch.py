@@ -7,15 +7,15 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
-from summary.checkpoints.base import Checkpoint, OpenFile, OtherFileError, told
-from summary.checkpoints.hdf5 import KERAS_WEIGHTS, Hdf5File, looks_like_hdf5
-from summary.checkpoints.numpy_files import NumpyArchive, NumpyFile
-from summary.checkpoints.safetensors import SafetensorsFile
-from summary.checkpoints.table import FOOTER_BYTES, is_table
-from summary.checkpoints.tensor_bundle import INDEX_SUFFIX, TensorBundle
-from summary.checkpoints.tensor_slices import TensorSlices
-from summary.checkpoints.torch_archive import TorchArchive, pickle_member, refuse_old_file
-from summary.source import read_up_to
+from stepscope.summary.checkpoints.base import Checkpoint, OpenFile, OtherFileError, told
+from stepscope.summary.checkpoints.hdf5 import KERAS_WEIGHTS, Hdf5File, looks_like_hdf5
+from stepscope.summary.checkpoints.numpy_files import NumpyArchive, NumpyFile
+from stepscope.summary.checkpoints.safetensors import SafetensorsFile
+from stepscope.summary.checkpoints.table import FOOTER_BYTES, is_table
+from stepscope.summary.checkpoints.tensor_bundle import INDEX_SUFFIX, TensorBundle
+from stepscope.summary.checkpoints.tensor_slices import TensorSlices
+from stepscope.summary.checkpoints.torch_archive import TorchArchive, pickle_member, refuse_old_file
+from stepscope.summary.source import read_up_to
 
 CHECKPOINT_PATTERNS: Final = (
     "*.ckpt",

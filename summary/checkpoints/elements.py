@@ -6,10 +6,10 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.checkpoints.base import MOST_VALUES, CheckpointError
-from summary.memory_budget import claim
-from summary.source import read_up_to
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.checkpoints.base import MOST_VALUES, CheckpointError
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.source import read_up_to
 
 _PIECE: Final = 4 << 20
 """Bytes that are converted at a time, so that a file of float64 is never held as such."""

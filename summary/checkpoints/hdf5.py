@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.checkpoints.base import (
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -25,9 +25,9 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import as_floats, is_number
-from summary.checkpoints.zip_members import seekable_member
-from summary.memory_budget import claim
+from stepscope.summary.checkpoints.elements import as_floats, is_number
+from stepscope.summary.checkpoints.zip_members import seekable_member
+from stepscope.summary.memory_budget import claim
 
 MAGIC: Final = b"\x89HDF\r\n\x1a\n"
 KERAS_WEIGHTS: Final = "model.weights.h5"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from summary.checkpoints.base import (
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -24,10 +24,10 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import is_number, read_floats
-from summary.checkpoints.zip_members import open_member
-from summary.memory_budget import claim
-from summary.source import read_up_to
+from stepscope.summary.checkpoints.elements import is_number, read_floats
+from stepscope.summary.checkpoints.zip_members import open_member
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.source import read_up_to
 
 _MOST_TEXT: Final = 256 << 20
 """Bytes of an array of texts."""

@@ -9,7 +9,7 @@ import pickletools
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from summary.checkpoints.base import CheckpointError
+from stepscope.summary.checkpoints.base import CheckpointError
 
 MOST_INSTRUCTIONS: Final = 20_000_000
 

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.checkpoints.base import (
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -21,8 +21,8 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import element_bytes, is_number, read_floats
-from summary.source import read_up_to
+from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
+from stepscope.summary.source import read_up_to
 
 _LARGEST_HEADER: Final = 100_000_000
 """Bytes; the format's own limit."""

@@ -10,11 +10,11 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from summary.cancellation import check_cancelled
-from summary.checkpoints.base import CheckpointError
-from summary.memory_budget import claim
-from summary.records import masked_crc
-from summary.source import read_up_to
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.records import masked_crc
+from stepscope.summary.source import read_up_to
 
 FOOTER_BYTES: Final = 48
 MAGIC: Final = (0xDB4775248B80FB57).to_bytes(8, "little")

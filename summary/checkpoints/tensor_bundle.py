@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.checkpoints.base import (
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -22,14 +22,14 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import element_bytes, is_number, read_floats
-from summary.checkpoints.ordered_code import WHOLE, slice_key
-from summary.checkpoints.table import Table
-from summary.memory_budget import claim
-from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, TensorSliceProto
-from summary.proto.tensor_pb2 import TensorShapeProto
-from summary.proto.types_pb2 import DataType
-from summary.records import masked_crcs
+from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
+from stepscope.summary.checkpoints.ordered_code import WHOLE, slice_key
+from stepscope.summary.checkpoints.table import Table
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, TensorSliceProto
+from stepscope.summary.proto.tensor_pb2 import TensorShapeProto
+from stepscope.summary.proto.types_pb2 import DataType
+from stepscope.summary.records import masked_crcs
 
 INDEX_SUFFIX: Final = ".index"
 LARGEST_INDEX: Final = 256 << 20

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.cancellation import check_cancelled
-from summary.checkpoints.base import (
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -23,14 +23,14 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import is_number
-from summary.checkpoints.ordered_code import slice_key
-from summary.checkpoints.table import Table
-from summary.checkpoints.tensor_bundle import dtype_name, extents_of, shape_of
-from summary.kinds.base import PayloadError
-from summary.kinds.tensor_proto import numbers
-from summary.memory_budget import claim
-from summary.proto.tensor_bundle_pb2 import SavedSliceMeta, SavedTensorSlices
+from stepscope.summary.checkpoints.elements import is_number
+from stepscope.summary.checkpoints.ordered_code import slice_key
+from stepscope.summary.checkpoints.table import Table
+from stepscope.summary.checkpoints.tensor_bundle import dtype_name, extents_of, shape_of
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor_proto import numbers
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.proto.tensor_bundle_pb2 import SavedSliceMeta, SavedTensorSlices
 
 _MEMORY: Final = 4
 """Copies of a piece that there are while it is read: its message, the numbers of that, and theirs as float32."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from summary.checkpoints.base import (
+from stepscope.summary.checkpoints.base import (
     MOST_TENSORS,
     CheckpointError,
     OpenFile,
@@ -25,11 +25,11 @@ from summary.checkpoints.base import (
     rows_of,
     told,
 )
-from summary.checkpoints.elements import element_bytes, is_number, read_floats
-from summary.checkpoints.pickle_machine import Described, Name, Stored, described
-from summary.checkpoints.zip_members import seekable_member
-from summary.memory_budget import claim
-from summary.source import read_up_to
+from stepscope.summary.checkpoints.elements import element_bytes, is_number, read_floats
+from stepscope.summary.checkpoints.pickle_machine import Described, Name, Stored, described
+from stepscope.summary.checkpoints.zip_members import seekable_member
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.source import read_up_to
 
 _LARGEST_PICKLE: Final = 256 << 20
 _DEEPEST: Final = 64

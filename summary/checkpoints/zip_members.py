@@ -6,10 +6,10 @@ import tempfile
 import zipfile
 from typing import IO, BinaryIO, Final, cast
 
-from summary.cancellation import check_cancelled
-from summary.checkpoints.base import CheckpointError
-from summary.memory_budget import claim
-from summary.source import read_up_to
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.memory_budget import claim
+from stepscope.summary.source import read_up_to
 
 _LOCAL_HEADER: Final = struct.Struct("<4s22xHH")
 _LARGEST_UNPACKED: Final = 4 << 30

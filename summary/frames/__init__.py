@@ -1,14 +1,14 @@
-"""A snapshot's data as Polars tables; the methods of `summary.snapshot.Snapshot` are the way in.
+"""A snapshot's data as Polars tables; the methods of `stepscope.summary.snapshot.Snapshot` are the way in.
 
 Importing this package imports Polars, so nothing that training code imports may import it.
 """
 
-from summary.frames.overview import health_frame, runs_frame, summaries
-from summary.frames.pandas import to_pandas
-from summary.frames.payloads import audio, histograms, images, tensors, texts, to_arrays
-from summary.frames.scalars import scalars
-from summary.frames.selection import Names, SelectionError
-from summary.frames.sessions import hparams
+from stepscope.summary.frames.overview import health_frame, runs_frame, summaries
+from stepscope.summary.frames.pandas import to_pandas
+from stepscope.summary.frames.payloads import audio, histograms, images, tensors, texts, to_arrays
+from stepscope.summary.frames.scalars import scalars
+from stepscope.summary.frames.selection import Names, SelectionError
+from stepscope.summary.frames.sessions import hparams
 
 __all__ = [
     "Names",

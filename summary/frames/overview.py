@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from summary.contents import Contents, FileHealth
-from summary.frames.selection import Names, selected_runs, selected_series
-from summary.series import Run, Series
+from stepscope.summary.contents import Contents, FileHealth
+from stepscope.summary.frames.selection import Names, selected_runs, selected_series
+from stepscope.summary.series import Run, Series
 
 
 def summaries(contents: Contents, runs: Names = None, tags: Names = None) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.summaries`."""
+    """See `stepscope.summary.snapshot.Snapshot.summaries`."""
     chosen = selected_series(contents, None, runs, tags)
     schema = {
         "run": pl.Categorical(),
@@ -33,7 +33,7 @@ def summaries(contents: Contents, runs: Names = None, tags: Names = None) -> pl.
 
 
 def runs_frame(contents: Contents, runs: Names = None) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.runs_frame`."""
+    """See `stepscope.summary.snapshot.Snapshot.runs_frame`."""
     files: dict[str, list[FileHealth]] = {}
     for file in contents.health:
         if not file.is_folder:
@@ -55,7 +55,7 @@ def runs_frame(contents: Contents, runs: Names = None) -> pl.DataFrame:
 
 
 def health_frame(contents: Contents) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.health_frame`."""
+    """See `stepscope.summary.snapshot.Snapshot.health_frame`."""
     schema = {
         "path": pl.String(),
         "run": pl.Categorical(),

@@ -8,18 +8,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from summary.contents import LARGEST_FRAME, Contents
-from summary.frames.selection import Names, SelectionError, selected_series
-from summary.kinds.audio import Audio
-from summary.kinds.base import Payload, PayloadError
-from summary.kinds.histogram import Histogram
-from summary.kinds.image import Images
-from summary.kinds.mesh import Mesh
-from summary.kinds.pr_curve import PrCurve
-from summary.kinds.registry import KINDS
-from summary.kinds.tensor import Tensor
-from summary.kinds.text import Text
-from summary.series import Series
+from stepscope.summary.contents import LARGEST_FRAME, Contents
+from stepscope.summary.frames.selection import Names, SelectionError, selected_series
+from stepscope.summary.kinds.audio import Audio
+from stepscope.summary.kinds.base import Payload, PayloadError
+from stepscope.summary.kinds.histogram import Histogram
+from stepscope.summary.kinds.image import Images
+from stepscope.summary.kinds.mesh import Mesh
+from stepscope.summary.kinds.pr_curve import PrCurve
+from stepscope.summary.kinds.registry import KINDS
+from stepscope.summary.kinds.tensor import Tensor
+from stepscope.summary.kinds.text import Text
+from stepscope.summary.series import Series
 
 _TENSOR_KINDS: Final = frozenset({"tensor", "pr_curves", "mesh"})
 
@@ -41,7 +41,7 @@ def histograms(
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.histograms`."""
+    """See `stepscope.summary.snapshot.Snapshot.histograms`."""
     numbers = pl.List(pl.Float64)
     left_out = ("nan", "positive_infinite", "negative_infinite", "below", "above")
     columns = {"left": numbers, "right": numbers, "count": numbers, **dict.fromkeys(left_out, pl.Int64())}
@@ -61,7 +61,7 @@ def tensors(
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.tensors`."""
+    """See `stepscope.summary.snapshot.Snapshot.tensors`."""
     columns = {
         "kind": pl.Categorical(),
         "dtype": pl.String(),
@@ -87,7 +87,7 @@ def images(
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.images`."""
+    """See `stepscope.summary.snapshot.Snapshot.images`."""
     columns = {"sample": pl.Int64(), "width": pl.Int64(), "height": pl.Int64(), "encoded": pl.Binary()}
 
     def rows(series: Series, payload: Images) -> list[_Row]:
@@ -105,7 +105,7 @@ def audio(
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.audio`."""
+    """See `stepscope.summary.snapshot.Snapshot.audio`."""
     columns = {"sample": pl.Int64(), "content_type": pl.String(), "label": pl.String(), "encoded": pl.Binary()}
 
     def rows(series: Series, payload: Audio) -> list[_Row]:
@@ -122,7 +122,7 @@ def texts(
     last: int | None = None,
     max_bytes: int = LARGEST_FRAME,
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.texts`."""
+    """See `stepscope.summary.snapshot.Snapshot.texts`."""
     columns = {"shape": pl.List(pl.Int64), "text": pl.List(pl.String)}
 
     def rows(series: Series, payload: Text) -> list[_Row]:

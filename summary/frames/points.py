@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from summary.series import Series
+from stepscope.summary.series import Series
 
 
 def name_column(column: str, names: Sequence[str], counts: Sequence[int]) -> pl.Series:

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from summary.contents import Contents
-from summary.frames.points import joined, name_column, point_columns
-from summary.frames.selection import Names, selected_series
-from summary.series import SCALARS, Series
+from stepscope.summary.contents import Contents
+from stepscope.summary.frames.points import joined, name_column, point_columns
+from stepscope.summary.frames.selection import Names, selected_series
+from stepscope.summary.series import SCALARS, Series
 
 _KEYS = ("run", "step")
 
@@ -18,7 +18,7 @@ _KEYS = ("run", "step")
 def scalars(
     contents: Contents, runs: Names = None, tags: Names = None, *, pivot: bool = False, wall_time: bool = True
 ) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.scalars`."""
+    """See `stepscope.summary.snapshot.Snapshot.scalars`."""
     chosen = selected_series(contents, {SCALARS}, runs, tags)
     if pivot:
         return _one_row_per_step(chosen)

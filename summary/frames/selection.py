@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable
 from typing import TypeAlias
 
-from summary.contents import Contents
-from summary.errors import UserError
-from summary.patterns import Pattern, PatternError
-from summary.series import Run, Series
+from stepscope.summary.contents import Contents
+from stepscope.summary.errors import UserError
+from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.series import Run, Series
 
 Names: TypeAlias = str | Collection[str] | None
 """A regular expression that is searched for anywhere in a name, ignoring case; or whole names; or None for all."""

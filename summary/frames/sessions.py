@@ -10,12 +10,12 @@ import polars as pl
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value as StructValue
 
-from summary.contents import Contents
-from summary.frames.scalars import column_names
-from summary.frames.selection import Names, selected_runs
-from summary.kinds.base import PayloadError
-from summary.kinds.hparams import EXPERIMENT_TAG, SESSION_END_TAG, SESSION_START_TAG, HParamValue
-from summary.proto.hparams_pb2 import (
+from stepscope.summary.contents import Contents
+from stepscope.summary.frames.scalars import column_names
+from stepscope.summary.frames.selection import Names, selected_runs
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, SESSION_END_TAG, SESSION_START_TAG, HParamValue
+from stepscope.summary.proto.hparams_pb2 import (
     STATUS_FAILURE,
     STATUS_RUNNING,
     STATUS_SUCCESS,
@@ -25,7 +25,7 @@ from summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from summary.series import SCALARS, Run
+from stepscope.summary.series import SCALARS, Run
 
 _STATUSES: Final = {
     STATUS_UNKNOWN: "unknown",
@@ -49,7 +49,7 @@ class _Session:
 
 
 def hparams(contents: Contents, runs: Names = None) -> pl.DataFrame:
-    """See `summary.snapshot.Snapshot.hparams`."""
+    """See `stepscope.summary.snapshot.Snapshot.hparams`."""
     sessions = [session for run in selected_runs(contents, runs) if (session := _session(run)) is not None]
     columns: dict[str, pl.Series] = {
         "run": pl.Series([session.run for session in sessions], dtype=pl.Categorical()),

@@ -1,6 +1,6 @@
 """Graphs of models as GraphDef: one module for each place that they come from."""
 
-from summary.graphs.dispatch import graph_of
-from summary.graphs.from_keras import keras_json_of
+from stepscope.summary.graphs.dispatch import graph_of
+from stepscope.summary.graphs.from_keras import keras_json_of
 
 __all__ = ["graph_of", "keras_json_of"]

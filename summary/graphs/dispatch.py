@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from summary.errors import UserError
-from summary.graphs.files import (
+from stepscope.summary.errors import UserError
+from stepscope.summary.graphs.files import (
     EXPECTED,
     GraphMessage,
     graph_def_of,
@@ -16,13 +16,13 @@ from summary.graphs.files import (
     parse_graph_file,
     read_model_file,
 )
-from summary.graphs.from_keras import graph_from_keras, is_keras_model
-from summary.graphs.from_onnx import graph_from_onnx
-from summary.graphs.from_openvino import graph_from_openvino
-from summary.graphs.from_torch import graph_from_torch
-from summary.kinds.graph import parse_keras_json
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+from stepscope.summary.graphs.from_keras import graph_from_keras, is_keras_model
+from stepscope.summary.graphs.from_onnx import graph_from_onnx
+from stepscope.summary.graphs.from_openvino import graph_from_openvino
+from stepscope.summary.graphs.from_torch import graph_from_torch
+from stepscope.summary.kinds.graph import parse_keras_json
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
 _MESSAGES: Final[Mapping[str, type[GraphMessage]]] = {
     "GraphDef": GraphDef,

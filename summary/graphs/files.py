@@ -11,9 +11,9 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError, EncodeError, Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from summary.errors import UserError
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
 GraphMessage: TypeAlias = GraphDef | MetaGraphDef | SavedModel
 

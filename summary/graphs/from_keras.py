@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output, plain, shape_proto
-from summary.kinds.graph import parse_keras_json
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import AttrValue, GraphDef
+from stepscope.summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output, plain, shape_proto
+from stepscope.summary.kinds.graph import parse_keras_json
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import AttrValue, GraphDef
 
 _DEEPEST: Final = 64
 _NOT_SHOWN: Final = frozenset({"name", "layers", "dtype", "batch_shape", "batch_input_shape", "build_config"})

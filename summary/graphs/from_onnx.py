@@ -4,9 +4,18 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output, plain, set_attributes
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
+from stepscope.summary.graphs.nodes import (
+    GraphBuilder,
+    TensorType,
+    clean,
+    dtype_of,
+    joined,
+    output,
+    plain,
+    set_attributes,
+)
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef, OpDef
 
 _LARGEST_CONSTANT: Final = 1024
 """Elements up to which shape inference gets to see a constant, as the shape that Reshape takes."""

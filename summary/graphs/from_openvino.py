@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 _PRECISIONS: Final[Mapping[str, str]] = {
     "fp16": "float16",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
-from summary.graphs.torch_export import graph_of_exported
-from summary.graphs.torch_jit import graph_of_script
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.graphs.torch_export import graph_of_exported
+from stepscope.summary.graphs.torch_jit import graph_of_script
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 _LONGEST_REASON: Final = 120
 """Characters of another library's message."""

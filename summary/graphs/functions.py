@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def graph_of_functions(run_metadata: RunMetadata) -> GraphDef:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import AttrValue, GraphDef, NodeDef
-from summary.proto.tensor_pb2 import TensorShapeProto
-from summary.proto.versions_pb2 import VersionDef
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import AttrValue, GraphDef, NodeDef
+from stepscope.summary.proto.tensor_pb2 import TensorShapeProto
+from stepscope.summary.proto.versions_pb2 import VersionDef
 
 PRODUCER: Final = 22
 """The GraphDef version that PyTorch and tensorboardX write."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
-from summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of
-from summary.graphs.torch_jit import IO_NODE
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of
+from stepscope.summary.graphs.torch_jit import IO_NODE
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 _PARAMETERS: Final = frozenset({"PARAMETER", "BUFFER", "CONSTANT_TENSOR", "CUSTOM_OBJ"})
 

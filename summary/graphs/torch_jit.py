@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.graphs.nodes import GraphBuilder, TensorType, clean, dtype_of, joined, output
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 IO_NODE: Final = "IO Node"
 """The kind that PyTorch gives to inputs and outputs of a model."""

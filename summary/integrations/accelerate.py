@@ -1,7 +1,7 @@
 """`StepscopeTracker`: a tracker for Hugging Face's Accelerate, with the folders and tags of its ``TensorBoardTracker``.
 
 from accelerate import Accelerator
-from summary.integrations.accelerate import StepscopeTracker
+from stepscope.summary.integrations.accelerate import StepscopeTracker
 
 accelerator = Accelerator(log_with=StepscopeTracker("first", "runs"))
 accelerator.init_trackers("first", config={"lr": 0.1})
@@ -13,13 +13,15 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from summary.integrations.sessions import begin_session, end_session
-from summary.writer import SummaryWriter
+from stepscope.summary.integrations.sessions import begin_session, end_session
+from stepscope.summary.writer import SummaryWriter
 
 try:
     from accelerate.tracking import GeneralTracker, on_main_process
 except ImportError as error:
-    raise ImportError(f"summary.integrations.accelerate needs Accelerate: pip install accelerate ({error})") from error
+    raise ImportError(
+        f"stepscope.summary.integrations.accelerate needs Accelerate: pip install accelerate ({error})"
+    ) from error
 
 
 class StepscopeTracker(GeneralTracker):  # type: ignore[misc]

@@ -1,7 +1,7 @@
 """`StepscopeCallback`: a callback for the Trainer of Hugging Face's Transformers, in place of TensorBoard's.
 
 from transformers import Trainer, TrainingArguments
-from summary.integrations.huggingface import StepscopeCallback
+from stepscope.summary.integrations.huggingface import StepscopeCallback
 
 arguments = TrainingArguments("output", report_to="none")
 Trainer(model, arguments, train_dataset=dataset, callbacks=[StepscopeCallback()]).train()
@@ -12,18 +12,18 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from summary.arguments import checked_number
-from summary.kinds.hparams import checked_hparams, session_end, session_start, start_info
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import SessionEndInfo
-from summary.proto.summary_pb2 import Summary
-from summary.writer import SummaryWriter, default_log_dir
+from stepscope.summary.arguments import checked_number
+from stepscope.summary.kinds.hparams import checked_hparams, session_end, session_start, start_info
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import SessionEndInfo
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.writer import SummaryWriter, default_log_dir
 
 try:
     from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 except ImportError as error:
     raise ImportError(
-        f"summary.integrations.huggingface needs Transformers: pip install 'transformers[torch]' ({error})"
+        f"stepscope.summary.integrations.huggingface needs Transformers: pip install 'transformers[torch]' ({error})"
     ) from error
 
 _logger: Final = logging.getLogger(__name__)

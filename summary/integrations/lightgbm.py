@@ -1,6 +1,6 @@
 """`StepscopeCallback`: writes what LightGBM evaluates in each iteration.
 
-from summary.integrations.lightgbm import StepscopeCallback
+from stepscope.summary.integrations.lightgbm import StepscopeCallback
 
 lightgbm.train(params, data, valid_sets=[test], callbacks=[StepscopeCallback("runs/first")])
 """
@@ -8,8 +8,8 @@ lightgbm.train(params, data, valid_sets=[test], callbacks=[StepscopeCallback("ru
 import os
 from typing import Any, Final
 
-from summary.integrations.sessions import begin_session, end_session
-from summary.writer import SummaryWriter
+from stepscope.summary.integrations.sessions import begin_session, end_session
+from stepscope.summary.writer import SummaryWriter
 
 
 class StepscopeCallback:

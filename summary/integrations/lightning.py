@@ -1,7 +1,7 @@
 """`StepscopeLogger`: a logger for Lightning, with the folders, tags and steps of Lightning's ``TensorBoardLogger``.
 
     from lightning.pytorch import Trainer
-    from summary.integrations.lightning import StepscopeLogger
+    from stepscope.summary.integrations.lightning import StepscopeLogger
 
     trainer = Trainer(logger=StepscopeLogger("runs", name="resnet"))
 
@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from fsspec.core import url_to_fs
 
-from summary.arguments import checked_number, checked_step, checked_tag
-from summary.integrations.sessions import plain_value
-from summary.kinds.hparams import (
+from stepscope.summary.arguments import checked_number, checked_step, checked_tag
+from stepscope.summary.integrations.sessions import plain_value
+from stepscope.summary.kinds.hparams import (
     checked_hparams,
     experiment,
     hparam_infos,
@@ -29,10 +29,10 @@ from summary.kinds.hparams import (
     session_start,
     start_info,
 )
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
-from summary.proto.summary_pb2 import Summary
-from summary.writer import SummaryWriter
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import Experiment, SessionEndInfo
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.writer import SummaryWriter
 
 try:
     if "lightning.pytorch" in sys.modules or ("pytorch_lightning" not in sys.modules and find_spec("lightning")):
@@ -45,7 +45,8 @@ try:
         from pytorch_lightning.utilities.rank_zero import rank_zero_only, rank_zero_warn
 except ImportError as error:
     raise ImportError(
-        f"summary.integrations.lightning needs Lightning 2: pip install lightning, or pytorch-lightning ({error})"
+        "stepscope.summary.integrations.lightning needs Lightning 2: pip install lightning, or pytorch-lightning "
+        f"({error})"
     ) from error
 
 _HPARAMS_FILE: Final = "hparams.yaml"

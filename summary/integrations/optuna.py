@@ -1,6 +1,6 @@
 """`StepscopeCallback`: writes each trial of a study of Optuna as a run with its parameters and its value.
 
-from summary.integrations.optuna import StepscopeCallback
+from stepscope.summary.integrations.optuna import StepscopeCallback
 
 study.optimize(objective, n_trials=100, callbacks=[StepscopeCallback("runs/study", "accuracy")])
 """
@@ -9,10 +9,10 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from summary.integrations.sessions import begin_session, end_session
-from summary.proto import hparams_pb2
-from summary.storage import folder_at
-from summary.writer import SummaryWriter
+from stepscope.summary.integrations.sessions import begin_session, end_session
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.storage import folder_at
+from stepscope.summary.writer import SummaryWriter
 
 INTERMEDIATE: Final = "intermediate_value"
 """The tag of what ``trial.report`` got."""

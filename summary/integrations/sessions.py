@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from summary.kinds.hparams import (
+from stepscope.summary.kinds.hparams import (
     checked_hparams,
     experiment,
     hparam_infos,
@@ -14,10 +14,10 @@ from summary.kinds.hparams import (
     session_start,
     start_info,
 )
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import Experiment, SessionEndInfo
-from summary.proto.summary_pb2 import Summary
-from summary.writer import SummaryWriter
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import Experiment, SessionEndInfo
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.writer import SummaryWriter
 
 
 def begin_session(writer: SummaryWriter, hparams: Mapping[str, Any], metrics: Iterable[str] = ()) -> None:

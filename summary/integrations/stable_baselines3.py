@@ -1,7 +1,7 @@
 """`StepscopeOutput`: where the logger of Stable-Baselines3 writes to, in place of TensorBoard's writer.
 
 from stable_baselines3.common.logger import Logger
-from summary.integrations.stable_baselines3 import StepscopeOutput
+from stepscope.summary.integrations.stable_baselines3 import StepscopeOutput
 
 model.set_logger(Logger("runs/ppo", [StepscopeOutput("runs/ppo")]))
 model.learn(100_000)
@@ -11,14 +11,15 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from summary.integrations.sessions import begin_session, end_session
-from summary.writer import SummaryWriter
+from stepscope.summary.integrations.sessions import begin_session, end_session
+from stepscope.summary.writer import SummaryWriter
 
 try:
     from stable_baselines3.common.logger import Figure, HParam, Image, KVWriter, Video
 except ImportError as error:
     raise ImportError(
-        f"summary.integrations.stable_baselines3 needs Stable-Baselines3: pip install stable-baselines3 ({error})"
+        "stepscope.summary.integrations.stable_baselines3 needs Stable-Baselines3: pip install stable-baselines3 "
+        f"({error})"
     ) from error
 
 

@@ -1,6 +1,6 @@
 """`StepscopeCallback`: writes what XGBoost evaluates in each iteration.
 
-from summary.integrations.xgboost import StepscopeCallback
+from stepscope.summary.integrations.xgboost import StepscopeCallback
 
 xgboost.train(params, data, evals=[(test, "test")], callbacks=[StepscopeCallback("runs/first", params)])
 """
@@ -9,14 +9,14 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final
 
-from summary.integrations.sessions import begin_session, end_session
-from summary.writer import SummaryWriter
+from stepscope.summary.integrations.sessions import begin_session, end_session
+from stepscope.summary.writer import SummaryWriter
 
 try:
     from xgboost import collective
     from xgboost.callback import TrainingCallback
 except ImportError as error:
-    raise ImportError(f"summary.integrations.xgboost needs XGBoost: pip install xgboost ({error})") from error
+    raise ImportError(f"stepscope.summary.integrations.xgboost needs XGBoost: pip install xgboost ({error})") from error
 
 
 class StepscopeCallback(TrainingCallback):  # type: ignore[misc]

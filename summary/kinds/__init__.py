@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from summary.kinds.base import Kind, Payload, PayloadError
+from stepscope.summary.kinds.base import Kind, Payload, PayloadError
 
 if TYPE_CHECKING:
-    from summary.kinds.registry import KINDS, decode, kind_of
+    from stepscope.summary.kinds.registry import KINDS, decode, kind_of
 
 __all__ = ["KINDS", "Kind", "Payload", "PayloadError", "decode", "kind_of"]
 
@@ -13,7 +13,7 @@ __all__ = ["KINDS", "Kind", "Payload", "PayloadError", "decode", "kind_of"]
 def __getattr__(name: str) -> object:
     # The registry imports every kind, of which training code needs few.
     if name in ("KINDS", "decode", "kind_of"):
-        from summary.kinds import registry
+        from stepscope.summary.kinds import registry
 
         return getattr(registry, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_number
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.plugin_data_pb2 import AudioPluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "audio"
 

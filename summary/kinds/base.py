@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.summary_pb2 import Summary
 
 Payload: TypeAlias = Any
 """What a kind decodes a value to: `Images`, `Histogram`, `Text`, ...; each kind documents its own."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from summary.arguments import as_array, checked_number
-from summary.kinds.image import encoded_images
-from summary.kinds.pixels import bytes_nhwc, png_of, to_picture
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.kinds.image import encoded_images
+from stepscope.summary.kinds.pixels import bytes_nhwc, png_of, to_picture
+from stepscope.summary.proto.summary_pb2 import Summary
 
 _BOX: Final = "Red"
 _LABEL: Final = "black"
@@ -33,7 +33,7 @@ def image_with_boxes(
 
     Args:
         tag: the series.
-        pixels: one picture, as `summary.kinds.image.images` takes it.
+        pixels: one picture, as `stepscope.summary.kinds.image.images` takes it.
         boxes: shape [n, 4]: left, top, right, bottom in pixels of the picture.
         rescale: enlarges or shrinks the finished picture.
         dataformats: as for images.

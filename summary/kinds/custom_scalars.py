@@ -5,17 +5,17 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.custom_scalars_pb2 import (
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.custom_scalars_pb2 import (
     Category,
     Chart,
     Layout,
     MarginChartContent,
     MultilineChartContent,
 )
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "custom_scalars"
 TAG: Final = "custom_scalars__config__"

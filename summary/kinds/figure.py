@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.image import images
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds.image import images
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def figures(tag: str, drawn: Any, close: bool = True) -> Summary.Value:

@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.run_metadata import decode_run_metadata
-from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.event_pb2 import Event
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.run_metadata import decode_run_metadata
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
 
 PLUGIN_NAME: Final = "graphs"
 KERAS_PLUGIN_NAME: Final = "graph_keras_model"

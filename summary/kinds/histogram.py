@@ -9,13 +9,13 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_number
-from summary.kinds.base import Kind, PayloadError, Prepared
-from summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
-from summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
-from summary.proto import summary_pb2
-from summary.proto.plugin_data_pb2 import HistogramPluginData
-from summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.kinds.base import Kind, PayloadError, Prepared
+from stepscope.summary.kinds.histogram_binning import Counts, EdgeTable, Floats, binary_floats, equal_width_buckets
+from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.plugin_data_pb2 import HistogramPluginData
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
 
 PLUGIN_NAME: Final = "histograms"
 EQUAL_BUCKETS: Final = 30

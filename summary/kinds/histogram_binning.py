@@ -131,7 +131,7 @@ def binary_floats(array: NDArray[Any]) -> Floats:
 def equal_width_buckets(numbers: Floats, count: int) -> NDArray[np.float64]:
     """TensorFlow 2's buckets of finite ``numbers``: float64 [count, 3] of left edge, right edge, count.
 
-    `summary.kinds.histogram.histogram_of_equal_buckets` has the rule.
+    `stepscope.summary.kinds.histogram.histogram_of_equal_buckets` has the rule.
     """
     buckets = np.zeros((count, 3))
     if len(numbers) == 0 or count == 0:

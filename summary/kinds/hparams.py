@@ -8,11 +8,11 @@ from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import ListValue
 from google.protobuf.struct_pb2 import Value as StructValue
 
-from summary.arguments import checked_number, checked_tag
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import plugin_metadata
-from summary.proto import hparams_pb2, summary_pb2
-from summary.proto.hparams_pb2 import (
+from stepscope.summary.arguments import checked_number, checked_tag
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import plugin_metadata
+from stepscope.summary.proto import hparams_pb2, summary_pb2
+from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
     HParamInfo,
     HParamsPluginData,
@@ -21,7 +21,7 @@ from summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "hparams"
 EXPERIMENT_TAG: Final = "_hparams_/experiment"

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from summary.kinds.base import Kind, PayloadError, Prepared
-from summary.kinds.pixels import checked_nhwc, compact_copy, levels, to_png
-from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds.base import Kind, PayloadError, Prepared
+from stepscope.summary.kinds.pixels import checked_nhwc, compact_copy, levels, to_png
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "images"
 
@@ -32,7 +32,7 @@ def images(tag: str, pixels: Any, dataformats: str) -> Summary.Value:
 
     Args:
         tag: the series.
-        pixels: as `summary.kinds.pixels.bytes_nhwc` takes them; one (grey), three (RGB) or four (RGBA) channels.
+        pixels: for `stepscope.summary.kinds.pixels.bytes_nhwc`; one (grey), three (RGB) or four (RGBA) channels.
         dataformats: one letter per axis: H and W, optionally C (channels) and N (samples), in any order.
 
     Raises:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import Final
 
-from summary.kinds.audio import decode_audio
-from summary.kinds.image import decode_images
-from summary.kinds.pixels import png_of
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds.audio import decode_audio
+from stepscope.summary.kinds.image import decode_images
+from stepscope.summary.kinds.pixels import png_of
+from stepscope.summary.proto.summary_pb2 import Summary
 
 _COLUMNS: Final = 8
 """Of a grid of pictures, as in PyTorch's ``make_grid``."""

@@ -9,12 +9,12 @@ import numpy as np
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray
 
-from summary.arguments import as_array
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
-from summary.proto import summary_pb2
-from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import as_array
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import numbers, numbers_tensor, plugin_metadata
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "mesh"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array
-from summary.kinds.png import png
+from stepscope.summary.arguments import as_array
+from stepscope.summary.kinds.png import png
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from summary.kinds import (
+from stepscope.summary.kinds import (
     audio,
     custom_scalars,
     graph,
@@ -18,9 +18,9 @@ from summary.kinds import (
     tensor,
     text,
 )
-from summary.kinds.base import Kind, Payload
-from summary.kinds.tensor_proto import strings_tensor
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds.base import Kind, Payload
+from stepscope.summary.kinds.tensor_proto import strings_tensor
+from stepscope.summary.proto.summary_pb2 import Summary
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {

@@ -4,11 +4,11 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import strings
-from summary.proto.event_pb2 import TaggedRunMetadata
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import strings
+from stepscope.summary.proto.event_pb2 import TaggedRunMetadata
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "graph_run_metadata"
 TAGGED_PLUGIN_NAME: Final = "graph_tagged_run_metadata"

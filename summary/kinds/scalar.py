@@ -2,11 +2,11 @@
 
 from typing import Final, Literal, assert_never
 
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import numbers, plugin_metadata
-from summary.proto import summary_pb2, types_pb2
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
-from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import numbers, plugin_metadata
+from stepscope.summary.proto import summary_pb2, types_pb2
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
 
 PLUGIN_NAME: Final = "scalars"
 

@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.scalar import ScalarForm, scalar, scalar_metadata, scalar_tensor
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
+from stepscope.summary.kinds.scalar import ScalarForm, scalar, scalar_metadata, scalar_tensor
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
 
 POINT: Final = np.dtype([("template", "<i8"), ("wall_time", "<f8"), ("step", "<i8"), ("number", "<f8")])
 """One point as it waits to be written; ``struct`` format "<qdqd"."""

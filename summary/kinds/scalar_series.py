@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalar, step_fields
-from summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
+from stepscope.summary.kinds.scalar_batch import POINT, ScalarTemplate, encode_scalar, step_fields
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, crc32c, frame, header, masked_crcs
 
 _WALL_TIME = HEADER_BYTES + 1
 _STEP = _WALL_TIME + 8

@@ -5,11 +5,16 @@ from typing import Any, Final
 
 from numpy.typing import NDArray
 
-from summary.arguments import as_array
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import bfloat16_tensor, numbers_tensor, plugin_metadata, real_or_complex_numbers
-from summary.proto import summary_pb2
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import as_array
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import (
+    bfloat16_tensor,
+    numbers_tensor,
+    plugin_metadata,
+    real_or_complex_numbers,
+)
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "tensor"
 """As PyTorch's ``add_tensor`` names it; TensorBoard has no panel of that name."""

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.base import PayloadError
-from summary.proto import types_pb2
-from summary.proto.summary_pb2 import DataClass, SummaryMetadata
-from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.summary_pb2 import DataClass, SummaryMetadata
+from stepscope.summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
 
 _BFLOAT16: Final = types_pb2.DT_BFLOAT16
 _HALF: Final = types_pb2.DT_HALF

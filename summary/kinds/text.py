@@ -7,11 +7,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import with_values
-from summary.kinds.base import Kind, PayloadError
-from summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import with_values
+from stepscope.summary.kinds.base import Kind, PayloadError
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.summary_pb2 import Summary
 
 PLUGIN_NAME: Final = "text"
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import as_array, checked_number
-from summary.kinds.base import Prepared
-from summary.kinds.image import encoded_images
-from summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, levels, to_picture
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.kinds.image import encoded_images
+from stepscope.summary.kinds.pixels import arranged, bytes_or_floats, compact_copy, levels, to_picture
+from stepscope.summary.proto.summary_pb2 import Summary
 
 _SHORTEST_FRAME: Final = 10
 _LONGEST_FRAME: Final = 655_350

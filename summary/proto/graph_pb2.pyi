@@ -1,7 +1,7 @@
-from summary.proto import full_type_pb2 as _full_type_pb2
-from summary.proto import tensor_pb2 as _tensor_pb2
-from summary.proto import types_pb2 as _types_pb2
-from summary.proto import versions_pb2 as _versions_pb2
+from stepscope.summary.proto import full_type_pb2 as _full_type_pb2
+from stepscope.summary.proto import tensor_pb2 as _tensor_pb2
+from stepscope.summary.proto import types_pb2 as _types_pb2
+from stepscope.summary.proto import versions_pb2 as _versions_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message

@@ -1,9 +1,9 @@
 from google.protobuf import any_pb2 as _any_pb2
 from google.protobuf import wrappers_pb2 as _wrappers_pb2
-from summary.proto import graph_pb2 as _graph_pb2
-from summary.proto import tensor_pb2 as _tensor_pb2
-from summary.proto import types_pb2 as _types_pb2
-from summary.proto import versions_pb2 as _versions_pb2
+from stepscope.summary.proto import graph_pb2 as _graph_pb2
+from stepscope.summary.proto import tensor_pb2 as _tensor_pb2
+from stepscope.summary.proto import types_pb2 as _types_pb2
+from stepscope.summary.proto import versions_pb2 as _versions_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

@@ -1,6 +1,6 @@
-"""TensorFlow 1's summaries without TensorFlow: ``from summary import v1`` in the place of ``tf.compat.v1.summary``.
+"""TensorFlow 1's summaries without TensorFlow, in the place of ``tf.compat.v1.summary``.
 
-    from summary import v1
+    from stepscope.summary import v1
 
     with v1.FileWriter("runs/first") as writer:
         for step in range(1000):
@@ -15,12 +15,12 @@ graph only; they are accepted and have no effect.
 
 from typing import Final, NoReturn
 
-from summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
-from summary.proto.summary_pb2 import Summary, SummaryDescription
-from summary.v1.file_writer import FileWriter, FileWriterCache
-from summary.v1.media import audio, image
-from summary.v1.merging import get_summary_description, merge
-from summary.v1.statistics import histogram, scalar, tensor_summary, text
+from stepscope.summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryDescription
+from stepscope.summary.v1.file_writer import FileWriter, FileWriterCache
+from stepscope.summary.v1.media import audio, image
+from stepscope.summary.v1.merging import get_summary_description, merge
+from stepscope.summary.v1.statistics import histogram, scalar, tensor_summary, text
 
 __all__ = [
     "Event",

@@ -5,26 +5,26 @@ import warnings
 from types import TracebackType
 from typing import Any, ClassVar, Final, Self
 
-from summary.arguments import checked_name, checked_number, checked_step, checked_wall_time
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.run_metadata import tagged_run_metadata
-from summary.locks import ForkSafeLock
-from summary.messages import own_message
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
-from summary.tensorflow_forms import checked_log_dir, checked_suffix, graph_def_of, longest_wait, whole_number
-from summary.writer_base import Message
+from stepscope.summary.arguments import checked_name, checked_number, checked_step, checked_wall_time
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.run_metadata import tagged_run_metadata
+from stepscope.summary.locks import ForkSafeLock
+from stepscope.summary.messages import own_message
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.tensorflow_forms import checked_log_dir, checked_suffix, graph_def_of, longest_wait, whole_number
+from stepscope.summary.writer_base import Message
 
 
 class FileWriter:
     """Writes summaries, graphs and run metadata to an event file in ``logdir``; made at once.
 
     Calls check their arguments and return; a thread writes, at most a second later, and loses nothing
-    (`summary.event_file_writer.EventFileWriter`). It may be used from several threads. After `close`, where TensorFlow
-    drops what is added, a new file is opened with a warning.
+    (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads. After `close`, where
+    TensorFlow drops what is added, a new file is opened with a warning.
 
     Messages may be of our classes, TensorFlow's or TensorBoard's, or serialised; what is passed is never changed.
 
@@ -98,7 +98,7 @@ class FileWriter:
         self._add(own, checked_wall_time(own.wall_time) if own.wall_time else None)
 
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
-        """Adds a graph: a GraphDef, its bytes, a ``tf.Graph``, or a model that `summary.graphs.graph_of` takes.
+        """Adds a graph: a GraphDef, its bytes, a ``tf.Graph``, or a model for `stepscope.summary.graphs.graph_of`.
 
         Args:
             graph: the graph.

@@ -6,12 +6,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import checked_number
-from summary.kinds.audio import audio as audio_value
-from summary.kinds.pixels import arranged, to_png
-from summary.proto.summary_pb2 import Summary
-from summary.tensorflow_forms import array_of, pcm16, whole_number
-from summary.v1.names import tag_of, tags_of_outputs
+from stepscope.summary.arguments import checked_number
+from stepscope.summary.kinds.audio import audio as audio_value
+from stepscope.summary.kinds.pixels import arranged, to_png
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.tensorflow_forms import array_of, pcm16, whole_number
+from stepscope.summary.v1.names import tag_of, tags_of_outputs
 
 _BAD_COLOR: Final = np.array([255, 0, 0, 255], np.uint8)
 _DARK: Final = np.float32(1e-6)
@@ -31,7 +31,7 @@ def image(
     where one is negative, by 127 / max(abs) and moved by 128. A pixel with NaN or an infinity is red.
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`.
         tensor: uint8 in 0..255 or floats, shape [pictures, height, width, channels] with 1, 3 or 4 channels.
         max_outputs: how many pictures to keep, from the first; whether the tag has a number depends on this alone.
         collections: no effect.
@@ -77,7 +77,7 @@ def audio(
     """A summary of up to ``max_outputs`` clips as 16-bit WAV, each in its own field under ``<tag>/audio/<i>``.
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`; where ``max_outputs`` is 1, it is ``<tag>/audio``.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`; where ``max_outputs`` is 1, it is ``<tag>/audio``.
         tensor: floats in -1..1, shape [clips, frames, channels] with 1 or 2 channels, or [clips, frames]; what lies
             outside is clipped with a warning.
         sample_rate: frames a second; the WAV has it rounded.

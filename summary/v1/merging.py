@@ -6,9 +6,9 @@ from typing import Any
 
 from google.protobuf import json_format
 
-from summary.messages import own_message
-from summary.proto.summary_pb2 import Summary, SummaryDescription
-from summary.writer_base import Message
+from stepscope.summary.messages import own_message
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryDescription
+from stepscope.summary.writer_base import Message
 
 
 def merge(

@@ -4,7 +4,7 @@ import re
 import warnings
 from typing import Final
 
-from summary.arguments import checked_name
+from stepscope.summary.arguments import checked_name
 
 _ILLEGAL: Final = re.compile(r"[^-/\w.]")
 

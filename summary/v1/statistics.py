@@ -5,23 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from summary.arguments import as_array, checked_number
-from summary.kinds.histogram import tensorflow_table
-from summary.kinds.histogram_binning import Floats, binary_floats
-from summary.kinds.scalar import scalar as scalar_value
-from summary.kinds.text import text as text_value
-from summary.messages import own_message
-from summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from summary.tensorflow_forms import strings_of, tensor_proto_of
-from summary.v1.names import tag_of
-from summary.writer_base import Message
+from stepscope.summary.arguments import as_array, checked_number
+from stepscope.summary.kinds.histogram import tensorflow_table
+from stepscope.summary.kinds.histogram_binning import Floats, binary_floats
+from stepscope.summary.kinds.scalar import scalar as scalar_value
+from stepscope.summary.kinds.text import text as text_value
+from stepscope.summary.messages import own_message
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
+from stepscope.summary.tensorflow_forms import strings_of, tensor_proto_of
+from stepscope.summary.v1.names import tag_of
+from stepscope.summary.writer_base import Message
 
 
 def scalar(name: str, tensor: Any, collections: Iterable[str] | None = None, family: str | None = None) -> bytes:
     """A summary of one number, as float32 in its own field.
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`.
         tensor: one real number, or an array or tensor of one element.
         collections: no effect.
         family: what the tag begins with.
@@ -40,7 +40,7 @@ def histogram(name: str, values: Any, collections: Iterable[str] | None = None, 
     ``core/lib/histogram/histogram.cc``).
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`.
         values: real numbers of any shape; there may be none.
         collections: no effect.
         family: what the tag begins with.
@@ -61,7 +61,7 @@ def text(name: str, tensor: Any, collections: Iterable[str] | None = None) -> by
     """A summary of Markdown: a string, or an array of strings, which is shown as a table.
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`.
         tensor: `str` or UTF-8 bytes, of any shape.
         collections: no effect.
 
@@ -86,7 +86,7 @@ def tensor_summary(
     """A summary of a tensor as it is; ``summary_metadata`` says whose it is.
 
     Args:
-        name: the tag, see `summary.v1.names.tag_of`.
+        name: the tag, see `stepscope.summary.v1.names.tag_of`.
         tensor: numbers, booleans or strings of any shape.
         summary_description: Markdown that says what the tag is.
         collections: no effect.

@@ -1,6 +1,6 @@
-"""TensorFlow 2's summaries without TensorFlow: ``from summary import v2 as tf_summary`` in the place of ``tf.summary``.
+"""TensorFlow 2's summaries without TensorFlow, in the place of ``tf.summary``.
 
-    from summary import v2 as tf_summary
+    from stepscope.summary import v2 as tf_summary
 
     writer = tf_summary.create_file_writer("runs/first")
     with writer.as_default():
@@ -16,12 +16,12 @@ nothing but return False.
 
 from typing import Final, NoReturn
 
-from summary.v2 import experimental, hp
-from summary.v2.base import SummaryWriter
-from summary.v2.state import name_scope, record_if, should_record_summaries
-from summary.v2.values import audio, graph, histogram, image, scalar, text
-from summary.v2.writers import create_file_writer, create_noop_writer, flush
-from summary.v2.writing import write
+from stepscope.summary.v2 import experimental, hp
+from stepscope.summary.v2.base import SummaryWriter
+from stepscope.summary.v2.state import name_scope, record_if, should_record_summaries
+from stepscope.summary.v2.values import audio, graph, histogram, image, scalar, text
+from stepscope.summary.v2.writers import create_file_writer, create_noop_writer, flush
+from stepscope.summary.v2.writing import write
 
 __all__ = [
     "SummaryWriter",

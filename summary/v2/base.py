@@ -6,7 +6,7 @@ from typing import Any
 
 
 class SummaryWriter(ABC):
-    """What `summary.v2.create_file_writer` and `summary.v2.create_noop_writer` return."""
+    """What `stepscope.summary.v2.create_file_writer` and `stepscope.summary.v2.create_noop_writer` return."""
 
     @abstractmethod
     def as_default(self, step: Any = None) -> AbstractContextManager["SummaryWriter"]:

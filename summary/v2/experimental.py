@@ -1,6 +1,6 @@
 """What TensorFlow 2 has under ``tf.summary.experimental``."""
 
-from summary.v2.state import get_step, set_step, summary_scope
-from summary.v2.writing import write_raw_pb
+from stepscope.summary.v2.state import get_step, set_step, summary_scope
+from stepscope.summary.v2.writing import write_raw_pb
 
 __all__ = ["get_step", "set_step", "summary_scope", "write_raw_pb"]

@@ -1,4 +1,4 @@
-"""Hyperparameters in the manner of TensorBoard's ``tensorboard.plugins.hparams.api``: ``from summary.v2 import hp``."""
+"""Hyperparameters in the manner of TensorBoard's ``tensorboard.plugins.hparams.api``."""
 
 import hashlib
 import json
@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from google.protobuf.struct_pb2 import ListValue
 
-from summary.arguments import checked_name, checked_number
-from summary.kinds.hparams import checked_hparams, experiment, session_start, start_info, struct_value
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import Experiment, HParamInfo, Interval, MetricInfo, MetricName
-from summary.proto.summary_pb2 import Summary
-from summary.v2.writing import write_raw_pb
+from stepscope.summary.arguments import checked_name, checked_number
+from stepscope.summary.kinds.hparams import checked_hparams, experiment, session_start, start_info, struct_value
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import Experiment, HParamInfo, Interval, MetricInfo, MetricName
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.v2.writing import write_raw_pb
 
 _DATA_TYPES: Final = {
     bool: hparams_pb2.DATA_TYPE_BOOL,

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
-from summary.arguments import checked_name, checked_number, checked_step
-from summary.v2.base import SummaryWriter
+from stepscope.summary.arguments import checked_name, checked_number, checked_step
+from stepscope.summary.v2.base import SummaryWriter
 
 DEFAULT_WRITER: Final[ContextVar[SummaryWriter | None]] = ContextVar("default_writer", default=None)
 DEFAULT_STEP: Final[ContextVar[Any]] = ContextVar("default_step", default=None)

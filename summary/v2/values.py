@@ -9,20 +9,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.arguments import checked_number
-from summary.kinds.audio import audio as audio_value
-from summary.kinds.audio import encoded_audio
-from summary.kinds.base import Prepared
-from summary.kinds.histogram import prepared_histogram_of_equal_buckets
-from summary.kinds.image import encoded_images
-from summary.kinds.pixels import arranged, to_png
-from summary.kinds.scalar import scalar as scalar_value
-from summary.kinds.text import text as text_value
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.tensorflow_forms import array_of, graph_def_of, pcm16, strings_of, whole_number
-from summary.v2.state import DEFAULT_WRITER, tag_of
-from summary.v2.writing import destination, write_value
+from stepscope.summary.arguments import checked_number
+from stepscope.summary.kinds.audio import audio as audio_value
+from stepscope.summary.kinds.audio import encoded_audio
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.kinds.histogram import prepared_histogram_of_equal_buckets
+from stepscope.summary.kinds.image import encoded_images
+from stepscope.summary.kinds.pixels import arranged, to_png
+from stepscope.summary.kinds.scalar import scalar as scalar_value
+from stepscope.summary.kinds.text import text as text_value
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.tensorflow_forms import array_of, graph_def_of, pcm16, strings_of, whole_number
+from stepscope.summary.v2.state import DEFAULT_WRITER, tag_of
+from stepscope.summary.v2.writing import destination, write_value
 
 _BUCKETS: Final = 30
 _GREY_ALPHA: Final = 2
@@ -125,7 +125,7 @@ def histogram(
         name: the tag, after the scopes around it.
         data: real numbers of any shape; there may be none.
         step: by default the default step.
-        buckets: how many, by default 30; see `summary.kinds.histogram.histogram_of_equal_buckets`.
+        buckets: how many, by default 30; see `stepscope.summary.kinds.histogram.histogram_of_equal_buckets`.
         description: Markdown that says what the tag is.
     """
     count = _BUCKETS if buckets is None else buckets
@@ -148,7 +148,7 @@ def graph(graph_data: Any) -> bool:
     """Writes a graph, at step 0.
 
     Args:
-        graph_data: a GraphDef, its bytes, a ``tf.Graph``, or a model that `summary.graphs.graph_of` takes.
+        graph_data: a GraphDef, its bytes, a ``tf.Graph``, or a model that `stepscope.summary.graphs.graph_of` takes.
     """
     if DEFAULT_WRITER.get() is None:
         return False

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, Final
 
-from summary.arguments import checked_number
-from summary.event_file_writer import EventFileWriter
-from summary.tensorflow_forms import checked_log_dir, checked_suffix, longest_wait, whole_number
-from summary.v2.base import SummaryWriter
-from summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
+from stepscope.summary.arguments import checked_number
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.tensorflow_forms import checked_log_dir, checked_suffix, longest_wait, whole_number
+from stepscope.summary.v2.base import SummaryWriter
+from stepscope.summary.v2.state import DEFAULT_STEP, DEFAULT_WRITER, set_step
 
 
 class FileSummaryWriter(SummaryWriter):
@@ -77,8 +77,8 @@ def create_file_writer(
 ) -> SummaryWriter:
     """A writer with an event file in ``logdir``, which is made at once.
 
-    A thread writes, at most a second after a call, and loses nothing (`summary.event_file_writer.EventFileWriter`). It
-    may be used from several threads.
+    A thread writes, at most a second after a call, and loses nothing
+    (`stepscope.summary.event_file_writer.EventFileWriter`). It may be used from several threads.
 
     Args:
         logdir: the run's folder, created if absent.

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from summary.arguments import checked_name
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.base import Prepared
-from summary.messages import own_message
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
-from summary.tensorflow_forms import tensor_proto_of
-from summary.v2.state import DEFAULT_WRITER, should_record_summaries, step_of, tag_of
-from summary.v2.writers import FileSummaryWriter
-from summary.writer_base import Message
+from stepscope.summary.arguments import checked_name
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.base import Prepared
+from stepscope.summary.messages import own_message
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.tensorflow_forms import tensor_proto_of
+from stepscope.summary.v2.state import DEFAULT_WRITER, should_record_summaries, step_of, tag_of
+from stepscope.summary.v2.writers import FileSummaryWriter
+from stepscope.summary.writer_base import Message
 
 
 def destination(step: Any) -> tuple[EventFileWriter, int] | None:

@@ -11,13 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect, sync_playwright
 
-from dashboard.cli.serve import make_live, make_server
-from dashboard.page import bundle
-from dashboard.page.assets import VARIANT
-from dashboard.server.access import Access
-from dashboard.server.app import LOCAL
-from dashboard.server.live import Live
-from summary.logdir_source import source_of
+from stepscope.dashboard.cli.serve import make_live, make_server
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.page.assets import VARIANT
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.app import LOCAL
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.logdir_source import source_of
 from tools.browser import FLAGS, browser_path
 
 # Long enough for the compilation of the scan, which the first start on a new machine waits for.

@@ -4,7 +4,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 
 ENTRIES = Path(__file__).with_name("entries")
 

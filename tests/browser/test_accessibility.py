@@ -10,9 +10,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.panels.registry import PANELS
 from docs.screenshots.make import READY, SAMPLE_LOGS, SCHEMES, serving, wait_until_drawn
-from summary import SummaryWriter
+from stepscope.dashboard.panels.registry import PANELS
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

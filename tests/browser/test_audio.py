@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from summary import SummaryWriter
-from summary.kinds.tensor_proto import strings_tensor
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.tensor_proto import strings_tensor
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.browser.conftest import Dashboard
 from tests.dashboard.test_audio_panel import int16_wav, wav_bytes, written
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.server.numbers import file_size
-from dashboard.traces import capture
-from profiler.client import Client
-from summary import SummaryWriter
+from stepscope.dashboard.server.numbers import file_size
+from stepscope.dashboard.traces import capture
+from stepscope.profiler.client import Client
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 from tests.profiler.training import Training, training
 
@@ -117,7 +117,7 @@ def test_what_goes_wrong_is_said_in_the_dialog(timeline: Page, program: Training
     # Enter does what the button does.
     box.get_by_label("Address of the program").press("Enter")
     expect(problem).to_have_text(
-        "Nothing listens on localhost:1. Expected a program that has called profiler.server.start(1)."
+        "Nothing listens on localhost:1. Expected a program that has called stepscope.profiler.server.start(1)."
     )
     box.get_by_label("Address of the program").fill(str(program.address))
     box.get_by_label("Token").fill(TOKEN)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 from tests.browser.scripts import script_of
 
 pytestmark = pytest.mark.browser

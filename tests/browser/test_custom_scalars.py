@@ -6,10 +6,10 @@ import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from summary import SummaryWriter
-from summary.kinds.custom_scalars import TAG
-from summary.logdir import Logdir
-from summary.logdir_source import source_of
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.custom_scalars import TAG
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import source_of
 from tests.browser.conftest import Dashboard
 from tests.browser.test_scalars import drawn, wait_until_drawn
 

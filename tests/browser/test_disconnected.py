@@ -28,7 +28,7 @@ class Server:
         self.start()
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "dashboard", "serve", "--logdir", str(self._logdir), "--port", str(self._port)]
+        command = [sys.executable, "-m", "stepscope", "serve", "--logdir", str(self._logdir), "--port", str(self._port)]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ))
         assert self._process.stdout is not None
         while "http://" not in self._process.stdout.readline():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dashboard.page.state import View, encode
-from summary import SummaryWriter
+from stepscope.dashboard.page.state import View, encode
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

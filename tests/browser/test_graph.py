@@ -8,14 +8,14 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from dashboard.panels.registry import PANELS
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.graph import graph
-from summary.kinds.run_metadata import tagged_run_metadata
-from summary.proto.event_pb2 import Event
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.storage import folder_at
+from stepscope.dashboard.panels.registry import PANELS
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.graph import graph
+from stepscope.summary.kinds.run_metadata import tagged_run_metadata
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.storage import folder_at
 from tests.browser.conftest import Dashboard, hold_back, release
 from tests.dashboard.graphs.build import graph as graph_of_text
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.server.access import Access
+from stepscope.dashboard.server.access import Access
 from tests.browser.conftest import Dashboard
 
 TOKEN = "a-token-of-enough-letters"

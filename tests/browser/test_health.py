@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

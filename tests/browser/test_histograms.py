@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from summary import SummaryWriter
-from summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from playwright.sync_api import Locator, Page, Request, expect
 
-from summary import SummaryWriter
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from summary import SummaryWriter
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 from tests.dashboard.test_mesh_panel import SQUARE, TRIANGLES, value
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from dashboard.panels.registry import PANELS
 from docs.screenshots.make import READY
 from sample_logs.make import FOLDER
+from stepscope.dashboard.panels.registry import PANELS
 from tests.browser.conftest import PATIENCE_MS, Dashboard
 from tests.browser.test_frame import expect_curves, places_of_tabs, write_runs
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from dashboard.notebook.magic import iframe
-from summary import SummaryWriter
+from stepscope.dashboard.notebook.magic import iframe
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import PATIENCE_MS, Dashboard
 
 pytestmark = pytest.mark.browser

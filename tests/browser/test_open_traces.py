@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from dashboard.server.access import Access
+from stepscope.dashboard.server.access import Access
 from tests.browser.conftest import Dashboard
 
 EVENTS = [{"ph": "X", "pid": 1, "tid": 1, "ts": 10 * n, "dur": 8, "name": f"operator {n}"} for n in range(4)]

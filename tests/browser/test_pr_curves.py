@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from summary import SummaryWriter
-from summary.kinds.pr_curve import pr_curve
-from summary.kinds.tensor_proto import numbers_tensor
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.pr_curve import pr_curve
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

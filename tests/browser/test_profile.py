@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from dashboard.panels.profile import texts
-from profiler.analysis import report
-from profiler.traces import load_trace
-from summary import SummaryWriter
+from stepscope.dashboard.panels.profile import texts
+from stepscope.profiler.analysis import report
+from stepscope.profiler.traces import load_trace
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 from tests.dashboard.test_profile_panel import EVENTS
 from tests.profiler.analysis.kineto import activity, launch, operator, step

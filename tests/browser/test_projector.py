@@ -16,11 +16,11 @@ from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
-from dashboard.cli.serve import make_live, make_server
-from dashboard.embeddings.file_listing import MOST_SERIES
-from dashboard.panels.registry import PANELS
-from summary import SummaryWriter
-from summary.logdir_source import source_of
+from stepscope.dashboard.cli.serve import make_live, make_server
+from stepscope.dashboard.embeddings.file_listing import MOST_SERIES
+from stepscope.dashboard.panels.registry import PANELS
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir_source import source_of
 from tests.browser.conftest import Dashboard, hold_back, release
 
 pytestmark = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from dashboard.page import bundle
+from stepscope.dashboard.page import bundle
 from tests.browser.scripts import script_of
 
 pytestmark = pytest.mark.browser

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from summary import SummaryWriter
-from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 from playwright.sync_api import FloatRect, Page, expect
 
-from dashboard.curves.smoothing import smooth
-from summary import SummaryWriter
+from stepscope.dashboard.curves.smoothing import smooth
+from stepscope.summary import SummaryWriter
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from dashboard.page.state import decode
-from summary.writer import SummaryWriter
+from stepscope.dashboard.page.state import decode
+from stepscope.summary.writer import SummaryWriter
 from tests.browser.conftest import Dashboard, hold_back, release
 
 Serve = Callable[..., Dashboard]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from summary import SummaryWriter
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.browser.conftest import Dashboard
 
 pytestmark = pytest.mark.browser

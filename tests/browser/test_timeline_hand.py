@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from profiler.traces import read_trace
+from stepscope.profiler.traces import read_trace
 from tests.browser.conftest import Dashboard
 from tests.browser.test_timeline_canvas import debug, point, settled, wait_for, write_trace
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-import summary.v2 as tf_summary
-from summary import SummaryWriter
-from summary.kinds.graph import function_graphs
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
+import stepscope.summary.v2 as tf_summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.graph import function_graphs
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def graph_def(*names: str) -> GraphDef:

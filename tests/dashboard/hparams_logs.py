@@ -4,11 +4,18 @@ import math
 from pathlib import Path
 from typing import Any
 
-from summary import SummaryWriter
-from summary.kinds.hparams import checked_hparams, experiment, hparam_infos, metric_infos, session_end, session_start
-from summary.kinds.hparams import start_info as hparams_start
-from summary.proto.hparams_pb2 import STATUS_FAILURE, STATUS_SUCCESS, Experiment, SessionEndInfo, Status
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.hparams import (
+    checked_hparams,
+    experiment,
+    hparam_infos,
+    metric_infos,
+    session_end,
+    session_start,
+)
+from stepscope.summary.kinds.hparams import start_info as hparams_start
+from stepscope.summary.proto.hparams_pb2 import STATUS_FAILURE, STATUS_SUCCESS, Experiment, SessionEndInfo, Status
+from stepscope.summary.proto.summary_pb2 import Summary
 
 SESSIONS: tuple[tuple[str, str, dict[str, Any], float, Status | None], ...] = (
     ("a0", "small", {"lr": 0.1, "opt": "sgd", "norm": True, "mixed": 1}, 0.5, STATUS_SUCCESS),

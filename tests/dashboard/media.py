@@ -4,9 +4,9 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from summary.logdir import open_logdir
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.logdir import open_logdir
 
 
 class NoFollower:

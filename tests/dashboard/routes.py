@@ -4,10 +4,10 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from summary.logdir import Logdir
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 
 

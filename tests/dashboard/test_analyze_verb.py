@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.cli.main import main
-from profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
+from stepscope.dashboard.cli.main import main
+from stepscope.profiler.analysis.report import CHANGES, DIGEST, RANK_TABLES, TABLES
 from tests.profiler.analysis.kineto import Event, operator, step
 from tests.profiler.analysis.test_device import GEMM, events
 

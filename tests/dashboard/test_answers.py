@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.curves import routes as curve_routes
-from dashboard.curves.chart import chart
-from dashboard.server.answers import Answers
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from dashboard.server.pieces import rows
-from dashboard.tensorboard import timeseries
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.series import Columns
+from stepscope.dashboard.curves import routes as curve_routes
+from stepscope.dashboard.curves.chart import chart
+from stepscope.dashboard.server.answers import Answers
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.pieces import rows
+from stepscope.dashboard.tensorboard import timeseries
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.series import Columns
 from tests.dashboard.media import NoFollower
 
 PATIENCE_S = 30.0
@@ -177,6 +177,6 @@ def test_more_time_series_than_are_sent_at_once_are_refused_with_a_sentence(
 def test_points_come_in_pieces_and_are_the_same(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/data/plugin/scalars/scalars?run=a&tag=loss"
     whole = client.get(path).content
-    monkeypatch.setattr("dashboard.server.pieces.POINTS_A_PIECE", 2)
+    monkeypatch.setattr("stepscope.dashboard.server.pieces.POINTS_A_PIECE", 2)
     assert client.get(path).content == whole
     assert [row[1:] for row in json.loads(whole)] == [[step, float(step)] for step in range(5)]

@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import signal
 
-from dashboard.panels.audio import sound as sounds
-from dashboard.panels.audio.clips import sniff, sound_of
-from dashboard.panels.audio.figures import FFT_SIZES, Scale, envelope, row_edges, spectrogram
-from dashboard.panels.audio.ranges import byte_range
-from dashboard.panels.audio.sound import Encoded, Sound, SoundCache, decode
-from dashboard.server.binary import unpack
-from summary import SummaryWriter
-from summary.kinds.audio import Clip
-from summary.kinds.base import PayloadError
-from summary.kinds.tensor_proto import strings_tensor
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.dashboard.panels.audio import sound as sounds
+from stepscope.dashboard.panels.audio.clips import sniff, sound_of
+from stepscope.dashboard.panels.audio.figures import FFT_SIZES, Scale, envelope, row_edges, spectrogram
+from stepscope.dashboard.panels.audio.ranges import byte_range
+from stepscope.dashboard.panels.audio.sound import Encoded, Sound, SoundCache, decode
+from stepscope.dashboard.server.binary import unpack
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.audio import Clip
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.tensor_proto import strings_tensor
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
 from tests.dashboard.media import client_of
 
 RATE = 8000

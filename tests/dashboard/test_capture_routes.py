@@ -11,17 +11,17 @@ import pytest
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
-from dashboard.cli.main import make_parser
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.access import Access
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from dashboard.traces.capture import CaptureRules, ordered
-from profiler.client import Address, parse_address
-from profiler.server import start
-from summary import SummaryWriter
-from summary.follow import Follower
-from summary.logdir import Logdir
+from stepscope.dashboard.cli.main import make_parser
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.access import Access
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.capture import CaptureRules, ordered
+from stepscope.profiler.client import Address, parse_address
+from stepscope.profiler.server import start
+from stepscope.summary import SummaryWriter
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 from tests.profiler.training import training
 
@@ -188,7 +188,9 @@ def test_a_program_that_cannot_be_recorded_is_no_error_of_the_page(logdir: Path)
     assert wrong.json()["message"].startswith(f"{server.address} refused: the token is missing or wrong.")
     assert nobody.json() == {
         "problem": "unreachable",
-        "message": "Nothing listens on localhost:1. Expected a program that has called profiler.server.start(1).",
+        "message": (
+            "Nothing listens on localhost:1. Expected a program that has called stepscope.profiler.server.start(1)."
+        ),
     }
 
 

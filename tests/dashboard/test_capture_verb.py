@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.cli.capture import CaptureVerb, duration_ms, request_of, steps_text
-from dashboard.cli.main import main
-from profiler.capture_request import CaptureOptions, CaptureRequest
-from profiler.server import start
-from profiler.traces import load_trace
-from summary.logdir import Logdir
+from stepscope.dashboard.cli.capture import CaptureVerb, duration_ms, request_of, steps_text
+from stepscope.dashboard.cli.main import main
+from stepscope.profiler.capture_request import CaptureOptions, CaptureRequest
+from stepscope.profiler.server import start
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.logdir import Logdir
 from tests.profiler.training import training
 
 TOKEN = "sixteen letters or more"
@@ -84,8 +84,8 @@ def test_the_token_comes_from_the_environment_or_the_command_line(
         assert main(arguments) == 2
         assert capsys.readouterr().err == (
             f"stepscope: {program.address} refused: the token is missing or wrong. Expected the one that "
-            "profiler.server.start(token=...) was given, as Authorization: Bearer TOKEN. Give it by --token, or better "
-            "in the variable STEPSCOPE_TOKEN.\n"
+            "stepscope.profiler.server.start(token=...) was given, as Authorization: Bearer TOKEN. Give it by --token, "
+            "or better in the variable STEPSCOPE_TOKEN.\n"
         )
         assert main([*arguments, "--token", TOKEN]) == 0
         monkeypatch.setenv("STEPSCOPE_TOKEN", TOKEN)
@@ -103,12 +103,13 @@ def test_what_some_send_is_written_though_others_do_not(tmp_path: Path, capsys: 
     assert [line.partition(" ")[0] for line in lines if not line.startswith(" ")] == [*addresses[::2], "See"]
     assert len(list(logdir.glob("plugins/profile/*/*.trace.json.gz"))) == 2
     assert said.err == (
-        "stepscope: nothing listens on 127.0.0.1:1. Expected a program that has called profiler.server.start(1).\n"
+        "stepscope: nothing listens on 127.0.0.1:1. Expected a program that has called "
+        "stepscope.profiler.server.start(1).\n"
     )
 
 
 def test_a_program_that_is_recorded_already(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import profiler
+    from stepscope import profiler
 
     with start(0) as server, profiler.Profile(tmp_path / "own", collectors=[]):
         assert main(["capture", server.address, "--logdir", str(tmp_path / "logs"), "--attempts", "1"]) == 2

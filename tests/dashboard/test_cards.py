@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from dashboard.panels.groups import (
+from stepscope.dashboard.panels.groups import (
     MOST_OPENED,
     Arrangement,
     Group,
@@ -14,7 +14,7 @@ from dashboard.panels.groups import (
     still_fits,
     structure,
 )
-from dashboard.panels.tag_order import tag_order
+from stepscope.dashboard.panels.tag_order import tag_order
 
 
 def sections(tags: Iterable[str], **by: Any) -> list[Group]:

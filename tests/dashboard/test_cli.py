@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dashboard.cli.main import main, with_verb
-from dashboard.cli.reading import check_logdirs
-from dashboard.cli.serve import announcement, listen, make_live, page_link, page_url, token_for
-from dashboard.panels.registry import RECOGNIZERS
-from dashboard.server.access import Access
-from summary import SummaryWriter
-from summary.errors import UserError
-from summary.logdir import Logdir
+from stepscope.dashboard.cli.main import main, with_verb
+from stepscope.dashboard.cli.reading import check_logdirs
+from stepscope.dashboard.cli.serve import announcement, listen, make_live, page_link, page_url, token_for
+from stepscope.dashboard.panels.registry import RECOGNIZERS
+from stepscope.dashboard.server.access import Access
+from stepscope.summary import SummaryWriter
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir
 
 
 def console() -> tuple[Console, StringIO]:
@@ -222,10 +222,10 @@ def test_no_arguments_ask_for_the_log_directory(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("module", "slow"),
     [
-        ("dashboard.cli.main", {"dash", "numba", "polars", "dashboard.server.app"}),
+        ("stepscope.dashboard.cli.main", {"dash", "numba", "polars", "stepscope.dashboard.server.app"}),
         # What only a projection, clusters, the layout of a graph or sound needs.
         (
-            "dashboard.cli.serve",
+            "stepscope.dashboard.cli.serve",
             {"sklearn", "igraph", "scipy.optimize", "scipy.linalg", "scipy.fft", "scipy.signal", "soundfile"},
         ),
     ],
@@ -292,7 +292,7 @@ def test_tokens_that_cannot_be_used(token: str) -> None:
     ],
 )
 def test_a_start_says_what_it_opens(monkeypatch: pytest.MonkeyPatch, access: Access, said: str) -> None:
-    monkeypatch.setattr("dashboard.cli.serve.machine_names", lambda: ("box", "box.local"))
+    monkeypatch.setattr("stepscope.dashboard.cli.serve.machine_names", lambda: ("box", "box.local"))
     shown, out = console()
     shown.print(announcement("logs[1]", access, 6006), soft_wrap=True)
     assert out.getvalue() == f"Stepscope follows logs[1]\n{said}\n"

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from dashboard.page.colors import PALETTE, RING, Scheme, assign_colors
+from stepscope.dashboard.page.colors import PALETTE, RING, Scheme, assign_colors
 
 names = st.lists(st.text(max_size=8), unique=True, max_size=45)
 

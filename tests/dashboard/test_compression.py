@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from dashboard.server.compression import SUITES, Compression
+from stepscope.dashboard.server.compression import SUITES, Compression
 
 SCRIPT = "var dash = 1;\n" * 200
 ROWS = ["row"] * 1000

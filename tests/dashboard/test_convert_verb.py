@@ -8,12 +8,12 @@ from uuid import uuid4
 import fsspec
 import pytest
 
-from dashboard.cli.main import main
-from profiler.traces import load_trace
-from profiler.traces.compression import zstd_compress
-from profiler.traces.limits import Limits
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.dashboard.cli.main import main
+from stepscope.profiler.traces import load_trace
+from stepscope.profiler.traces.compression import zstd_compress
+from stepscope.profiler.traces.limits import Limits
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 
 EVENTS = [
     {"ph": "X", "name": "op", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 5, "args": {"a": 1}},
@@ -103,7 +103,7 @@ def test_a_file_beyond_the_limit_is_refused(
     cache = tmp_path / "a.sstrace"
     assert main(["convert", str(trace), "-o", str(cache)]) == 0
     monkeypatch.setattr(
-        "profiler.traces.limits_of_memory", lambda: Limits(file_bytes=100, events=1_000, message_bytes=1_000)
+        "stepscope.profiler.traces.limits_of_memory", lambda: Limits(file_bytes=100, events=1_000, message_bytes=1_000)
     )
     assert main(["convert", str(cache), "-o", str(tmp_path / "b.json")]) == 2
     assert "nothing of it was read. Expected at most" in capsys.readouterr().err
@@ -116,7 +116,7 @@ def test_of_a_chrome_trace_beyond_the_limit_the_beginning_is_read(
     path = tmp_path / "large.json"
     path.write_text("[" + ",".join(events) + "]")
     monkeypatch.setattr(
-        "profiler.traces.limits_of_memory", lambda: Limits(file_bytes=200, events=1_000, message_bytes=1_000)
+        "stepscope.profiler.traces.limits_of_memory", lambda: Limits(file_bytes=200, events=1_000, message_bytes=1_000)
     )
     trace = load_trace(str(path))
     assert trace.names == ("op 0", "op 1", "op 2")

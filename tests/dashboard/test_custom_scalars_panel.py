@@ -3,16 +3,22 @@ from typing import Any
 
 import pytest
 
-from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.state import View, decode
-from dashboard.panels.custom_scalars.charts import card_keys, cards, closed_categories, spec_of
-from summary import SummaryWriter
-from summary.kinds.custom_scalars import custom_scalars
-from summary.logdir import Logdir
-from summary.logdir_source import source_of
-from summary.proto.custom_scalars_pb2 import Category, Chart, Layout, MarginChartContent, MultilineChartContent
-from summary.proto.summary_pb2 import Summary
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.spec import ChartSpec, LineSpec
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.custom_scalars.charts import card_keys, cards, closed_categories, spec_of
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.custom_scalars import custom_scalars
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.proto.custom_scalars_pb2 import (
+    Category,
+    Chart,
+    Layout,
+    MarginChartContent,
+    MultilineChartContent,
+)
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.media import client_of
 
 
@@ -103,7 +109,7 @@ def test_charts_without_a_title_are_all_there() -> None:
 
 
 def test_saving_writes_no_layout_twice_and_not_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.panels.custom_scalars.routes.MOST_LAYOUTS", 3)
+    monkeypatch.setattr("stepscope.dashboard.panels.custom_scalars.routes.MOST_LAYOUTS", 3)
     client = client_of(tmp_path)
 
     def save(title: str) -> tuple[int, int]:

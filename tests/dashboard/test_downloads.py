@@ -1,7 +1,7 @@
 import polars as pl
 
-from dashboard.export.tables import csv_lines, csv_pieces
-from dashboard.tensorboard.hparams.download import encoded
+from stepscope.dashboard.export.tables import csv_lines, csv_pieces
+from stepscope.dashboard.tensorboard.hparams.download import encoded
 
 TEXTS = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "-1.5", "+3e5", "-inf", "x=1", ""]
 HARMLESS = ["'=1+1", "'+x", "'-x", "'@x", "'\tx", "'\rx", "-1.5", "+3e5", "-inf", "x=1", ""]

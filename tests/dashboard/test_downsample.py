@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dashboard.tensorboard.downsample import MOST_GAPS, indices_to_draw
+from stepscope.dashboard.tensorboard.downsample import MOST_GAPS, indices_to_draw
 
 
 def test_few_points_are_all_drawn() -> None:

@@ -6,17 +6,17 @@ from pathlib import Path, PurePosixPath
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline.panel import PANEL
-from dashboard.server.app import build_app
-from dashboard.server.dropped_files import NoRoomError, UploadError
-from dashboard.server.live import Live
-from dashboard.traces.choices import newest
-from dashboard.traces.drop_route import PATH
-from dashboard.traces.dropped import TraceUploads, trace_uploads
-from dashboard.traces.sources import trace_sources
-from dashboard.traces.step_ranges import StepRanges
-from summary.contents import Companion
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.timeline.panel import PANEL
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.dropped_files import NoRoomError, UploadError
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.choices import newest
+from stepscope.dashboard.traces.drop_route import PATH
+from stepscope.dashboard.traces.dropped import TraceUploads, trace_uploads
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.dashboard.traces.step_ranges import StepRanges
+from stepscope.summary.contents import Companion
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.media import NoFollower
 
 TRACE = json.dumps({"traceEvents": [{"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "name": "forward"}]}).encode()

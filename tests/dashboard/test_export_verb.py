@@ -13,13 +13,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dashboard.cli.main import main
-from dashboard.export.media_files import safe_name
-from dashboard.export.tables import csv_pieces, json_pieces
-from summary import SummaryWriter, open_logdir
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
+from stepscope.dashboard.cli.main import main
+from stepscope.dashboard.export.media_files import safe_name
+from stepscope.dashboard.export.tables import csv_pieces, json_pieces
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_a_reader_that_has_enough_ends_the_output_quietly(tmp_path: Path) -> Non
         Event(step=step, summary=Summary(value=[Summary.Value(tag="x", simple_value=1.0)])) for step in range(20_000)
     ]
     (tmp_path / "events.out.tfevents.1").write_bytes(b"".join(frame(e.SerializeToString()) for e in events))
-    command = [sys.executable, "-m", "dashboard", "export", "--logdir", str(tmp_path)]
+    command = [sys.executable, "-m", "stepscope", "export", "--logdir", str(tmp_path)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, cwd=Path(__file__).parents[2], **pipes) as process:
         assert process.stdout is not None

@@ -8,11 +8,11 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.cli.main import main
-from summary.graphs.files import binary_of, text_of
-from summary.logdir import open_logdir
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+from stepscope.dashboard.cli.main import main
+from stepscope.summary.graphs.files import binary_of, text_of
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 GRAPH = GraphDef(node=[NodeDef(name="a", op="Const"), NodeDef(name="b", op="Neg", input=["a"])])
@@ -42,7 +42,7 @@ def test_a_graph_goes_into_the_run_of_its_files_name(
 def test_without_a_log_directory_the_graph_is_served_and_nothing_stays(model: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    command = [sys.executable, "-m", "dashboard", "graph", str(model), "--port", "0"]
+    command = [sys.executable, "-m", "stepscope", "graph", str(model), "--port", "0"]
     environment = {**os.environ, "TMPDIR": str(scratch)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=REPOSITORY) as server:
         assert server.stdout is not None

@@ -13,13 +13,13 @@ from starlette.routing import Mount, WebSocketRoute
 from starlette.types import Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnect
 
-from dashboard.panels.registry import UPLOADS
-from dashboard.server import bodies
-from dashboard.server.access import Access, checked_host, checked_prefix
-from dashboard.server.app import LOCAL, build_app
-from dashboard.server.bodies import LARGEST_BODY
-from dashboard.server.guard import Guard
-from summary.logdir import open_logdir
+from stepscope.dashboard.panels.registry import UPLOADS
+from stepscope.dashboard.server import bodies
+from stepscope.dashboard.server.access import Access, checked_host, checked_prefix
+from stepscope.dashboard.server.app import LOCAL, build_app
+from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.guard import Guard
+from stepscope.summary.logdir import open_logdir
 from tests.dashboard.media import live_of
 
 TOKEN = "a-token-of-enough-letters"

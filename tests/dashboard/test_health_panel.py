@@ -4,15 +4,23 @@ from types import MappingProxyType
 
 import pytest
 
-from dashboard.page.health_badge import Progress, progress
-from dashboard.page.state import View, decode
-from dashboard.panels.health.columns import columns
-from dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
-from dashboard.panels.health.report import Condition, Verdict, advice, condition, table_row, verdict, worst_first
-from summary import SummaryWriter
-from summary.contents import Damage, FileHealth
-from summary.logdir import open_logdir
-from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.dashboard.page.health_badge import Progress, progress
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.health.columns import columns
+from stepscope.dashboard.panels.health.panel import MOST_ROWS, HealthPanel, count_text, panel_parts
+from stepscope.dashboard.panels.health.report import (
+    Condition,
+    Verdict,
+    advice,
+    condition,
+    table_row,
+    verdict,
+    worst_first,
+)
+from stepscope.summary import SummaryWriter
+from stepscope.summary.contents import Damage, FileHealth
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.dashboard.media import client_of
 
 WHOLE = FileHealth("a/events", "a", 1000, 1000, 20, (), 0, False)

@@ -14,22 +14,30 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from plotly.graph_objects import Figure
 
-from dashboard.page.colors import PALETTE
-from dashboard.page.state import View
-from dashboard.panels.cards import pair_key
-from dashboard.panels.histograms.buckets import clean, join_narrow, outline, rebin, span, statistics, typical_width
-from dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
-from dashboard.panels.histograms.panel import runs_key, runs_tag
-from dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
-from dashboard.panels.histograms.settings import FIRST
-from dashboard.panels.histograms.shapes import log_ticks
-from dashboard.server.arrays import TypedArray
-from dashboard.tensorboard.compressor import compress
-from summary import SummaryWriter
-from summary.logdir import open_logdir
-from summary.proto.summary_pb2 import HistogramProto, Summary
-from summary.series import Series
+from stepscope.dashboard.page.colors import PALETTE
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.cards import pair_key
+from stepscope.dashboard.panels.histograms.buckets import (
+    clean,
+    join_narrow,
+    outline,
+    rebin,
+    span,
+    statistics,
+    typical_width,
+)
+from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
+from stepscope.dashboard.panels.histograms.moments import ChartSettings, Mode, Moment, RunMoment
+from stepscope.dashboard.panels.histograms.panel import runs_key, runs_tag
+from stepscope.dashboard.panels.histograms.reading import StepRange, read, read_at, read_some
+from stepscope.dashboard.panels.histograms.settings import FIRST
+from stepscope.dashboard.panels.histograms.shapes import log_ticks
+from stepscope.dashboard.server.arrays import TypedArray
+from stepscope.dashboard.tensorboard.compressor import compress
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary.series import Series
 from tests.dashboard.media import client_of
 
 ANY_BUCKETS = arrays(

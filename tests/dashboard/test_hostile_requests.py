@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.app import build_app
-from dashboard.server.bodies import LARGEST_BODY
-from dashboard.server.live import Live
-from summary.follow import Follower
-from summary.logdir import Logdir
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
 
 SAMPLE_LOGS = Path(__file__).resolve().parents[2] / "sample_logs"
 RUN = "digits/lr_0.1/seed_0"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dashboard.panels.hparams.analysis import (
+from stepscope.dashboard.panels.hparams.analysis import (
     FEWEST_SESSIONS,
     Analysis,
     Correlation,
@@ -13,7 +13,7 @@ from dashboard.panels.hparams.analysis import (
     ranks,
     spearman,
 )
-from summary.kinds.hparams import HParamValue
+from stepscope.summary.kinds.hparams import HParamValue
 
 
 def floats(*values: float) -> NDArray[np.float64]:

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.page.colors import assign_colors
-from dashboard.page.state import decode
-from dashboard.panels.hparams.analysis import Analysis, Correlation, Forest
-from dashboard.panels.hparams.importance import bars, warnings
-from dashboard.panels.hparams.panel import HParamsPanel
-from dashboard.panels.hparams.sessions import first_folder, folders, read_sessions, runs_of_sessions, text_of
-from dashboard.panels.hparams.settings import SETTINGS, Asked, Interval, parse_ranges, parse_values
-from dashboard.panels.hparams.table import Table, build_table, payload
-from summary import SummaryWriter
-from summary.kinds.hparams import HParamValue, checked_hparams, session_start, start_info
-from summary.logdir import open_logdir
-from summary.proto.summary_pb2 import Summary
-from summary.snapshot import EMPTY_SNAPSHOT
+from stepscope.dashboard.page.colors import assign_colors
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.hparams.analysis import Analysis, Correlation, Forest
+from stepscope.dashboard.panels.hparams.importance import bars, warnings
+from stepscope.dashboard.panels.hparams.panel import HParamsPanel
+from stepscope.dashboard.panels.hparams.sessions import first_folder, folders, read_sessions, runs_of_sessions, text_of
+from stepscope.dashboard.panels.hparams.settings import SETTINGS, Asked, Interval, parse_ranges, parse_values
+from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.hparams import HParamValue, checked_hparams, session_start, start_info
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT
 from tests.dashboard.hparams_logs import write_experiment, write_sessions
 from tests.dashboard.media import client_of
 

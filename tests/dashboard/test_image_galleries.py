@@ -7,16 +7,16 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
-from dashboard.export.media_files import MediaFile, zip_stream
-from dashboard.page.state import decode
-from dashboard.panels.cards import Draw
-from dashboard.panels.groups import OfTag, Place
-from dashboard.panels.images.messages import CardData
-from dashboard.panels.images.panel import depends, draw, keys
-from dashboard.server.arrays import TypedArray, typed
-from summary import SummaryWriter
-from summary.logdir import open_logdir
-from summary.snapshot import Snapshot
+from stepscope.dashboard.export.media_files import MediaFile, zip_stream
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.cards import Draw
+from stepscope.dashboard.panels.groups import OfTag, Place
+from stepscope.dashboard.panels.images.messages import CardData
+from stepscope.dashboard.panels.images.panel import depends, draw, keys
+from stepscope.dashboard.server.arrays import TypedArray, typed
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.snapshot import Snapshot
 
 
 @pytest.fixture

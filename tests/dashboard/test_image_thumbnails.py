@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dashboard.panels.images.thumbnails import Shape, Thumbnails, small
-from dashboard.server.pictures import Picture
-from summary.kinds.base import PayloadError
+from stepscope.dashboard.panels.images.thumbnails import Shape, Thumbnails, small
+from stepscope.dashboard.server.pictures import Picture
+from stepscope.summary.kinds.base import PayloadError
 
 
 def picture(image: Image.Image, image_format: str = "PNG", **more: object) -> Picture:

@@ -10,11 +10,11 @@ from fastapi.testclient import TestClient
 from httpx import Response
 from PIL import Image
 
-from dashboard.server.arrays import typed
-from dashboard.server.pictures import sniff
-from summary import SummaryWriter
-from summary.kinds.base import PayloadError
-from summary.proto.summary_pb2 import Summary
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.server.pictures import sniff
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.media import client_of
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'

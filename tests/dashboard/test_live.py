@@ -3,8 +3,8 @@ import threading
 from collections.abc import Callable
 from types import MappingProxyType
 
-from dashboard.server.live import Live
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.snapshot import Snapshot
 
 
 class Silent:

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from rich.text import Text
 
-from dashboard.cli.main import main
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
+from stepscope.dashboard.cli.main import main
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
 
 
 def write(folder: Path, *points: tuple[str, int, float]) -> None:

@@ -8,28 +8,28 @@ import pytest
 from fastapi.testclient import TestClient
 from numpy.typing import NDArray
 
-from dashboard.page.colors import assign_colors
-from dashboard.page.state import View
-from dashboard.panels.cards import Draw, pair_key
-from dashboard.panels.groups import OfTag
-from dashboard.panels.mesh import geometry
-from dashboard.panels.mesh.files import ply
-from dashboard.panels.mesh.geometry import make_geometry, sample_of
-from dashboard.panels.mesh.looks import looks_of
-from dashboard.panels.mesh.panel import draw, mesh_keys
-from dashboard.panels.mesh.parts import Compare, belonging, compared_points, meshes_of, parse_compare
-from dashboard.panels.mesh.settings import COMPARE
-from dashboard.panels.mesh.toolbar import comparisons
-from dashboard.server.arrays import typed
-from dashboard.server.binary import unpack
-from summary import SummaryWriter
-from summary.kinds.base import PayloadError
-from summary.kinds.mesh import mesh
-from summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
-from summary.logdir import open_logdir
-from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
-from summary.series import Series
+from stepscope.dashboard.page.colors import assign_colors
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.cards import Draw, pair_key
+from stepscope.dashboard.panels.groups import OfTag
+from stepscope.dashboard.panels.mesh import geometry
+from stepscope.dashboard.panels.mesh.files import ply
+from stepscope.dashboard.panels.mesh.geometry import make_geometry, sample_of
+from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.panel import draw, mesh_keys
+from stepscope.dashboard.panels.mesh.parts import Compare, belonging, compared_points, meshes_of, parse_compare
+from stepscope.dashboard.panels.mesh.settings import COMPARE
+from stepscope.dashboard.panels.mesh.toolbar import comparisons
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.server.binary import unpack
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.mesh import mesh
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, plugin_metadata
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
+from stepscope.summary.proto.summary_pb2 import DATA_CLASS_TENSOR, Summary
+from stepscope.summary.series import Series
 from tests.dashboard.media import client_of
 
 SQUARE = np.array([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]], np.float32)

@@ -8,13 +8,13 @@ import pytest
 from fastapi.responses import StreamingResponse
 from google.protobuf.message import Message
 
-from dashboard.tensorboard.messages import message_json, messages_answer, text_pieces
-from dashboard.tensorboard.projector import row_pieces
-from summary.memory_budget import MemoryBudget, claim
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.hparams_pb2 import ListSessionGroupsResponse, SessionGroup
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.types_pb2 import DT_FLOAT
+from stepscope.dashboard.tensorboard.messages import message_json, messages_answer, text_pieces
+from stepscope.dashboard.tensorboard.projector import row_pieces
+from stepscope.summary.memory_budget import MemoryBudget, claim
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.hparams_pb2 import ListSessionGroupsResponse, SessionGroup
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.types_pb2 import DT_FLOAT
 
 
 def a_large_graph() -> GraphDef:

@@ -11,10 +11,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from dashboard.notebook.magic import iframe, parse_line
-from dashboard.notebook.registry import RunningServer, forget, registry_folder, remember, running_servers
-from summary import SummaryWriter
-from summary.errors import UserError
+from stepscope.dashboard.notebook.magic import iframe, parse_line
+from stepscope.dashboard.notebook.registry import RunningServer, forget, registry_folder, remember, running_servers
+from stepscope.summary import SummaryWriter
+from stepscope.summary.errors import UserError
 from tests.dashboard.media import client_of
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -102,9 +102,8 @@ def url_in(printed: str) -> str:
     return next(word for word in printed.split() if word.startswith("http://"))
 
 
-@pytest.mark.parametrize("extension", ["stepscope", "dashboard"])
-def test_the_magic_serves_shows_and_takes_what_runs(kernel: Kernel, folder: Path, extension: str) -> None:
-    kernel.run(f"%load_ext {extension}")
+def test_the_magic_serves_shows_and_takes_what_runs(kernel: Kernel, folder: Path) -> None:
+    kernel.run("%load_ext stepscope")
     printed, shown = kernel.run("%stepscope --logdir logs --height 500")
     url = url_in(printed)
     assert printed == f"Stepscope serves --logdir logs at {url}\n"
@@ -115,7 +114,7 @@ def test_the_magic_serves_shows_and_takes_what_runs(kernel: Kernel, folder: Path
     assert again.startswith("Stepscope runs already (process ")
     assert again.endswith(f"at {url}\n")
     assert shown == [iframe(url, 800)]
-    listed, _ = kernel.run("import dashboard.notebook as notebook; notebook.list()")
+    listed, _ = kernel.run("from stepscope.dashboard import notebook; notebook.list()")
     assert listed.startswith(f"port {url.rsplit(':', 1)[1].strip('/')}: --logdir logs in {folder} (process ")
     _, shown = kernel.run("notebook.display(height=300)")
     assert shown == [iframe(url, 300)]
@@ -181,7 +180,7 @@ def test_in_colab_its_own_proxy_shows_the_server(kernel: Kernel) -> None:
 
 
 def test_nothing_running_says_how_to_start(idle: Kernel) -> None:
-    printed, _ = idle.run("import dashboard.notebook as notebook; notebook.list(); notebook.display(port=1)")
+    printed, _ = idle.run("from stepscope.dashboard import notebook; notebook.list(); notebook.display(port=1)")
     assert printed == (
         "No dashboard is running. Start one with %stepscope --logdir DIR\n"
         "No dashboard that a notebook started is on port 1. Start one with %stepscope --logdir DIR\n"

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.server.bodies import LARGEST_BODY
-from summary import SummaryWriter
-from summary.kinds.tensor_proto import plugin_metadata, strings_tensor
-from summary.proto import summary_pb2
-from summary.proto.plugin_data_pb2 import AudioPluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.dashboard.server.bodies import LARGEST_BODY
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.tensor_proto import plugin_metadata, strings_tensor
+from stepscope.summary.proto import summary_pb2
+from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.all_kinds_logs import write_all_kinds
 from tests.dashboard.routes import client_with_companions
 

@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.page import bundle
-from dashboard.page.assets import PageAssets
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.page.assets import PageAssets
 
 
 @pytest.fixture

@@ -8,23 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.page import bundle
-from dashboard.panels.registry import PANELS
+from stepscope.dashboard.page import bundle
+from stepscope.dashboard.panels.registry import PANELS
 
 SERVE = """
 import importlib, pkgutil, sys
 from fastapi.testclient import TestClient
-import dashboard
+from stepscope import dashboard
 
 for module in pkgutil.walk_packages(dashboard.__path__, "dashboard."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
-from dashboard.panels.registry import COMPANION_PATTERNS, PANELS
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from summary.follow import Follower
-from summary.logdir import Logdir
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS, PANELS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
 
 logdir = Logdir(sys.argv[1], companion_patterns=COMPANION_PATTERNS)
 live = Live(sys.argv[1], lambda publish: Follower(logdir, publish))

@@ -21,21 +21,21 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from dashboard.page.colors import PALETTE
-from dashboard.page.state import View
-from dashboard.panels.cards import Draw
-from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve, check
-from dashboard.panels.pr_curves.figures import RunCurve, RunTrack, pr_chart, roc_chart, track_chart
-from dashboard.panels.pr_curves.panel import TRACKED, compact, depends, draw, read_curve, track
-from dashboard.server.arrays import TypedArray
-from dashboard.tensorboard.pr_curves import shown_thresholds
-from summary import SummaryWriter
-from summary.kinds.pr_curve import PrCurve, decode_pr_curve, pr_curve
-from summary.kinds.tensor_proto import numbers_tensor
-from summary.logdir import open_logdir
-from summary.proto.summary_pb2 import Summary
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import PALETTE
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.cards import Draw
+from stepscope.dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve, check
+from stepscope.dashboard.panels.pr_curves.figures import RunCurve, RunTrack, pr_chart, roc_chart, track_chart
+from stepscope.dashboard.panels.pr_curves.panel import TRACKED, compact, depends, draw, read_curve, track
+from stepscope.dashboard.server.arrays import TypedArray
+from stepscope.dashboard.tensorboard.pr_curves import shown_thresholds
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.pr_curve import PrCurve, decode_pr_curve, pr_curve
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.media import client_of
 
 THRESHOLDS = 129

@@ -15,38 +15,38 @@ from fastapi.testclient import TestClient
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
-from dashboard.page.state import View, decode
-from dashboard.panels.profile import device_figures, figures, texts
-from dashboard.panels.profile.ask import answer_of, rank_sources
-from dashboard.panels.profile.columns import columns
-from dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
-from dashboard.panels.profile.figures import _label_places
-from dashboard.panels.profile.links import timeline_link
-from dashboard.panels.profile.overview import run_facts, versions
-from dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
-from dashboard.panels.profile.presence import absent_pages, shown_pages
-from dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
-from dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
-from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from dashboard.traces.headings import heading, headings
-from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
-from dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
-from profiler.analysis import report
-from profiler.analysis.compare import compare
-from profiler.analysis.facts import Facts
-from profiler.analysis.metrics import DEFINITIONS
-from profiler.analysis.operators import operators
-from profiler.analysis.queue import launch_delays
-from profiler.analysis.roofline import roofline
-from profiler.analysis.steps import CATEGORIES
-from profiler.lod import LevelOfDetail, span_ns
-from profiler.trace import Trace
-from profiler.traces import load_trace
-from summary.contents import Companion
-from summary.logdir import Logdir
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.profile import device_figures, figures, texts
+from stepscope.dashboard.panels.profile.ask import answer_of, rank_sources
+from stepscope.dashboard.panels.profile.columns import columns
+from stepscope.dashboard.panels.profile.evidence import _PLACES, EVIDENCE_PAGES, evidence_links
+from stepscope.dashboard.panels.profile.figures import _label_places
+from stepscope.dashboard.panels.profile.links import timeline_link
+from stepscope.dashboard.panels.profile.overview import run_facts, versions
+from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, total_row
+from stepscope.dashboard.panels.profile.settings import BY, PAGES, RANKS, Asked, Page, without_comma
+from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Place, Table
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.headings import heading, headings
+from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource, TraceUnavailableError
+from stepscope.dashboard.traces.studies import MOST_RESULTS, Progress, Studies, Study
+from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.compare import compare
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.metrics import DEFINITIONS
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.queue import launch_delays
+from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.analysis.steps import CATEGORIES
+from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.contents import Companion
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events

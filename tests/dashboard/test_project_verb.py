@@ -10,10 +10,10 @@ from urllib.request import urlopen
 import numpy as np
 import pytest
 
-from dashboard.cli.main import main
-from dashboard.cli.project import FileFollower, ProjectVerb, finder
-from dashboard.embeddings.listing import embedding_sources, has_embeddings, open_dataset
-from summary.snapshot import Snapshot
+from stepscope.dashboard.cli.main import main
+from stepscope.dashboard.cli.project import FileFollower, ProjectVerb, finder
+from stepscope.dashboard.embeddings.listing import embedding_sources, has_embeddings, open_dataset
+from stepscope.summary.snapshot import Snapshot
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -104,7 +104,7 @@ def test_a_file_that_changes_is_published_anew(tmp_path: Path) -> None:
 
 def test_the_file_is_served(tmp_path: Path) -> None:
     np.save(tmp_path / "p.npy", POINTS)
-    command = [sys.executable, "-m", "dashboard", "project", str(tmp_path / "p.npy"), "--port", "0"]
+    command = [sys.executable, "-m", "stepscope", "project", str(tmp_path / "p.npy"), "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ), cwd=REPOSITORY) as server:
         assert server.stdout is not None
         assert next(server.stdout).endswith("p.npy has 1 embedding.\n")

@@ -14,18 +14,18 @@ import polars as pl
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.embeddings import judgements, plans
-from dashboard.embeddings.job_queue import Jobs
-from dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
-from dashboard.embeddings.methods import SETTINGS as KINDS
-from dashboard.embeddings.uploads import Uploads
-from dashboard.panels.projector.panel import ProjectorPanel
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.app import build_app
-from dashboard.server.binary import unpack
-from dashboard.server.live import Live
-from summary import SummaryWriter
-from summary.logdir import Logdir
+from stepscope.dashboard.embeddings import judgements, plans
+from stepscope.dashboard.embeddings.job_queue import Jobs
+from stepscope.dashboard.embeddings.judgements import HdbscanSettings, KmeansSettings
+from stepscope.dashboard.embeddings.methods import SETTINGS as KINDS
+from stepscope.dashboard.embeddings.uploads import Uploads
+from stepscope.dashboard.panels.projector.panel import ProjectorPanel
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.binary import unpack
+from stepscope.dashboard.server.live import Live
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 
 ID = "r|config|words"

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.embeddings.listing import EMBEDDING_PATTERNS, embedding_sources, open_dataset
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from summary.logdir import Logdir
-from summary.projector import CONFIG_PATTERN
+from stepscope.dashboard.embeddings.listing import EMBEDDING_PATTERNS, embedding_sources, open_dataset
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.projector import CONFIG_PATTERN
 from tests.dashboard.media import NoFollower
 from tests.summary.bundles import of_arrays, slices_file
 

@@ -14,12 +14,12 @@ import numpy as np
 import psutil
 import pytest
 
-from dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
-from dashboard.embeddings.job_queue import Jobs
-from dashboard.embeddings.point_files import PointFiles
-from dashboard.embeddings.results import Result, ResultFiles, key_of
-from dashboard.embeddings.wire import Arrays
-from dashboard.embeddings.worker_pool import Timeouts
+from stepscope.dashboard.embeddings.job import JobError, Plan, PlannedPicture, Prepared
+from stepscope.dashboard.embeddings.job_queue import Jobs
+from stepscope.dashboard.embeddings.point_files import PointFiles
+from stepscope.dashboard.embeddings.results import Result, ResultFiles, key_of
+from stepscope.dashboard.embeddings.wire import Arrays
+from stepscope.dashboard.embeddings.worker_pool import Timeouts
 
 ENDLESS = 1_000_000
 POINTS = np.random.default_rng(1).normal(size=(60, 5)).astype(np.float32)
@@ -362,7 +362,7 @@ def test_workers_end_when_the_dashboard_does(make_jobs: Callable[..., Jobs]) -> 
 
 SERVER = """
 import json, sys, time
-from dashboard.embeddings.job_queue import Jobs
+from stepscope.dashboard.embeddings.job_queue import Jobs
 jobs = Jobs()
 jobs.warm()
 print(json.dumps(jobs.workers()), flush=True)

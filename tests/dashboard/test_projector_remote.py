@@ -12,12 +12,12 @@ import pytest
 from fastapi.testclient import TestClient
 from moto.server import ThreadedMotoServer
 
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.logdir_source import sources_of
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import sources_of
 from tests.dashboard.media import NoFollower
 from tests.dashboard.routes import client_with_companions
 

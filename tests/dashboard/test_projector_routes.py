@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from summary import SummaryWriter
-from summary.projector import LARGEST_CONFIG, projector_runs
-from summary.snapshot import EMPTY_SNAPSHOT
+from stepscope.summary import SummaryWriter
+from stepscope.summary.projector import LARGEST_CONFIG, projector_runs
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT
 from tests.dashboard.routes import client_with_companions
 
 POINTS = np.arange(6, dtype=np.float32).reshape(3, 2)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.server.access import host_name
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from dashboard.tensorboard.scalars import tag_index
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.series import Columns, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.server.access import host_name
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.tensorboard.scalars import tag_index
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.series import Columns, Series
+from stepscope.summary.snapshot import Snapshot
 
 
 class Once:

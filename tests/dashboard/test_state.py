@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.page import state
-from dashboard.page.state import View, decode, encode
+from stepscope.dashboard.page import state
+from stepscope.dashboard.page.state import View, decode, encode
 
 SMOOTHING = state.number("scalars.smoothing", 0.6, 0, 0.999)
 AXIS = state.choice("scalars.axis", "step", ("step", "wall"))

@@ -10,11 +10,17 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline.routes_steps import make_router
-from dashboard.server.live import Live
-from dashboard.traces.messages import Joined
-from dashboard.traces.sources import OpenedTrace, TraceSource, TraceUnavailableError, open_trace, trace_sources
-from dashboard.traces.step_ranges import (
+from stepscope.dashboard.panels.timeline.routes_steps import make_router
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.messages import Joined
+from stepscope.dashboard.traces.sources import (
+    OpenedTrace,
+    TraceSource,
+    TraceUnavailableError,
+    open_trace,
+    trace_sources,
+)
+from stepscope.dashboard.traces.step_ranges import (
     MarkedSteps,
     StepRanges,
     curve_runs,
@@ -23,9 +29,9 @@ from dashboard.traces.step_ranges import (
     marked_steps,
     unpacked_size,
 )
-from summary.contents import Companion
-from summary.series import Columns, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.summary.contents import Companion
+from stepscope.summary.series import Columns, Run, Series
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.test_timeline_api import NoFollower, companion, metadata_of_one_node, run_metadata_series
 
 WALL = 1_700_000_000.0
@@ -301,7 +307,7 @@ def test_a_request_for_a_trace_that_is_not_there_is_answered_with_a_sentence() -
 
 
 def test_an_answer_has_a_bounded_number_of_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dashboard.traces.step_ranges.MOST_ROWS", 3)
+    monkeypatch.setattr("stepscope.dashboard.traces.step_ranges.MOST_ROWS", 3)
     paths = [
         trace_file(tmp_path, f"{name}.trace.json", {101: (100.5, 101.5), 102: (101.5, 102.5)}) for name in ("a", "b")
     ]

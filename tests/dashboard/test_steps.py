@@ -2,11 +2,11 @@ from pathlib import Path
 
 import numpy as np
 
-from dashboard.panels.steps import MOST_POSITIONS, chosen_steps, index_at, pick, slider
-from dashboard.server.arrays import TypedArray
-from summary import SummaryWriter
-from summary.logdir import open_logdir
-from summary.series import Series
+from stepscope.dashboard.panels.steps import MOST_POSITIONS, chosen_steps, index_at, pick, slider
+from stepscope.dashboard.server.arrays import TypedArray
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.series import Series
 
 
 def series_of(path: Path, runs: dict[str, list[int]]) -> list[Series]:

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from dashboard.panels.tag_order import MOST_LEVELS, section_path, shown_tag, tag_order
+from stepscope.dashboard.panels.tag_order import MOST_LEVELS, section_path, shown_tag, tag_order
 
 
 @pytest.mark.parametrize(

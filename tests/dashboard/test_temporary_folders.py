@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.server import temporary_folders
-from dashboard.server.temporary_folders import OwnedFolder, sweep
+from stepscope.dashboard.server import temporary_folders
+from stepscope.dashboard.server.temporary_folders import OwnedFolder, sweep
 
 SERVER = """
 import sys
-from dashboard.embeddings.point_files import PointFiles
-from dashboard.embeddings.uploads import Uploads
+from stepscope.dashboard.embeddings.point_files import PointFiles
+from stepscope.dashboard.embeddings.uploads import Uploads
 import numpy as np
 uploads, points = Uploads(), PointFiles()
 upload = uploads.begin("points.npy")
@@ -72,7 +72,7 @@ def test_a_server_sweeps_when_it_starts(temporary: Path) -> None:
     logs = temporary / "logs"
     logs.mkdir()
     server = subprocess.Popen(
-        [sys.executable, "-m", "dashboard", "--logdir", str(logs), "--port", "0", "--no-cache"],
+        [sys.executable, "-m", "stepscope", "--logdir", str(logs), "--port", "0", "--no-cache"],
         stdout=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(temporary)},
     )

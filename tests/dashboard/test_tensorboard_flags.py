@@ -5,8 +5,8 @@ from argparse import ArgumentParser
 import pytest
 from tensorboard.plugins.core.core_plugin import CorePluginLoader
 
-from dashboard.cli.main import main, make_parser
-from dashboard.cli.tensorboard_flags import FLAGS, translated
+from stepscope.dashboard.cli.main import main, make_parser
+from stepscope.dashboard.cli.tensorboard_flags import FLAGS, translated
 
 WORKS = {
     "--logdir=x": ["--logdir=x"],

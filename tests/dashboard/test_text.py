@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, text_html
-from summary import SummaryWriter
-from summary.proto.summary_pb2 import Summary
+from stepscope.dashboard.page.safe_html import MOST_CHARACTERS, markdown_html, raw_text, text_html
+from stepscope.summary import SummaryWriter
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.media import client_of
 
 PIXEL = "data:image/png;base64,iVBORw0KGgo="

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dashboard.cli.text_tables import Part, TextColumn, table_parts
+from stepscope.dashboard.cli.text_tables import Part, TextColumn, table_parts
 
 NAME = "void at::native::vectorized_elementwise_kernel"
 COLUMNS = [

@@ -10,14 +10,14 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.panels.text.diff import MOST_LINES, Change, diff
-from dashboard.panels.text.json_tree import DEEPEST, MOST_NODES, json_tree
-from dashboard.panels.text.search import MOST_TEXTS, Place, TextPattern, search
-from summary import SummaryWriter
-from summary.logdir import open_logdir
-from summary.patterns import PatternError
-from summary.proto.summary_pb2 import Summary
-from summary.series import Series
+from stepscope.dashboard.panels.text.diff import MOST_LINES, Change, diff
+from stepscope.dashboard.panels.text.json_tree import DEEPEST, MOST_NODES, json_tree
+from stepscope.dashboard.panels.text.search import MOST_TEXTS, Place, TextPattern, search
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.patterns import PatternError
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.series import Series
 from tests.dashboard.media import client_of
 
 

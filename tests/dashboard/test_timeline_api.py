@@ -11,10 +11,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline.api import make_router
-from dashboard.panels.timeline.payloads import MAX_SLICES
-from dashboard.server.live import Live
-from dashboard.traces.sources import (
+from stepscope.dashboard.panels.timeline.api import make_router
+from stepscope.dashboard.panels.timeline.payloads import MAX_SLICES
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.sources import (
     OpenedTrace,
     TraceCache,
     TraceSource,
@@ -24,11 +24,11 @@ from dashboard.traces.sources import (
     open_trace,
     trace_sources,
 )
-from profiler.timeline import chrome_trace
-from summary.contents import Companion
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.series import Columns, Run, Series
-from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.summary.contents import Companion
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.series import Columns, Run, Series
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 
 EVENTS: list[dict[str, Any]] = [
     {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "trainer"}},

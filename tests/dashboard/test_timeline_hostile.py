@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline.details import MAX_ARGUMENT_CHARACTERS, shown_arguments
-from dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, MOST_LANES, shown_lanes
-from dashboard.panels.timeline.payloads import MAX_NAMES, MAX_SLICES
-from profiler.traces import read_trace
+from stepscope.dashboard.panels.timeline.details import MAX_ARGUMENT_CHARACTERS, shown_arguments
+from stepscope.dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, MOST_LANES, shown_lanes
+from stepscope.dashboard.panels.timeline.payloads import MAX_NAMES, MAX_SLICES
+from stepscope.profiler.traces import read_trace
 from tests.dashboard.test_timeline_api import ID, client_of, companion, decoded, snapshot_of
 
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from dashboard.panels.timeline.lanes import arrange
-from dashboard.panels.timeline.values import step_places
-from dashboard.traces.sources import TraceSource, open_trace
-from dashboard.traces.studies import Progress, Study
-from profiler.trace import Trace
-from profiler.traces import load_trace, read_trace, trace_of_step_stats
-from summary.contents import Companion
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.dashboard.panels.timeline.lanes import arrange
+from stepscope.dashboard.panels.timeline.values import step_places
+from stepscope.dashboard.traces.sources import TraceSource, open_trace
+from stepscope.dashboard.traces.studies import Progress, Study
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace, read_trace, trace_of_step_stats
+from stepscope.summary.contents import Companion
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 
 PEERS = Path(__file__).resolve().parents[3] / "shared" / "peer"
 

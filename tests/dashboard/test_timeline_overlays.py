@@ -12,18 +12,18 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline import overlays
-from dashboard.panels.timeline.overlays import by_lane, critical_path_window, idle_window
-from dashboard.panels.timeline.routes_overlays import make_router
-from dashboard.server.live import Live
-from dashboard.traces.sources import LATEST_NS
-from profiler.analysis.critical_path import BOUNDS, critical_path_summary, path_of
-from profiler.analysis.facts import Facts
-from profiler.analysis.idle import idle_gaps, idle_time
-from profiler.analysis.ranks import collectives
-from profiler.traces import load_trace
-from summary.contents import Companion
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.timeline import overlays
+from stepscope.dashboard.panels.timeline.overlays import by_lane, critical_path_window, idle_window
+from stepscope.dashboard.panels.timeline.routes_overlays import make_router
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.traces.sources import LATEST_NS
+from stepscope.profiler.analysis.critical_path import BOUNDS, critical_path_summary, path_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.idle import idle_gaps, idle_time
+from stepscope.profiler.analysis.ranks import collectives
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.contents import Companion
+from stepscope.summary.snapshot import Snapshot
 from tests.profiler.analysis.kineto import Event, activity, launch, operator, step
 from tests.profiler.analysis.kineto import trace as read
 

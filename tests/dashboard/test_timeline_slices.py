@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from dashboard.panels.timeline import visible
-from dashboard.panels.timeline.occurrences import MOST_BUCKETS, histogram
-from dashboard.traces.sources import open_trace, trace_sources
-from profiler.analysis.area import overlap
-from profiler.trace import Trace
-from profiler.traces import read_trace
-from profiler.traces.to_chrome import chrome_json
+from stepscope.dashboard.panels.timeline import visible
+from stepscope.dashboard.panels.timeline.occurrences import MOST_BUCKETS, histogram
+from stepscope.dashboard.traces.sources import open_trace, trace_sources
+from stepscope.profiler.analysis.area import overlap
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
+from stepscope.profiler.traces.to_chrome import chrome_json
 from tests.dashboard.test_timeline_api import EVENTS, ID, client_of, companion, snapshot_of
 from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step
 from tests.profiler.test_traces_converted import arrows, slices

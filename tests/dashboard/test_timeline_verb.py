@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from dashboard.cli.timeline import TimelineVerb
-from profiler.timeline import chrome_trace
-from summary.errors import UserError
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+from stepscope.dashboard.cli.timeline import TimelineVerb
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 STATS = StepStats(
     dev_stats=[

@@ -7,20 +7,20 @@ from pathlib import Path, PurePosixPath
 import fsspec
 import pytest
 
-from dashboard.cli.serve import found
-from dashboard.page.layout import empty
-from dashboard.panels.registry import RECOGNIZERS
-from dashboard.traces.folders import MOST_OF_A_FOLDER, same_recording, traces_at
-from dashboard.traces.sources import trace_sources
-from profiler.traces.compression import zstd_compress
-from summary import SummaryWriter
-from summary.contents import Companion
-from summary.errors import UserError
-from summary.logdir import Logdir
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.xplane_pb2 import XSpace
-from summary.recognition import Recognizer
-from summary.snapshot import Snapshot
+from stepscope.dashboard.cli.serve import found
+from stepscope.dashboard.page.layout import empty
+from stepscope.dashboard.panels.registry import RECOGNIZERS
+from stepscope.dashboard.traces.folders import MOST_OF_A_FOLDER, same_recording, traces_at
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.profiler.traces.compression import zstd_compress
+from stepscope.summary import SummaryWriter
+from stepscope.summary.contents import Companion
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.xplane_pb2 import XSpace
+from stepscope.summary.recognition import Recognizer
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.test_profile_panel import words
 
 SESSION = PurePosixPath("plugins/profile/2026_11_22_23_11_33")
@@ -96,7 +96,7 @@ def test_a_file_is_looked_at_once_and_few_at_a_time(tmp_path: Path, monkeypatch:
         looked.append(beginning)
         return beginning.startswith(b"trace")
 
-    monkeypatch.setattr("summary.recognition.MOST_LOCAL", 2)
+    monkeypatch.setattr("stepscope.summary.recognition.MOST_LOCAL", 2)
     for number in range(3):
         path = tmp_path / f"{number}.json"
         path.write_text(f"trace {number}" + "." * (1 << 17))
@@ -142,7 +142,7 @@ def test_few_remote_files_are_looked_at_a_time(monkeypatch: pytest.MonkeyPatch) 
     try:
         for number in range(3):
             system.pipe_file(f"/traces/{number}.json", b'{"traceEvents": []}')
-        monkeypatch.setattr("summary.recognition.MOST_REMOTE", 2)
+        monkeypatch.setattr("stepscope.summary.recognition.MOST_REMOTE", 2)
         logdir = Logdir("memory://traces", recognizers=RECOGNIZERS)
         assert [len(trace_sources(logdir.update())) for _ in range(3)] == [2, 3, 3]
     finally:

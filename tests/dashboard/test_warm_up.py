@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 CODE = """
-from dashboard.server import warm_up
-from dashboard.curves import smoothing
+from stepscope.dashboard.server import warm_up
+from stepscope.dashboard.curves import smoothing
 import numpy as np
 values = np.array([4.0, 0.0, 2.0])
 before = warm_up.compile_beside([smoothing.KERNELS])
@@ -26,8 +26,8 @@ def test_curves_are_smoothed_before_and_after_the_loops_are_compiled(tmp_path: P
 
 
 EVERY_LOOP = """
-from dashboard.server import warm_up
-from summary.kernels import is_compiled
+from stepscope.dashboard.server import warm_up
+from stepscope.summary.kernels import is_compiled
 for name, group in warm_up.GROUPS.items():
     warm_up.WARMERS[name]()
     print(name, [kernel.__name__ for kernel in group.kernels() if not is_compiled(kernel)])

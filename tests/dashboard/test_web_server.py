@@ -14,17 +14,17 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from dashboard.cli.serve import make_server
-from dashboard.server import web_server
-from dashboard.server.web_server import ends_as_interrupted
-from summary.logdir import open_logdir
+from stepscope.dashboard.cli.serve import make_server
+from stepscope.dashboard.server import web_server
+from stepscope.dashboard.server.web_server import ends_as_interrupted
+from stepscope.summary.logdir import open_logdir
 from tests.dashboard.media import live_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ONE_TICK = """
 import os, signal, sys
-from dashboard.server import web_server
-from dashboard.cli.main import main
+from stepscope.dashboard.server import web_server
+from stepscope.dashboard.cli.main import main
 
 async def stop(self, counter):
     os.kill(os.getpid(), signal.SIGTERM)
@@ -45,7 +45,7 @@ def test_a_signal_ends_the_server_and_nothing_stays_behind(tmp_path: Path, numbe
     for name in ("logs", "tmp"):
         (tmp_path / name).mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-m", "dashboard", "--logdir", str(tmp_path / "logs"), "--port", "0", "--no-cache"],
+        [sys.executable, "-m", "stepscope", "--logdir", str(tmp_path / "logs"), "--port", "0", "--no-cache"],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -112,5 +112,5 @@ def test_connections_that_never_ask_are_closed(port: int, monkeypatch: pytest.Mo
                 connection.sendall(begun)
                 assert connection.recv(1) == b""
         # Who waits for news has asked.
-        monkeypatch.setattr("dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
+        monkeypatch.setattr("stepscope.dashboard.server.revision.HEARTBEAT_SECONDS", 0.0)
         assert b"event: heartbeat\n" in iter(stream.readline, b"")

@@ -15,11 +15,11 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from starlette.types import Message
 
-from dashboard.server.app import build_app
-from dashboard.server.live import Live
-from dashboard.server.opened_cache import OpenedCache
-from dashboard.server.work import BUSY, Pieces, Pool, PooledRoute, RequestAtHand, held, in_pool, run, wait_for
-from summary.cancellation import Cancelled, check_cancelled
+from stepscope.dashboard.server.app import build_app
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.dashboard.server.work import BUSY, Pieces, Pool, PooledRoute, RequestAtHand, held, in_pool, run, wait_for
+from stepscope.summary.cancellation import Cancelled, check_cancelled
 from tests.dashboard.media import NoFollower
 
 PATIENCE_S = 30.0

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import profiler
+from stepscope import profiler
 
 COUNT = 1 << 16
 BYTES = 4 * COUNT

@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from profiler.analysis.kernels import kernels
-from profiler.analysis.memcpys import memcpys
-from profiler.analysis.memory import memory_peaks
-from profiler.analysis.queue import launch_summary
-from profiler.analysis.report import TABLES, table
-from profiler.step_stats import load_step_stats
-from profiler.timeline import chrome_trace
-from profiler.trace import Trace
-from profiler.traces import load_trace, trace_of_step_stats
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.memcpys import memcpys
+from stepscope.profiler.analysis.memory import memory_peaks
+from stepscope.profiler.analysis.queue import launch_summary
+from stepscope.profiler.analysis.report import TABLES, table
+from stepscope.profiler.step_stats import load_step_stats
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace, trace_of_step_stats
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.gpu import plain_cuda
 
 REPOSITORY = Path(__file__).resolve().parents[2]

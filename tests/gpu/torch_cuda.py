@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-import profiler
+from stepscope import profiler
 
 STEPS = 3
 BATCH = (256, 512)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from summary import open_logdir
+from stepscope.summary import open_logdir
 
 Scalars = Mapping[str, Mapping[str, list[tuple[int, float]]]]
 

@@ -16,24 +16,36 @@ def python(code: str) -> str:
 
 def test_the_core_imports_no_framework() -> None:
     frameworks = ("keras", "torch", "tensorflow", "lightning", "pytorch_lightning", "transformers")
-    code = "import sys, summary.hooks, summary.integrations, profiler.integrations"
+    code = "import sys, stepscope.summary.hooks, stepscope.summary.integrations, stepscope.profiler.integrations"
     assert python(f"{code}; print(*set({frameworks}) & set(sys.modules))").split() == []
 
 
 @pytest.mark.parametrize(
     ("module", "frameworks", "advice"),
     [
-        ("profiler.integrations.keras", ["keras"], "needs Keras 3 and one of its backends: pip install 'keras>=3'"),
         (
-            "summary.integrations.lightning",
+            "stepscope.profiler.integrations.keras",
+            ["keras"],
+            "needs Keras 3 and one of its backends: pip install 'keras>=3'",
+        ),
+        (
+            "stepscope.summary.integrations.lightning",
             ["lightning", "pytorch_lightning"],
             "needs Lightning 2: pip install lightning, or pytorch-lightning",
         ),
-        ("summary.integrations.huggingface", ["transformers"], "needs Transformers: pip install 'transformers[torch]'"),
-        ("summary.integrations.accelerate", ["accelerate.tracking"], "needs Accelerate: pip install accelerate"),
-        ("summary.integrations.xgboost", ["xgboost"], "needs XGBoost: pip install xgboost"),
         (
-            "summary.integrations.stable_baselines3",
+            "stepscope.summary.integrations.huggingface",
+            ["transformers"],
+            "needs Transformers: pip install 'transformers[torch]'",
+        ),
+        (
+            "stepscope.summary.integrations.accelerate",
+            ["accelerate.tracking"],
+            "needs Accelerate: pip install accelerate",
+        ),
+        ("stepscope.summary.integrations.xgboost", ["xgboost"], "needs XGBoost: pip install xgboost"),
+        (
+            "stepscope.summary.integrations.stable_baselines3",
             ["stable_baselines3.common.logger"],
             "needs Stable-Baselines3: pip install stable-baselines3",
         ),

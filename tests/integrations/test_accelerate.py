@@ -11,8 +11,8 @@ pytest.importorskip("accelerate", reason="Accelerate is not installed: see make 
 
 from accelerate import Accelerator
 
-from summary import open_logdir
-from summary.integrations.accelerate import StepscopeTracker
+from stepscope.summary import open_logdir
+from stepscope.summary.integrations.accelerate import StepscopeTracker
 
 
 def test_a_tracker(tmp_path: Path, scalars: Callable[[Path], Any]) -> None:

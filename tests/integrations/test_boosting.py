@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary import open_logdir
+from stepscope.summary import open_logdir
 
 ROWS = np.random.default_rng(0).normal(size=(80, 4))
 LABELS = (ROWS.sum(axis=1) > 0).astype(int)
@@ -20,7 +20,7 @@ def session_of(folder: Path) -> dict[str, Any]:
 
 def test_xgboost(tmp_path: Path, scalars: Callable[[Path], Any]) -> None:
     xgboost = pytest.importorskip("xgboost", reason="XGBoost is not installed: see make test-integrations")
-    from summary.integrations.xgboost import StepscopeCallback
+    from stepscope.summary.integrations.xgboost import StepscopeCallback
 
     data = xgboost.DMatrix(ROWS, LABELS)
     params = {"objective": "binary:logistic", "eta": 0.5, "max_depth": 2, "eval_metric": ["logloss", "error"]}
@@ -47,7 +47,7 @@ def test_xgboost(tmp_path: Path, scalars: Callable[[Path], Any]) -> None:
 
 def test_lightgbm(tmp_path: Path, scalars: Callable[[Path], Any]) -> None:
     lightgbm = pytest.importorskip("lightgbm", reason="LightGBM is not installed: see make test-integrations")
-    from summary.integrations.lightgbm import StepscopeCallback
+    from stepscope.summary.integrations.lightgbm import StepscopeCallback
 
     params = {"objective": "binary", "learning_rate": 0.5, "verbosity": -1, "min_data_in_leaf": 2}
     data = lightgbm.Dataset(ROWS, LABELS)

@@ -27,8 +27,8 @@ from transformers import (
 )
 from transformers.integrations import TensorBoardCallback
 
-from summary import SummaryWriter, open_logdir
-from summary.integrations.huggingface import StepscopeCallback, tag_of
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.integrations.huggingface import StepscopeCallback, tag_of
 
 ROWS = [{"input_ids": torch.tensor([1 + row % 5, 2, 3]), "labels": row % 2} for row in range(16)]
 

@@ -15,9 +15,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"
 
 import keras  # type: ignore[import-untyped]
 
-from profiler.integrations.keras import StepscopeCallback
-from summary import open_logdir
-from summary.series import Series
+from stepscope.profiler.integrations.keras import StepscopeCallback
+from stepscope.summary import open_logdir
+from stepscope.summary.series import Series
 
 ROWS = 12
 

@@ -19,8 +19,8 @@ import torch
 from lightning.pytorch.loggers import TensorBoardLogger
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
-from summary import SummaryWriter, open_logdir
-from summary.integrations.lightning import StepscopeLogger
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.integrations.lightning import StepscopeLogger
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -231,7 +231,7 @@ def test_it_goes_with_the_package_that_is_in_use(package: str, tmp_path: Path) -
     code = f"""
 import {package} as pl
 from {package}.demos.boring_classes import BoringModel
-from summary.integrations.lightning import StepscopeLogger
+from stepscope.summary.integrations.lightning import StepscopeLogger
 
 class Model(BoringModel):
     def training_step(self, batch, index):

@@ -10,8 +10,8 @@ pytest.importorskip("optuna", reason="Optuna is not installed: see make test-int
 
 import optuna
 
-from summary import open_logdir
-from summary.integrations.optuna import StepscopeCallback
+from stepscope.summary import open_logdir
+from stepscope.summary.integrations.optuna import StepscopeCallback
 
 
 @pytest.fixture(autouse=True)

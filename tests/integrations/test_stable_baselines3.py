@@ -12,8 +12,8 @@ import torch
 from stable_baselines3 import A2C
 from stable_baselines3.common.logger import HParam, Image, Logger, TensorBoardOutputFormat, Video
 
-from summary import open_logdir
-from summary.integrations.stable_baselines3 import StepscopeOutput
+from stepscope.summary import open_logdir
+from stepscope.summary.integrations.stable_baselines3 import StepscopeOutput
 
 
 def recorded(folder: Path) -> dict[str, Any]:

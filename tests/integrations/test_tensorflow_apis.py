@@ -12,14 +12,14 @@ import pytest
 from PIL import Image
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
-from summary import v1
-from summary import v2 as tf_summary
-from summary.kinds.tensor_proto import real_or_complex_numbers, strings
-from summary.proto import types_pb2
-from summary.proto.event_pb2 import Event
-from summary.proto.hparams_pb2 import HParamsPluginData
-from summary.proto.summary_pb2 import Summary
-from summary.v2 import hp
+from stepscope.summary import v1
+from stepscope.summary import v2 as tf_summary
+from stepscope.summary.kinds.tensor_proto import real_or_complex_numbers, strings
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.hparams_pb2 import HParamsPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.v2 import hp
 
 tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed")
 

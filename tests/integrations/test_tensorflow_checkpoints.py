@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
 from tests.summary.bundles import of_arrays
 
 tf: Any = pytest.importorskip("tensorflow", reason="TensorFlow is not installed: see make test-integrations")

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from profiler.analysis.critical_path import BOUNDS, path_of
-from profiler.analysis.facts import Facts
-from profiler.analysis.idle import idle_time
-from profiler.analysis.kernels import kernels
-from profiler.analysis.memcpys import bandwidth_over_time, bandwidth_summary, direction_of
-from profiler.analysis.queue import queue_length, queue_summary
-from profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
-from profiler.traces import read_trace
+from stepscope.profiler.analysis.critical_path import BOUNDS, path_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.idle import idle_time
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.memcpys import bandwidth_over_time, bandwidth_summary, direction_of
+from stepscope.profiler.analysis.queue import queue_length, queue_summary
+from stepscope.profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
+from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 

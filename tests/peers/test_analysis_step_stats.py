@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.memory import allocations, memory_peaks
-from profiler.analysis.operators import operators
-from profiler.analysis.tfprof import tfprof
-from profiler.step_stats import parse_step_stats
-from profiler.traces import read_trace
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.memory import allocations, memory_peaks
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.tfprof import tfprof
+from stepscope.profiler.step_stats import parse_step_stats
+from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.kernels import kernels, tensor_core_share
-from profiler.analysis.operators import operators
-from profiler.analysis.steps import mean_step, step_breakdown
-from profiler.analysis.temporal import gpu_utilisation
-from profiler.traces import read_trace
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.kernels import kernels, tensor_core_share
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.steps import mean_step, step_breakdown
+from stepscope.profiler.analysis.temporal import gpu_utilisation
+from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 

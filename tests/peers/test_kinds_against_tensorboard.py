@@ -18,11 +18,11 @@ from google.protobuf import json_format, text_format
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
-from summary import SummaryWriter
-from summary.kinds import KINDS, decode, kind_of
-from summary.kinds.mesh import mesh_info
-from summary.proto.event_pb2 import Event
-from summary.proto.projector_pb2 import ProjectorConfig
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds import KINDS, decode, kind_of
+from stepscope.summary.kinds.mesh import mesh_info
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.projector_pb2 import ProjectorConfig
 
 pytestmark = pytest.mark.peers
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from profiler.analysis.kernels import kernels
-from profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
-from profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
-from profiler.chrome_trace import chrome_trace_from_records
-from profiler.collectors.kineto import KinetoRecords, KinetoTrace, parse_kineto, records_of_kineto
-from profiler.step_stats import step_stats_from_records
-from profiler.timeline import chrome_trace
-from profiler.traces import read_trace, trace_of_step_stats
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.memcpys import bandwidth_summary, memcpys, size_histogram
+from stepscope.profiler.analysis.temporal import communication_overlap, temporal_breakdown, work_breakdown
+from stepscope.profiler.chrome_trace import chrome_trace_from_records
+from stepscope.profiler.collectors.kineto import KinetoRecords, KinetoTrace, parse_kineto, records_of_kineto
+from stepscope.profiler.step_stats import step_stats_from_records
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.profiler.traces import read_trace, trace_of_step_stats
 
 pytestmark = pytest.mark.peers
 

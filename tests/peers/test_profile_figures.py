@@ -17,25 +17,25 @@ import pytest
 from plotly.utils import PlotlyJSONEncoder
 from polars.testing import assert_frame_equal
 
-from dashboard.page.state import View
-from dashboard.panels.profile.ask import Answer, answer_of
-from dashboard.panels.profile.pages import options_of, page_content, trace_line
-from dashboard.panels.profile.rows import rows, total_row
-from dashboard.panels.profile.settings import PAGES, Asked, Page
-from dashboard.panels.profile.table import MOST_ROWS, Table
-from dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
-from dashboard.traces.studies import Studies
-from profiler.analysis import report
-from profiler.analysis.compare import compare
-from profiler.analysis.kernels import kernels
-from profiler.analysis.members import BUCKETS
-from profiler.analysis.operators import operators
-from profiler.analysis.roofline import roofline
-from profiler.analysis.slices import slices_by_category
-from profiler.lod import LevelOfDetail, span_ns
-from profiler.trace import Trace
-from profiler.traces import load_trace
-from summary.contents import Companion
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.profile.ask import Answer, answer_of
+from stepscope.dashboard.panels.profile.pages import options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.rows import rows, total_row
+from stepscope.dashboard.panels.profile.settings import PAGES, Asked, Page
+from stepscope.dashboard.panels.profile.table import MOST_ROWS, Table
+from stepscope.dashboard.traces.sources import OpenedTrace, TraceCache, TraceSource
+from stepscope.dashboard.traces.studies import Studies
+from stepscope.profiler.analysis import report
+from stepscope.profiler.analysis.compare import compare
+from stepscope.profiler.analysis.kernels import kernels
+from stepscope.profiler.analysis.members import BUCKETS
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.analysis.slices import slices_by_category
+from stepscope.profiler.lod import LevelOfDetail, span_ns
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.contents import Companion
 from tests.dashboard.test_profile_panel import asked, client_of
 
 pytestmark = pytest.mark.peers

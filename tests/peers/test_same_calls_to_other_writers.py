@@ -15,9 +15,9 @@ import pytest
 import torch
 from PIL import Image
 
-from summary import SummaryWriter, open_logdir
-from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
 
 pytestmark = pytest.mark.peers
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from profiler.step_stats import load_step_stats
-from profiler.timeline import allocator_maximums, chrome_trace
+from stepscope.profiler.step_stats import load_step_stats
+from stepscope.profiler.timeline import allocator_maximums, chrome_trace
 
 pytestmark = pytest.mark.peers
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from profiler.step_stats import parse_step_stats
-from profiler.trace import Trace
-from profiler.traces import read_trace
+from stepscope.profiler.step_stats import parse_step_stats
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
 
 pytestmark = pytest.mark.peers
 

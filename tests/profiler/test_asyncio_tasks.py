@@ -17,12 +17,12 @@ from typing import Any
 
 import pytest
 
-import profiler
-from profiler.collectors.asyncio_tasks import LIFE_LANES, AsyncioTaskCollector
-from profiler.collectors.base import Collected, Record, RecordingClock
-from profiler.traces import load_trace
-from profiler.traces.losses import OVERLAP
-from summary.errors import UserError
+from stepscope import profiler
+from stepscope.profiler.collectors.asyncio_tasks import LIFE_LANES, AsyncioTaskCollector
+from stepscope.profiler.collectors.base import Collected, Record, RecordingClock
+from stepscope.profiler.traces import load_trace
+from stepscope.profiler.traces.losses import OVERLAP
+from stepscope.summary.errors import UserError
 
 HANDLE_RUN = vars(asyncio.events.Handle)["_run"]
 CREATE_TASK = vars(asyncio.base_events.BaseEventLoop)["create_task"]

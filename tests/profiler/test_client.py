@@ -14,16 +14,16 @@ from typing import Any
 
 import pytest
 
-from profiler import capture_files, client
-from profiler.capture_files import AnswerError, CapturedFiles, unpack
-from profiler.capture_request import CaptureOptions, CaptureRequest
-from profiler.client import Address, Capture, CaptureError, Client, capture_all, check_writable, parse_address
-from profiler.server import start
-from summary import SummaryWriter
-from summary.errors import UserError
-from summary.logdir import Logdir
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler import capture_files, client
+from stepscope.profiler.capture_files import AnswerError, CapturedFiles, unpack
+from stepscope.profiler.capture_request import CaptureOptions, CaptureRequest
+from stepscope.profiler.client import Address, Capture, CaptureError, Client, capture_all, check_writable, parse_address
+from stepscope.profiler.server import start
+from stepscope.summary import SummaryWriter
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.training import training
 
 BEGIN_NS = 1_700_000_000_000_000_000
@@ -268,7 +268,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         free = listener.getsockname()[1]
     address = Address("127.0.0.1", free)
-    expected = f"Expected a program that has called profiler.server.start({free})."
+    expected = f"Expected a program that has called stepscope.profiler.server.start({free})."
     assert problem(lambda: Client(address).capture(QUICK, tmp_path, 0)) == (
         "unreachable",
         f"nothing listens on 127.0.0.1:{free}. {expected}",
@@ -276,7 +276,7 @@ def test_nobody_listens(tmp_path: Path) -> None:
     kind, said = problem(lambda: Client(Address("nowhere.invalid", 6009)).status())
     assert kind == "unreachable"
     assert said.startswith("nowhere.invalid:6009 cannot be reached: ")
-    assert said.endswith("profiler.server.start(6009).")
+    assert said.endswith("stepscope.profiler.server.start(6009).")
 
 
 @pytest.mark.parametrize(

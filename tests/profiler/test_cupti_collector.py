@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from profiler.collectors import cupti_activities as activities
-from profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record, RecordingClock, stream_lane
-from profiler.collectors.cupti import CuptiCollector, _Demangler
-from profiler.collectors.cupti_activities import Moment, Names, kept, records_of_activities, wall_times
-from profiler.collectors.devices import sync_lane
-from profiler.collectors.registry import make_collector
-from profiler.step_stats import step_stats_from_records
-from profiler.traces import trace_of_step_stats
-from summary.errors import UserError
+from stepscope.profiler.collectors import cupti_activities as activities
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record, RecordingClock, stream_lane
+from stepscope.profiler.collectors.cupti import CuptiCollector, _Demangler
+from stepscope.profiler.collectors.cupti_activities import Moment, Names, kept, records_of_activities, wall_times
+from stepscope.profiler.collectors.devices import sync_lane
+from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.step_stats import step_stats_from_records
+from stepscope.profiler.traces import trace_of_step_stats
+from stepscope.summary.errors import UserError
 
 # Objects with the attributes that cupti-python 13.4.0 documents, of which 12.6.0 has all that are read.
 

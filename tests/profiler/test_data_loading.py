@@ -10,11 +10,11 @@ import torch
 from torch.utils.data import DataLoader, IterableDataset
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-import profiler
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.collectors.data_loading import DATA_LOADING_LANE, DataLoadingCollector, data_loading
-from profiler.process import _process
-from profiler.traces import load_trace
+from stepscope import profiler
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.collectors.data_loading import DATA_LOADING_LANE, DataLoadingCollector, data_loading
+from stepscope.profiler.process import _process
+from stepscope.profiler.traces import load_trace
 
 
 class Recorded:

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-import profiler
-from profiler import annotate
-from profiler.collectors.base import Collected, Record, RecordingClock, stream_lane
-from profiler.hooks import ProfilerHook
-from profiler.process import _process as running
-from profiler.timeline import chrome_trace
-from profiler.traces import load_trace
-from summary import open_logdir
-from summary.errors import UserError
-from summary.hooks import Hooks
-from summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope import profiler
+from stepscope.profiler import annotate
+from stepscope.profiler.collectors.base import Collected, Record, RecordingClock, stream_lane
+from stepscope.profiler.hooks import ProfilerHook
+from stepscope.profiler.process import _process as running
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.profiler.traces import load_trace
+from stepscope.summary import open_logdir
+from stepscope.summary.errors import UserError
+from stepscope.summary.hooks import Hooks
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 class Clock:
@@ -138,7 +138,7 @@ def test_dataflow_and_memory_are_shown_on_demand(
         asked.append(arguments)
         return chrome_trace(step_stats, **arguments)
 
-    monkeypatch.setattr("profiler.hooks.chrome_trace", shown)
+    monkeypatch.setattr("stepscope.profiler.hooks.chrome_trace", shown)
     train(ProfilerHook(1, None, tmp_path, show_dataflow, show_memory, collectors=[]), 2)
     assert asked == [{"show_dataflow": show_dataflow, "show_memory": show_memory}]
 

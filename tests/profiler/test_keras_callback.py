@@ -13,12 +13,12 @@ import pytest
 from google.protobuf import text_format
 from numpy.typing import NDArray
 
-import profiler
-from profiler.integrations.keras import StepscopeCallback, profiled_batches, weight_pictures
-from profiler.process import NotStartedError
-from summary import open_logdir
-from summary.proto.projector_pb2 import ProjectorConfig
-from summary.series import Series
+from stepscope import profiler
+from stepscope.profiler.integrations.keras import StepscopeCallback, profiled_batches, weight_pictures
+from stepscope.profiler.process import NotStartedError
+from stepscope.summary import open_logdir
+from stepscope.summary.proto.projector_pb2 import ProjectorConfig
+from stepscope.summary.series import Series
 
 ROWS = 12
 FEATURES = np.linspace(-1, 1, ROWS * 3, dtype=np.float32).reshape(ROWS, 3)

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.lod import LevelOfDetail, NameStatistics, coverage, search, span_ns, statistics_of_name
-from profiler.trace import Trace
-from profiler.traces import read_trace
-from profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
-from summary.errors import UserError
+from stepscope.profiler.lod import LevelOfDetail, NameStatistics, coverage, search, span_ns, statistics_of_name
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
+from stepscope.profiler.traces.build import EARLIEST_NS, LATEST_NS, LONGEST_NS
+from stepscope.summary.errors import UserError
 
 
 def trace_of(*slices: tuple[str, int, int, int]) -> Trace:

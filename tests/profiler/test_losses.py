@@ -1,7 +1,7 @@
 """What of a trace is lost, what is only remarked, and when it was."""
 
-from profiler.trace import Losses
-from profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, moment
+from stepscope.profiler.trace import Losses
+from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, moment
 
 LOSSES = Losses(
     {"flow end without a start": 3, "arrow back in time": 2, "negative duration": 1, "unreadable event": 5},

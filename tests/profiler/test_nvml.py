@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from profiler.collectors.base import CounterSeries, RecordingClock
-from profiler.collectors.nvml import READINGS, SLOW_READINGS, NvmlCollector, visible_gpus
-from summary.errors import UserError
+from stepscope.profiler.collectors.base import CounterSeries, RecordingClock
+from stepscope.profiler.collectors.nvml import READINGS, SLOW_READINGS, NvmlCollector, visible_gpus
+from stepscope.summary.errors import UserError
 
 UUIDS = ["GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", "GPU-8932aaaa-1111-2222-3333-444455556666", "GPU-01234567-0-0-0-0"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-import profiler
-from profiler import ProfilerOptions, annotate, options
-from profiler.process import _process as running
-from profiler.session import Recording, Session
+from stepscope import profiler
+from stepscope.profiler import ProfilerOptions, annotate, options
+from stepscope.profiler.process import _process as running
+from stepscope.profiler.session import Recording, Session
 
 MILLISECOND = 1_000_000
 

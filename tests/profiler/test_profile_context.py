@@ -10,18 +10,18 @@ import polars as pl
 import pytest
 from google.protobuf import text_format
 
-import profiler
-from profiler import annotate
-from profiler.analysis.facts import Facts
-from profiler.analysis.report import TABLES, table
-from profiler.collectors.base import Collected, Record, RecordingClock, stream_lane
-from profiler.process import _process as running
-from profiler.profile_context import ProfileContext
-from profiler.step_profiler import Profiler, merged
-from profiler.traces import load_trace
-from summary.errors import UserError
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope import profiler
+from stepscope.profiler import annotate
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.report import TABLES, table
+from stepscope.profiler.collectors.base import Collected, Record, RecordingClock, stream_lane
+from stepscope.profiler.process import _process as running
+from stepscope.profiler.profile_context import ProfileContext
+from stepscope.profiler.step_profiler import Profiler, merged
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 
 LAST_AUTO_STEP = 99
 MICROSECOND = 1000

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-import profiler
-from profiler.collectors.base import Collected, Record, RecordingClock
-from profiler.collectors.python_calls import PythonCallCollector
-from profiler.traces import load_trace
-from summary.errors import UserError
+from stepscope import profiler
+from stepscope.profiler.collectors.base import Collected, Record, RecordingClock
+from stepscope.profiler.collectors.python_calls import PythonCallCollector
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.errors import UserError
 
 MONITORING: Any = getattr(sys, "monitoring", None)
 ONLY_SETPROFILE = pytest.mark.skipif(MONITORING is not None, reason="this Python has sys.monitoring")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-import profiler
-from profiler.collectors.base import CounterSeries, RecordingClock
-from profiler.collectors.resources import OPEN_FILES, PROCESS_CPU, RSS, THREADS, ResourceCollector
-from profiler.traces import load_trace
+from stepscope import profiler
+from stepscope.profiler.collectors.base import CounterSeries, RecordingClock
+from stepscope.profiler.collectors.resources import OPEN_FILES, PROCESS_CPU, RSS, THREADS, ResourceCollector
+from stepscope.profiler.traces import load_trace
 
 
 def by_name(counters: list[CounterSeries]) -> dict[tuple[str, str], CounterSeries]:

@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from profiler.collectors.base import CounterSeries
-from profiler.collectors.sampling import Counters, Key, Sampler, next_due_ns
+from stepscope.profiler.collectors.base import CounterSeries
+from stepscope.profiler.collectors.sampling import Counters, Key, Sampler, next_due_ns
 
 KEY = Key("/device:CPU:0", "memory (bytes)", "RSS")
 RATE = Key("/device:CPU:0", "storage (bytes/s)", "read")

@@ -12,11 +12,19 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import profiler
-from profiler import AlreadyStartedError, NotStartedError, Profile, ProfilerAction, Recording, annotate, schedule
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.process import _process as running
-from summary.errors import UserError
+from stepscope import profiler
+from stepscope.profiler import (
+    AlreadyStartedError,
+    NotStartedError,
+    Profile,
+    ProfilerAction,
+    Recording,
+    annotate,
+    schedule,
+)
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.process import _process as running
+from stepscope.summary.errors import UserError
 
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 LETTERS = {NONE: ".", WARMUP: "w", RECORD: "r", SAVE: "S"}

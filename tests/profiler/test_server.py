@@ -16,18 +16,18 @@ from typing import Any
 
 import pytest
 
-import profiler
-from profiler import capture_http, capture_recording, process
-from profiler.capture_recording import NoStepsError, RequestedProfile
-from profiler.capture_request import CaptureOptions, CaptureRequest, parse_request
-from profiler.client import Client
-from profiler.collectors.base import Collected, RecordingClock
-from profiler.process import AlreadyStartedError
-from profiler.server import Server, start, status
-from profiler.session import Recording
-from profiler.traces import load_trace
-from summary.errors import UserError
-from summary.logdir import Logdir
+from stepscope import profiler
+from stepscope.profiler import capture_http, capture_recording, process
+from stepscope.profiler.capture_recording import NoStepsError, RequestedProfile
+from stepscope.profiler.capture_request import CaptureOptions, CaptureRequest, parse_request
+from stepscope.profiler.client import Client
+from stepscope.profiler.collectors.base import Collected, RecordingClock
+from stepscope.profiler.process import AlreadyStartedError
+from stepscope.profiler.server import Server, start, status
+from stepscope.profiler.session import Recording
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir
 from tests.profiler.training import FIRST_STEP, training
 
 TOKEN = "correct horse battery staple"
@@ -311,7 +311,7 @@ def test_a_server_that_stops_ends_the_recording() -> None:
 def test_a_forked_child_does_not_keep_the_port(tmp_path: Path) -> None:
     code = """
 import os, socket, sys
-import profiler.server
+import stepscope.profiler.server
 server = profiler.server.start(0)
 begin, end = os.pipe()
 child = os.fork()
@@ -525,6 +525,6 @@ def test_a_recording_that_fails_is_said(server: Server, monkeypatch: pytest.Monk
 
 def test_importing_the_server_is_light() -> None:
     heavy = "{'numba', 'dash', 'plotly', 'torch', 'polars', 'fastapi', 'uvicorn', 'rich'}"
-    code = f"import sys, profiler.server, profiler.client; print({heavy} & set(sys.modules))"
+    code = f"import sys, stepscope.profiler.server, stepscope.profiler.client; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import profiler
-from profiler.collectors.base import HOST_DEVICE, Collected, Collector, CounterSeries, RecordingClock
-from profiler.collectors.host import GC_LANE, STEPS_LANE
-from profiler.process import AlreadyStartedError, NotStartedError, annotate
-from profiler.process import _process as running
-from profiler.session import Recording, Session
-from profiler.trace_files import write_new
-from summary.errors import UserError
-from summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope import profiler
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Collector, CounterSeries, RecordingClock
+from stepscope.profiler.collectors.host import GC_LANE, STEPS_LANE
+from stepscope.profiler.process import AlreadyStartedError, NotStartedError, annotate
+from stepscope.profiler.process import _process as running
+from stepscope.profiler.session import Recording, Session
+from stepscope.profiler.trace_files import write_new
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 START = 1_700_000_000_000_000_000
 """Wall time at which the fake clock begins, in nanoseconds: 2023-11-14 22:13:20 UTC."""
@@ -420,7 +420,7 @@ def test_steps_and_scopes_without_a_recording_do_nothing() -> None:
 
 
 def test_profile_writes_an_event_file_beside_the_trace(tmp_path: Path) -> None:
-    from summary.proto.event_pb2 import Event
+    from stepscope.summary.proto.event_pb2 import Event
 
     profile = profiler.Profile(tmp_path, first_step=3)
 

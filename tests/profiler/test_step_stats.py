@@ -7,13 +7,13 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.collectors.base import HOST_DEVICE, Lane, Record
-from profiler.step_stats import load_step_stats, parse_step_stats, split_steps, step_stats_from_records
-from profiler.timeline import chrome_trace
-from summary.errors import UserError
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+from stepscope.profiler.collectors.base import HOST_DEVICE, Lane, Record
+from stepscope.profiler.step_stats import load_step_stats, parse_step_stats, split_steps, step_stats_from_records
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.summary.errors import UserError
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 STATS = StepStats(
     dev_stats=[

@@ -5,13 +5,13 @@ from typing import Any
 
 from google.protobuf import text_format
 
-from profiler.collectors.base import HOST_DEVICE, Lane, Record, stream_lane
-from profiler.collectors.devices import Origin, copy_name, device_label, origins_of_launches, sync_lane
-from profiler.step_stats import step_stats_from_records
-from profiler.timeline import chrome_trace
-from profiler.trace import Trace
-from profiler.traces import trace_of_step_stats
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats
+from stepscope.profiler.collectors.base import HOST_DEVICE, Lane, Record, stream_lane
+from stepscope.profiler.collectors.devices import Origin, copy_name, device_label, origins_of_launches, sync_lane
+from stepscope.profiler.step_stats import step_stats_from_records
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import trace_of_step_stats
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats
 
 MAIN = Lane(HOST_DEVICE, 7, "MainThread")
 AUTOGRAD = Lane(HOST_DEVICE, 8, "pt_autograd_0")

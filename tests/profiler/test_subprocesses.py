@@ -15,13 +15,13 @@ import psutil
 import pytest
 from torch.utils.data import DataLoader
 
-import profiler
-from profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record, RecordingClock
-from profiler.collectors.subprocesses import SubprocessCollector
-from profiler.process import _process
-from profiler.session import Session
-from profiler.traces import load_trace
-from summary.foreign_tables import end_readers
+from stepscope import profiler
+from stepscope.profiler.collectors.base import HOST_DEVICE, Collected, Lane, Record, RecordingClock
+from stepscope.profiler.collectors.subprocesses import SubprocessCollector
+from stepscope.profiler.process import _process
+from stepscope.profiler.session import Session
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.foreign_tables import end_readers
 
 FORK = multiprocessing.get_context("fork")
 ECHO = [sys.executable, "-c", "input()"]

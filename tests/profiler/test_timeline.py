@@ -8,7 +8,7 @@ from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.timeline import (
+from stepscope.profiler.timeline import (
     AllocatorMaximum,
     OpTime,
     allocator_maximums,
@@ -16,7 +16,7 @@ from profiler.timeline import (
     parse_kernel_label,
     parse_op_label,
 )
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, NodeOutput, StepStats
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, NodeOutput, StepStats
 
 Event = dict[str, Any]
 Trace = dict[str, list[Event]]

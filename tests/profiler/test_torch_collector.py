@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-import profiler
-from profiler.collectors.base import (
+from stepscope import profiler
+from stepscope.profiler.collectors.base import (
     HOST_DEVICE,
     Arrow,
     Collected,
@@ -24,8 +24,8 @@ from profiler.collectors.base import (
     RecordingClock,
     stream_lane,
 )
-from profiler.collectors.devices import OVERHEAD_LANE, host_lane, sync_lane, thread_names
-from profiler.collectors.kineto import (
+from stepscope.profiler.collectors.devices import OVERHEAD_LANE, host_lane, sync_lane, thread_names
+from stepscope.profiler.collectors.kineto import (
     Event,
     KinetoTrace,
     clock_offset,
@@ -35,11 +35,11 @@ from profiler.collectors.kineto import (
     records_of_kineto,
     threads_of,
 )
-from profiler.collectors.registry import make_collector
-from profiler.collectors.torch import TorchCollector
-from profiler.trace import Trace
-from profiler.traces import load_trace
-from summary.errors import UserError
+from stepscope.profiler.collectors.registry import make_collector
+from stepscope.profiler.collectors.torch import TorchCollector
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.errors import UserError
 
 TOLERANCE_NS = 50_000
 """How far PyTorch's clock may be from ours."""
@@ -126,9 +126,9 @@ def test_a_training_loop_end_to_end(tmp_path: Path) -> None:
 
 def test_recording_loads_no_compiled_loops() -> None:
     code = (
-        "import sys, time, torch; from profiler.collectors.torch import TorchCollector;"
-        "from profiler.collectors.base import RecordingClock; c = TorchCollector(); c.start(RecordingClock(time));"
-        "torch.ones(2) + 1; assert c.stop().records; print('numba' in sys.modules)"
+        "import sys, time, torch; from stepscope.profiler.collectors.torch import TorchCollector;"
+        "from stepscope.profiler.collectors.base import RecordingClock; c = TorchCollector();"
+        "c.start(RecordingClock(time));torch.ones(2) + 1; assert c.stop().records; print('numba' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
@@ -234,8 +234,8 @@ def run_alone(code: str) -> list[str]:
     """What a program prints that needs a process of its own, since it breaks PyTorch's profiler."""
     head = (
         "import threading, time, torch\n"
-        "from profiler.collectors.base import RecordingClock\n"
-        "from profiler.collectors.torch import TorchCollector\n"
+        "from stepscope.profiler.collectors.base import RecordingClock\n"
+        "from stepscope.profiler.collectors.torch import TorchCollector\n"
         "def other():\n"
         "    return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])\n"
         "clock = RecordingClock(time)\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import profiler
-from profiler.collectors.base import RecordingClock
-from profiler.collectors.tracemalloc import TracemallocCollector
-from profiler.traces import load_trace
+from stepscope import profiler
+from stepscope.profiler.collectors.base import RecordingClock
+from stepscope.profiler.collectors.tracemalloc import TracemallocCollector
+from stepscope.profiler.traces import load_trace
 
 
 @pytest.fixture(autouse=True)

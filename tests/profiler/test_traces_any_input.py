@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace, trace_of_step_stats
-from profiler.traces.compression import zstd_compress
-from summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
+from stepscope.profiler.traces.compression import zstd_compress
+from stepscope.summary.proto.step_stats_pb2 import DeviceStepStats, NodeExecStats, StepStats
 
 AN_EVENT = {"ph": "i", "name": "an event", "ts": 3, "pid": 1, "tid": 1}
 """Arrays in which nothing is an event are no traces."""

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace
-from profiler.traces.compression import zstd_compress
-from profiler.traces.limits import Limits, size_text
-from profiler.traces.losses import explain
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import TraceError, read_trace
+from stepscope.profiler.traces.compression import zstd_compress
+from stepscope.profiler.traces.limits import Limits, size_text
+from stepscope.profiler.traces.losses import explain
 
 
 def table(trace: Trace) -> str:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace, trace_of_step_stats
-from profiler.traces.cache import BLOCK, encode_cache
-from profiler.traces.to_chrome import chrome_json
-from profiler.traces.to_step_stats import not_carried, step_stats_of_trace
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
+from stepscope.profiler.traces.cache import BLOCK, encode_cache
+from stepscope.profiler.traces.to_chrome import chrome_json
+from stepscope.profiler.traces.to_step_stats import not_carried, step_stats_of_trace
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.test_traces_any_input import AN_EVENT, SAMPLE, check_contract, events_of_any_kind
 
 KINETO = {

@@ -12,21 +12,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace, trace_of_step_stats
-from profiler.traces.build import rows_of
-from profiler.traces.cache import encode_cache
-from profiler.traces.chrome_events import MOST_ARGUMENT_BYTES
-from profiler.traces.compression import BEGINNING, unpacked, zstd_compress
-from profiler.traces.flows import _bind
-from profiler.traces.limits import Limits
-from profiler.traces.losses import FURTHER, MOST_EXAMPLE, MOST_REASONS, LossTally, explain
-from profiler.traces.nesting import in_order_of_start
-from profiler.traces.row_trees import slices_at
-from profiler.traces.texts import MOST_CHARACTERS
-from summary.cancellation import Cancellation, Cancelled, cancellable
-from summary.proto.step_stats_pb2 import StepStats
-from summary.proto.xplane_pb2 import XSpace
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import TraceError, read_trace, trace_of_step_stats
+from stepscope.profiler.traces.build import rows_of
+from stepscope.profiler.traces.cache import encode_cache
+from stepscope.profiler.traces.chrome_events import MOST_ARGUMENT_BYTES
+from stepscope.profiler.traces.compression import BEGINNING, unpacked, zstd_compress
+from stepscope.profiler.traces.flows import _bind
+from stepscope.profiler.traces.limits import Limits
+from stepscope.profiler.traces.losses import FURTHER, MOST_EXAMPLE, MOST_REASONS, LossTally, explain
+from stepscope.profiler.traces.nesting import in_order_of_start
+from stepscope.profiler.traces.row_trees import slices_at
+from stepscope.profiler.traces.texts import MOST_CHARACTERS
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
+from stepscope.summary.proto.step_stats_pb2 import StepStats
+from stepscope.summary.proto.xplane_pb2 import XSpace
 
 LONG = "a" * (7 * MOST_CHARACTERS)
 ENOUGH = Limits(1 << 30, 1 << 20, 1 << 20)

@@ -3,14 +3,14 @@
 import pytest
 from google.protobuf import text_format
 
-from profiler.analysis.classify import KINDS
-from profiler.analysis.facts import Facts
-from profiler.step_stats import parse_step_stats
-from profiler.trace import Lane, Trace
-from profiler.traces import read_trace, trace_of_step_stats
-from profiler.traces.step_stats import describe
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import NodeExecStats, StepStats
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.step_stats import parse_step_stats
+from stepscope.profiler.trace import Lane, Trace
+from stepscope.profiler.traces import read_trace, trace_of_step_stats
+from stepscope.profiler.traces.step_stats import describe
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import NodeExecStats, StepStats
 
 TEXT = """
 dev_stats {

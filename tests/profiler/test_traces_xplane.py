@@ -13,14 +13,14 @@ from google.protobuf import text_format
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.classify import KINDS, classify
-from profiler.trace import Trace
-from profiler.traces import TraceError, read_trace
-from profiler.traces.losses import explain
-from profiler.traces.xplane import looks_like_xplane
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.step_stats_pb2 import StepStats
-from summary.proto.xplane_pb2 import XSpace
+from stepscope.profiler.analysis.classify import KINDS, classify
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import TraceError, read_trace
+from stepscope.profiler.traces.losses import explain
+from stepscope.profiler.traces.xplane import looks_like_xplane
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.step_stats_pb2 import StepStats
+from stepscope.summary.proto.xplane_pb2 import XSpace
 from tests.profiler.test_traces_any_input import check_contract
 
 TEXT = """

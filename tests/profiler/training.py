@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from profiler.client import Address, parse_address
+from stepscope.profiler.client import Address, parse_address
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FIRST_STEP = 100
@@ -16,7 +16,7 @@ FIRST_STEP = 100
 PROGRAM = f"""
 import gc, sys, threading
 import numpy as np
-import profiler, profiler.server
+import stepscope.profiler.server; from stepscope import profiler
 
 gc.disable()  # So that what is recorded is what is written here.
 ended = threading.Event()

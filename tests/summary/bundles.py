@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.checkpoints.ordered_code import slice_key
-from summary.checkpoints.table import MAGIC
-from summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
-from summary.records import masked_crc
+from stepscope.summary.checkpoints.ordered_code import slice_key
+from stepscope.summary.checkpoints.table import MAGIC
+from stepscope.summary.proto.tensor_bundle_pb2 import BundleEntryProto, BundleHeaderProto, SavedTensorSlices
+from stepscope.summary.records import masked_crc
 
 DTYPES = {"float32": "DT_FLOAT", "float64": "DT_DOUBLE", "float16": "DT_HALF", "int64": "DT_INT64", "bool": "DT_BOOL"}
 

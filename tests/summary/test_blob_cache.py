@@ -5,10 +5,10 @@ from typing import BinaryIO
 
 import pytest
 
-from summary import SummaryWriter
-from summary.blob_cache import BlobCache, BlobKey
-from summary.local_source import LocalSource
-from summary.logdir import Logdir
+from stepscope.summary import SummaryWriter
+from stepscope.summary.blob_cache import BlobCache, BlobKey
+from stepscope.summary.local_source import LocalSource
+from stepscope.summary.logdir import Logdir
 
 
 def test_what_was_looked_at_longest_ago_is_forgotten_first() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable, check_cancelled
 
 
 def test_work_that_nobody_can_cancel_goes_on() -> None:

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from summary.checkpoints.base import CheckpointError
-from summary.checkpoints.dispatch import open_checkpoint_at
-from summary.checkpoints.ordered_code import slice_key
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.checkpoints.ordered_code import slice_key
 from tests.summary.bundles import Bundle, of_arrays, slices_file, table
 
 MATRIX = np.arange(21, dtype=np.float32).reshape(7, 3) / 8

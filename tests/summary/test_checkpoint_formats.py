@@ -15,9 +15,9 @@ from torch import nn
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 
-from summary.checkpoints.base import CheckpointError
-from summary.checkpoints.dispatch import open_checkpoint_at
-from summary.checkpoints.numpy_files import NumpyArchive
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.checkpoints.numpy_files import NumpyArchive
 
 MATRIX = np.arange(21, dtype=np.float32).reshape(7, 3) / 8 - 1
 

@@ -16,10 +16,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summary.checkpoints.base import CheckpointError
-from summary.checkpoints.dispatch import open_checkpoint
-from summary.checkpoints.pickle_machine import described
-from summary.checkpoints.table import Table
+from stepscope.summary.checkpoints.base import CheckpointError
+from stepscope.summary.checkpoints.dispatch import open_checkpoint
+from stepscope.summary.checkpoints.pickle_machine import described
+from stepscope.summary.checkpoints.table import Table
 from tests.summary.bundles import Bundle, block, slices_file
 
 MATRIX = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -163,7 +163,7 @@ def test_values_that_hold_each_other_a_billion_times_are_no_burden() -> None:
 
 @given(st.lists(st.tuples(st.binary(max_size=9), st.binary(max_size=9))), st.integers(1, 4))
 def test_what_a_block_holds_is_read_back(entries: list[tuple[bytes, bytes]], restart_every: int) -> None:
-    from summary.checkpoints.table import _block_entries
+    from stepscope.summary.checkpoints.table import _block_entries
 
     assert list(_block_entries(memoryview(block(entries, restart_every)[:-5]))) == entries
 

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from summary import SummaryWriter
-from summary.column_cache import ColumnCache, _KeptColumns
-from summary.event_file import EventFile
-from summary.kinds.base import PayloadError
-from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from stepscope.summary import SummaryWriter
+from stepscope.summary.column_cache import ColumnCache, _KeptColumns
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
 
 
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
 
 
 @pytest.fixture
@@ -392,7 +392,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path: Path, caplog: 
 def test_what_nobody_used_for_long_and_what_is_too_much_is_deleted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("summary.column_cache._MOST_BYTES", 25)
+    monkeypatch.setattr("stepscope.summary.column_cache._MOST_BYTES", 25)
     cache = tmp_path / "cache"
     cache.mkdir()
     for age_days, name in ((0, "new"), (1, "old"), (2, "older"), (40, "oldest")):

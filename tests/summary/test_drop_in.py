@@ -14,13 +14,13 @@ import pytest
 import tensorboardX
 import torch
 
-from summary import GlobalSummaryWriter, SummaryWriter, open_logdir, v2
-from summary.event_file_writer import EventFileWriter
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.proto.types_pb2 import DT_BFLOAT16
-from summary.series import Series
-from summary.v2 import hp
+from stepscope.summary import GlobalSummaryWriter, SummaryWriter, open_logdir, v2
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.types_pb2 import DT_BFLOAT16
+from stepscope.summary.series import Series
+from stepscope.summary.v2 import hp
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -87,7 +87,7 @@ def test_samples_of_domains() -> None:
 
 def test_the_global_writer_counts_the_steps_of_all_processes(tmp_path: Path) -> None:
     script = (
-        "import multiprocessing, sys; from summary import GlobalSummaryWriter\n"
+        "import multiprocessing, sys; from stepscope.summary import GlobalSummaryWriter\n"
         "writer = GlobalSummaryWriter(sys.argv[1])\n"
         "def work(number): writer.add_scalar('t', number); writer.add_text('note', 'x')\n"
         "with multiprocessing.get_context('fork').Pool(2) as pool: pool.map(work, range(20), chunksize=1)\n"
@@ -96,7 +96,7 @@ def test_the_global_writer_counts_the_steps_of_all_processes(tmp_path: Path) -> 
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    from summary.logdir import Logdir
+    from stepscope.summary.logdir import Logdir
 
     series = Logdir(tmp_path, keep_superseded=True).update().runs["."].series
     assert sorted(series["t"].steps.tolist()) == list(range(21))

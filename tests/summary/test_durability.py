@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
-from summary import SummaryWriter, open_logdir
-from summary.proto.event_pb2 import Event
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.proto.event_pb2 import Event
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -37,7 +37,7 @@ def run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 def test_what_was_flushed_outlives_the_process(tmp_path: Path) -> None:
     script = (
-        "import os, signal, sys; from summary import SummaryWriter\n"
+        "import os, signal, sys; from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter(sys.argv[1])\n"
         "for step in range(10_000): writer.add_scalar('t', step, step)\n"
         "writer.add_text('note', 'x' * 100_000)\n"
@@ -91,7 +91,7 @@ def test_a_full_disk(small_disk: Path) -> None:
 def test_a_file_that_may_grow_no_further() -> None:
     """In a process of its own, as the limit holds for all its files."""
     script = (
-        "import resource, sys, tempfile; from pathlib import Path; from summary import SummaryWriter\n"
+        "import resource, sys, tempfile; from pathlib import Path; from stepscope.summary import SummaryWriter\n"
         "folder = tempfile.mkdtemp()\n"
         "writer = SummaryWriter(folder)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))\n"
@@ -113,7 +113,7 @@ def test_a_file_that_may_grow_no_further() -> None:
 
 def test_at_exit_a_person_is_told_what_is_lost() -> None:
     script = (
-        "import resource, tempfile; from summary import SummaryWriter\n"
+        "import resource, tempfile; from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter(tempfile.mkdtemp())\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200, resource.RLIM_INFINITY))\n"
         "for step in range(1000): writer.add_scalar('t', step, step)\n"
@@ -126,7 +126,7 @@ def test_at_exit_a_person_is_told_what_is_lost() -> None:
 
 
 def test_no_more_is_taken_than_memory_should_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.event_file_writer._MOST_EVENT_BYTES", 2000)
+    monkeypatch.setattr("stepscope.summary.event_file_writer._MOST_EVENT_BYTES", 2000)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     writer = SummaryWriter(tmp_path)
     taken: list[int] = []
@@ -152,7 +152,7 @@ def test_no_more_is_taken_than_memory_should_hold(tmp_path: Path, monkeypatch: p
 
 def test_a_folder_without_permission(tmp_path: Path) -> None:
     script = (
-        "import os, sys; from summary import SummaryWriter\n"
+        "import os, sys; from stepscope.summary import SummaryWriter\n"
         "if os.geteuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "try: SummaryWriter(sys.argv[1] + '/run')\n"
         "except PermissionError as error: print(error.strerror, error.filename)\n"

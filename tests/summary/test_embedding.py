@@ -8,9 +8,9 @@ import pytest
 from google.protobuf import text_format
 from PIL import Image
 
-from summary import SummaryWriter
-from summary.embedding import embedding
-from summary.proto.projector_pb2 import ProjectorConfig
+from stepscope.summary import SummaryWriter
+from stepscope.summary.embedding import embedding
+from stepscope.summary.proto.projector_pb2 import ProjectorConfig
 
 POINTS = np.array([[1.0, 0.1], [-2.5, np.nan]], np.float32)
 

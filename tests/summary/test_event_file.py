@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summary import event_file
-from summary.event_file import EventFile
-from summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
-from summary.proto.summary_pb2 import Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_INT64
-from summary.records import frame, masked_crc
+from stepscope.summary import event_file
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.proto.types_pb2 import DT_DOUBLE, DT_FLOAT, DT_INT64
+from stepscope.summary.records import frame, masked_crc
 
 PATH = PurePosixPath("run/events.out.tfevents.1.host")
 

@@ -30,27 +30,27 @@ from tensorboard.plugins.mesh.plugin_data_pb2 import MeshPluginData
 from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-from summary import SummaryWriter, hooks, open_logdir, v1, v2
-from summary.graphs.from_onnx import graph_from_onnx
-from summary.graphs.from_openvino import graph_from_openvino
-from summary.kinds import KINDS
-from summary.kinds.custom_scalars import custom_scalars, layout_of
-from summary.kinds.graph import function_graphs, keras_model
-from summary.kinds.hparams import session_end
-from summary.kinds.mesh import mesh, mesh_info
-from summary.kinds.pr_curve import pr_curve
-from summary.kinds.tensor import tensor
-from summary.kinds.video import video
-from summary.logdir import Logdir
-from summary.names import readable_name
-from summary.projector import CONFIG_PATTERN, find_embedding, projector_runs, read_asset, read_metadata
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.hparams_pb2 import STATUS_SUCCESS, SessionEndInfo
-from summary.proto.meta_graph_pb2 import MetaGraphDef
-from summary.proto.plugin_data_pb2 import HistogramPluginData
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
-from summary.series import Series
+from stepscope.summary import SummaryWriter, hooks, open_logdir, v1, v2
+from stepscope.summary.graphs.from_onnx import graph_from_onnx
+from stepscope.summary.graphs.from_openvino import graph_from_openvino
+from stepscope.summary.kinds import KINDS
+from stepscope.summary.kinds.custom_scalars import custom_scalars, layout_of
+from stepscope.summary.kinds.graph import function_graphs, keras_model
+from stepscope.summary.kinds.hparams import session_end
+from stepscope.summary.kinds.mesh import mesh, mesh_info
+from stepscope.summary.kinds.pr_curve import pr_curve
+from stepscope.summary.kinds.tensor import tensor
+from stepscope.summary.kinds.video import video
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.names import readable_name
+from stepscope.summary.projector import CONFIG_PATTERN, find_embedding, projector_runs, read_asset, read_metadata
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.hparams_pb2 import STATUS_SUCCESS, SessionEndInfo
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
+from stepscope.summary.proto.plugin_data_pb2 import HistogramPluginData
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.series import Series
 
 WALL, STEP = 10.5, 3
 NOW: Final = None

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from summary.follow import Follower
-from summary.logdir import Logdir
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
-from summary.snapshot import Snapshot
+from stepscope.summary.follow import Follower
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
+from stepscope.summary.snapshot import Snapshot
 
 PATIENCE = 30.0
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from summary.cancellation import Cancellation, Cancelled, cancellable
-from summary.foreign_tables import ForeignTableError, read_foreign_table
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
+from stepscope.summary.foreign_tables import ForeignTableError, read_foreign_table
 
 FRAME = pl.DataFrame({"name": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]})
 

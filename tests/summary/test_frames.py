@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from torch.utils.tensorboard import SummaryWriter as TorchWriter
 
-from summary import SummaryWriter, open_logdir
-from summary.frames import SelectionError, to_arrays, to_pandas
-from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.kinds.tensor_proto import numbers_tensor
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
-from summary.series import Columns, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.frames import SelectionError, to_arrays, to_pandas
+from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
+from stepscope.summary.series import Columns, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 
 def write(path: Path, *points: tuple[str, int, float, float]) -> None:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tensorboard.compat.proto import graph_pb2 as tensorboard_graph
 from tensorboard.compat.proto import meta_graph_pb2 as tensorboard_meta_graph
 
-from summary.errors import UserError
-from summary.graphs import graph_of
-from summary.graphs.dispatch import graph_of_file
-from summary.graphs.files import (
+from stepscope.summary.errors import UserError
+from stepscope.summary.graphs import graph_of
+from stepscope.summary.graphs.dispatch import graph_of_file
+from stepscope.summary.graphs.files import (
     GraphMessage,
     binary_of,
     graph_def_of,
@@ -26,10 +26,10 @@ from summary.graphs.files import (
     text_of,
     unknown_fields,
 )
-from summary.logdir import open_logdir
-from summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
-from summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.graph_pb2 import AttrValue, FunctionDef, GraphDef, NodeDef, OpDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef, SavedModel
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
 
 
 def graph() -> GraphDef:

@@ -12,11 +12,11 @@ layers = keras.layers
 
 from tensorboard.plugins.graph.keras_util import keras_model_to_graph_def  # noqa: E402
 
-from summary.graphs import graph_of, keras_json_of  # noqa: E402
-from summary.graphs.dispatch import keras_json_of_file  # noqa: E402
-from summary.graphs.from_keras import graph_from_keras  # noqa: E402
-from summary.logdir import open_logdir  # noqa: E402
-from summary.proto import types_pb2  # noqa: E402
+from stepscope.summary.graphs import graph_of, keras_json_of  # noqa: E402
+from stepscope.summary.graphs.dispatch import keras_json_of_file  # noqa: E402
+from stepscope.summary.graphs.from_keras import graph_from_keras  # noqa: E402
+from stepscope.summary.logdir import open_logdir  # noqa: E402
+from stepscope.summary.proto import types_pb2  # noqa: E402
 
 
 def rows(graph: Any) -> list[tuple[str, list[str], bytes, int]]:

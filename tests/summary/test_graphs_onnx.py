@@ -10,10 +10,10 @@ onnx = pytest.importorskip("onnx", reason="ONNX is not installed")
 
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
-from summary.graphs import graph_of  # noqa: E402
-from summary.graphs.from_onnx import graph_from_onnx  # noqa: E402
-from summary.proto import types_pb2  # noqa: E402
-from summary.proto.graph_pb2 import GraphDef, NodeDef  # noqa: E402
+from stepscope.summary.graphs import graph_of  # noqa: E402
+from stepscope.summary.graphs.from_onnx import graph_from_onnx  # noqa: E402
+from stepscope.summary.proto import types_pb2  # noqa: E402
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef  # noqa: E402
 
 
 def value(name: str, shape: list[Any] | None, dtype: int = TensorProto.FLOAT) -> Any:

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from summary.graphs import graph_of
-from summary.graphs.from_openvino import graph_from_openvino
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.graphs import graph_of
+from stepscope.summary.graphs.from_openvino import graph_from_openvino
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 PERCEPTRON = """<?xml version="1.0"?>
 <net name="net" version="11">

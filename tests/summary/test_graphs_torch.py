@@ -12,10 +12,10 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 from torch import nn  # noqa: E402
 from torch.utils.tensorboard._pytorch_graph import graph as graph_of_pytorch  # noqa: E402
 
-from summary.graphs import graph_of  # noqa: E402
-from summary.graphs.from_torch import graph_from_torch  # noqa: E402
-from summary.proto import types_pb2  # noqa: E402
-from summary.proto.graph_pb2 import GraphDef  # noqa: E402
+from stepscope.summary.graphs import graph_of  # noqa: E402
+from stepscope.summary.graphs.from_torch import graph_from_torch  # noqa: E402
+from stepscope.summary.proto import types_pb2  # noqa: E402
+from stepscope.summary.proto.graph_pb2 import GraphDef  # noqa: E402
 
 
 class Net(nn.Module):

@@ -15,18 +15,18 @@ from tensorboard.context import RequestContext
 from tensorboard.plugins.base_plugin import TBContext
 from tensorboard.plugins.graph.graphs_plugin import GraphsPlugin
 
-from summary import SummaryWriter
-from summary.errors import UserError
-from summary.graphs import graph_of
-from summary.graphs.files import binary_of, text_of
-from summary.graphs.from_onnx import graph_from_onnx
-from summary.graphs.from_openvino import graph_from_openvino
-from summary.graphs.functions import graph_of_functions
-from summary.kinds.graph import function_graphs
-from summary.logdir import open_logdir
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter
+from stepscope.summary.errors import UserError
+from stepscope.summary.graphs import graph_of
+from stepscope.summary.graphs.files import binary_of, text_of
+from stepscope.summary.graphs.from_onnx import graph_from_onnx
+from stepscope.summary.graphs.from_openvino import graph_from_openvino
+from stepscope.summary.graphs.functions import graph_of_functions
+from stepscope.summary.kinds.graph import function_graphs
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
 
 GRAPH = GraphDef(node=[NodeDef(name="a", op="Const"), NodeDef(name="b", op="Neg", input=["a"])])
 XML = (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from summary import SummaryWriter, open_logdir
-from summary.hooks import Hook, Hooks, LogValues, NanLossError, StepCounter, StopOnNan, SummarySaver, every
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.hooks import Hook, Hooks, LogValues, NanLossError, StepCounter, StopOnNan, SummarySaver, every
 
 
 class Clock:

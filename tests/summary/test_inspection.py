@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tensorboard.backend.event_processing import event_file_inspector
 from tensorboard.compat import tf
 
-from summary.inspection import SingleFile, inspect, steps_that_go_back, text_of, text_of_files
-from summary.local_source import LocalSource
-from summary.logdir import open_logdir
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.summary_pb2 import Summary
-from summary.records import frame
+from stepscope.summary.inspection import SingleFile, inspect, steps_that_go_back, text_of, text_of_files
+from stepscope.summary.local_source import LocalSource
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.records import frame
 
 
 def tensorboard_text(logdir: str = "", event_file: str = "", tag: str = "") -> str:

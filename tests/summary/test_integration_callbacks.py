@@ -4,9 +4,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from summary import open_logdir
-from summary.integrations.lightgbm import StepscopeCallback as LightGBMCallback
-from summary.integrations.optuna import StepscopeCallback as OptunaCallback
+from stepscope.summary import open_logdir
+from stepscope.summary.integrations.lightgbm import StepscopeCallback as LightGBMCallback
+from stepscope.summary.integrations.optuna import StepscopeCallback as OptunaCallback
 
 
 def scalars_of(folder: Path) -> dict[str, dict[str, list[tuple[int, float]]]]:

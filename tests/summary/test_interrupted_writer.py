@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from summary import SummaryWriter, open_logdir
-from summary.locks import ForkSafeLock
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.locks import ForkSafeLock
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -100,7 +100,7 @@ def test_an_interruption_while_a_lock_is_taken_or_freed() -> None:
 def test_signals_that_raise_amid_flushes(tmp_path: Path) -> None:
     # An Event's lock stayed locked after some thousand of them: `close` hung, with two threads that write.
     script = (
-        "import _thread, signal, sys, time; from summary import SummaryWriter\n"
+        "import _thread, signal, sys, time; from stepscope.summary import SummaryWriter\n"
         "class Interruption(Exception): pass\n"
         "def interrupt(*_): raise Interruption\n"
         "signal.signal(signal.SIGALRM, interrupt)\n"

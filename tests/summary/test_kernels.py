@@ -12,10 +12,10 @@ import numba
 import numpy as np
 import pytest
 
-from summary import kernels, scan_kernel
-from summary.kernels import Group, is_compiled, kernel
+from stepscope.summary import kernels, scan_kernel
+from stepscope.summary.kernels import Group, is_compiled, kernel
 
-ROOT = Path(kernels.__file__).parents[1]
+ROOT = Path(kernels.__file__).parents[2]
 
 
 @kernel()
@@ -43,24 +43,27 @@ def test_a_group_is_ready_unless_another_process_is_about_to_compile_it() -> Non
 
 
 def test_every_module_with_kernels_is_in_a_group_or_in_the_workers() -> None:
-    from dashboard.server.warm_up import GROUPS
+    from stepscope.dashboard.server.warm_up import GROUPS
 
     found = {
         str(path.relative_to(ROOT).with_suffix("")).replace(os.sep, ".")
         for room in ("summary", "profiler", "dashboard")
-        for path in (ROOT / room).rglob("*.py")
+        for path in (ROOT / "stepscope" / room).rglob("*.py")
         if any(line.startswith("@kernel") for line in path.read_text("utf-8").splitlines())
     }
     known = {name for group in GROUPS.values() for name in group.modules}
-    assert {name for name in found if not name.startswith("dashboard.projections.")} == known
+    assert {name for name in found if not name.startswith("stepscope.dashboard.projections.")} == known
 
 
 @pytest.mark.parametrize("folder_of_all", [True, False])
 def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_of_all: bool) -> None:
     """In a container without a writable home, every reading command ended with Numba's "no locator available"."""
-    shutil.copytree(ROOT / "summary", tmp_path / "summary", ignore=shutil.ignore_patterns("__pycache__"))
+    package = tmp_path / "stepscope"
+    package.mkdir()
+    shutil.copy(ROOT / "stepscope/__init__.py", package)
+    shutil.copytree(ROOT / "summary", package / "summary", ignore=shutil.ignore_patterns("__pycache__"))
     # Files where folders are to be made stop also those who may write everywhere.
-    for folder in [tmp_path / "summary", *(tmp_path / "summary").rglob("*")]:
+    for folder in [package, *package.rglob("*")]:
         if folder.is_dir():
             (folder / "__pycache__").write_text("")
     home, temporary = tmp_path / "home", tmp_path / "temporary"
@@ -69,7 +72,7 @@ def test_an_installation_that_cannot_be_written_to_reads(tmp_path: Path, folder_
     if not folder_of_all:
         (temporary / f"stepscope-kernels-{os.getuid()}").write_text("in the way")
     code = (
-        "from summary.kernels import kernel; import summary.scan_kernel as k, numpy as np; "
+        "from stepscope.summary.kernels import kernel; import stepscope.summary.scan_kernel as k, numpy as np; "
         "print(int(k._masked_crc(np.frombuffer(b'123456789', np.uint8), 0, 9)))"
     )
     environment = {"PATH": os.environ["PATH"], "HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": str(tmp_path)}

@@ -8,31 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from summary import open_logdir
-from summary.kinds import KINDS, Payload, PayloadError, decode, kind_of
-from summary.kinds.audio import Audio
-from summary.kinds.histogram import (
+from stepscope.summary import open_logdir
+from stepscope.summary.kinds import KINDS, Payload, PayloadError, decode, kind_of
+from stepscope.summary.kinds.audio import Audio
+from stepscope.summary.kinds.histogram import (
     Histogram,
     histogram,
     histogram_of_equal_buckets,
     prepared_histogram,
     prepared_histogram_of_equal_buckets,
 )
-from summary.kinds.image import Images, images, prepared_images
-from summary.kinds.mesh import Mesh
-from summary.kinds.pr_curve import PrCurve
-from summary.kinds.run_metadata import tagged_run_metadata
-from summary.kinds.scalar import scalar
-from summary.kinds.tensor import Tensor
-from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from summary.kinds.text import Text, text
-from summary.proto import types_pb2
-from summary.proto.custom_scalars_pb2 import Layout
-from summary.proto.event_pb2 import Event
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
-from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
-from summary.records import frame
+from stepscope.summary.kinds.image import Images, images, prepared_images
+from stepscope.summary.kinds.mesh import Mesh
+from stepscope.summary.kinds.pr_curve import PrCurve
+from stepscope.summary.kinds.run_metadata import tagged_run_metadata
+from stepscope.summary.kinds.scalar import scalar
+from stepscope.summary.kinds.tensor import Tensor
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
+from stepscope.summary.kinds.text import Text, text
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.custom_scalars_pb2 import Layout
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary, SummaryMetadata
+from stepscope.summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from stepscope.summary.records import frame
 
 DBL_MAX = float(np.finfo(np.float64).max)
 

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary.kinds import PayloadError, decode, kind_of
-from summary.kinds.audio import Audio, Clip, audio
-from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from summary.proto.plugin_data_pb2 import AudioPluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds import PayloadError, decode, kind_of
+from stepscope.summary.kinds.audio import Audio, Clip, audio
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
+from stepscope.summary.proto.plugin_data_pb2 import AudioPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def sounds(value: Summary.Value) -> list[tuple[int, int, list[list[int]]]]:

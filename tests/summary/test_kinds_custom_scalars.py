@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from google.protobuf import json_format
 
-from summary import SummaryWriter, open_logdir
-from summary.kinds import PayloadError, decode
-from summary.kinds.custom_scalars import layout_of
-from summary.kinds.tensor_proto import numbers_tensor, strings_tensor
-from summary.proto.custom_scalars_pb2 import Layout
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.kinds import PayloadError, decode
+from stepscope.summary.kinds.custom_scalars import layout_of
+from stepscope.summary.kinds.tensor_proto import numbers_tensor, strings_tensor
+from stepscope.summary.proto.custom_scalars_pb2 import Layout
+from stepscope.summary.proto.summary_pb2 import Summary
 
 LAYOUT = {"Losses": {"both": ["Multiline", ["loss/.*", "acc"]], "band": ["Margin", ["acc", "low", "high"]]}}
 BOTH = {"title": "both", "multiline": {"tag": ["loss/.*", "acc"]}}

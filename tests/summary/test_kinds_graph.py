@@ -6,16 +6,16 @@ import pytest
 from tensorboard.compat.proto import config_pb2, graph_pb2
 from tensorboard.compat.proto import meta_graph_pb2 as tensorboard_meta_graph
 
-from summary.event_file_writer import EventFileWriter
-from summary.kinds import KINDS, PayloadError, decode, kind_of
-from summary.kinds.graph import KerasModel, function_graphs, graph, keras_model
-from summary.kinds.tensor_proto import strings_tensor
-from summary.logdir import open_logdir
-from summary.proto.event_pb2 import Event
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds import KINDS, PayloadError, decode, kind_of
+from stepscope.summary.kinds.graph import KerasModel, function_graphs, graph, keras_model
+from stepscope.summary.kinds.tensor_proto import strings_tensor
+from stepscope.summary.logdir import open_logdir
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
 
 GRAPH = GraphDef(node=[NodeDef(name="a", op="Const"), NodeDef(name="b", op="Neg", input=["a"])])
 OTHER = GraphDef(node=[NodeDef(name="other", op="Const")])

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from summary import SummaryWriter
-from summary.kinds import decode
-from summary.kinds import histogram_binning as binning
-from summary.kinds.histogram import histogram, histogram_of_equal_buckets
-from summary.kinds.histogram_binning import EdgeTable, binary_floats
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds import decode
+from stepscope.summary.kinds import histogram_binning as binning
+from stepscope.summary.kinds.histogram import histogram, histogram_of_equal_buckets
+from stepscope.summary.kinds.histogram_binning import EdgeTable, binary_floats
 from tests.summary.test_kinds import DBL_MAX
 
 TENSORFLOW_EDGES = np.concatenate(

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from summary.kinds import decode, kind_of
-from summary.kinds.histogram import histogram_of_buckets
-from summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary.kinds import decode, kind_of
+from stepscope.summary.kinds.histogram import histogram_of_buckets
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
 
 
 def test_buckets_that_were_counted_elsewhere() -> None:

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from google.protobuf import json_format
 
-from summary import SummaryWriter, open_logdir
-from summary.kinds import PayloadError, decode
-from summary.kinds.hparams import checked_hparams, hparam_infos
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.kinds import PayloadError, decode
+from stepscope.summary.kinds.hparams import checked_hparams, hparam_infos
+from stepscope.summary.proto.summary_pb2 import Summary
 
 HPARAMS = {"lr": 0.1, "layers": 3, "bn": True, "opt": "sgd", "none": None, "scale": np.float32(0.5), "f": len}
 METRICS = {"hparam/loss": 0.25}

@@ -3,11 +3,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary.kinds import PayloadError, decode, kind_of
-from summary.kinds.mesh import MeshInfo, mesh, mesh_info
-from summary.kinds.tensor_proto import numbers_tensor
-from summary.proto.plugin_data_pb2 import MeshPluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds import PayloadError, decode, kind_of
+from stepscope.summary.kinds.mesh import MeshInfo, mesh, mesh_info
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.proto.plugin_data_pb2 import MeshPluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 
 TRIANGLE = [[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
 COLORS = [[[255, 0, 0], [0, 255, 0], [0, 0, 7]]]

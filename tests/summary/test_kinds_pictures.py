@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageSequence
 
-from summary.kinds import decode, kind_of
-from summary.kinds.boxes import image_with_boxes
-from summary.kinds.figure import figures
-from summary.kinds.video import prepared_video, video
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds import decode, kind_of
+from stepscope.summary.kinds.boxes import image_with_boxes
+from stepscope.summary.kinds.figure import figures
+from stepscope.summary.kinds.video import prepared_video, video
+from stepscope.summary.proto.summary_pb2 import Summary
 
 BLACK, WHITE, GREY = 0, 255, 128
 

@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from PIL import Image
 
-from summary.kinds import png as encoder
-from summary.kinds.pixels import compact_copy, levels, to_png
-from summary.kinds.png import Strategy, png
+from stepscope.summary.kinds import png as encoder
+from stepscope.summary.kinds.pixels import compact_copy, levels, to_png
+from stepscope.summary.kinds.png import Strategy, png
 
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
 PIXELS = arrays(np.uint8, st.tuples(st.integers(1, 9), st.integers(1, 9), st.sampled_from([1, 3, 4])))

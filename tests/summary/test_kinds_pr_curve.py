@@ -4,11 +4,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary.kinds import PayloadError, decode, kind_of
-from summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
-from summary.kinds.tensor_proto import numbers_tensor
-from summary.proto.plugin_data_pb2 import PrCurvePluginData
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary.kinds import PayloadError, decode, kind_of
+from stepscope.summary.kinds.pr_curve import pr_curve, pr_curve_of_counts, pr_curves_of_classes
+from stepscope.summary.kinds.tensor_proto import numbers_tensor
+from stepscope.summary.proto.plugin_data_pb2 import PrCurvePluginData
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def test_a_curve() -> None:

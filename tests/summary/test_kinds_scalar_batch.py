@@ -5,9 +5,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summary.kinds.scalar_batch import POINT, encode_scalar, encode_scalars, scalar_template
-from summary.proto.event_pb2 import Event
-from summary.records import FOOTER_BYTES, HEADER_BYTES, frame
+from stepscope.summary.kinds.scalar_batch import POINT, encode_scalar, encode_scalars, scalar_template
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, frame
 
 TEMPLATES = [
     scalar_template("loss", "simple_value"),

@@ -3,12 +3,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary.kinds import PayloadError, decode, kind_of
-from summary.kinds.tensor import tensor
-from summary.kinds.tensor_proto import strings_tensor
-from summary.proto import types_pb2
-from summary.proto.summary_pb2 import Summary
-from summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
+from stepscope.summary.kinds import PayloadError, decode, kind_of
+from stepscope.summary.kinds.tensor import tensor
+from stepscope.summary.kinds.tensor_proto import strings_tensor
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto, TensorShapeProto
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from summary.column_cache import ColumnCache
-from summary.event_file import EventFile
-from summary.kinds.base import PayloadError
-from summary.logdir import Logdir, open_logdir, run_of_companion
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.proto.summary_pb2 import Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.proto.types_pb2 import DT_STRING
-from summary.records import frame
-from summary.snapshot import Snapshot
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.logdir import Logdir, open_logdir, run_of_companion
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.proto.types_pb2 import DT_STRING
+from stepscope.summary.records import frame
+from stepscope.summary.snapshot import Snapshot
 
 
 def write(path: Path, *events: Event, mode: str = "ab") -> None:
@@ -327,8 +327,8 @@ def test_companions_belong_to_the_run_they_lie_in(tmp_path: Path) -> None:
 
 
 def test_a_first_pass_over_many_files_publishes_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
-    monkeypatch.setattr("summary.logdir._batches", lambda files: [[file] for file in files])
+    monkeypatch.setattr("stepscope.summary.logdir._SECONDS_BETWEEN_PARTIAL_SNAPSHOTS", -1.0)
+    monkeypatch.setattr("stepscope.summary.logdir._batches", lambda files: [[file] for file in files])
     for run in "abc":
         write(tmp_path / run / "events.out.tfevents.1", scalar(0, 1.0))
     published: list[tuple[list[str], bool]] = []
@@ -380,7 +380,7 @@ def test_a_file_of_the_same_size_and_time_is_noticed(tmp_path: Path, in_place: b
 def test_what_the_cache_has_of_a_file_that_was_copied_over_is_not_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
 
     def look() -> tuple[float, int]:
         logdir = Logdir(tmp_path / "logs", cache=ColumnCache(tmp_path / "cache"))

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from summary.cancellation import Cancellation, Cancelled, cancellable
-from summary.checkpoints.dispatch import open_checkpoint_at
-from summary.memory_budget import MemoryBudget, NoMemoryError, TooLargeError, claim
-from summary.table_sizes import declared_bytes
-from summary.vector_table_rules import VectorTableError
-from summary.vector_tables import read_vector_table
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
+from stepscope.summary.checkpoints.dispatch import open_checkpoint_at
+from stepscope.summary.memory_budget import MemoryBudget, NoMemoryError, TooLargeError, claim
+from stepscope.summary.table_sizes import declared_bytes
+from stepscope.summary.vector_table_rules import VectorTableError
+from stepscope.summary.vector_tables import read_vector_table
 
 MIB = 1 << 20
 TABLE = pl.DataFrame({"v": [[1.0, 2.0, 3.0]] * 1000, "t": ["x"] * 1000, "n": range(1000)})

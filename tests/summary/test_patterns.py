@@ -1,6 +1,6 @@
 import pytest
 
-from summary.patterns import Pattern, PatternError
+from stepscope.summary.patterns import Pattern, PatternError
 
 
 @pytest.mark.parametrize(

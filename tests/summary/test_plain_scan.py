@@ -11,14 +11,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summary import scan
-from summary.kernels import Group
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.proto.types_pb2 import DT_FLOAT
-from summary.records import frame
-from summary.scan import ROW, Outcome, Scanner
+from stepscope.summary import scan
+from stepscope.summary.kernels import Group
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.proto.types_pb2 import DT_FLOAT
+from stepscope.summary.records import frame
+from stepscope.summary.scan import ROW, Outcome, Scanner
 from tools.event_file_cases import damaged, random_file
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from summary.points import Rows, TagPoints
-from summary.scan import ROW
+from stepscope.summary.points import Rows, TagPoints
+from stepscope.summary.scan import ROW
 
 
 def test_points_that_were_given_out_never_change() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from summary import SummaryWriter, open_logdir, v1, v2
-from summary.logdir import Logdir
+from stepscope.summary import SummaryWriter, open_logdir, v1, v2
+from stepscope.summary.logdir import Logdir
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PATIENCE = 60
@@ -184,7 +184,7 @@ def test_what_is_added_while_the_interpreter_ends(tmp_path: Path, late: str) -> 
     done = run(
         "import sys\nwriter_of = []\n"
         + late
-        + "from summary import SummaryWriter\n"
+        + "from stepscope.summary import SummaryWriter\n"
         + "writer_of.append(SummaryWriter(sys.argv[1]))\nwriter_of[0].add_scalar('early', 1, 0)\n",
         tmp_path,
     )
@@ -194,7 +194,7 @@ def test_what_is_added_while_the_interpreter_ends(tmp_path: Path, late: str) -> 
 
 def test_a_file_that_fails_keeps_no_other_from_being_written(tmp_path: Path) -> None:
     done = run(
-        "import os, resource, signal, sys; from summary import SummaryWriter\n"
+        "import os, resource, signal, sys; from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter(sys.argv[1])\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, resource.RLIM_INFINITY))\n"
         "for step in range(500): writer.add_scalar('t', step, step)\n"

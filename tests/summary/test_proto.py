@@ -26,11 +26,11 @@ from tensorboard.plugins.projector import projector_config_pb2
 from tensorboard.plugins.scalar import plugin_data_pb2 as scalar_data
 from tensorboard.plugins.text import plugin_data_pb2 as text_data
 
-import summary.proto
+import stepscope.summary.proto
 from tools.generate_protos import generate
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-FOLDER = Path(summary.proto.__path__[0])
+FOLDER = Path(stepscope.summary.proto.__path__[0])
 
 PEER_FILES = [
     module.DESCRIPTOR.name
@@ -97,7 +97,7 @@ PEER_MESSAGES, PEER_ENUMS = _peer_descriptors()
 
 def _own_files() -> list[FileDescriptor]:
     stems = sorted(path.stem for path in FOLDER.glob("*.proto"))
-    return [importlib.import_module(f"summary.proto.{stem}_pb2").DESCRIPTOR for stem in stems]
+    return [importlib.import_module(f"stepscope.summary.proto.{stem}_pb2").DESCRIPTOR for stem in stems]
 
 
 def _own_messages() -> list[Descriptor]:
@@ -159,13 +159,13 @@ NOT_IN_TENSORBOARD = {
 @pytest.mark.parametrize(
     "order",
     [
-        "summary.proto.event_pb2, tensorboard.compat.proto.event_pb2, tensorboardX",
-        "tensorboardX, tensorboard.compat.proto.event_pb2, summary.proto.event_pb2",
-        "tensorboard.compat.proto.event_pb2, summary.proto.event_pb2, tensorboardX",
+        "stepscope.summary.proto.event_pb2, tensorboard.compat.proto.event_pb2, tensorboardX",
+        "tensorboardX, tensorboard.compat.proto.event_pb2, stepscope.summary.proto.event_pb2",
+        "tensorboard.compat.proto.event_pb2, stepscope.summary.proto.event_pb2, tensorboardX",
     ],
 )
 def test_other_packages_import_beside_ours(order: str) -> None:
-    script = f"import {order}\nassert summary.proto.event_pb2.Event(step=3).step == 3"
+    script = f"import {order}\nassert stepscope.summary.proto.event_pb2.Event(step=3).step == 3"
     done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

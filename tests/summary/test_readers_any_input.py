@@ -16,20 +16,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from summary import event_file, kinds
-from summary.column_cache import ColumnCache
-from summary.event_file import EventFile
-from summary.inspection import read_events
-from summary.kinds.base import PayloadError
-from summary.local_source import LocalSource
-from summary.logdir import Logdir
-from summary.names import readable_name
-from summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
-from summary.proto.summary_pb2 import HistogramProto, Summary
-from summary.proto.tensor_pb2 import TensorProto
-from summary.proto.types_pb2 import DT_COMPLEX128, DT_FLOAT, DT_INT64, DT_STRING
-from summary.records import frame, header
-from summary.restarts import Restart, kept_points
+from stepscope.summary import event_file, kinds
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.event_file import EventFile
+from stepscope.summary.inspection import read_events
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.local_source import LocalSource
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.names import readable_name
+from stepscope.summary.proto.event_pb2 import Event, SessionLog, TaggedRunMetadata
+from stepscope.summary.proto.summary_pb2 import HistogramProto, Summary
+from stepscope.summary.proto.tensor_pb2 import TensorProto
+from stepscope.summary.proto.types_pb2 import DT_COMPLEX128, DT_FLOAT, DT_INT64, DT_STRING
+from stepscope.summary.records import frame, header
+from stepscope.summary.restarts import Restart, kept_points
 from tools.event_file_cases import MemorySource, Unreliable, with_kind
 from tools.fuzz_readers import SCENARIOS, fuzz_cache, fuzz_runs, read_in_pieces, seen
 from tools.plain_reader import check_as_plainly_read, damages_of, plainly_read, points_of

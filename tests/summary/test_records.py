@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c as tensorboard_masked_crc
 
-from summary.records import frame, header, masked_crc
+from stepscope.summary.records import frame, header, masked_crc
 
 
 @pytest.mark.parametrize(

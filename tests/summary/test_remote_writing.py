@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from moto.server import ThreadedMotoServer
 
-import profiler
-from profiler.hooks import ProfilerHook
-from summary import SummaryWriter, open_logdir, storage
-from summary.errors import UserError
-from summary.logdir import Logdir
+from stepscope import profiler
+from stepscope.profiler.hooks import ProfilerHook
+from stepscope.summary import SummaryWriter, open_logdir, storage
+from stepscope.summary.errors import UserError
+from stepscope.summary.logdir import Logdir
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -222,7 +222,7 @@ def test_a_growing_file_that_is_removed(memory: str, tmp_path: Path) -> None:
 
 def test_what_is_not_closed_is_written_at_exit(server: ThreadedMotoServer, tmp_path: Path) -> None:
     script = (
-        "from summary import SummaryWriter\n"
+        "from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter('s3://logs/exit')\n"
         "for step in range(100): writer.add_scalar('t', step, step)\n"
     )

@@ -9,11 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summary.column_cache import ColumnCache
-from summary.logdir import Logdir, open_logdir
-from summary.proto.event_pb2 import Event, SessionLog
-from summary.restarts import Restart, Turn, Written, kept_points, shown_order, standing, turns, writers_at_once
-from summary.snapshot import Snapshot
+from stepscope.summary.column_cache import ColumnCache
+from stepscope.summary.logdir import Logdir, open_logdir
+from stepscope.summary.proto.event_pb2 import Event, SessionLog
+from stepscope.summary.restarts import (
+    Restart,
+    Turn,
+    Written,
+    kept_points,
+    shown_order,
+    standing,
+    turns,
+    writers_at_once,
+)
+from stepscope.summary.snapshot import Snapshot
 from tests.summary.test_logdir import scalar, write
 
 
@@ -188,7 +197,7 @@ def ranks(folder: Path, count: int, steps: int) -> None:
 
 def test_writers_at_once_are_told_from_restarts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Four processes of a distributed training were shown as three restarts, with 150 of 200 points superseded.
-    monkeypatch.setattr("summary.logdir._LEAST_CACHED", 1)
+    monkeypatch.setattr("stepscope.summary.logdir._LEAST_CACHED", 1)
     ranks(tmp_path / "logs", 4, 50)
     everything = [(step, float(10 * rank + step)) for step in range(50) for rank in range(4)]
     for _ in range(2):

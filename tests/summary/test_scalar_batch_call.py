@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from summary import SummaryWriter, open_logdir
-from summary.kinds.scalar import ScalarForm
-from summary.kinds.scalar_batch import POINT, encode_scalar, scalar_template
-from summary.kinds.scalar_series import encode_series
-from summary.proto.event_pb2 import Event
-from summary.records import FOOTER_BYTES, HEADER_BYTES, frame, length_of_record
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.kinds.scalar import ScalarForm
+from stepscope.summary.kinds.scalar_batch import POINT, encode_scalar, scalar_template
+from stepscope.summary.kinds.scalar_series import encode_series
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.records import FOOTER_BYTES, HEADER_BYTES, frame, length_of_record
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 STEPS = st.one_of(INT64, st.integers(0, 1 << 15))

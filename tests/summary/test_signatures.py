@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 
 ONLY_BY_KEYWORD = {
     "torch.utils.tensorboard": {},

@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 import fsspec
 import pytest
 
-from summary import SummaryWriter, open_logdir
-from summary.local_source import LocalSource
-from summary.logdir import Logdir
-from summary.logdir_source import named_logdir, source_of, sources_of
-from summary.source import Source, read_up_to
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.local_source import LocalSource
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import named_logdir, source_of, sources_of
+from stepscope.summary.source import Source, read_up_to
 
 
 class Clock:

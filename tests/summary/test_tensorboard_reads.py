@@ -16,14 +16,14 @@ from tensorboard.plugins.projector import projector_plugin
 from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 from tensorboard.util.tensor_util import make_ndarray
 
-from summary import SummaryWriter, open_logdir
-from summary.kinds.audio import audio
-from summary.kinds.boxes import image_with_boxes
-from summary.kinds.histogram import histogram
-from summary.kinds.image import images
-from summary.kinds.video import video
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary.kinds.audio import audio
+from stepscope.summary.kinds.boxes import image_with_boxes
+from stepscope.summary.kinds.histogram import histogram
+from stepscope.summary.kinds.image import images
+from stepscope.summary.kinds.video import video
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
 
 
 def tensorboard_events(folder: Path) -> list[Any]:

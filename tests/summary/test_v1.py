@@ -21,12 +21,12 @@ from tensorboard.backend.event_processing.plugin_event_accumulator import EventA
 from tensorboard.compat.proto import event_pb2, graph_pb2, node_def_pb2, summary_pb2
 from tensorboard.util.tensor_util import make_ndarray
 
-from summary import open_logdir, v1
-from summary.kinds.histogram import decode_histogram
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.meta_graph_pb2 import MetaGraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import SummaryMetadata
+from stepscope.summary import open_logdir, v1
+from stepscope.summary.kinds.histogram import decode_histogram
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.meta_graph_pb2 import MetaGraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import SummaryMetadata
 
 ANYTHING: Any = 3
 NOT_WHOLE: Any = 1.5
@@ -466,7 +466,7 @@ def test_parameters_are_tensorflows() -> None:
 def test_writing_needs_no_framework_and_is_imported_on_demand(module: str) -> None:
     heavy = {"numba", "torch", "tensorflow", "keras", "onnx", "tensorboard"}
     code = (
-        f"import sys, summary; early = 'summary.{module}' in sys.modules; from summary import {module}; "
+        f"import sys, summary; early = 'summary.{module}' in sys.modules; from stepscope.summary import {module}; "
         f"print(early, *sorted({heavy!r} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

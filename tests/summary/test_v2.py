@@ -21,14 +21,14 @@ from tensorboard.backend.event_processing.plugin_event_accumulator import EventA
 from tensorboard.compat.proto import summary_pb2
 from tensorboard.util.tensor_util import make_ndarray
 
-from summary import open_logdir
-from summary import v2 as tf_summary
-from summary.kinds import decode
-from summary.proto.event_pb2 import Event
-from summary.proto.graph_pb2 import GraphDef, NodeDef
-from summary.proto.hparams_pb2 import HParamsPluginData
-from summary.proto.summary_pb2 import Summary, SummaryMetadata
-from summary.v2 import hp
+from stepscope.summary import open_logdir
+from stepscope.summary import v2 as tf_summary
+from stepscope.summary.kinds import decode
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.graph_pb2 import GraphDef, NodeDef
+from stepscope.summary.proto.hparams_pb2 import HParamsPluginData
+from stepscope.summary.proto.summary_pb2 import Summary, SummaryMetadata
+from stepscope.summary.v2 import hp
 
 GRAPH = GraphDef(node=[NodeDef(name="x", op="Const")])
 ANYTHING: Any = object()

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summary.vector_table_rules import VectorTableError
-from summary.vector_tables import VectorTable, read_vector_table
+from stepscope.summary.vector_table_rules import VectorTableError
+from stepscope.summary.vector_tables import VectorTable, read_vector_table
 
 
 def read(name: str, content: bytes) -> VectorTable:

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_file_loader import RawEventFileLoader
 
-from summary import SummaryWriter, open_logdir
-from summary import writer as writer_module
-from summary.event_file_writer import EventFileWriter
-from summary.proto.event_pb2 import Event
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.proto.summary_pb2 import Summary
-from summary.storage import Folder
+from stepscope.summary import SummaryWriter, open_logdir
+from stepscope.summary import writer as writer_module
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.storage import Folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -332,9 +332,9 @@ def test_many_threads_lose_nothing_and_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_callers_far_ahead_of_the_disk_wait_and_lose_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.event_file_writer._MANY_ITEMS", 4)
-    monkeypatch.setattr("summary.event_file_writer._MOST_ITEMS", 8)
-    monkeypatch.setattr("summary.event_file_writer._MOST_EVENT_BYTES", 100)
+    monkeypatch.setattr("stepscope.summary.event_file_writer._MANY_ITEMS", 4)
+    monkeypatch.setattr("stepscope.summary.event_file_writer._MOST_ITEMS", 8)
+    monkeypatch.setattr("stepscope.summary.event_file_writer._MOST_EVENT_BYTES", 100)
     writer = SummaryWriter(tmp_path)
     for step in range(100):
         writer.add_scalar("t", 1.0, step)
@@ -362,7 +362,7 @@ class FullDisk:
 def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     disk = FullDisk(room=100)
     writer = SummaryWriter(tmp_path)
-    monkeypatch.setattr("summary.event_file_writer.os.write", disk)
+    monkeypatch.setattr("stepscope.summary.event_file_writer.os.write", disk)
     for step in range(50):
         writer.add_scalar("t", step, step)
     with pytest.raises(OSError, match=r"No space left on device; 48 events \(1,848 bytes\) are not in") as failure:
@@ -380,7 +380,7 @@ def test_a_full_disk_is_reported_and_nothing_is_lost(tmp_path: Path, monkeypatch
 
 
 def test_a_disk_without_room_for_a_file_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("summary.event_file_writer.os.write", FullDisk(room=10))
+    monkeypatch.setattr("stepscope.summary.event_file_writer.os.write", FullDisk(room=10))
     with pytest.raises(OSError, match="No space left"):
         SummaryWriter(tmp_path)
     assert event_files(tmp_path) == []
@@ -456,7 +456,7 @@ def test_a_forked_child_writes_a_file_of_its_own(tmp_path: Path) -> None:
 
 def test_what_is_not_closed_is_written_at_exit(tmp_path: Path) -> None:
     script = (
-        "import sys; from summary import SummaryWriter\n"
+        "import sys; from stepscope.summary import SummaryWriter\n"
         "writer = SummaryWriter(sys.argv[1])\n"
         "for step in range(1000): writer.add_scalar('t', step, step)\n"
     )

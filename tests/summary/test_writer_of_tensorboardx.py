@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorboardX
 
-from summary import SummaryWriter, open_logdir
+from stepscope.summary import SummaryWriter, open_logdir
 
 
 def points(folder: Path) -> list[tuple[str, int, float]]:

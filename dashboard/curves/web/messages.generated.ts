@@ -1,4 +1,4 @@
-// Made from dashboard.curves.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.curves.messages by `python -m tools.generate_page`; change them there.
 
 /** What is told of a line besides its points. */
 export interface LineAbout {

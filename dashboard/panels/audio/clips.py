@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from dashboard.page.safe_html import markdown_html
-from dashboard.panels.audio.sound import Encoded, Sound, SoundCache, digest
-from dashboard.server.numbers import counted, file_size
-from summary.kinds.audio import Audio, Clip
-from summary.kinds.base import PayloadError
-from summary.series import Series
+from stepscope.dashboard.page.safe_html import markdown_html
+from stepscope.dashboard.panels.audio.sound import Encoded, Sound, SoundCache, digest
+from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.summary.kinds.audio import Audio, Clip
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Series
 
 UNKNOWN_TYPE: Final = "application/octet-stream"
 EXTENSIONS: Final = {

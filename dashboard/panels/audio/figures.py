@@ -8,8 +8,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from dashboard.panels.audio.sound import Numbers, Sound
-from summary.cancellation import check_cancelled
+from stepscope.dashboard.panels.audio.sound import Numbers, Sound
+from stepscope.summary.cancellation import check_cancelled
 
 Scale: TypeAlias = Literal["linear", "mel"]
 

@@ -5,9 +5,9 @@ Columns that are packed stand in a header by their places.
 
 from typing import Final, TypedDict
 
-from dashboard.panels.audio.clips import Facts
-from dashboard.panels.audio.figures import MOST_CHANNELS, MOST_WIDTH
-from dashboard.server.arrays import TypedArray
+from stepscope.dashboard.panels.audio.clips import Facts
+from stepscope.dashboard.panels.audio.figures import MOST_CHANNELS, MOST_WIDTH
+from stepscope.dashboard.server.arrays import TypedArray
 
 
 class RunClips(TypedDict):

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 from dash import dcc, html
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.audio.messages import CardData
-from dashboard.panels.audio.routes import make_router
-from dashboard.panels.audio.settings import (
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.audio.messages import CardData
+from stepscope.dashboard.panels.audio.routes import make_router
+from stepscope.dashboard.panels.audio.settings import (
     AMPLITUDE,
     CEILING,
     FFT,
@@ -23,10 +23,10 @@ from dashboard.panels.audio.settings import (
     SPEED,
     VOLUME,
 )
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, tag_keys, titled_card
-from dashboard.server.arrays import typed
-from summary.kinds.audio import PLUGIN_NAME
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, tag_keys, titled_card
+from stepscope.dashboard.server.arrays import typed
+from stepscope.summary.kinds.audio import PLUGIN_NAME
 
 
 class AudioPanel(CardPanel):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 from fastapi import Request
 from fastapi.responses import Response
 
-from dashboard.server.work import Pieces
+from stepscope.dashboard.server.work import Pieces
 
 _PIECE: Final = 1 << 18
 _RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII)

@@ -5,21 +5,21 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
-from dashboard.panels.audio.clips import EXTENSIONS, Facts, clip_of, describe, etag, sniff, sound_of
-from dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
-from dashboard.panels.audio.figures import spectrogram as make_spectrogram
-from dashboard.panels.audio.messages import SpectrogramHeader, WaveformHeader
-from dashboard.panels.audio.ranges import ranged
-from dashboard.panels.audio.sound import Sound, SoundCache
-from dashboard.server.binary import ColumnPack
-from dashboard.server.errors import find_series
-from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
-from dashboard.server.live import Live
-from dashboard.server.parameters import Index, RunName, TagName
-from dashboard.server.work import LightRoute, heavy
-from summary.kinds.audio import PLUGIN_NAME, Clip
-from summary.kinds.base import PayloadError
-from summary.series import Series
+from stepscope.dashboard.panels.audio.clips import EXTENSIONS, Facts, clip_of, describe, etag, sniff, sound_of
+from stepscope.dashboard.panels.audio.figures import FFT_SIZES, MOST_CHANNELS, MOST_HEIGHT, MOST_WIDTH, Scale, envelope
+from stepscope.dashboard.panels.audio.figures import spectrogram as make_spectrogram
+from stepscope.dashboard.panels.audio.messages import SpectrogramHeader, WaveformHeader
+from stepscope.dashboard.panels.audio.ranges import ranged
+from stepscope.dashboard.panels.audio.sound import Sound, SoundCache
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.work import LightRoute, heavy
+from stepscope.summary.kinds.audio import PLUGIN_NAME, Clip
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.series import Series
 
 Frame = Annotated[int, Query(ge=0, le=1 << 40)]
 Width = Annotated[int, Query(ge=1, le=MOST_WIDTH)]
@@ -122,7 +122,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """The lowest and highest number of each pixel of a stretch, as `dashboard.server.binary` writes them.
+        """The lowest and highest number of each pixel of a stretch, as `stepscope.dashboard.server.binary` writes them.
 
         "channels", "width" and "not_finite", and the column "bounds", float32 ``[channels, width, 2]``.
         """
@@ -157,7 +157,7 @@ def _add_picture_routes(routes: APIRouter, live: Live) -> None:
         step: int | None = None,
         wall_time: float | None = None,
     ) -> Response:
-        """Levels of half a decibel over frequency and time, as `dashboard.server.binary` writes them.
+        """Levels of half a decibel over frequency and time, as `stepscope.dashboard.server.binary` writes them.
 
         "height", "width", "top" (decibels of level 255) and "is_whole", and the column "levels", uint8
         ``[height, width]``.

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from dashboard.page.state import Setting, choice, flag, names, number
-from dashboard.panels.audio.figures import FFT_SIZES
+from stepscope.dashboard.page.state import Setting, choice, flag, names, number
+from stepscope.dashboard.panels.audio.figures import FFT_SIZES
 
 PICTURES: Final = choice("audio.pictures", "both", ("both", "waveform", "spectrogram"))
 FFT: Final = choice("audio.fft", "1024", tuple(map(str, FFT_SIZES)))

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.numbers import counted, file_size
-from dashboard.server.opened_cache import OpenedCache
-from summary.cancellation import check_cancelled
-from summary.kinds.base import PayloadError
+from stepscope.dashboard.server.numbers import counted, file_size
+from stepscope.dashboard.server.opened_cache import OpenedCache
+from stepscope.summary.cancellation import check_cancelled
+from stepscope.summary.kinds.base import PayloadError
 
 if TYPE_CHECKING:
     from soundfile import SoundFile

@@ -4,16 +4,16 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.state import View
-from dashboard.panels.groups import Place
-from dashboard.runs.table import RunTable
-from dashboard.server.patterns import exact_case
-from dashboard.tensorboard.custom_scalars import merged_layout
-from summary.patterns import PatternError
-from summary.proto.custom_scalars_pb2 import Chart, Layout
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.spec import ChartSpec, LineSpec
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.patterns import exact_case
+from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
+from stepscope.summary.patterns import PatternError
+from stepscope.summary.proto.custom_scalars_pb2 import Chart, Layout
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 UNTITLED = "(untitled)"
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from dash import html
 from fastapi import APIRouter
 
-from dashboard.curves.cards import curve_card
-from dashboard.curves.panel import CurvePanel
-from dashboard.page.colors import RunColor
-from dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
-from dashboard.panels.custom_scalars.routes import layout_routes
-from dashboard.server.live import Live
-from summary.kinds.custom_scalars import PLUGIN_NAME
+from stepscope.dashboard.curves.cards import curve_card
+from stepscope.dashboard.curves.panel import CurvePanel
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.custom_scalars.charts import card_keys, card_title, closed_categories, spec_of
+from stepscope.dashboard.panels.custom_scalars.routes import layout_routes
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.kinds.custom_scalars import PLUGIN_NAME
 
 
 class CustomScalarsPanel(CurvePanel):

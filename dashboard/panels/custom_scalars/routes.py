@@ -8,21 +8,21 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, HTTPException, Query
 from google.protobuf import json_format
 
-from dashboard.page.state import MAX_QUERY, decode
-from dashboard.panels.custom_scalars.charts import matched_tags
-from dashboard.panels.custom_scalars.messages import Folder, LayoutAnswer, Matches, SentLayout
-from dashboard.runs.table import RunTable
-from dashboard.server.bodies import JsonBody, parsed_message
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.custom_scalars import merged_layout
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.custom_scalars import custom_scalars
-from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.proto.custom_scalars_pb2 import Layout
-from summary.proto.event_pb2 import Event
-from summary.proto.summary_pb2 import Summary
-from summary.series import SCALARS
+from stepscope.dashboard.page.state import MAX_QUERY, decode
+from stepscope.dashboard.panels.custom_scalars.charts import matched_tags
+from stepscope.dashboard.panels.custom_scalars.messages import Folder, LayoutAnswer, Matches, SentLayout
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.bodies import JsonBody, parsed_message
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.custom_scalars import merged_layout
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.custom_scalars import custom_scalars
+from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.proto.custom_scalars_pb2 import Layout
+from stepscope.summary.proto.event_pb2 import Event
+from stepscope.summary.proto.summary_pb2 import Summary
+from stepscope.summary.series import SCALARS
 
 MOST_MATCHES: Final = 50
 FILE_SUFFIX: Final = ".layout"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from dashboard.graphs.sources import GraphSource
-from summary.event_file import RUN_GRAPH_TAG
+from stepscope.dashboard.graphs.sources import GraphSource
+from stepscope.summary.event_file import RUN_GRAPH_TAG
 
 
 def first_graph(sources: Sequence[GraphSource]) -> str | None:

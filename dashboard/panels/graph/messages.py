@@ -2,13 +2,13 @@
 
 from typing import Final, NotRequired, TypedDict
 
-from dashboard.graphs.cards import Card
-from dashboard.graphs.compare import Comparison
-from dashboard.graphs.measures import Measures
-from dashboard.graphs.records import Problem
-from dashboard.graphs.scene import SceneEdge, SceneNode
-from dashboard.graphs.search import Search
-from dashboard.graphs.walks import Walk
+from stepscope.dashboard.graphs.cards import Card
+from stepscope.dashboard.graphs.compare import Comparison
+from stepscope.dashboard.graphs.measures import Measures
+from stepscope.dashboard.graphs.records import Problem
+from stepscope.dashboard.graphs.scene import SceneEdge, SceneNode
+from stepscope.dashboard.graphs.search import Search
+from stepscope.dashboard.graphs.walks import Walk
 
 
 class Size(TypedDict):

@@ -6,21 +6,21 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, html, no_update
 from fastapi import APIRouter
 
-from dashboard.graphs.sources import graph_sources, has_graphs
-from dashboard.page.controls import long_select, revision_input, setting_id
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
-from dashboard.panels.base import Panel
-from dashboard.panels.graph import routes_reading, routes_scene
-from dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
-from dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
-from dashboard.server.live import Live
-from dashboard.server.work import heavy
-from dashboard.traces.choices import choices
-from dashboard.traces.sources import trace_sources
-from summary.snapshot import Snapshot
+from stepscope.dashboard.graphs.sources import graph_sources, has_graphs
+from stepscope.dashboard.page.controls import long_select, revision_input, setting_id
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.graph import routes_reading, routes_scene
+from stepscope.dashboard.panels.graph.choices import compared_choices, first_graph, graph_choices
+from stepscope.dashboard.panels.graph.settings import COMPARE, COSTS, FUNCTION, GRAPH, SETTINGS
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import heavy
+from stepscope.dashboard.traces.choices import choices
+from stepscope.dashboard.traces.sources import trace_sources
+from stepscope.summary.snapshot import Snapshot
 
-EXAMPLE: Final = """from summary import SummaryWriter
+EXAMPLE: Final = """from stepscope.summary import SummaryWriter
 
 with SummaryWriter("logs/run") as writer:
     writer.add_graph(model, example_input)"""

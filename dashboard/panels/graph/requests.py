@@ -4,9 +4,15 @@ from typing import Annotated, Final
 
 from fastapi import HTTPException, Query
 
-from dashboard.graphs.sources import GraphCache, GraphSource, GraphUnavailableError, OpenGraph, find_graph_source
-from dashboard.graphs.tree import Tree
-from dashboard.server.live import Live
+from stepscope.dashboard.graphs.sources import (
+    GraphCache,
+    GraphSource,
+    GraphUnavailableError,
+    OpenGraph,
+    find_graph_source,
+)
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.dashboard.server.live import Live
 
 LONGEST: Final = 16_384
 """Characters of a name or an id."""

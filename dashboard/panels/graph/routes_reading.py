@@ -11,24 +11,24 @@ from typing import Annotated, Any, Final, Literal
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.graphs.attributes import LARGEST_WHOLE
-from dashboard.graphs.cards import card_of
-from dashboard.graphs.compare import compare
-from dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
-from dashboard.graphs.search import Match, Place, search
-from dashboard.graphs.sources import GraphSource, GraphUnavailableError, OpenGraph, graph_sources
-from dashboard.graphs.tree import Tree
-from dashboard.graphs.walks import Way, path, trace
-from dashboard.panels.graph.requests import LONGEST, EntryId, FunctionName, GraphId, GraphRequests, entry_of
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, json_answer
-from dashboard.traces.requests import TraceRequests
-from dashboard.traces.sources import TraceSource
-from summary.contents import Companion
-from summary.graphs.files import binary_of, text_of
-from summary.kinds.base import PayloadError
-from summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.dashboard.graphs.attributes import LARGEST_WHOLE
+from stepscope.dashboard.graphs.cards import card_of
+from stepscope.dashboard.graphs.compare import compare
+from stepscope.dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
+from stepscope.dashboard.graphs.search import Match, Place, search
+from stepscope.dashboard.graphs.sources import GraphSource, GraphUnavailableError, OpenGraph, graph_sources
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.dashboard.graphs.walks import Way, path, trace
+from stepscope.dashboard.panels.graph.requests import LONGEST, EntryId, FunctionName, GraphId, GraphRequests, entry_of
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.traces.requests import TraceRequests
+from stepscope.dashboard.traces.sources import TraceSource
+from stepscope.summary.contents import Companion
+from stepscope.summary.graphs.files import binary_of, text_of
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 
 MOST_RESULTS: Final = 1_000
 MOST_CHANGES: Final = 5_000

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.graphs.layout import Box, Placed, place
-from dashboard.graphs.levels import LayoutCache
-from dashboard.graphs.measures import MEASURES
-from dashboard.graphs.scene import Scene, first_look, scene_of
-from dashboard.graphs.tree import Tree
-from dashboard.panels.graph.requests import LONGEST, FunctionName, GraphId, GraphRequests
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.graphs.layout import Box, Placed, place
+from stepscope.dashboard.graphs.levels import LayoutCache
+from stepscope.dashboard.graphs.measures import MEASURES
+from stepscope.dashboard.graphs.scene import Scene, first_look, scene_of
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.dashboard.panels.graph.requests import LONGEST, FunctionName, GraphId, GraphRequests
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
 
 MOST_PATHS: Final = 5_000
 """In each of the lists of a request."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Final
 
-from dashboard.page.state import Setting, data_choice, flag, names, text
+from stepscope.dashboard.page.state import Setting, data_choice, flag, names, text
 
 COLORS: Final = ("op", "structure", "device", "xla", "time", "memory", "parameters", "flops")
 

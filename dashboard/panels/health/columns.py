@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from dashboard.panels.health.messages import FileRow
+from stepscope.dashboard.panels.health.messages import FileRow
 
 NUMBER: Final[dict[str, Any]] = {
     "type": "rightAligned",

@@ -4,10 +4,10 @@ from typing import Any
 
 from dash import html
 
-from dashboard.page.icons import icon
-from dashboard.panels.health.report import advice, condition
-from dashboard.server.numbers import count, counted
-from summary.contents import FileHealth
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.panels.health.report import advice, condition
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.contents import FileHealth
 
 
 def details(file: FileHealth | None, path: str) -> html.Section:

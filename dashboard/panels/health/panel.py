@@ -8,24 +8,24 @@ import dash_ag_grid as dag
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.page.controls import pattern_input, revision_input, segmented, setting_id, view_input
-from dashboard.page.health_badge import progress, reading_texts
-from dashboard.page.icons import icon
-from dashboard.page.state import View, decode, pattern_error
-from dashboard.panels.base import Panel
-from dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
-from dashboard.panels.health.details import details
-from dashboard.panels.health.messages import FileRow
-from dashboard.panels.health.report import table_row, verdict, worst_first
-from dashboard.panels.health.routes import make_router
-from dashboard.panels.health.selection import files_of
-from dashboard.panels.health.settings import FILE, FILTER, SETTINGS, SHOW
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.live import Live
-from dashboard.server.numbers import count, counted
-from dashboard.server.work import light
-from summary.contents import FileHealth
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.controls import pattern_input, revision_input, segmented, setting_id, view_input
+from stepscope.dashboard.page.health_badge import progress, reading_texts
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View, decode, pattern_error
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.health.columns import DEFAULT_COLUMN, GRID_OPTIONS, ROW_CLASSES, columns
+from stepscope.dashboard.panels.health.details import details
+from stepscope.dashboard.panels.health.messages import FileRow
+from stepscope.dashboard.panels.health.report import table_row, verdict, worst_first
+from stepscope.dashboard.panels.health.routes import make_router
+from stepscope.dashboard.panels.health.selection import files_of
+from stepscope.dashboard.panels.health.settings import FILE, FILTER, SETTINGS, SHOW
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.work import light
+from stepscope.summary.contents import FileHealth
+from stepscope.summary.snapshot import Snapshot
 
 MOST_ROWS = 5_000
 """Files that the table lists; the page stays quick, and the bad ones come first."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from dashboard.page.health_badge import is_bad, is_read, writers_text
-from dashboard.panels.health.messages import FileRow, Severity
-from dashboard.server.numbers import count, counted, file_size
-from summary.contents import FileHealth
+from stepscope.dashboard.page.health_badge import is_bad, is_read, writers_text
+from stepscope.dashboard.panels.health.messages import FileRow, Severity
+from stepscope.dashboard.server.numbers import count, counted, file_size
+from stepscope.summary.contents import FileHealth
 
 FILE_COLUMNS: Final = (
     "File", "Run", "Records", "Size in bytes", "Read up to byte", "Skipped stretches", "Skipped bytes",

@@ -4,20 +4,20 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, HTTPException, Query
 
-from dashboard.export.tables import csv_lines
-from dashboard.page.state import pattern_error
-from dashboard.panels.health.report import (
+from stepscope.dashboard.export.tables import csv_lines
+from stepscope.dashboard.page.state import pattern_error
+from stepscope.dashboard.panels.health.report import (
     DAMAGE_COLUMNS,
     FILE_COLUMNS,
     damage_csv_rows,
     file_csv_rows,
     worst_first,
 )
-from dashboard.panels.health.selection import chosen_files
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME
-from dashboard.server.work import LightRoute, Pieces
+from stepscope.dashboard.panels.health.selection import chosen_files
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME
+from stepscope.dashboard.server.work import LightRoute, Pieces
 
 Text = Annotated[str, Query(max_length=MAX_NAME)]
 

@@ -1,10 +1,10 @@
 """Which files the health panel lists."""
 
-from dashboard.page.health_badge import is_bad
-from dashboard.page.state import View, matching
-from dashboard.panels.health.settings import FILTER, SHOW
-from summary.contents import FileHealth
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.health_badge import is_bad
+from stepscope.dashboard.page.state import View, matching
+from stepscope.dashboard.panels.health.settings import FILTER, SHOW
+from stepscope.summary.contents import FileHealth
+from stepscope.summary.snapshot import Snapshot
 
 
 def chosen_files(snapshot: Snapshot, show: str, pattern: str) -> list[FileHealth]:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from dashboard.page.state import Setting, choice, text
+from stepscope.dashboard.page.state import Setting, choice, text
 
 SHOW: Final = choice("health.show", "all", ("all", "bad"))
 FILTER: Final = text("health.filter", "")

@@ -6,17 +6,17 @@ from typing import Any, Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.theme import chart_layout, ink
-from dashboard.panels.charts import Chart
-from dashboard.panels.histograms.buckets import Cleaned, rebin, span
-from dashboard.panels.histograms.messages import BandMeta, ColumnMeta, HeatMeta
-from dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
-from dashboard.panels.histograms.shapes import foot_of, log_heights
-from dashboard.panels.histograms.tints import clear, mix
-from dashboard.server.arrays import typed, typed_for_screen
-from dashboard.server.numbers import counted
-from dashboard.tensorboard.compressor import BASIS_POINTS, compress
+from stepscope.dashboard.page.colors import RunColor, Scheme
+from stepscope.dashboard.page.theme import chart_layout, ink
+from stepscope.dashboard.panels.charts import Chart
+from stepscope.dashboard.panels.histograms.buckets import Cleaned, rebin, span
+from stepscope.dashboard.panels.histograms.messages import BandMeta, ColumnMeta, HeatMeta
+from stepscope.dashboard.panels.histograms.moments import ChartSettings, Moment, moment_axis, note, places
+from stepscope.dashboard.panels.histograms.shapes import foot_of, log_heights
+from stepscope.dashboard.panels.histograms.tints import clear, mix
+from stepscope.dashboard.server.arrays import typed, typed_for_screen
+from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.tensorboard.compressor import BASIS_POINTS, compress
 
 HEATMAP_BINS: Final = 60
 _BANDS: Final = ((0, 8), (1, 7), (2, 6), (3, 5))

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any, Final, assert_never
 
-from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.theme import chart_layout, ink
-from dashboard.panels.charts import Chart
-from dashboard.panels.histograms.columns import bands_chart, heatmap_chart
-from dashboard.panels.histograms.messages import LineMeta
-from dashboard.panels.histograms.moments import (
+from stepscope.dashboard.page.colors import RunColor, Scheme
+from stepscope.dashboard.page.theme import chart_layout, ink
+from stepscope.dashboard.panels.charts import Chart
+from stepscope.dashboard.panels.histograms.columns import bands_chart, heatmap_chart
+from stepscope.dashboard.panels.histograms.messages import LineMeta
+from stepscope.dashboard.panels.histograms.moments import (
     ChartSettings,
     Moment,
     RunMoment,
@@ -16,9 +16,9 @@ from dashboard.panels.histograms.moments import (
     note,
     places,
 )
-from dashboard.panels.histograms.shapes import Shape, Shapes, log_ticks, make_shapes
-from dashboard.panels.histograms.tints import clear, mix
-from dashboard.server.arrays import typed, typed_for_screen
+from stepscope.dashboard.panels.histograms.shapes import Shape, Shapes, log_ticks, make_shapes
+from stepscope.dashboard.panels.histograms.tints import clear, mix
+from stepscope.dashboard.server.arrays import typed, typed_for_screen
 
 RIDGE_SHARE: Final = 0.32
 """Height of the highest ridge as a share of the chart."""

@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.colors import RunColor
-from dashboard.panels.histograms.buckets import Cleaned, clean
-from dashboard.panels.steps import pick
-from dashboard.server.numbers import count, counted
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.histograms.buckets import Cleaned, clean
+from stepscope.dashboard.panels.steps import pick
+from stepscope.dashboard.server.numbers import count, counted
 
 Mode = Literal["offset", "overlay", "heatmap", "bands", "runs"]
 Axis = Literal["step", "relative", "wall"]

@@ -8,20 +8,20 @@ from typing import Any, Final, Literal, cast
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
-from dashboard.page.state import Setting, View
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
-from dashboard.panels.charts import Chart, chart_body, utc_offset
-from dashboard.panels.groups import Place
-from dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
-from dashboard.panels.histograms.figures import histogram_chart, runs_chart
-from dashboard.panels.histograms.messages import LegendRun, RunMeta, RunsMeta
-from dashboard.panels.histograms.moments import Axis, Bins, ChartSettings, Height, Mode
-from dashboard.panels.histograms.reading import Ranges, StepRange, read_at, read_some
-from dashboard.panels.histograms.routes import make_router
-from dashboard.panels.histograms.settings import (
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import segmented, setting_id, switch, tag_filter_input
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_keys, pair_of, tag_keys, titled_card
+from stepscope.dashboard.panels.charts import Chart, chart_body, utc_offset
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.panels.histograms.buckets import COLUMNS_DRAWN, COLUMNS_WIDE, STEPS_DRAWN
+from stepscope.dashboard.panels.histograms.figures import histogram_chart, runs_chart
+from stepscope.dashboard.panels.histograms.messages import LegendRun, RunMeta, RunsMeta
+from stepscope.dashboard.panels.histograms.moments import Axis, Bins, ChartSettings, Height, Mode
+from stepscope.dashboard.panels.histograms.reading import Ranges, StepRange, read_at, read_some
+from stepscope.dashboard.panels.histograms.routes import make_router
+from stepscope.dashboard.panels.histograms.settings import (
     AXIS,
     BIN_COUNT,
     BINS,
@@ -34,10 +34,10 @@ from dashboard.panels.histograms.settings import (
     SETTINGS,
     STEPS,
 )
-from dashboard.panels.steps import chosen_steps, slider
-from summary.kinds.histogram import PLUGIN_NAME
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.steps import chosen_steps, slider
+from stepscope.summary.kinds.histogram import PLUGIN_NAME
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 ONE_SCALE_RUNS: Final = 100
 """Of more runs each card has a scale of its own: the ranges of all would have to be read before the first is drawn."""
@@ -138,7 +138,7 @@ def step_input(setting: Setting[int | None], view: View, placeholder: str, label
 
 
 def runs_key(tag: str) -> str:
-    """Key of a card with all runs of a tag; told from a `dashboard.panels.cards.pair_key` by its length."""
+    """Key of a card with all runs of a tag; told from a `stepscope.dashboard.panels.cards.pair_key` by its length."""
     return json.dumps([tag], ensure_ascii=False)
 
 

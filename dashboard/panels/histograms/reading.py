@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.colors import RunColor
-from dashboard.panels.histograms.buckets import STEPS_DRAWN, span
-from dashboard.panels.histograms.moments import Moment, RunMoment
-from dashboard.panels.steps import index_at, pick
-from dashboard.server.numbers import count
-from summary.kinds.base import PayloadError
-from summary.kinds.histogram import Histogram
-from summary.series import Series
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.histograms.buckets import STEPS_DRAWN, span
+from stepscope.dashboard.panels.histograms.moments import Moment, RunMoment
+from stepscope.dashboard.panels.steps import index_at, pick
+from stepscope.dashboard.server.numbers import count
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.histogram import Histogram
+from stepscope.summary.series import Series
 
 
 @dataclass(frozen=True)

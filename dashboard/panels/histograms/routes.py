@@ -7,22 +7,22 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.export.tables import csv_lines
-from dashboard.panels.histograms.buckets import clean, statistics
-from dashboard.panels.histograms.messages import DamagedHistogram, DescribedHistogram, HistogramPlace
-from dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Bins, ChartSettings, Height
-from dashboard.panels.histograms.reading import StepRange, everything, left_out
-from dashboard.panels.histograms.shapes import make_shapes
-from dashboard.server.arrays import typed
-from dashboard.server.errors import find_series
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
-from dashboard.server.work import LightRoute, Pieces
-from summary.kinds.base import PayloadError
-from summary.kinds.histogram import PLUGIN_NAME, Histogram
-from summary.series import Series
+from stepscope.dashboard.export.tables import csv_lines
+from stepscope.dashboard.panels.histograms.buckets import clean, statistics
+from stepscope.dashboard.panels.histograms.messages import DamagedHistogram, DescribedHistogram, HistogramPlace
+from stepscope.dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Bins, ChartSettings, Height
+from stepscope.dashboard.panels.histograms.reading import StepRange, everything, left_out
+from stepscope.dashboard.panels.histograms.shapes import make_shapes
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import MOST_RUNS, Index, RunName, TagName
+from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.histogram import PLUGIN_NAME, Histogram
+from stepscope.summary.series import Series
 
 COLUMNS: Final = ("run", "step", "wall_time", "left", "right", "count", "error")
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from dashboard.page.state import Setting, choice, flag, names, number
-from dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Axis, Bins, Height, Mode
+from stepscope.dashboard.page.state import Setting, choice, flag, names, number
+from stepscope.dashboard.panels.histograms.moments import EVEN_BINS, MOST_EVEN_BINS, Axis, Bins, Height, Mode
 
 
 def optional_step(name: str) -> Setting[int | None]:

@@ -8,7 +8,7 @@ from typing import Any, Final, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.histograms.buckets import (
+from stepscope.dashboard.panels.histograms.buckets import (
     FINEST_SHARE,
     Cleaned,
     join_narrow,
@@ -18,7 +18,7 @@ from dashboard.panels.histograms.buckets import (
     stairs,
     typical_width,
 )
-from dashboard.panels.histograms.moments import ChartSettings
+from stepscope.dashboard.panels.histograms.moments import ChartSettings
 
 Floats = NDArray[np.float64]
 

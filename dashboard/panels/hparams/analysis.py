@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.hparams import HParamValue
+from stepscope.summary.kinds.hparams import HParamValue
 
 FEWEST_SESSIONS: Final = 8
 """With fewer, chance alone makes any hyperparameter look important."""

@@ -6,9 +6,9 @@ from typing import Any
 
 from dash import html
 
-from dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyse
-from dashboard.panels.hparams.table import Table
-from dashboard.server.numbers import count, counted
+from stepscope.dashboard.panels.hparams.analysis import FEWEST_SESSIONS, POOR_FIT, TREES, Analysis, Correlation, analyse
+from stepscope.dashboard.panels.hparams.table import Table
+from stepscope.dashboard.server.numbers import count, counted
 
 
 @dataclass(frozen=True)

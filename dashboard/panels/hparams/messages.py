@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, TypedDict
 
-from dashboard.panels.hparams.settings import Status
+from stepscope.dashboard.panels.hparams.settings import Status
 
 
 class Column(TypedDict):

@@ -9,21 +9,21 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from fastapi import APIRouter
 
-from dashboard.page.controls import revision_input, segmented, setting_id, switch, view_input
-from dashboard.page.icons import icon
-from dashboard.page.state import View, decode
-from dashboard.panels.base import Panel
-from dashboard.panels.cards import Draw
-from dashboard.panels.hparams.analysis import Analysis
-from dashboard.panels.hparams.importance import analysis_of, importance_view
-from dashboard.panels.hparams.routes import make_router
-from dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
-from dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
-from dashboard.panels.hparams.table import Table, build_table, payload
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.live import Live
-from dashboard.server.work import heavy, light
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.controls import revision_input, segmented, setting_id, switch, view_input
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.cards import Draw
+from stepscope.dashboard.panels.hparams.analysis import Analysis
+from stepscope.dashboard.panels.hparams.importance import analysis_of, importance_view
+from stepscope.dashboard.panels.hparams.routes import make_router
+from stepscope.dashboard.panels.hparams.sessions import Sessions, folders, has_sessions, read_sessions
+from stepscope.dashboard.panels.hparams.settings import CHART, HEAT, RANKED, SEARCH, SETTINGS, Asked
+from stepscope.dashboard.panels.hparams.table import Table, build_table, payload
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import heavy, light
+from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
 

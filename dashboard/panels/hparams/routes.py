@@ -8,15 +8,15 @@ import msgspec
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from dashboard.page.state import decode
-from dashboard.panels.hparams.sessions import Column, read_sessions, text_of
-from dashboard.panels.hparams.settings import Asked
-from dashboard.panels.hparams.table import Row, build_table
-from dashboard.server.bodies import Body, parsed
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.work import LightRoute
-from dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.panels.hparams.sessions import Column, read_sessions, text_of
+from stepscope.dashboard.panels.hparams.settings import Asked
+from stepscope.dashboard.panels.hparams.table import Row, build_table
+from stepscope.dashboard.server.bodies import Body, parsed
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import LightRoute
+from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Cell, Format, encoded
 
 FACTS: Final[Mapping[str, tuple[str, Callable[[Row], Cell]]]] = {
     "@run": ("run", lambda row: row.name),

@@ -9,10 +9,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from dashboard.panels.hparams.settings import Status, ValueOf
-from dashboard.runs.grouping import names_without_seed
-from dashboard.tensorboard.hparams.experiment import joined
-from dashboard.tensorboard.hparams.sessions import (
+from stepscope.dashboard.panels.hparams.settings import Status, ValueOf
+from stepscope.dashboard.runs.grouping import names_without_seed
+from stepscope.dashboard.tensorboard.hparams.experiment import joined
+from stepscope.dashboard.tensorboard.hparams.sessions import (
     FoundSession,
     experiments,
     metric_names,
@@ -20,11 +20,11 @@ from dashboard.tensorboard.hparams.sessions import (
     python_value,
     sessions,
 )
-from summary.kinds.hparams import SESSION_START_TAG, HParamValue
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import Experiment, MetricName
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.summary.kinds.hparams import SESSION_START_TAG, HParamValue
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import Experiment, MetricName
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 Kind = Literal["hparam", "metric"]
 ColumnType = Literal["number", "text"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import unquote
 
-from dashboard.page.state import Setting, View, choice, flag, names, text
+from stepscope.dashboard.page.state import Setting, View, choice, flag, names, text
 
 ValueOf = Literal["last", "min", "max"]
 Better = Literal["auto", "lower", "higher"]

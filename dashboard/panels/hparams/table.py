@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Any, Final, assert_never
 
-from dashboard.page.colors import PALETTE, RING, RunColor
-from dashboard.panels.hparams import messages
-from dashboard.panels.hparams.messages import SentRow, SentTable
-from dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
-from dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
-from dashboard.server.numbers import json_number
-from summary.kinds.hparams import HParamValue
+from stepscope.dashboard.page.colors import PALETTE, RING, RunColor
+from stepscope.dashboard.panels.hparams import messages
+from stepscope.dashboard.panels.hparams.messages import SentRow, SentTable
+from stepscope.dashboard.panels.hparams.sessions import Column, Session, Sessions, last_time, metric_value, text_of
+from stepscope.dashboard.panels.hparams.settings import STATUSES, Asked, Rows, Status
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.summary.kinds.hparams import HParamValue
 
 LOWER_IS_BETTER: Final = re.compile(
     r"(^|[^a-z])(loss|nll|err|error|perplexity|ppl|mse|rmse|mae|wer|cer|fid|time|latency|cost|bpc|bpd)([^a-z]|$)", re.I

@@ -2,9 +2,9 @@
 
 from typing import Final, TypedDict
 
-from dashboard.panels.images.settings import Group
-from dashboard.panels.images.thumbnails import EDGES
-from dashboard.server.arrays import TypedArray
+from stepscope.dashboard.panels.images.settings import Group
+from stepscope.dashboard.panels.images.thumbnails import EDGES
+from stepscope.dashboard.server.arrays import TypedArray
 
 FACTS_HEADER: Final = "X-Picture"
 """Carries, as JSON, what is known of a picture beside its bytes."""

@@ -5,21 +5,21 @@ from typing import cast
 
 from dash import ClientsideFunction, Dash, Input, Output, dcc, html
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import setting_id
-from dashboard.page.state import View
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
-from dashboard.panels.groups import Place
-from dashboard.panels.images.messages import CardData, CardSeries
-from dashboard.panels.images.routes import epoch, make_router
-from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS, Group
-from dashboard.panels.images.toolbar import toolbar
-from dashboard.server.arrays import TypedArray, typed
-from dashboard.server.live import Live
-from summary.kinds.image import PLUGIN_NAME
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import setting_id
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, shown_series, tag_keys, titled_card
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.panels.images.messages import CardData, CardSeries
+from stepscope.dashboard.panels.images.routes import epoch, make_router
+from stepscope.dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, SETTINGS, Group
+from stepscope.dashboard.panels.images.toolbar import toolbar
+from stepscope.dashboard.server.arrays import TypedArray, typed
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.kinds.image import PLUGIN_NAME
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 _RUN = "run:"
 _TAG = "tag:"

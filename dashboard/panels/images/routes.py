@@ -6,10 +6,10 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from dashboard.export.media_files import Wanted, chosen_files, zip_stream
-from dashboard.page.state import MAX_QUERY, decode
-from dashboard.panels.cards import Draw
-from dashboard.panels.images.messages import (
+from stepscope.dashboard.export.media_files import Wanted, chosen_files, zip_stream
+from stepscope.dashboard.page.state import MAX_QUERY, decode
+from stepscope.dashboard.panels.cards import Draw
+from stepscope.dashboard.panels.images.messages import (
     FACTS_HEADER,
     Catalog,
     CatalogRun,
@@ -17,20 +17,20 @@ from dashboard.panels.images.messages import (
     PictureFacts,
     SeriesSteps,
 )
-from dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
-from dashboard.server.arrays import typed
-from dashboard.server.bodies import Body, parsed
-from dashboard.server.errors import find_series
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
-from dashboard.server.live import Live
-from dashboard.server.numbers import count, counted, json_number
-from dashboard.server.parameters import Index, RunName, TagName
-from dashboard.server.pictures import EXTENSIONS, Picture, picture, picture_answer, read_picture
-from dashboard.server.work import LightRoute, Pieces, heavy
-from summary.kinds.base import PayloadError
-from summary.kinds.image import PLUGIN_NAME, Images
-from summary.series import Series
+from stepscope.dashboard.panels.images.thumbnails import EDGES, Small, Thumbnails, shape
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.server.bodies import Body, parsed
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS, UNCHANGING, attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import count, counted, json_number
+from stepscope.dashboard.server.parameters import Index, RunName, TagName
+from stepscope.dashboard.server.pictures import EXTENSIONS, Picture, picture, picture_answer, read_picture
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.image import PLUGIN_NAME, Images
+from stepscope.summary.series import Series
 
 MOST_ZIPPED: Final = 5_000
 """Pictures of one ZIP file."""

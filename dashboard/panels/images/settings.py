@@ -2,7 +2,7 @@
 
 from typing import Any, Final, Literal, get_args
 
-from dashboard.page.state import Setting, choice, flag, names, number
+from stepscope.dashboard.page.state import Setting, choice, flag, names, number
 
 Group = Literal["tag", "run", "step"]
 GROUP: Final = choice("images.group", "tag", get_args(Group))

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from dashboard.server.numbers import count, file_size
-from dashboard.server.pictures import Picture
-from summary.kinds.base import PayloadError
+from stepscope.dashboard.server.numbers import count, file_size
+from stepscope.dashboard.server.pictures import Picture
+from stepscope.summary.kinds.base import PayloadError
 
 MOST_PIXELS: Final = 50_000_000
 """Pixels of a picture that is drawn: decoded they take up to 200 MB."""

@@ -2,10 +2,10 @@
 
 from dash import html
 
-from dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
-from dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, LINK, RATE, SIZE, WIDTH
+from stepscope.dashboard.page.controls import number_slider, segmented, short_select, switch, tag_filter_input
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.images.settings import BRIGHTNESS, CONTRAST, GROUP, LINK, RATE, SIZE, WIDTH
 
 
 def toolbar(view: View) -> html.Div:

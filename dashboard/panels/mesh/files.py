@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
-from dashboard.panels.mesh.messages import ColumnPlaces, MeshFacts, MeshHeader, PackedMesh
-from dashboard.server.binary import ColumnPack
-from dashboard.server.numbers import json_number
+from stepscope.dashboard.panels.mesh.geometry import Geometry, Rows, bytes_of_colors, valid_faces
+from stepscope.dashboard.panels.mesh.messages import ColumnPlaces, MeshFacts, MeshHeader, PackedMesh
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.numbers import json_number
 
 
 def pack(header: MeshHeader, geometry: Geometry | None) -> bytes:
-    """The answer that ``mesh/web/geometry.ts`` reads: the header, and columns as `dashboard.server.binary` has it.
+    """What ``mesh/web/geometry.ts`` reads: the header, and columns as `stepscope.dashboard.server.binary` has it.
 
     ``header["columns"]`` has the places of what there is of float32 "positions" [3 n], uint32 "faces" [3 m], uint8
     "colors" [4 n] and float32 "moved" [n].

@@ -6,8 +6,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.server.numbers import count, counted
-from summary.kinds.base import PayloadError
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.kinds.base import PayloadError
 
 Rows: TypeAlias = NDArray[Any]
 """One sample of a part: shape [n, 3], any numeric dtype."""

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from PIL import ImageColor
 
-from dashboard.panels.mesh.messages import CameraLooks, Light, Looks, MaterialLooks, Vector
+from stepscope.dashboard.panels.mesh.messages import CameraLooks, Light, Looks, MaterialLooks, Vector
 
 _CAMERAS: Final[dict[str, Literal["perspective", "orthographic"]]] = {
     "PerspectiveCamera": "perspective",

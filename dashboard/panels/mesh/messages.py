@@ -5,7 +5,7 @@ Points are named by their places in a series, -1 for none; colors are shares of 
 
 from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
 
-from dashboard.server.arrays import TypedArray
+from stepscope.dashboard.server.arrays import TypedArray
 
 Vector: TypeAlias = tuple[float, float, float]
 

@@ -5,15 +5,15 @@ from typing import Any
 
 from dash import Dash, Output, dcc, html
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
-from dashboard.page.state import View, decode
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
-from dashboard.panels.groups import OfTag, Place
-from dashboard.panels.mesh.looks import looks_of
-from dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
-from dashboard.panels.mesh.parts import (
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import revision_input, scheme_input, setting_id, view_input
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, pair_of, shown_series, titled_card
+from stepscope.dashboard.panels.groups import OfTag, Place
+from stepscope.dashboard.panels.mesh.looks import looks_of
+from stepscope.dashboard.panels.mesh.messages import Incomparable, MeshCard, Reference
+from stepscope.dashboard.panels.mesh.parts import (
     Compare,
     MeshSeries,
     belonging,
@@ -22,15 +22,15 @@ from dashboard.panels.mesh.parts import (
     meshes_of,
     parse_compare,
 )
-from dashboard.panels.mesh.routes import make_router
-from dashboard.panels.mesh.settings import COMPARE, SETTINGS
-from dashboard.panels.mesh.toolbar import comparisons, toolbar
-from dashboard.server.arrays import typed
-from dashboard.server.live import Live
-from dashboard.server.work import light
-from summary.kinds.mesh import PLUGIN_NAME
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.mesh.routes import make_router
+from stepscope.dashboard.panels.mesh.settings import COMPARE, SETTINGS
+from stepscope.dashboard.panels.mesh.toolbar import comparisons, toolbar
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import light
+from stepscope.summary.kinds.mesh import PLUGIN_NAME
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 
 class MeshPanel(CardPanel):

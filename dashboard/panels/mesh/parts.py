@@ -7,9 +7,9 @@ from typing import Any, Final, Literal, TypeAlias, assert_never, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from summary.kinds.base import PayloadError
-from summary.kinds.mesh import PLUGIN_NAME, MeshPart, mesh_info
-from summary.series import Run, Series
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.mesh import PLUGIN_NAME, MeshPart, mesh_info
+from stepscope.summary.series import Run, Series
 
 Indices: TypeAlias = NDArray[np.int32]
 NO_POINT: Final = -1
@@ -26,7 +26,7 @@ class MeshSeries:
     faces: Series | None = None
     colors: Series | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
-    """As logged; see `dashboard.panels.mesh.looks`."""
+    """As logged; see `stepscope.dashboard.panels.mesh.looks`."""
     problems: tuple[str, ...] = ()
     """What is wrong with the series themselves, whichever step is looked at."""
 

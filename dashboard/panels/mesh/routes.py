@@ -7,18 +7,18 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 from numpy.typing import NDArray
 
-from dashboard.panels.mesh.files import describe, pack, ply
-from dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
-from dashboard.panels.mesh.messages import MeshHeader
-from dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
-from dashboard.server.work import HeavyRoute
-from summary.kinds.base import PayloadError
-from summary.kinds.mesh import Mesh
-from summary.series import Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.panels.mesh.files import describe, pack, ply
+from stepscope.dashboard.panels.mesh.geometry import Rows, make_geometry, sample_of
+from stepscope.dashboard.panels.mesh.messages import MeshHeader
+from stepscope.dashboard.panels.mesh.parts import NO_POINT, MeshSeries, meshes_of
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
+from stepscope.dashboard.server.work import HeavyRoute
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.mesh import Mesh
+from stepscope.summary.series import Series
+from stepscope.summary.snapshot import Snapshot
 
 OtherIndex = Annotated[int, Query(ge=NO_POINT, description="Place of a point in its series; -1 for none.")]
 
@@ -138,7 +138,7 @@ def make_router(live: Live) -> APIRouter:
         """A mesh at one point of its vertices, with the faces and colors at the points given, as columns.
 
         ``against`` is the point, in ``against_run``, of the vertices that distances are measured from. For the layout
-        of the answer see `dashboard.panels.mesh.files.pack`.
+        of the answer see `stepscope.dashboard.panels.mesh.files.pack`.
         """
         snapshot = live.snapshot()
         mesh = find_mesh(snapshot, run, tag)

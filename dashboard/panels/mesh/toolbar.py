@@ -3,14 +3,32 @@
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.controls import number_slider, segmented, setting_id, short_select, switch, tag_filter_input
-from dashboard.page.icons import icon
-from dashboard.page.state import View
-from dashboard.panels.cards import shown_series
-from dashboard.panels.mesh.parts import Compare, parse_compare
-from dashboard.panels.mesh.settings import BACKGROUND, BOX, CAMERAS, COLOR, COMPARE, LINK, SHADING, SHOW, SIZE, UP
-from summary.kinds.mesh import PLUGIN_NAME
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.controls import (
+    number_slider,
+    segmented,
+    setting_id,
+    short_select,
+    switch,
+    tag_filter_input,
+)
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.cards import shown_series
+from stepscope.dashboard.panels.mesh.parts import Compare, parse_compare
+from stepscope.dashboard.panels.mesh.settings import (
+    BACKGROUND,
+    BOX,
+    CAMERAS,
+    COLOR,
+    COMPARE,
+    LINK,
+    SHADING,
+    SHOW,
+    SIZE,
+    UP,
+)
+from stepscope.summary.kinds.mesh import PLUGIN_NAME
+from stepscope.summary.snapshot import Snapshot
 
 
 def toolbar(snapshot: Snapshot, view: View) -> html.Div:

@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.steps import pick
-from summary.kinds.pr_curve import PrCurve
+from stepscope.dashboard.panels.steps import pick
+from stepscope.summary.kinds.pr_curve import PrCurve
 
 Floats = NDArray[np.float64]
 

@@ -7,13 +7,13 @@ from typing import Any, Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.page.colors import RunColor, Scheme
-from dashboard.page.theme import chart_layout, ink
-from dashboard.panels.charts import Chart
-from dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
-from dashboard.panels.pr_curves.messages import TrackMeta
-from dashboard.server.arrays import typed, typed_for_screen
-from dashboard.server.numbers import count, counted
+from stepscope.dashboard.page.colors import RunColor, Scheme
+from stepscope.dashboard.page.theme import chart_layout, ink
+from stepscope.dashboard.panels.charts import Chart
+from stepscope.dashboard.panels.pr_curves.curves import MOST_THRESHOLDS, Curve
+from stepscope.dashboard.panels.pr_curves.messages import TrackMeta
+from stepscope.dashboard.server.arrays import typed, typed_for_screen
+from stepscope.dashboard.server.numbers import count, counted
 
 Kind = Literal["pr", "roc", "steps"]
 Metric = Literal["ap", "auc", "f1"]

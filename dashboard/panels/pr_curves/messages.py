@@ -2,8 +2,8 @@
 
 from typing import Final, Literal, NotRequired, TypedDict
 
-from dashboard.panels.steps import StepData
-from dashboard.server.arrays import TypedArray
+from stepscope.dashboard.panels.steps import StepData
+from stepscope.dashboard.server.arrays import TypedArray
 
 
 class CardRun(TypedDict):

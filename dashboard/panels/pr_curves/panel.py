@@ -8,14 +8,14 @@ import numpy as np
 from dash import html
 from numpy.typing import NDArray
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import segmented, switch, tag_filter_input
-from dashboard.page.state import View
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, action, full_width, pair_key, tag_keys, titled_card
-from dashboard.panels.charts import chart_body, utc_offset
-from dashboard.panels.pr_curves.curves import Curve, check
-from dashboard.panels.pr_curves.figures import (
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import segmented, switch, tag_filter_input
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, action, full_width, pair_key, tag_keys, titled_card
+from stepscope.dashboard.panels.charts import chart_body, utc_offset
+from stepscope.dashboard.panels.pr_curves.curves import Curve, check
+from stepscope.dashboard.panels.pr_curves.figures import (
     METRIC_NAMES,
     Axis,
     Kind,
@@ -26,15 +26,25 @@ from dashboard.panels.pr_curves.figures import (
     roc_chart,
     track_chart,
 )
-from dashboard.panels.pr_curves.messages import CardMeta, CurveMeta, RunMeta
-from dashboard.panels.pr_curves.routes import make_router
-from dashboard.panels.pr_curves.settings import AXIS, ISO, MATRIX, METRIC, RUN_STEPS, SETTINGS, SLIDER, STEPS, VIEW
-from dashboard.panels.steps import chosen_steps, index_at, pick, slider
-from dashboard.server.arrays import TypedArray, typed
-from dashboard.server.numbers import count, counted
-from summary.kinds.base import PayloadError
-from summary.kinds.pr_curve import PLUGIN_NAME
-from summary.series import Series
+from stepscope.dashboard.panels.pr_curves.messages import CardMeta, CurveMeta, RunMeta
+from stepscope.dashboard.panels.pr_curves.routes import make_router
+from stepscope.dashboard.panels.pr_curves.settings import (
+    AXIS,
+    ISO,
+    MATRIX,
+    METRIC,
+    RUN_STEPS,
+    SETTINGS,
+    SLIDER,
+    STEPS,
+    VIEW,
+)
+from stepscope.dashboard.panels.steps import chosen_steps, index_at, pick, slider
+from stepscope.dashboard.server.arrays import TypedArray, typed
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.pr_curve import PLUGIN_NAME
+from stepscope.summary.series import Series
 
 TRACKED: Final = 100
 """Curves of one run that are read for a line over steps."""

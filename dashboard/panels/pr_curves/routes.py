@@ -7,16 +7,16 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.export.tables import csv_lines
-from dashboard.server.errors import find_series
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import MOST_RUNS, Index, TagName
-from dashboard.server.work import LightRoute, Pieces
-from summary.kinds.base import PayloadError
-from summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
-from summary.series import Series
+from stepscope.dashboard.export.tables import csv_lines
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import MOST_RUNS, Index, TagName
+from stepscope.dashboard.server.work import LightRoute, Pieces
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.pr_curve import PLUGIN_NAME, PrCurve
+from stepscope.summary.series import Series
 
 COLUMNS: Final = (
     "run",

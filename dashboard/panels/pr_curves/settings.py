@@ -2,8 +2,8 @@
 
 from typing import Any, Final, get_args
 
-from dashboard.page.state import Setting, choice, flag, names
-from dashboard.panels.pr_curves.figures import Axis, Kind, Metric
+from stepscope.dashboard.page.state import Setting, choice, flag, names
+from stepscope.dashboard.panels.pr_curves.figures import Axis, Kind, Metric
 
 VIEW: Final = choice("pr_curves.view", "pr", get_args(Kind))
 METRIC: Final = choice("pr_curves.metric", "ap", get_args(Metric))

@@ -5,19 +5,19 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, assert_never
 
-from dashboard.panels.profile import slices, texts
-from dashboard.panels.profile.settings import KEYS, Asked
-from dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
-from dashboard.server.numbers import counted
-from dashboard.traces.studies import Study
-from profiler.analysis.compare import basis_of, compare
-from profiler.analysis.kernels import KernelKey, kernel_key, kernels
-from profiler.analysis.memcpys import direction_of, memory_of
-from profiler.analysis.operators import Key, operators
-from profiler.analysis.report import RANK_TABLES
-from profiler.analysis.roofline import roofline
-from profiler.analysis.slices import slices_by_category
-from profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
+from stepscope.dashboard.panels.profile import slices, texts
+from stepscope.dashboard.panels.profile.settings import KEYS, Asked
+from stepscope.dashboard.panels.profile.table import Groups, Places, Table, places_of, row_named
+from stepscope.dashboard.server.numbers import counted
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.compare import basis_of, compare
+from stepscope.profiler.analysis.kernels import KernelKey, kernel_key, kernels
+from stepscope.profiler.analysis.memcpys import direction_of, memory_of
+from stepscope.profiler.analysis.operators import Key, operators
+from stepscope.profiler.analysis.report import RANK_TABLES
+from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.analysis.slices import slices_by_category
+from stepscope.profiler.traces.losses import arrows_with_one_end, events_not_as_stored, examples_since, explain
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from dashboard.panels.profile.analysis_tables import tables_of
-from dashboard.panels.profile.settings import Asked
-from dashboard.panels.profile.table import Table
-from dashboard.traces.choices import newest
-from dashboard.traces.sources import TraceSource, TraceUnavailableError
-from dashboard.traces.studies import Studies, Study, folder_of
-from profiler.analysis import report
-from summary.contents import Companion
+from stepscope.dashboard.panels.profile.analysis_tables import tables_of
+from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.traces.choices import newest
+from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError
+from stepscope.dashboard.traces.studies import Studies, Study, folder_of
+from stepscope.profiler.analysis import report
+from stepscope.summary.contents import Companion
 
 MOST_RANKS: Final = 64
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 import dash_ag_grid as dag
 from dash import dcc, html
 
-from dashboard.page.icons import icon
-from dashboard.page.theme import GRAPH_CONFIG
-from dashboard.panels.profile.columns import columns
-from dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
-from dashboard.panels.profile.table import Table
-from dashboard.traces.studies import Study
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.theme import GRAPH_CONFIG
+from stepscope.dashboard.panels.profile.columns import columns
+from stepscope.dashboard.panels.profile.rows import chosen_id, cut_note, rows, size_note, total_row
+from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.traces.studies import Study
 
 SHORT: Final = 12
 """Rows up to which a table is as high as it needs to be."""

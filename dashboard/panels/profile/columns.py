@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, assert_never
 
-from dashboard.panels.profile.messages import NameParams
-from dashboard.panels.profile.rows import totals
-from dashboard.panels.profile.table import Table
-from dashboard.traces.headings import headings
+from stepscope.dashboard.panels.profile.messages import NameParams
+from stepscope.dashboard.panels.profile.rows import totals
+from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.traces.headings import headings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,12 +6,19 @@ Points that are on the Timeline begin their ``customdata`` with their stretch an
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dashboard.page.colors import PALETTE, Scheme
-from dashboard.page.theme import axis, chart_layout
-from dashboard.panels.profile import texts
-from dashboard.panels.profile.figures import axis_title, category_color, escaped, held_line, hover_label, unit_of
-from dashboard.panels.profile.table import Place
-from dashboard.server.numbers import count
+from stepscope.dashboard.page.colors import PALETTE, Scheme
+from stepscope.dashboard.page.theme import axis, chart_layout
+from stepscope.dashboard.panels.profile import texts
+from stepscope.dashboard.panels.profile.figures import (
+    axis_title,
+    category_color,
+    escaped,
+    held_line,
+    hover_label,
+    unit_of,
+)
+from stepscope.dashboard.panels.profile.table import Place
+from stepscope.dashboard.server.numbers import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +40,7 @@ RANK_PARTS: Final[Mapping[str, tuple[str, str]]] = {
 def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any] | None:
     """Pending launches of each stream over time; None without any.
 
-    ``queue`` is `profiler.analysis.queue.queue_length`, ``origin`` the trace's beginning in nanoseconds.
+    ``queue`` is `stepscope.profiler.analysis.queue.queue_length`, ``origin`` the trace's beginning in nanoseconds.
     """
     import polars as pl
 
@@ -64,7 +71,10 @@ def queue_chart(queue: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str,
 
 
 def delay_chart(delays: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
-    """How many launches waited how long; None without any. ``delays`` is `profiler.analysis.queue.launch_delays`."""
+    """How many launches waited how long; None without any.
+
+    ``delays`` is `stepscope.profiler.analysis.queue.launch_delays`.
+    """
     import numpy as np
 
     if delays.is_empty():
@@ -111,7 +121,7 @@ def copy_chart(copies: "pl.DataFrame", places: Sequence[Place | None], scheme: S
     """Bandwidth of copies over their size, both logarithmic; None where no copy has both.
 
     Args:
-        copies: rows of `profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
+        copies: rows of `stepscope.profiler.analysis.memcpys.each_copy`, all with bytes and bandwidth.
         places: where each is on the Timeline.
         scheme: the colors.
     """
@@ -168,7 +178,7 @@ def _where(place: Place | None) -> tuple[str, str]:
 def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
     """The mean step of each rank in `RANK_PARTS`, stacked; None without ranks.
 
-    ``ranks`` is `profiler.analysis.ranks.rank_summary`.
+    ``ranks`` is `stepscope.profiler.analysis.ranks.rank_summary`.
     """
     if ranks.is_empty():
         return None
@@ -192,7 +202,7 @@ def rank_chart(ranks: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
 def straggler_chart(stragglers: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
     """What each rank waited for others, and what the others waited for it; None where nobody waited.
 
-    ``stragglers`` is `profiler.analysis.ranks.stragglers`.
+    ``stragglers`` is `stepscope.profiler.analysis.ranks.stragglers`.
     """
     found = stragglers.sort("rank")
     caused, own = found["caused_waiting_ns"].to_list(), found["own_waiting_ns"].to_list()

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dashboard.panels.profile.links import page_link, timeline_link
-from dashboard.panels.profile.settings import PAGES, Page
-from dashboard.panels.profile.slices import places
-from dashboard.panels.profile.table import Place, around, places_of
-from dashboard.traces.studies import Study
-from profiler.analysis.classify import Kind
-from profiler.analysis.idle import CAUSES, idle_gaps
-from profiler.analysis.queue import launch_delays
+from stepscope.dashboard.panels.profile.links import page_link, timeline_link
+from stepscope.dashboard.panels.profile.settings import PAGES, Page
+from stepscope.dashboard.panels.profile.slices import places
+from stepscope.dashboard.panels.profile.table import Place, around, places_of
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.classify import Kind
+from stepscope.profiler.analysis.idle import CAUSES, idle_gaps
+from stepscope.profiler.analysis.queue import launch_delays
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from dashboard.page.colors import PALETTE, Scheme
-from dashboard.page.theme import axis, chart_layout, ink
-from dashboard.panels.profile import texts
-from dashboard.server.arrays import typed
-from dashboard.tensorboard.downsample import indices_to_draw
-from profiler.analysis.steps import CATEGORIES
+from stepscope.dashboard.page.colors import PALETTE, Scheme
+from stepscope.dashboard.page.theme import axis, chart_layout, ink
+from stepscope.dashboard.panels.profile import texts
+from stepscope.dashboard.server.arrays import typed
+from stepscope.dashboard.tensorboard.downsample import indices_to_draw
+from stepscope.profiler.analysis.steps import CATEGORIES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ LABELS: Final = {
     "cpu_exec": "Host operators",
     "other": "Other",
 }
-"""What `profiler.analysis.steps.CATEGORIES` are called."""
+"""What `stepscope.profiler.analysis.steps.CATEGORIES` are called."""
 MOST_STEPS: Final = 400
 """Bars that a chart can show; more are thinner than pixels."""
 MOST_FRAMES: Final = 1_500
@@ -62,8 +62,8 @@ def shown_steps(steps: "pl.DataFrame") -> "pl.DataFrame":
 def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, legend: bool = False) -> dict[str, Any]:
     """Stacked bars: time of each step by category. Each bar's ``customdata`` begins with where it is on the Timeline.
 
-    ``steps`` is `profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the trace
-    marks none, the one bar is not ``numbered``.
+    ``steps`` is `stepscope.profiler.analysis.steps.step_breakdown`, with the column "at" (text, "start:end"). Where the
+    trace marks none, the one bar is not ``numbered``.
     """
     scale, unit = unit_of(steps["total_ns"].max())
     labels = [str(step) if numbered else "whole trace" for step in steps["step"].to_list()]
@@ -105,8 +105,8 @@ def step_chart(steps: "pl.DataFrame", scheme: Scheme, *, numbered: bool = True, 
 def memory_chart(timeline: "pl.DataFrame", origin: int, scheme: Scheme) -> dict[str, Any]:
     """Allocated and reserved bytes of one device over time, with its peak marked.
 
-    ``timeline`` is the rows of one device of `profiler.analysis.memory.memory_timeline`, ``origin`` the trace's
-    beginning in nanoseconds.
+    ``timeline`` is the rows of one device of `stepscope.profiler.analysis.memory.memory_timeline`, ``origin`` the
+    trace's beginning in nanoseconds.
     """
     times = timeline["time_ns"].to_numpy() - origin
     scale, unit = unit_of(int(times.max()) if len(times) else 0)
@@ -167,8 +167,8 @@ def held_line(
 def flame_chart(tree: "pl.DataFrame", scheme: Scheme) -> dict[str, Any] | None:
     """Frames of the program below those that called them, as wide as their total time; None without any.
 
-    ``tree`` is `profiler.analysis.code.code_view`. A click on a frame shows it alone; the frames of least time are left
-    out where there are very many.
+    ``tree`` is `stepscope.profiler.analysis.code.code_view`. A click on a frame shows it alone; the frames of least
+    time are left out where there are very many.
     """
     import polars as pl
 
@@ -227,8 +227,8 @@ def roofline_chart(
 ) -> dict[str, Any] | None:
     """Throughput over intensity, both logarithmic, with a roof for each peak where there are any; None without points.
 
-    ``table`` is `profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s by what they are of, and in GB/s, 0 for
-    unknown.
+    ``table`` is `stepscope.profiler.analysis.roofline.roofline`; the peaks are in TFLOP/s by what they are of, and in
+    GB/s, 0 for unknown.
     """
     import polars as pl
 

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from dashboard.panels.profile.settings import PAGE, ROW, TRACE, Page
-from dashboard.panels.profile.table import Place
+from stepscope.dashboard.panels.profile.settings import PAGE, ROW, TRACE, Page
+from stepscope.dashboard.panels.profile.table import Place
 
 LONGEST_SEARCH: Final = 300
 """Letters of a name that is searched for: an address has to hold them."""

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dash import dcc, html
 
-from dashboard.page.colors import Scheme
-from dashboard.page.icons import icon
-from dashboard.page.theme import GRAPH_CONFIG
-from dashboard.panels.profile import figures, texts
-from dashboard.panels.profile.analysis_tables import losses_table, losses_words
-from dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
-from dashboard.panels.profile.evidence import evidence_links
-from dashboard.panels.profile.links import page_link, timeline_link
-from dashboard.panels.profile.settings import Page
-from dashboard.panels.profile.slices import kernels_of, named_places, places
-from dashboard.panels.profile.table import Places, places_of
-from dashboard.server.numbers import count, counted
-from dashboard.traces.studies import Study
-from profiler.analysis.classify import KINDS
-from profiler.analysis.metrics import DEFINITIONS, label_of
-from profiler.analysis.steps import CATEGORIES
-from profiler.traces.losses import counted_reason, events_not_as_stored
+from stepscope.dashboard.page.colors import Scheme
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.theme import GRAPH_CONFIG
+from stepscope.dashboard.panels.profile import figures, texts
+from stepscope.dashboard.panels.profile.analysis_tables import losses_table, losses_words
+from stepscope.dashboard.panels.profile.cards import card, chart_id, hint, nothing, save_button
+from stepscope.dashboard.panels.profile.evidence import evidence_links
+from stepscope.dashboard.panels.profile.links import page_link, timeline_link
+from stepscope.dashboard.panels.profile.settings import Page
+from stepscope.dashboard.panels.profile.slices import kernels_of, named_places, places
+from stepscope.dashboard.panels.profile.table import Places, places_of
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.classify import KINDS
+from stepscope.profiler.analysis.metrics import DEFINITIONS, label_of
+from stepscope.profiler.analysis.steps import CATEGORIES
+from stepscope.profiler.traces.losses import counted_reason, events_not_as_stored
 
 if TYPE_CHECKING:
     import polars as pl

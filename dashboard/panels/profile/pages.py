@@ -6,16 +6,16 @@ from typing import Any, assert_never
 import dash_mantine_components as dmc
 from dash import html
 
-from dashboard.page.colors import Scheme
-from dashboard.page.controls import long_select, segmented, setting_id
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View
-from dashboard.panels.profile import device_figures, figures, texts
-from dashboard.panels.profile.analysis_tables import losses_words
-from dashboard.panels.profile.cards import chart_card, chart_id, nothing, table_card
-from dashboard.panels.profile.links import page_address, page_link, timeline_link
-from dashboard.panels.profile.overview import device_names, overview_page, steps_card
-from dashboard.panels.profile.settings import (
+from stepscope.dashboard.page.colors import Scheme
+from stepscope.dashboard.page.controls import long_select, segmented, setting_id
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View
+from stepscope.dashboard.panels.profile import device_figures, figures, texts
+from stepscope.dashboard.panels.profile.analysis_tables import losses_words
+from stepscope.dashboard.panels.profile.cards import chart_card, chart_id, nothing, table_card
+from stepscope.dashboard.panels.profile.links import page_address, page_link, timeline_link
+from stepscope.dashboard.panels.profile.overview import device_names, overview_page, steps_card
+from stepscope.dashboard.panels.profile.settings import (
     BEFORE,
     BY,
     CHANGED,
@@ -36,15 +36,15 @@ from dashboard.panels.profile.settings import (
     Page,
     without_comma,
 )
-from dashboard.panels.profile.slices import places
-from dashboard.panels.profile.table import Table
-from dashboard.server.numbers import count, counted
-from dashboard.traces.studies import Study
-from profiler.analysis.device_peaks import PRECISIONS
-from profiler.analysis.kernels import tensor_core_share
-from profiler.analysis.memcpys import each_copy
-from profiler.analysis.queue import launch_delays, queue_length
-from profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
+from stepscope.dashboard.panels.profile.slices import places
+from stepscope.dashboard.panels.profile.table import Table
+from stepscope.dashboard.server.numbers import count, counted
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.device_peaks import PRECISIONS
+from stepscope.profiler.analysis.kernels import tensor_core_share
+from stepscope.profiler.analysis.memcpys import each_copy
+from stepscope.profiler.analysis.queue import launch_delays, queue_length
+from stepscope.profiler.analysis.roofline import device_peaks, peaks_in_use, unknown_flops
 
 
 def page_content(asked: Asked, study: Study, tables: list[Table], scheme: Scheme, workers: int = 1) -> Any:

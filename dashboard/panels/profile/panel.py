@@ -7,25 +7,32 @@ import dash
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.page.colors import Scheme
-from dashboard.page.controls import revision_input, scheme_input, segmented, setting_id, side_scroll, view_input
-from dashboard.page.state import View, decode
-from dashboard.panels.base import Panel
-from dashboard.panels.profile.ask import answer_of, beside, rank_sources
-from dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
-from dashboard.panels.profile.presence import absent_pages, shown_pages
-from dashboard.panels.profile.routes import make_router
-from dashboard.panels.profile.rows import chosen_id
-from dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked, Page
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.live import Live
-from dashboard.server.work import heavy
-from dashboard.traces.choices import choices, newest, open_button, trace_select
-from dashboard.traces.drop_route import UPLOADS
-from dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
-from dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
-from dashboard.traces.studies import Studies, studies_of
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import Scheme
+from stepscope.dashboard.page.controls import (
+    revision_input,
+    scheme_input,
+    segmented,
+    setting_id,
+    side_scroll,
+    view_input,
+)
+from stepscope.dashboard.page.state import View, decode
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.profile.ask import answer_of, beside, rank_sources
+from stepscope.dashboard.panels.profile.pages import absent_menu, options_of, page_content, trace_line
+from stepscope.dashboard.panels.profile.presence import absent_pages, shown_pages
+from stepscope.dashboard.panels.profile.routes import make_router
+from stepscope.dashboard.panels.profile.rows import chosen_id
+from stepscope.dashboard.panels.profile.settings import PAGE, PAGES, SETTINGS, TRACE, Asked, Page
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import heavy
+from stepscope.dashboard.traces.choices import choices, newest, open_button, trace_select
+from stepscope.dashboard.traces.drop_route import UPLOADS
+from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
+from stepscope.dashboard.traces.sources import TraceSource, TraceUnavailableError, has_traces, trace_sources
+from stepscope.dashboard.traces.studies import Studies, studies_of
+from stepscope.summary.snapshot import Snapshot
 
 PARTS: Final = ("choices", "pages", "absent", "options", "facts", "body", "chosen")
 

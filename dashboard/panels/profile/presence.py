@@ -6,7 +6,7 @@ Only what is cheap is looked at: pages that turn out to be empty all the same sa
 from collections.abc import Mapping
 from typing import Any, Final
 
-from dashboard.panels.profile.analysis_tables import (
+from stepscope.dashboard.panels.profile.analysis_tables import (
     NO_COPIES,
     NO_DEVICE,
     NO_FLOPS,
@@ -16,10 +16,10 @@ from dashboard.panels.profile.analysis_tables import (
     NO_STEP_STATS,
     is_step_stats,
 )
-from dashboard.panels.profile.settings import PAGES, Page
-from dashboard.traces.studies import Study
-from profiler.analysis.code import has_stacks
-from profiler.analysis.roofline import has_flops
+from stepscope.dashboard.panels.profile.settings import PAGES, Page
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.code import has_stacks
+from stepscope.profiler.analysis.roofline import has_flops
 
 NO_LOADING: Final = (
     "No data loading is marked. PyTorch's DataLoader and torch.profiler's records of it are known by name."

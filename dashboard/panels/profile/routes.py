@@ -5,16 +5,16 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.export.tables import csv_pieces, json_pieces
-from dashboard.page.state import MAX_QUERY, decode
-from dashboard.panels.profile.ask import answer_of
-from dashboard.panels.profile.messages import Progress
-from dashboard.panels.profile.settings import Asked
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.work import HeavyRoute, Pieces
-from dashboard.traces.sources import TraceUnavailableError, trace_sources
-from dashboard.traces.studies import studies_of
+from stepscope.dashboard.export.tables import csv_pieces, json_pieces
+from stepscope.dashboard.page.state import MAX_QUERY, decode
+from stepscope.dashboard.panels.profile.ask import answer_of
+from stepscope.dashboard.panels.profile.messages import Progress
+from stepscope.dashboard.panels.profile.settings import Asked
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import HeavyRoute, Pieces
+from stepscope.dashboard.traces.sources import TraceUnavailableError, trace_sources
+from stepscope.dashboard.traces.studies import studies_of
 
 
 def make_router(live: Live) -> APIRouter:

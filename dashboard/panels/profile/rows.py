@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dashboard.panels.profile.messages import RowMarks
-from dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
-from dashboard.panels.profile.texts import short_names
-from dashboard.server.numbers import counted
-from profiler.analysis.members import Histograms
-from profiler.analysis.report import plain
+from stepscope.dashboard.panels.profile.messages import RowMarks
+from stepscope.dashboard.panels.profile.table import MOST_LETTERS, MOST_ROWS, Groups, Places, Table
+from stepscope.dashboard.panels.profile.texts import short_names
+from stepscope.dashboard.server.numbers import counted
+from stepscope.profiler.analysis.members import Histograms
+from stepscope.profiler.analysis.report import plain
 
 if TYPE_CHECKING:
     import polars as pl

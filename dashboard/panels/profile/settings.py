@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
-from dashboard.page.state import Setting, View, choice, number, text
-from profiler.analysis.compare import Per, What
-from profiler.analysis.operators import Key
-from profiler.analysis.tfprof import View as TfprofView
+from stepscope.dashboard.page.state import Setting, View, choice, number, text
+from stepscope.profiler.analysis.compare import Per, What
+from stepscope.profiler.analysis.operators import Key
+from stepscope.profiler.analysis.tfprof import View as TfprofView
 
 Page = Literal[
     "overview",

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, around
-from dashboard.traces.studies import Study
-from profiler.analysis.facts import Device, Facts
-from profiler.analysis.kernels import KernelKey, kernel_key
-from profiler.analysis.members import Histograms, Members, histograms, longest, members_of
-from profiler.analysis.memcpys import each_copy
-from profiler.analysis.operators import Key, key_texts, operator_calls
+from stepscope.dashboard.panels.profile.table import MOST_ROWS, Groups, Place, Places, around
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.facts import Device, Facts
+from stepscope.profiler.analysis.kernels import KernelKey, kernel_key
+from stepscope.profiler.analysis.members import Histograms, Members, histograms, longest, members_of
+from stepscope.profiler.analysis.memcpys import each_copy
+from stepscope.profiler.analysis.operators import Key, key_texts, operator_calls
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,7 +64,7 @@ def groups_of(
 
 
 def operator_members(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> Members:
-    """The calls of each row of `profiler.analysis.operators.operators`, with their time on the host."""
+    """The calls of each row of `stepscope.profiler.analysis.operators.operators`, with their time on the host."""
     import polars as pl
 
     calls = operator_calls(study.facts)
@@ -74,21 +74,21 @@ def operator_members(study: Study, frame: "pl.DataFrame", by: Sequence[Key]) -> 
 
 
 def kernel_members(study: Study, frame: "pl.DataFrame", by: KernelKey = "name") -> Members:
-    """The calls of each row of `profiler.analysis.kernels.kernels`."""
+    """The calls of each row of `stepscope.profiler.analysis.kernels.kernels`."""
     chosen = kernels_of(study.facts)
     names = texts_of(study.facts, chosen.slice, lambda name: kernel_key(name, by))
     return members_of(frame, {"name": names}, chosen.slice, chosen.duration)
 
 
 def copy_members(study: Study, frame: "pl.DataFrame") -> Members:
-    """The copies of each row of `profiler.analysis.memcpys.memcpys`."""
+    """The copies of each row of `stepscope.profiler.analysis.memcpys.memcpys`."""
     copies = each_copy(study.facts)
     keys = {name: copies[name] for name in ("direction", "memory")}
     return members_of(frame, keys, copies["slice"].to_numpy(), copies["duration_ns"].to_numpy())
 
 
 def slice_members(study: Study, frame: "pl.DataFrame") -> Members:
-    """The slices of each row of `profiler.analysis.slices.slices_by_name`."""
+    """The slices of each row of `stepscope.profiler.analysis.slices.slices_by_name`."""
     import polars as pl
 
     trace = study.facts.trace
@@ -110,7 +110,7 @@ def named_places(study: Study, slices: NDArray[np.int64], frame: "pl.DataFrame",
 
 
 def kernels_of(facts: Facts) -> Device:
-    """What `profiler.analysis.kernels.kernels` counts."""
+    """What `stepscope.profiler.analysis.kernels.kernels` counts."""
     every = facts.every_device_activity
     return every.where(every.of("kernel", "communication"))
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from dashboard.traces.headings import MOMENTS
-from profiler.analysis.members import Histograms
+from stepscope.dashboard.traces.headings import MOMENTS
+from stepscope.profiler.analysis.members import Histograms
 
 if TYPE_CHECKING:
     import polars as pl

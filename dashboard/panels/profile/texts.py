@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from dashboard.server.numbers import count, file_size
+from stepscope.dashboard.server.numbers import count, file_size
 
 NONE: Final = "–"
 
@@ -44,7 +44,7 @@ def size(value: float | None) -> str:
 
 
 def of_unit(value: float, unit: str) -> str:
-    """A metric's value in its unit (`profiler.analysis.metrics.Unit`)."""
+    """A metric's value in its unit (`stepscope.profiler.analysis.metrics.Unit`)."""
     match unit:
         case "ns":
             return duration(value)

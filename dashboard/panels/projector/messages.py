@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
-from dashboard.embeddings.job import JobState, JobTold
-from dashboard.projections.neighbours import Metric
+from stepscope.dashboard.embeddings.job import JobState, JobTold
+from stepscope.dashboard.projections.neighbours import Metric
 
 
 class EmbeddingRow(TypedDict):

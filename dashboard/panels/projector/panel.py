@@ -9,21 +9,21 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, html
 from fastapi import APIRouter
 
-from dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
-from dashboard.page.colors import PALETTE
-from dashboard.page.controls import long_select, revision_input, setting_id
-from dashboard.page.icons import icon
-from dashboard.page.state import View
-from dashboard.panels.base import Panel
-from dashboard.panels.projector.routes import make_router
-from dashboard.panels.projector.routes_files import UPLOADS
-from dashboard.panels.projector.settings import ID, SETTINGS
-from dashboard.server.live import Live
-from summary.projector import CONFIG_PATTERN
-from summary.snapshot import Snapshot
+from stepscope.dashboard.embeddings.listing import EMBEDDING_PATTERNS, has_embeddings
+from stepscope.dashboard.page.colors import PALETTE
+from stepscope.dashboard.page.controls import long_select, revision_input, setting_id
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.projector.routes import make_router
+from stepscope.dashboard.panels.projector.routes_files import UPLOADS
+from stepscope.dashboard.panels.projector.settings import ID, SETTINGS
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.projector import CONFIG_PATTERN
+from stepscope.summary.snapshot import Snapshot
 
 EXAMPLE: Final = """import numpy as np
-from summary import SummaryWriter
+from stepscope.summary import SummaryWriter
 
 vectors = np.random.normal(size=(1000, 64))
 words = [f"word {row}" for row in range(1000)]

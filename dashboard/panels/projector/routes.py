@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from dashboard.panels.projector import routes_data, routes_files, routes_jobs
-from dashboard.server.live import Live
+from stepscope.dashboard.panels.projector import routes_data, routes_files, routes_jobs
+from stepscope.dashboard.server.live import Live
 
 
 def make_router(live: Live) -> APIRouter:

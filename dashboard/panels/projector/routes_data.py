@@ -12,11 +12,11 @@ import msgspec
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.embeddings.dataset import Column, Dataset
-from dashboard.embeddings.job_queue import Picture
-from dashboard.embeddings.judgements import check_picture, listed, picture_of
-from dashboard.embeddings.methods import MOST_POINTS
-from dashboard.embeddings.requests import (
+from stepscope.dashboard.embeddings.dataset import Column, Dataset
+from stepscope.dashboard.embeddings.job_queue import Picture
+from stepscope.dashboard.embeddings.judgements import check_picture, listed, picture_of
+from stepscope.dashboard.embeddings.methods import MOST_POINTS
+from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     ColumnName,
     Components,
@@ -29,17 +29,17 @@ from dashboard.embeddings.requests import (
     check_row,
     finite,
 )
-from dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
-from dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
-from dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
-from dashboard.panels.projector import messages
-from dashboard.projections.neighbours import Metric, neighbours_of
-from dashboard.server.binary import ColumnPack
-from dashboard.server.bodies import JsonBody, parsed
-from dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.dashboard.embeddings.row_sets import Rows, RowsError, decoded_rows
+from stepscope.dashboard.embeddings.search import EVERYWHERE, Match, search, texts_of
+from stepscope.dashboard.embeddings.tables import ROW, Orders, table_rows, text_values
+from stepscope.dashboard.panels.projector import messages
+from stepscope.dashboard.projections.neighbours import Metric, neighbours_of
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.bodies import JsonBody, parsed
+from stepscope.dashboard.server.headers import LOOK_AGAIN, SAFE_HEADERS
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
 
 MOST_TABLE_ROWS: Final = 500
 MOST_LABELS: Final = 2_000
@@ -162,7 +162,7 @@ def _add_columns(router: APIRouter, asked: EmbeddingRequests) -> None:
     def column(
         request: Request, embedding_id: EmbeddingId, name: ColumnName, step: Step = None, codes: bool = False
     ) -> Response:
-        """A column as `dashboard.server.binary` writes it: numbers, or which category each point has, -1 for none.
+        """A column as `stepscope.dashboard.server.binary` writes it: numbers, or each point's category, -1 for none.
 
         With ``codes`` a column of few numbers is given by its categories too. A column of too many texts has no
         array.
@@ -308,7 +308,7 @@ def _add_searches(router: APIRouter, asked: EmbeddingRequests) -> None:
         match: Match = "text",
         within: Annotated[str, Query(alias="in", max_length=LONGEST, description="A column, or '*'.")] = EVERYWHERE,
     ) -> Response:
-        """The points with a text, or a match of a regular expression, as `dashboard.server.binary` writes them.
+        """Points with a text or a match of a regular expression, as `stepscope.dashboard.server.binary` writes them.
 
         A pattern that is none, or takes too long, is no error of the caller: "error" says what is wrong.
         """

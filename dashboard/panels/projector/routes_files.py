@@ -5,8 +5,8 @@ from typing import Annotated, Final
 import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.embeddings.judgements import check_picture, listed, picture_of
-from dashboard.embeddings.requests import (
+from stepscope.dashboard.embeddings.judgements import check_picture, listed, picture_of
+from stepscope.dashboard.embeddings.requests import (
     Components,
     EmbeddingId,
     EmbeddingRequests,
@@ -15,14 +15,14 @@ from dashboard.embeddings.requests import (
     SomeJobKey,
     Step,
 )
-from dashboard.embeddings.tables import Format, export_table
-from dashboard.embeddings.uploads import Sources
-from dashboard.panels.projector.messages import Dropped
-from dashboard.server.dropped_files import LARGEST_UPLOAD
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute
-from dashboard.server.upload_route import FileName, taken
+from stepscope.dashboard.embeddings.tables import Format, export_table
+from stepscope.dashboard.embeddings.uploads import Sources
+from stepscope.dashboard.panels.projector.messages import Dropped
+from stepscope.dashboard.server.dropped_files import LARGEST_UPLOAD
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute
+from stepscope.dashboard.server.upload_route import FileName, taken
 
 MEDIA_TYPES: Final[dict[Format, str]] = {
     "csv": "text/csv; charset=utf-8",

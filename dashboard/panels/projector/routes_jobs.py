@@ -11,23 +11,23 @@ import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from numpy.typing import NDArray
 
-from dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
-from dashboard.embeddings.job_queue import Action
-from dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
-from dashboard.embeddings.plans import ProjectOrder, plan_projection
-from dashboard.embeddings.requests import (
+from stepscope.dashboard.embeddings.job import UNFINISHED, Job, JobError, Plan
+from stepscope.dashboard.embeddings.job_queue import Action
+from stepscope.dashboard.embeddings.judgements import ClusterOrder, listed, picture_of, plan_clusters, plan_quality
+from stepscope.dashboard.embeddings.plans import ProjectOrder, plan_projection
+from stepscope.dashboard.embeddings.requests import (
     LONGEST,
     Components,
     EmbeddingRequests,
     JobKey,
     PictureIndex,
 )
-from dashboard.panels.projector.messages import BegunJob, ChangedJob, FrameHeader, QualityHeader
-from dashboard.server.binary import ColumnPack
-from dashboard.server.bodies import JsonBody, parsed
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from dashboard.server.work import HEAVY, LIGHT, run
+from stepscope.dashboard.panels.projector.messages import BegunJob, ChangedJob, FrameHeader, QualityHeader
+from stepscope.dashboard.server.binary import ColumnPack
+from stepscope.dashboard.server.bodies import JsonBody, parsed
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.dashboard.server.work import HEAVY, LIGHT, run
 
 LONGEST_WAIT: Final = 30.0
 MOST_MORE: Final = 100_000
@@ -153,7 +153,7 @@ def found(asked: EmbeddingRequests, key: str) -> Job:
 
 
 def picture_answer(asked: EmbeddingRequests, key: str, index: int | None, after: int) -> Response:
-    """A job as `dashboard.server.binary` writes it."""
+    """A job as `stepscope.dashboard.server.binary` writes it."""
     try:
         told, coordinates, version, rows = asked.jobs.told(key, index)
     except JobError as error:

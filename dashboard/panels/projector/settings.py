@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from dashboard.page.state import Setting, data_choice, flag, names, number, text
+from stepscope.dashboard.page.state import Setting, data_choice, flag, names, number, text
 
 PROJECTIONS: Final = ("pca", "tsne", "umap", "custom", "random")
 LABELS: Final = ("some", "selected", "all", "none")

@@ -3,13 +3,13 @@
 import json
 from typing import Final
 
-from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.state import View
-from dashboard.panels.cards import tag_keys
-from dashboard.panels.groups import Place
-from dashboard.panels.scalars.settings import ARRANGEMENT
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.spec import ChartSpec, LineSpec
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.cards import tag_keys
+from stepscope.dashboard.panels.groups import Place
+from stepscope.dashboard.panels.scalars.settings import ARRANGEMENT
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 PINNED_GROUP: Final = "Pinned"
 COMBINED_GROUP: Final = "Combined"

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from dash import html
 
-from dashboard.curves.cards import curve_card
-from dashboard.curves.panel import CurvePanel
-from dashboard.page.colors import RunColor
-from dashboard.panels.cards import action
-from dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
-from dashboard.panels.scalars.settings import ARRANGEMENT, SETTINGS
-from summary.series import SCALARS
+from stepscope.dashboard.curves.cards import curve_card
+from stepscope.dashboard.curves.panel import CurvePanel
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.panels.cards import action
+from stepscope.dashboard.panels.scalars.arrangement import card_keys, combined_tags, spec_of
+from stepscope.dashboard.panels.scalars.settings import ARRANGEMENT, SETTINGS
+from stepscope.summary.series import SCALARS
 
 
 class ScalarsPanel(CurvePanel):

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from dashboard.curves.settings import ArrangementParameters
-from dashboard.page.state import Setting
+from stepscope.dashboard.curves.settings import ArrangementParameters
+from stepscope.dashboard.page.state import Setting
 
 ARRANGEMENT: Final = ArrangementParameters("scalars")
 

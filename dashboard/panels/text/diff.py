@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
-from dashboard.server.numbers import count
+from stepscope.dashboard.server.numbers import count
 
 Change: TypeAlias = Literal["same", "added", "removed", "changed"]
 Segment: TypeAlias = tuple[str, bool]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final, NoReturn
 
-from dashboard.server.numbers import count, counted
+from stepscope.dashboard.server.numbers import count, counted
 
 MOST_CHARACTERS: Final = 200_000
 """Of a text that is tried as JSON."""

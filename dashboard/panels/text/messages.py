@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NotRequired, TypedDict
 
-from dashboard.panels.text.diff import Change, Segment
+from stepscope.dashboard.panels.text.diff import Change, Segment
 
 MOST_ENTRIES: Final = 50
 """Texts of one answer."""

@@ -4,16 +4,16 @@ from collections.abc import Mapping
 
 from dash import dcc, html
 
-from dashboard.page.colors import RunColor
-from dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input
-from dashboard.page.icons import icon
-from dashboard.page.state import View
-from dashboard.panels.card_panel import CardPanel
-from dashboard.panels.cards import Draw, full_width, pair_keys, pair_of, titled_card
-from dashboard.panels.text.messages import CardData
-from dashboard.panels.text.routes import make_router
-from dashboard.panels.text.settings import FIND, FORMAT, LINK, MONOSPACE, REGEX, SETTINGS, SHOWN, WRAP
-from summary.kinds.text import PLUGIN_NAME
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.controls import pattern_input, segmented, switch, tag_filter_input
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.panels.card_panel import CardPanel
+from stepscope.dashboard.panels.cards import Draw, full_width, pair_keys, pair_of, titled_card
+from stepscope.dashboard.panels.text.messages import CardData
+from stepscope.dashboard.panels.text.routes import make_router
+from stepscope.dashboard.panels.text.settings import FIND, FORMAT, LINK, MONOSPACE, REGEX, SETTINGS, SHOWN, WRAP
+from stepscope.summary.kinds.text import PLUGIN_NAME
 
 
 class TextPanel(CardPanel):

@@ -9,13 +9,13 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import PlainTextResponse
 
-from dashboard.page.safe_html import raw_text, text_html
-from dashboard.page.state import MAX_QUERY, decode
-from dashboard.panels.cards import pair_key, shown_series
-from dashboard.panels.groups import Arrangement, OfTag, arrange, card_places
-from dashboard.panels.text.diff import Diff, diff
-from dashboard.panels.text.json_tree import json_tree
-from dashboard.panels.text.messages import (
+from stepscope.dashboard.page.safe_html import raw_text, text_html
+from stepscope.dashboard.page.state import MAX_QUERY, decode
+from stepscope.dashboard.panels.cards import pair_key, shown_series
+from stepscope.dashboard.panels.groups import Arrangement, OfTag, arrange, card_places
+from stepscope.dashboard.panels.text.diff import Diff, diff
+from stepscope.dashboard.panels.text.json_tree import json_tree
+from stepscope.dashboard.panels.text.messages import (
     MOST_ENTRIES,
     Comparison,
     Entry,
@@ -24,17 +24,17 @@ from dashboard.panels.text.messages import (
     SearchAnswer,
     StepPlace,
 )
-from dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
-from dashboard.server.errors import find_series
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.numbers import json_number
-from dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
-from dashboard.server.work import LightRoute, Pieces, heavy
-from summary.kinds.base import PayloadError
-from summary.kinds.text import PLUGIN_NAME
-from summary.patterns import LONGEST_PATTERN, PatternError
-from summary.series import Series
+from stepscope.dashboard.panels.text.search import Found, Hit, Place, TextPattern, search
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.server.parameters import MAX_NAME, Index, RunName, TagName
+from stepscope.dashboard.server.work import LightRoute, Pieces, heavy
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.kinds.text import PLUGIN_NAME
+from stepscope.summary.patterns import LONGEST_PATTERN, PatternError
+from stepscope.summary.series import Series
 
 SAFE: Final = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"}
 

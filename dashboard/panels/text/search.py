@@ -6,10 +6,10 @@ from itertools import islice
 from time import monotonic
 from typing import Final
 
-from dashboard.page.safe_html import raw_text
-from summary.kinds.base import PayloadError
-from summary.patterns import Pattern, PatternError
-from summary.series import Series
+from stepscope.dashboard.page.safe_html import raw_text
+from stepscope.summary.kinds.base import PayloadError
+from stepscope.summary.patterns import Pattern, PatternError
+from stepscope.summary.series import Series
 
 MOST_TEXTS: Final = 400
 """Texts that one request searches."""

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from dashboard.page.state import Setting, choice, flag, names, text
+from stepscope.dashboard.page.state import Setting, choice, flag, names, text
 
 FORMAT: Final = choice("text.format", "markdown", ("markdown", "raw"))
 SHOWN: Final = choice("text.shown", "list", ("list", "one"))

@@ -1,7 +1,7 @@
 """The Timeline panel's HTTP routes, mounted under ``/api/timeline``.
 
-Every route is a plain function, which runs in a thread of `dashboard.server.work`, so that opening a large trace never
-blocks the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
+Every route is a plain function, which runs in a thread of `stepscope.dashboard.server.work`, so that opening a large
+trace never blocks the event loop. What a caller got wrong is answered with a 4xx status and ``{"detail": <sentence>}``.
 """
 
 import json
@@ -11,26 +11,35 @@ from typing import Annotated, Final
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from starlette.responses import FileResponse
 
-from dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
-from dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
-from dashboard.panels.timeline.values import Value, values_of
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from dashboard.server.work import light
-from dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, Width, check_range, parse_numbers
-from dashboard.traces.sources import (
+from stepscope.dashboard.panels.timeline import payloads, routes_overlays, routes_slices, routes_steps
+from stepscope.dashboard.panels.timeline.lanes import MOST_COUNTERS, lanes_payload, shown_lanes
+from stepscope.dashboard.panels.timeline.values import Value, values_of
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.dashboard.server.work import light
+from stepscope.dashboard.traces.requests import (
+    End,
+    Numbers,
+    Start,
+    TraceId,
+    TraceRequests,
+    Width,
+    check_range,
+    parse_numbers,
+)
+from stepscope.dashboard.traces.sources import (
     TraceCache,
     TraceSource,
     TraceUnavailableError,
     find_source,
     trace_sources,
 )
-from profiler.lod import Match
-from profiler.timeline import chrome_trace
-from summary.contents import Companion
-from summary.errors import UserError
-from summary.kinds.base import PayloadError
+from stepscope.profiler.lod import Match
+from stepscope.profiler.timeline import chrome_trace
+from stepscope.summary.contents import Companion
+from stepscope.summary.errors import UserError
+from stepscope.summary.kinds.base import PayloadError
 
 MAX_PATTERN: Final = 16_384
 """Characters; names of kernels with their template arguments can have thousands."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dashboard.panels.timeline.lanes import MOST_COUNTERS
-from dashboard.panels.timeline.messages import AreaAnswer, AreaCounter, AreaRow
-from dashboard.traces.sources import OpenedTrace
-from profiler.analysis.area import Totals, area, counter_figures
-from profiler.trace import Trace
+from stepscope.dashboard.panels.timeline.lanes import MOST_COUNTERS
+from stepscope.dashboard.panels.timeline.messages import AreaAnswer, AreaCounter, AreaRow
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.analysis.area import Totals, area, counter_figures
+from stepscope.profiler.trace import Trace
 
 MAX_ROWS = 5_000
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.messages import Children, FlowEnds, SliceDetails, SliceRow
-from dashboard.traces.sources import OpenedTrace
-from profiler.analysis.nesting import children, enclosing
-from profiler.lod import statistics_of_name
-from profiler.trace import Step, Trace
+from stepscope.dashboard.panels.timeline.messages import Children, FlowEnds, SliceDetails, SliceRow
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.analysis.nesting import children, enclosing
+from stepscope.profiler.lod import statistics_of_name
+from stepscope.profiler.trace import Step, Trace
 
 MAX_FLOWS = 50
 MAX_STACK = 200

@@ -12,12 +12,12 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.panels.timeline.messages import GroupKind, LanesAnswer
-from profiler.analysis.classify import Kind, device_number, kind_of
-from profiler.trace import Lane, Trace
-from profiler.traces.build import rows_of
-from summary.errors import UserError
-from summary.patterns import Pattern, PatternError
+from stepscope.dashboard.panels.timeline.messages import GroupKind, LanesAnswer
+from stepscope.profiler.analysis.classify import Kind, device_number, kind_of
+from stepscope.profiler.trace import Lane, Trace
+from stepscope.profiler.traces.build import rows_of
+from stepscope.summary.errors import UserError
+from stepscope.summary.patterns import Pattern, PatternError
 
 GROUP_ORDER: Final[tuple[GroupKind, ...]] = ("host", "device", "counters", "tensors", "profiler")
 

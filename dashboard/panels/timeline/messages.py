@@ -5,7 +5,7 @@ Times are nanoseconds since the beginning of the trace that they belong to.
 
 from typing import Any, Final, Literal, NotRequired, TypedDict
 
-from profiler.trace import LaneKind
+from stepscope.profiler.trace import LaneKind
 
 GroupKind = Literal["host", "device", "counters", "tensors", "profiler"]
 

@@ -6,10 +6,10 @@ from typing import Final, Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.details import longest_of, slice_row, step_at, steps_of
-from dashboard.panels.timeline.messages import InTime, OccurrencesAnswer, OccurrencesByStep
-from dashboard.traces.sources import OpenedTrace
-from profiler.trace import Step, Trace
+from stepscope.dashboard.panels.timeline.details import longest_of, slice_row, step_at, steps_of
+from stepscope.dashboard.panels.timeline.messages import InTime, OccurrencesAnswer, OccurrencesByStep
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.trace import Step, Trace
 
 Scope = Literal["all", "lane", "step"]
 """Which slices of the name count: all, those on the slice's lane, or those that begin in the step that it begins in."""

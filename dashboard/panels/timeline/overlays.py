@@ -8,11 +8,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.messages import CriticalPathWindow, IdleWindow, SumOf
-from profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
-from profiler.analysis.idle import CAUSES, Gaps
-from profiler.analysis.windows import group_narrow, sum_within
-from profiler.trace import Trace
+from stepscope.dashboard.panels.timeline.messages import CriticalPathWindow, IdleWindow, SumOf
+from stepscope.profiler.analysis.critical_path import BOUNDS, EXPLAINED, Path
+from stepscope.profiler.analysis.idle import CAUSES, Gaps
+from stepscope.profiler.analysis.windows import group_narrow, sum_within
+from stepscope.profiler.trace import Trace
 
 MAX_SEGMENTS: Final = 5_000
 MAX_NAME: Final = 160

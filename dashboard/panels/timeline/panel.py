@@ -7,19 +7,19 @@ from typing import Any, Final, get_args
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 from fastapi import APIRouter
 
-from dashboard.page.controls import revision_input, setting_id
-from dashboard.page.icons import icon
-from dashboard.page.state import Setting, View, data_choice, names, text
-from dashboard.panels.base import Panel
-from dashboard.panels.timeline.api import make_router
-from dashboard.server.live import Live
-from dashboard.server.work import light
-from dashboard.traces.choices import choices, open_button, trace_select
-from dashboard.traces.drop_route import UPLOADS
-from dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
-from dashboard.traces.sources import has_traces, trace_sources
-from profiler.lod import Match
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.controls import revision_input, setting_id
+from stepscope.dashboard.page.icons import icon
+from stepscope.dashboard.page.state import Setting, View, data_choice, names, text
+from stepscope.dashboard.panels.base import Panel
+from stepscope.dashboard.panels.timeline.api import make_router
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.work import light
+from stepscope.dashboard.traces.choices import choices, open_button, trace_select
+from stepscope.dashboard.traces.drop_route import UPLOADS
+from stepscope.dashboard.traces.folders import TRACE_PATTERNS, TRACE_RECOGNIZER
+from stepscope.dashboard.traces.sources import has_traces, trace_sources
+from stepscope.profiler.lod import Match
+from stepscope.summary.snapshot import Snapshot
 
 PERFETTO: Final = "https://ui.perfetto.dev"
 """Where a trace is opened when a user asks for it; nothing is loaded from there otherwise."""
@@ -59,7 +59,7 @@ SLICE: Setting[str] = Setting("timeline.slice", "", _index, lambda value: (value
 SEARCH: Setting[str] = text("timeline.search", "")
 """What is searched for."""
 MATCH: Setting[str] = data_choice("timeline.match", get_args(Match))
-"""How it is compared, see `profiler.lod.search`."""
+"""How it is compared, see `stepscope.profiler.lod.search`."""
 COLOR: Setting[str] = data_choice("timeline.color", COLORS)
 """What slices are colored by."""
 COMPARE: Setting[tuple[str, ...]] = names("timeline.compare")

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, lanes_payload, left_out, shown_lanes
-from dashboard.panels.timeline.messages import CounterWindow, Coverage, Matches, TraceRow, TraceSummary
-from dashboard.server.json_bytes import json_bytes
-from dashboard.traces.sources import OpenedTrace, TraceSource
-from profiler.lod import Match, Window, coverage, search, span_ns
-from profiler.trace import Counter
-from profiler.traces.losses import counted_reason, examples_since, explain
+from stepscope.dashboard.panels.timeline.lanes import MOST_COUNTERS, MOST_DEPTHS, lanes_payload, left_out, shown_lanes
+from stepscope.dashboard.panels.timeline.messages import CounterWindow, Coverage, Matches, TraceRow, TraceSummary
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.traces.sources import OpenedTrace, TraceSource
+from stepscope.profiler.lod import Match, Window, coverage, search, span_ns
+from stepscope.profiler.trace import Counter
+from stepscope.profiler.traces.losses import counted_reason, examples_since, explain
 
 WINDOW_MAGIC = b"SSW1"
 MAX_SLICES = 14_000

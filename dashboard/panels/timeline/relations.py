@@ -5,16 +5,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.details import slice_row
-from dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
-from dashboard.traces.sources import OpenedTrace
-from dashboard.traces.studies import Study
-from profiler.analysis.classify import KINDS, Kind
-from profiler.analysis.code import call_stack
-from profiler.analysis.facts import Device, Facts
-from profiler.analysis.memcpys import direction_of
-from profiler.analysis.nesting import enclosing
-from profiler.analysis.operators import is_operator_name
+from stepscope.dashboard.panels.timeline.details import slice_row
+from stepscope.dashboard.panels.timeline.messages import Launched, Relations, SliceRow, TableRow
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.classify import KINDS, Kind
+from stepscope.profiler.analysis.code import call_stack
+from stepscope.profiler.analysis.facts import Device, Facts
+from stepscope.profiler.analysis.memcpys import direction_of
+from stepscope.profiler.analysis.nesting import enclosing
+from stepscope.profiler.analysis.operators import is_operator_name
 
 MAX_LAUNCHED = 50
 MAX_FRAMES = 500

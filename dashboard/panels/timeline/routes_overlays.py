@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.panels.timeline import overlays, together
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, json_answer
-from dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
-from dashboard.traces.sources import LATEST_NS, OpenedTrace
-from dashboard.traces.studies import Study
-from profiler.analysis.critical_path import Path, path_of
-from profiler.analysis.facts import Scope
-from profiler.analysis.idle import Of, idle_gaps
-from profiler.analysis.ranks import communication
-from profiler.analysis.together import By, totals_by_name
-from summary.errors import UserError
+from stepscope.dashboard.panels.timeline import overlays, together
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.traces.requests import End, Start, TraceId, TraceRequests, Width, check_range
+from stepscope.dashboard.traces.sources import LATEST_NS, OpenedTrace
+from stepscope.dashboard.traces.studies import Study
+from stepscope.profiler.analysis.critical_path import Path, path_of
+from stepscope.profiler.analysis.facts import Scope
+from stepscope.profiler.analysis.idle import Of, idle_gaps
+from stepscope.profiler.analysis.ranks import communication
+from stepscope.profiler.analysis.together import By, totals_by_name
+from stepscope.summary.errors import UserError
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,20 +4,20 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from dashboard.panels.timeline import area as areas
-from dashboard.panels.timeline import visible
-from dashboard.panels.timeline.details import slice_details
-from dashboard.panels.timeline.occurrences import Scope
-from dashboard.panels.timeline.occurrences import occurrences as occurrences_of
-from dashboard.panels.timeline.relations import relations as relations_of
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, json_answer
-from dashboard.server.work import Pieces
-from dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, check_range, parse_numbers
-from dashboard.traces.sources import OpenedTrace
-from profiler.analysis.area import overlap
-from profiler.traces.to_chrome import chrome_json
+from stepscope.dashboard.panels.timeline import area as areas
+from stepscope.dashboard.panels.timeline import visible
+from stepscope.dashboard.panels.timeline.details import slice_details
+from stepscope.dashboard.panels.timeline.occurrences import Scope
+from stepscope.dashboard.panels.timeline.occurrences import occurrences as occurrences_of
+from stepscope.dashboard.panels.timeline.relations import relations as relations_of
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, json_answer
+from stepscope.dashboard.server.work import Pieces
+from stepscope.dashboard.traces.requests import End, Numbers, Start, TraceId, TraceRequests, check_range, parse_numbers
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.analysis.area import overlap
+from stepscope.profiler.traces.to_chrome import chrome_json
 
 Index = Annotated[int, Query(description="Number of a slice in the trace.")]
 Top = Annotated[int, Query(ge=1, le=areas.MAX_ROWS, description="Rows of each table.")]
@@ -30,7 +30,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/slice")
     def slice_(request: Request, trace_id: TraceId, index: Index) -> Response:
-        """One slice, as `dashboard.panels.timeline.details.slice_details` gives it."""
+        """One slice, as `stepscope.dashboard.panels.timeline.details.slice_details` gives it."""
         return json_answer(request, slice_details(_with_slice(requests.opened(trace_id), index), index))
 
     @router.get("/relations")
@@ -41,7 +41,7 @@ def make_router(live: Live) -> APIRouter:
 
     @router.get("/occurrences")
     def occurrences(request: Request, trace_id: TraceId, index: Index, scope: Scope = "all") -> Response:
-        """The slices of the same name, as `dashboard.panels.timeline.occurrences.occurrences` gives them."""
+        """The slices of the same name, as `stepscope.dashboard.panels.timeline.occurrences.occurrences` gives them."""
         found = _with_slice(requests.opened(trace_id), index)
         try:
             return json_answer(request, occurrences_of(found, index, scope))

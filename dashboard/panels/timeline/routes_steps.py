@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from dashboard.server.fingerprint import fingerprint
-from dashboard.server.json_bytes import json_bytes
-from dashboard.server.live import Live
-from dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
-from dashboard.traces.messages import StepsNews
-from dashboard.traces.requests import TraceRequests
-from dashboard.traces.step_ranges import step_ranges_of
+from stepscope.dashboard.server.fingerprint import fingerprint
+from stepscope.dashboard.server.json_bytes import json_bytes
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.sentence_routes import SentenceRoute, body_answer, json_answer
+from stepscope.dashboard.traces.messages import StepsNews
+from stepscope.dashboard.traces.requests import TraceRequests
+from stepscope.dashboard.traces.step_ranges import step_ranges_of
 
 OptionalId = Annotated[
     str | None, Query(alias="id", max_length=4_096, description="An id of the listing; without one, all traces.")

@@ -6,12 +6,12 @@ Times sent are nanoseconds relative to the beginning of the trace that they belo
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dashboard.panels.timeline.details import slice_row
-from dashboard.panels.timeline.messages import AlignmentAnswer, CollectivesAnswer, DifferencesAnswer
-from dashboard.traces.sources import OpenedTrace
-from profiler.analysis.facts import Facts
-from profiler.analysis.ranks import match_collectives
-from profiler.analysis.together import Aligned, Alignment, By, align, differences
+from stepscope.dashboard.panels.timeline.details import slice_row
+from stepscope.dashboard.panels.timeline.messages import AlignmentAnswer, CollectivesAnswer, DifferencesAnswer
+from stepscope.dashboard.traces.sources import OpenedTrace
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.ranks import match_collectives
+from stepscope.profiler.analysis.together import Aligned, Alignment, By, align, differences
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +36,7 @@ def alignment(
     name: str | None,
     parts: Sequence["pl.DataFrame"],
 ) -> AlignmentAnswer:
-    """The offset of each trace, see `profiler.analysis.together.align`, whose errors it raises."""
+    """The offset of each trace, see `stepscope.profiler.analysis.together.align`, whose errors it raises."""
     named = zip(traces, facts, labels_of(traces), strict=True)
     found: Alignment = align(
         [Aligned(each, trace.start_ns, label) for trace, each, label in named],
@@ -60,8 +60,8 @@ def collectives(
     """Collectives that at least two of the traces have, in the first's order of time.
 
     Each has, per trace, its slice or null, its duration, and how long it waited for others there; see
-    `profiler.analysis.ranks.match_collectives`. A window, in the first trace's relative time, takes those whose slice
-    in the first trace reaches into it.
+    `stepscope.profiler.analysis.ranks.match_collectives`. A window, in the first trace's relative time, takes those
+    whose slice in the first trace reaches into it.
     """
     import polars as pl
 

@@ -5,8 +5,8 @@ from typing import Literal, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.panels.timeline.details import step_at, steps_of
-from dashboard.traces.studies import Study
+from stepscope.dashboard.panels.timeline.details import step_at, steps_of
+from stepscope.dashboard.traces.studies import Study
 
 Value = Literal["occupancy", "step"]
 

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from dashboard.traces.folders import TRACE_SUFFIXES
-from dashboard.traces.sources import TraceSource
-from profiler.analysis.area import Overlap
-from profiler.trace import Arguments, Counter, Flows, Losses, Trace
-from profiler.traces.build import RawSlices, arrange, assemble, intern_used
+from stepscope.dashboard.traces.folders import TRACE_SUFFIXES
+from stepscope.dashboard.traces.sources import TraceSource
+from stepscope.profiler.analysis.area import Overlap
+from stepscope.profiler.trace import Arguments, Counter, Flows, Losses, Trace
+from stepscope.profiler.traces.build import RawSlices, arrange, assemble, intern_used
 
 MAX_SLICES = 2_000_000
 """Slices of one export: about 500 MB of JSON."""

@@ -1,4 +1,4 @@
-// Made from dashboard.runs.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.runs.messages by `python -m tools.generate_page`; change them there.
 
 /** What the table of runs shows; where it is not whole, what changed since the version ``base``. */
 export interface Listing {

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from dashboard.server.patterns import exact_case
-from dashboard.tensorboard.hparams.sessions import python_value
-from summary.errors import UserError
-from summary.kinds.hparams import HParamValue
-from summary.patterns import PatternError
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
+from stepscope.dashboard.server.patterns import exact_case
+from stepscope.dashboard.tensorboard.hparams.sessions import python_value
+from stepscope.summary.errors import UserError
+from stepscope.summary.kinds.hparams import HParamValue
+from stepscope.summary.patterns import PatternError
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import ColParams, MetricName, MetricValue, SessionGroup
 
 
 class HParamsRequestError(UserError):

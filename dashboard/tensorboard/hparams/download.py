@@ -7,10 +7,10 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 import orjson
 
-from dashboard.export.tables import csv_lines
-from dashboard.server.numbers import json_number
-from dashboard.tensorboard.hparams.sessions import python_value
-from summary.proto.hparams_pb2 import Experiment, SessionGroup
+from stepscope.dashboard.export.tables import csv_lines
+from stepscope.dashboard.server.numbers import json_number
+from stepscope.dashboard.tensorboard.hparams.sessions import python_value
+from stepscope.summary.proto.hparams_pb2 import Experiment, SessionGroup
 
 Format = Literal["json", "csv", "latex"]
 Cell: TypeAlias = bool | float | str | None

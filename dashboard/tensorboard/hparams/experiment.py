@@ -4,11 +4,17 @@ from collections.abc import Iterable, Sequence
 
 from google.protobuf.struct_pb2 import ListValue, Value
 
-from dashboard.tensorboard.hparams.sessions import experiments, fits_json, metric_names, python_value, sessions
-from summary.kinds.hparams import HParamValue, data_type
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import Experiment, HParamInfo, Interval, MetricInfo
-from summary.snapshot import Snapshot
+from stepscope.dashboard.tensorboard.hparams.sessions import (
+    experiments,
+    fits_json,
+    metric_names,
+    python_value,
+    sessions,
+)
+from stepscope.summary.kinds.hparams import HParamValue, data_type
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import Experiment, HParamInfo, Interval, MetricInfo
+from stepscope.summary.snapshot import Snapshot
 
 
 def experiment(snapshot: Snapshot, *, include_metrics: bool = True, limit: int = 0) -> Experiment:

@@ -3,11 +3,17 @@
 from collections.abc import Callable, Iterable
 from statistics import fmean
 
-from dashboard.tensorboard.hparams.columns import HParamsRequestError, filtered, keep_included, metric_value, ordered
-from dashboard.tensorboard.hparams.experiment import experiment
-from dashboard.tensorboard.hparams.sessions import FoundSession, hparams_of, session_message, sessions
-from summary.proto import hparams_pb2
-from summary.proto.hparams_pb2 import (
+from stepscope.dashboard.tensorboard.hparams.columns import (
+    HParamsRequestError,
+    filtered,
+    keep_included,
+    metric_value,
+    ordered,
+)
+from stepscope.dashboard.tensorboard.hparams.experiment import experiment
+from stepscope.dashboard.tensorboard.hparams.sessions import FoundSession, hparams_of, session_message, sessions
+from stepscope.summary.proto import hparams_pb2
+from stepscope.summary.proto.hparams_pb2 import (
     ListSessionGroupsRequest,
     ListSessionGroupsResponse,
     MetricName,
@@ -15,7 +21,7 @@ from summary.proto.hparams_pb2 import (
     Session,
     SessionGroup,
 )
-from summary.snapshot import Snapshot
+from stepscope.summary.snapshot import Snapshot
 
 
 def session_groups(snapshot: Snapshot, request: ListSessionGroupsRequest) -> ListSessionGroupsResponse:

@@ -7,28 +7,28 @@ import orjson
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
-from dashboard.server.bodies import LARGEST_BODY, Body, parsed_message
-from dashboard.server.errors import find_series
-from dashboard.server.headers import attachment
-from dashboard.server.live import Live
-from dashboard.server.parameters import MAX_NAME
-from dashboard.server.pieces import json_answer, point_list
-from dashboard.server.work import LightRoute, heavy
-from dashboard.tensorboard.hparams.columns import HParamsRequestError
-from dashboard.tensorboard.hparams.download import MEDIA_TYPES, Format, encoded, table
-from dashboard.tensorboard.hparams.experiment import experiment, readable_json
-from dashboard.tensorboard.hparams.groups import session_groups
-from dashboard.tensorboard.hparams.sessions import run_of_metric
-from dashboard.tensorboard.messages import message_answer, messages_answer
-from summary.proto.hparams_pb2 import (
+from stepscope.dashboard.server.bodies import LARGEST_BODY, Body, parsed_message
+from stepscope.dashboard.server.errors import find_series
+from stepscope.dashboard.server.headers import attachment
+from stepscope.dashboard.server.live import Live
+from stepscope.dashboard.server.parameters import MAX_NAME
+from stepscope.dashboard.server.pieces import json_answer, point_list
+from stepscope.dashboard.server.work import LightRoute, heavy
+from stepscope.dashboard.tensorboard.hparams.columns import HParamsRequestError
+from stepscope.dashboard.tensorboard.hparams.download import MEDIA_TYPES, Format, encoded, table
+from stepscope.dashboard.tensorboard.hparams.experiment import experiment, readable_json
+from stepscope.dashboard.tensorboard.hparams.groups import session_groups
+from stepscope.dashboard.tensorboard.hparams.sessions import run_of_metric
+from stepscope.dashboard.tensorboard.messages import message_answer, messages_answer
+from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
     GetExperimentRequest,
     ListMetricEvalsRequest,
     ListSessionGroupsRequest,
     ListSessionGroupsResponse,
 )
-from summary.series import SCALARS
-from summary.snapshot import Snapshot
+from stepscope.summary.series import SCALARS
+from stepscope.summary.snapshot import Snapshot
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError
 from google.protobuf.struct_pb2 import Value
 
-from summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
-from summary.proto.hparams_pb2 import (
+from stepscope.summary.kinds.hparams import EXPERIMENT_TAG, PLUGIN_NAME, SESSION_END_TAG, SESSION_START_TAG, HParamValue
+from stepscope.summary.proto.hparams_pb2 import (
     Experiment,
     HParamsPluginData,
     MetricInfo,
@@ -19,8 +19,8 @@ from summary.proto.hparams_pb2 import (
     SessionEndInfo,
     SessionStartInfo,
 )
-from summary.series import SCALARS, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.summary.series import SCALARS, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

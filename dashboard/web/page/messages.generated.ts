@@ -1,4 +1,4 @@
-// Made from dashboard.page.messages and dashboard.traces.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.page.messages and stepscope.dashboard.traces.messages by `python -m tools.generate_page`; change them there.
 
 /** All panels, the defaults of all settings, and which of these are remembered for the next visit. */
 export interface Declared {

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from summary.kinds.base import Payload
-from summary.series import SCALARS, Columns, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.summary.kinds.base import Payload
+from stepscope.summary.series import SCALARS, Columns, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 START = 1_000.0
 

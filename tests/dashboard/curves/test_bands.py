@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from dashboard.curves.bands import MOST_PLACES, GroupCurve, group_curve, student_t
-from dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
+from stepscope.dashboard.curves.bands import MOST_PLACES, GroupCurve, group_curve, student_t
+from stepscope.dashboard.runs.settings import Alignment, BandStatistic, LineStatistic
 
 
 def curve(values: list[float], x: list[float] | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -6,18 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dashboard.curves.chart import chart, chart_version, values_at
-from dashboard.curves.settings import CurveSettings, XAxis
-from dashboard.curves.smoothing import smooth
-from dashboard.curves.spec import ChartSpec, LineSpec
-from dashboard.page.state import decode
-from dashboard.runs.table import RunTable
-from dashboard.server.binary import ColumnPack, unpack
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.logdir_source import source_of
-from summary.series import SCALARS, Columns, Series
-from summary.snapshot import Snapshot
+from stepscope.dashboard.curves.chart import chart, chart_version, values_at
+from stepscope.dashboard.curves.settings import CurveSettings, XAxis
+from stepscope.dashboard.curves.smoothing import smooth
+from stepscope.dashboard.curves.spec import ChartSpec, LineSpec
+from stepscope.dashboard.page.state import decode
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.dashboard.server.binary import ColumnPack, unpack
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.logdir_source import source_of
+from stepscope.summary.series import SCALARS, Columns, Series
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.curves.snapshots import losses, scalar, snapshot
 
 PLAIN = CurveSettings(smoothing=0)

@@ -1,8 +1,8 @@
 import pytest
 
-from dashboard.curves.settings import CurveParameters, own_settings
-from dashboard.curves.toolbar import example_metric
-from dashboard.page.state import decode
+from stepscope.dashboard.curves.settings import CurveParameters, own_settings
+from stepscope.dashboard.curves.toolbar import example_metric
+from stepscope.dashboard.page.state import decode
 
 PARAMETERS = CurveParameters("scalars")
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.curves.smoothing import smooth
+from stepscope.dashboard.curves.smoothing import smooth
 
 
 def tensorboards_formula(values: list[float], weight: float) -> list[float]:

@@ -3,9 +3,15 @@
 import numpy as np
 import pytest
 
-from dashboard.embeddings.assembly import EmbeddingUnavailableError, ReadPoints, all_rows, dataset_of, row_hashes
-from dashboard.embeddings.columns import column_of_numbers, column_of_texts
-from dashboard.embeddings.dataset import MOST_CATEGORIES, Dataset
+from stepscope.dashboard.embeddings.assembly import (
+    EmbeddingUnavailableError,
+    ReadPoints,
+    all_rows,
+    dataset_of,
+    row_hashes,
+)
+from stepscope.dashboard.embeddings.columns import column_of_numbers, column_of_texts
+from stepscope.dashboard.embeddings.dataset import MOST_CATEGORIES, Dataset
 
 NAN = float("nan")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.embeddings.bookmarks import bookmarks_json, read_bookmarks
-from dashboard.embeddings.metadata import read_metadata_file
+from stepscope.dashboard.embeddings.bookmarks import bookmarks_json, read_bookmarks
+from stepscope.dashboard.embeddings.metadata import read_metadata_file
 
 
 def seen(text: str | bytes, row_count: int, name: str = "m.tsv", rows: list[int] | None = None) -> tuple[Any, Any]:

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dashboard.embeddings.point_files import PointFiles, mapped, points_name
-from dashboard.embeddings.requests import EmbeddingRequests
-from dashboard.panels.registry import COMPANION_PATTERNS
-from dashboard.projections.base import Points
-from dashboard.server.live import Live
-from summary.logdir import Logdir
+from stepscope.dashboard.embeddings.point_files import PointFiles, mapped, points_name
+from stepscope.dashboard.embeddings.requests import EmbeddingRequests
+from stepscope.dashboard.panels.registry import COMPANION_PATTERNS
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.media import NoFollower
 
 LARGE = np.random.default_rng(0).standard_normal((5_000, 256), np.float32)

@@ -8,9 +8,9 @@ import h5py
 import numpy as np
 import pytest
 
-from dashboard.embeddings.dataset import Dataset
-from dashboard.embeddings.file_listing import MOST_SERIES, unlisted_series
-from dashboard.embeddings.listing import (
+from stepscope.dashboard.embeddings.dataset import Dataset
+from stepscope.dashboard.embeddings.file_listing import MOST_SERIES, unlisted_series
+from stepscope.dashboard.embeddings.listing import (
     EMBEDDING_PATTERNS,
     EmbeddingCache,
     EmbeddingSource,
@@ -20,10 +20,10 @@ from dashboard.embeddings.listing import (
     has_embeddings,
     open_dataset,
 )
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.projector import CONFIG_PATTERN
-from summary.snapshot import EMPTY_SNAPSHOT, Snapshot
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.projector import CONFIG_PATTERN
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT, Snapshot
 from tests.summary.bundles import of_arrays, slices_file
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)

@@ -3,7 +3,7 @@ import io
 import pytest
 from PIL import Image
 
-from dashboard.embeddings.sprites import read_sprite
+from stepscope.dashboard.embeddings.sprites import read_sprite
 
 
 def png(width: int, height: int, form: str = "PNG") -> bytes:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.embeddings.file_listing import sources_of_file
-from dashboard.embeddings.listing import EmbeddingCache, EmbeddingSource, open_dataset
-from dashboard.embeddings.source import FileOrigin
-from dashboard.embeddings.uploads import Uploads
-from dashboard.server.dropped_files import NoRoomError, UploadError
-from summary.snapshot import EMPTY_SNAPSHOT
+from stepscope.dashboard.embeddings.file_listing import sources_of_file
+from stepscope.dashboard.embeddings.listing import EmbeddingCache, EmbeddingSource, open_dataset
+from stepscope.dashboard.embeddings.source import FileOrigin
+from stepscope.dashboard.embeddings.uploads import Uploads
+from stepscope.dashboard.server.dropped_files import NoRoomError, UploadError
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT
 
 POINTS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -170,7 +170,7 @@ def test_of_two_changes_at_once_one_is_refused(monkeypatch: pytest.MonkeyPatch) 
         first.finish()
         return sources_of_file(*arguments)
 
-    monkeypatch.setattr("dashboard.embeddings.uploads.sources_of_file", listed)
+    monkeypatch.setattr("stepscope.dashboard.embeddings.uploads.sources_of_file", listed)
     with pytest.raises(UploadError, match="The file was changed meanwhile; try again"):
         second.finish()
     (kept,) = uploads.sources()

@@ -1,10 +1,10 @@
 """Small graphs for tests: nodes as "name op: inputs", and what a scene shows as text."""
 
-from dashboard.graphs.model import model_of
-from dashboard.graphs.scene import Scene, scene_of
-from dashboard.graphs.tree import Tree, tree_of
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef
+from stepscope.dashboard.graphs.model import model_of
+from stepscope.dashboard.graphs.scene import Scene, scene_of
+from stepscope.dashboard.graphs.tree import Tree, tree_of
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import FunctionDef, GraphDef, NodeDef
 
 
 def graph(text: str) -> GraphDef:

@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.graphs.model import model_of
-from dashboard.graphs.scene import scene_of
-from dashboard.graphs.tree import Tree, tree_of
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.dashboard.graphs.model import model_of
+from stepscope.dashboard.graphs.scene import scene_of
+from stepscope.dashboard.graphs.tree import Tree, tree_of
+from stepscope.summary.proto.graph_pb2 import GraphDef
 
 PARTS = st.sampled_from(["a", "b", "c_1", "c_2", "c_3", "c_4", "c_5", "w", "(a)", "", "a[1-5]"])
 NAMES = st.lists(PARTS, min_size=1, max_size=4).map("/".join)

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.graphs.columns import nearest
-from dashboard.graphs.crossings import crossings, improve
-from dashboard.graphs.layers import Flat, order
-from dashboard.graphs.layout import Box, Placed, place
-from dashboard.graphs.levels import LayoutCache, Level
-from dashboard.graphs.measures import MEASURES, text_width
-from dashboard.graphs.places import simplified
-from dashboard.graphs.scene import Scene, SceneEdge, SceneNode
+from stepscope.dashboard.graphs.columns import nearest
+from stepscope.dashboard.graphs.crossings import crossings, improve
+from stepscope.dashboard.graphs.layers import Flat, order
+from stepscope.dashboard.graphs.layout import Box, Placed, place
+from stepscope.dashboard.graphs.levels import LayoutCache, Level
+from stepscope.dashboard.graphs.measures import MEASURES, text_width
+from stepscope.dashboard.graphs.places import simplified
+from stepscope.dashboard.graphs.scene import Scene, SceneEdge, SceneNode
 
 ROUNDING = 0.11
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from dashboard.graphs.model import Problem, model_of
-from summary.proto import types_pb2
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.dashboard.graphs.model import Problem, model_of
+from stepscope.summary.proto import types_pb2
+from stepscope.summary.proto.graph_pb2 import GraphDef
 from tests.dashboard.graphs.build import call, function, graph
 
 

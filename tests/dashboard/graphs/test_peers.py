@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.graphs.costs import costs_of_step_stats
-from dashboard.graphs.scene import scene_of
-from dashboard.graphs.sources import GraphCache, OpenGraph, graph_sources
-from summary.logdir import Logdir
+from stepscope.dashboard.graphs.costs import costs_of_step_stats
+from stepscope.dashboard.graphs.scene import scene_of
+from stepscope.dashboard.graphs.sources import GraphCache, OpenGraph, graph_sources
+from stepscope.summary.logdir import Logdir
 
 PEERS = Path(__file__).parents[4] / "shared" / "peer"
 

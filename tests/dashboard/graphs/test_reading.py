@@ -3,15 +3,15 @@ import json
 import numpy as np
 import pytest
 
-from dashboard.graphs.cards import card_of
-from dashboard.graphs.compare import Change, compare
-from dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
-from dashboard.graphs.search import search
-from dashboard.graphs.tree import Tree
-from dashboard.graphs.walks import path, trace
-from profiler.traces import read_trace
-from summary.patterns import PatternError
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.dashboard.graphs.cards import card_of
+from stepscope.dashboard.graphs.compare import Change, compare
+from stepscope.dashboard.graphs.costs import Costs, costs_of_step_stats, costs_of_trace
+from stepscope.dashboard.graphs.search import search
+from stepscope.dashboard.graphs.tree import Tree
+from stepscope.dashboard.graphs.walks import path, trace
+from stepscope.profiler.traces import read_trace
+from stepscope.summary.patterns import PatternError
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.dashboard.graphs.build import tree
 
 NET = """

@@ -5,14 +5,21 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.graphs.sources import GraphCache, GraphUnavailableError, OpenGraph, graph_sources, has_graphs, open_graph
-from dashboard.panels.graph.routes_reading import make_router
-from dashboard.server.live import Live
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.run_metadata_pb2 import RunMetadata
-from summary.snapshot import EMPTY_SNAPSHOT
+from stepscope.dashboard.graphs.sources import (
+    GraphCache,
+    GraphUnavailableError,
+    OpenGraph,
+    graph_sources,
+    has_graphs,
+    open_graph,
+)
+from stepscope.dashboard.panels.graph.routes_reading import make_router
+from stepscope.dashboard.server.live import Live
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.run_metadata_pb2 import RunMetadata
+from stepscope.summary.snapshot import EMPTY_SNAPSHOT
 from tests.dashboard.graphs.build import call, function, graph
 from tests.dashboard.media import NoFollower
 

@@ -1,7 +1,7 @@
-from dashboard.graphs.model import model_of
-from dashboard.graphs.scene import SceneEdge, first_look, scene_of
-from dashboard.graphs.tree import tree_of
-from summary.proto.graph_pb2 import GraphDef
+from stepscope.dashboard.graphs.model import model_of
+from stepscope.dashboard.graphs.scene import SceneEdge, first_look, scene_of
+from stepscope.dashboard.graphs.tree import tree_of
+from stepscope.summary.proto.graph_pb2 import GraphDef
 from tests.dashboard.graphs.build import call, function, graph, scene_lines, shown, tree
 
 NESTED = """

@@ -7,13 +7,13 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from dashboard.graphs.measures import MEASURES
-from dashboard.panels.graph import routes_scene
-from dashboard.panels.graph.routes_scene import make_router
-from dashboard.server.live import Live
-from summary.event_file_writer import EventFileWriter
-from summary.kinds.graph import graph as graph_event
-from summary.logdir import Logdir
+from stepscope.dashboard.graphs.measures import MEASURES
+from stepscope.dashboard.panels.graph import routes_scene
+from stepscope.dashboard.panels.graph.routes_scene import make_router
+from stepscope.dashboard.server.live import Live
+from stepscope.summary.event_file_writer import EventFileWriter
+from stepscope.summary.kinds.graph import graph as graph_event
+from stepscope.summary.logdir import Logdir
 from tests.dashboard.graphs.build import function, graph
 from tests.dashboard.media import NoFollower
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 
-from dashboard.projections.alignment import aligned
+from stepscope.dashboard.projections.alignment import aligned
 
 
 @given(st.integers(0, 1 << 16), st.sampled_from([2, 3]), st.booleans())

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from dashboard.projections.custom_axes import CustomAxis, along, directions_of
-from dashboard.projections.random_axes import random_projection
+from stepscope.dashboard.projections.custom_axes import CustomAxis, along, directions_of
+from stepscope.dashboard.projections.random_axes import random_projection
 
 
 def rows(*numbers: int) -> NDArray[np.int64]:

@@ -6,9 +6,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_rand_score
 
-from dashboard.projections import clusters
-from dashboard.projections.base import Points
-from dashboard.projections.clusters import hdbscan, kmeans, notes
+from stepscope.dashboard.projections import clusters
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.clusters import hdbscan, kmeans, notes
 
 
 def heaps(sizes: list[int], d: int, seed: int = 0) -> tuple[Points, NDArray[np.int32]]:

@@ -6,8 +6,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
-from dashboard.projections.neighbours import Metric, neighbour_graph, neighbours_of
-from dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.neighbours import Metric, neighbour_graph, neighbours_of
+from stepscope.dashboard.projections.parallel import Workers
 
 SQUARE = np.array([[0, 0], [3, 0], [0, 4], [6, 8]], np.float32)
 

@@ -6,9 +6,9 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from dashboard.projections import pca as pca_module
-from dashboard.projections.base import Points
-from dashboard.projections.pca import pca
+from stepscope.dashboard.projections import pca as pca_module
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.pca import pca
 
 odd_points = hnp.arrays(
     np.float32,

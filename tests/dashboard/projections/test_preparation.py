@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from dashboard.projections.blocks import bounded, row_blocks
-from dashboard.projections.pca import pca
-from dashboard.projections.preparation import reduced, sphered
+from stepscope.dashboard.projections.blocks import bounded, row_blocks
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.preparation import reduced, sphered
 
 
 def test_sphered_points_are_around_their_centroid() -> None:

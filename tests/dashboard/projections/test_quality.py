@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.manifold import trustworthiness
 
-from dashboard.projections import quality as quality_module
-from dashboard.projections.base import Points
-from dashboard.projections.pca import pca
-from dashboard.projections.quality import Quality, quality
+from stepscope.dashboard.projections import quality as quality_module
+from stepscope.dashboard.projections.base import Points
+from stepscope.dashboard.projections.pca import pca
+from stepscope.dashboard.projections.quality import Quality, quality
 
 
 def digits(count: int = 1797) -> tuple[Points, NDArray[np.float32], NDArray[np.int32]]:

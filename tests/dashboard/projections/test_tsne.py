@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_digits
 from sklearn.manifold import TSNE, trustworthiness
 
-from dashboard.projections.base import Progress
-from dashboard.projections.tsne import TsneRun, start
-from dashboard.projections.tsne_settings import TsneSettings
+from stepscope.dashboard.projections.base import Progress
+from stepscope.dashboard.projections.tsne import TsneRun, start
+from stepscope.dashboard.projections.tsne_settings import TsneSettings
 from tests.dashboard.projections.test_tsne_parts import affinities_of, dense
 
 SHORT = TsneSettings(iterations=60, exaggeration_iterations=20)

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from dashboard.projections.affinities import Affinities, Steps, affinity_steps, supervise
-from dashboard.projections.neighbour_graph import neighbour_graph
-from dashboard.projections.parallel import Workers
-from dashboard.projections.repulsion import AllPairs, Repulsion
-from dashboard.projections.repulsion_grid import Grid
-from dashboard.projections.repulsion_tree import Tree
-from dashboard.projections.tsne_settings import neighbours_for
+from stepscope.dashboard.projections.affinities import Affinities, Steps, affinity_steps, supervise
+from stepscope.dashboard.projections.neighbour_graph import neighbour_graph
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.repulsion import AllPairs, Repulsion
+from stepscope.dashboard.projections.repulsion_grid import Grid
+from stepscope.dashboard.projections.repulsion_tree import Tree
+from stepscope.dashboard.projections.tsne_settings import neighbours_for
 
 
 def points_of(count: int, width: int = 5) -> np.ndarray:

@@ -6,13 +6,13 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
-from dashboard.projections.base import Points, Progress
-from dashboard.projections.parallel import Workers
-from dashboard.projections.quality import quality
-from dashboard.projections.umap import UmapRun, start
-from dashboard.projections.umap_graph import Prepared, Wanted, preparation_steps
-from dashboard.projections.umap_layout import run_epoch
-from dashboard.projections.umap_settings import UmapSettings
+from stepscope.dashboard.projections.base import Points, Progress
+from stepscope.dashboard.projections.parallel import Workers
+from stepscope.dashboard.projections.quality import quality
+from stepscope.dashboard.projections.umap import UmapRun, start
+from stepscope.dashboard.projections.umap_graph import Prepared, Wanted, preparation_steps
+from stepscope.dashboard.projections.umap_layout import run_epoch
+from stepscope.dashboard.projections.umap_settings import UmapSettings
 
 
 def digits(count: int = 500) -> tuple[Points, NDArray[np.int32]]:

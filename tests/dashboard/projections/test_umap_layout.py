@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
+from stepscope.dashboard.projections.umap_layout import Curve, Edges, loss, run_epoch
 
 CURVE = Curve(1.577, 0.895)
 

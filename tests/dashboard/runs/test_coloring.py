@@ -4,8 +4,8 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.page.colors import PALETTE
-from dashboard.runs.coloring import MISSING, ColorScale, colors_by_value, colors_of_groups, scale_of
+from stepscope.dashboard.page.colors import PALETTE
+from stepscope.dashboard.runs.coloring import MISSING, ColorScale, colors_by_value, colors_of_groups, scale_of
 
 
 def test_a_scale_spans_the_finite_values_and_is_logarithmic_over_many_powers() -> None:

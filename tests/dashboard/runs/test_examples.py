@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from dashboard.page.state import View
-from dashboard.runs.examples import condition_example, examples, name_example
-from dashboard.runs.facts import Facts
-from dashboard.runs.listing import surroundings
-from dashboard.runs.table import RunTable
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs.examples import condition_example, examples, name_example
+from stepscope.dashboard.runs.facts import Facts
+from stepscope.dashboard.runs.listing import surroundings
+from stepscope.dashboard.runs.table import RunTable
 from tests.dashboard.runs.tiny import Points, named, snapshot
 
 RUNS: dict[str, tuple[dict[str, Any], Points]] = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.runs.expression import (
+from stepscope.dashboard.runs.expression import (
     Comparison,
     Condition,
     Constant,
@@ -19,8 +19,8 @@ from dashboard.runs.expression import (
     resolve,
     runs_where,
 )
-from dashboard.runs.facts import Facts, HParamField, MetricField
-from summary.conditions import LONGEST, Both, Not
+from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField
+from stepscope.summary.conditions import LONGEST, Both, Not
 from tests.dashboard.runs.tiny import snapshot
 
 RUNS = snapshot(

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.runs.expression import resolve
-from dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
-from summary import SummaryWriter
-from summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
-from summary.logdir import Logdir
-from summary.proto.hparams_pb2 import Experiment, HParamInfo
-from summary.proto.summary_pb2 import Summary
+from stepscope.dashboard.runs.expression import resolve
+from stepscope.dashboard.runs.facts import Facts, HParamField, MetricField, parse_field
+from stepscope.summary import SummaryWriter
+from stepscope.summary.kinds.hparams import checked_hparams, experiment, session_start, start_info
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.proto.hparams_pb2 import Experiment, HParamInfo
+from stepscope.summary.proto.summary_pb2 import Summary
 from tests.dashboard.runs.tiny import named, snapshot
 
 names = st.text(min_size=1, max_size=12)

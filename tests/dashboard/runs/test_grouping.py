@@ -1,8 +1,8 @@
 import pytest
 
-from dashboard.runs.facts import Facts
-from dashboard.runs.grouping import RunGroup, SeedsFound, group_runs, seed_labels, seeds_found, shown_value
-from summary.snapshot import Snapshot
+from stepscope.dashboard.runs.facts import Facts
+from stepscope.dashboard.runs.grouping import RunGroup, SeedsFound, group_runs, seed_labels, seeds_found, shown_value
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 
 

@@ -6,16 +6,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from dashboard.page.colors import PALETTE
-from dashboard.page.state import View
-from dashboard.runs.facts import Facts
-from dashboard.runs.grouping import RunGroup, SeedsFound, group_runs, seeds_found
-from dashboard.runs.helpers import Helper, helper_runs
-from dashboard.runs.listing import rows_of, surroundings
-from dashboard.runs.table import RunTable
-from summary import SummaryWriter
-from summary.logdir import Logdir
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import PALETTE
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs.facts import Facts
+from stepscope.dashboard.runs.grouping import RunGroup, SeedsFound, group_runs, seeds_found
+from stepscope.dashboard.runs.helpers import Helper, helper_runs
+from stepscope.dashboard.runs.listing import rows_of, surroundings
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.summary import SummaryWriter
+from stepscope.summary.logdir import Logdir
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import Points, snapshot
 
 Runs: TypeAlias = dict[str, tuple[dict[str, Any], Points]]

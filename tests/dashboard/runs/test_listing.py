@@ -1,9 +1,9 @@
 from typing import Any
 
-from dashboard.page.state import View
-from dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
-from dashboard.runs.table import RunTable
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs.listing import Listings, legend, listing_key, rows_of, surroundings
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import snapshot
 
 

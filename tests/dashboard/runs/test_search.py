@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.runs.search import match, search
-from summary import SummaryWriter
+from stepscope.dashboard.runs.search import match, search
+from stepscope.summary import SummaryWriter
 from tests.dashboard.media import client_of
 from tests.dashboard.runs.tiny import snapshot
 

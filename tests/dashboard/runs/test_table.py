@@ -1,9 +1,9 @@
-from dashboard.page.colors import RunColor
-from dashboard.page.state import View
-from dashboard.runs.facts import HParamField, MetricField
-from dashboard.runs.settings import format_pair, parse_pairs
-from dashboard.runs.table import RunTable
-from summary.snapshot import Snapshot
+from stepscope.dashboard.page.colors import RunColor
+from stepscope.dashboard.page.state import View
+from stepscope.dashboard.runs.facts import HParamField, MetricField
+from stepscope.dashboard.runs.settings import format_pair, parse_pairs
+from stepscope.dashboard.runs.table import RunTable
+from stepscope.summary.snapshot import Snapshot
 from tests.dashboard.runs.tiny import named, snapshot
 
 GRID = snapshot(

@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from summary.kinds.hparams import checked_hparams, session_start, start_info
-from summary.series import Columns, Run, Series
-from summary.snapshot import Snapshot
+from stepscope.summary.kinds.hparams import checked_hparams, session_start, start_info
+from stepscope.summary.series import Columns, Run, Series
+from stepscope.summary.snapshot import Snapshot
 
 Points: TypeAlias = Mapping[str, Sequence[float]]
 

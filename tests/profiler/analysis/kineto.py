@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from profiler.trace import Trace
-from profiler.traces import read_trace
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace
 
 Event = dict[str, Any]
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.area import CounterFigures, Totals, area, counter_figures, overlap
-from profiler.analysis.facts import Facts
-from profiler.analysis.nesting import children, enclosing
-from profiler.trace import Counter, Lane, Losses, Trace
-from profiler.traces.build import RawSlices, arrange, assemble, no_flows
+from stepscope.profiler.analysis.area import CounterFigures, Totals, area, counter_figures, overlap
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.nesting import children, enclosing
+from stepscope.profiler.trace import Counter, Lane, Losses, Trace
+from stepscope.profiler.traces.build import RawSlices, arrange, assemble, no_flows
 
 LANES = 3
 NAMES = ("a", "b", "c")

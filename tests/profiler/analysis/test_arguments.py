@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.arguments import first_known, identifier_columns, number_columns
-from profiler.trace import Arguments
-from profiler.traces import read_trace
+from stepscope.profiler.analysis.arguments import first_known, identifier_columns, number_columns
+from stepscope.profiler.trace import Arguments
+from stepscope.profiler.traces import read_trace
 
 KEYS = ("stream", "bytes", "a key")
 VALUES = st.one_of(

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from profiler.analysis.classify import KINDS, Kind, classify, kind_of
-from profiler.analysis.facts import Facts
-from profiler.trace import LaneKind, Step
-from profiler.traces import read_trace, trace_of_step_stats
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.analysis.classify import KINDS, Kind, classify, kind_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.trace import LaneKind, Step
+from stepscope.profiler.traces import read_trace, trace_of_step_stats
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 
 

@@ -1,7 +1,7 @@
 """Time by the lines of the program."""
 
-from profiler.analysis.code import code_view
-from profiler.trace import Trace
+from stepscope.profiler.analysis.code import code_view
+from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import activity, event, launch, operator, trace
 
 COLUMNS = ("frame", "depth", "calls", "cpu_ns", "accelerator_ns", "self_ns", "total_ns")

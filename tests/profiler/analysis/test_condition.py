@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.condition import ConditionError, holds, named, parse
-from profiler.analysis.metrics import DEFINITIONS, Metric
+from stepscope.profiler.analysis.condition import ConditionError, holds, named, parse
+from stepscope.profiler.analysis.metrics import DEFINITIONS, Metric
 
 KNOWN = {
     "gpu_idle": Metric("gpu_idle", "percent", "", 25.0),

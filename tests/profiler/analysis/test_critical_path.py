@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from profiler.analysis import path_graph
-from profiler.analysis.critical_path import BOUNDS, MEANINGS, critical_path, critical_path_summary, path_of
-from profiler.analysis.handovers import handovers
-from profiler.analysis.metrics import metrics
-from profiler.trace import Trace
-from summary.cancellation import Cancellation, Cancelled, cancellable
+from stepscope.profiler.analysis import path_graph
+from stepscope.profiler.analysis.critical_path import BOUNDS, MEANINGS, critical_path, critical_path_summary, path_of
+from stepscope.profiler.analysis.handovers import handovers
+from stepscope.profiler.analysis.metrics import metrics
+from stepscope.profiler.trace import Trace
+from stepscope.summary.cancellation import Cancellation, Cancelled, cancellable
 from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step, trace
 
 MAIN, BACKWARD = 1, 2

@@ -2,18 +2,23 @@
 
 import pytest
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.idle import idle_time
-from profiler.analysis.input_pipeline import input_pipeline, verdict_of
-from profiler.analysis.kernels import kernels, tensor_core_share, uses_tensor_cores
-from profiler.analysis.memcpys import bandwidth_over_time, direction_of, memcpys, memory_of, size_histogram
-from profiler.analysis.metrics import metrics
-from profiler.analysis.operators import operators
-from profiler.analysis.queue import launch_delays, launch_summary, queue_length, queue_summary
-from profiler.analysis.ranks import collectives
-from profiler.analysis.steps import step_breakdown, step_windows
-from profiler.analysis.temporal import communication_overlap, gpu_utilisation, temporal_breakdown, work_breakdown
-from profiler.trace import Trace
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.idle import idle_time
+from stepscope.profiler.analysis.input_pipeline import input_pipeline, verdict_of
+from stepscope.profiler.analysis.kernels import kernels, tensor_core_share, uses_tensor_cores
+from stepscope.profiler.analysis.memcpys import bandwidth_over_time, direction_of, memcpys, memory_of, size_histogram
+from stepscope.profiler.analysis.metrics import metrics
+from stepscope.profiler.analysis.operators import operators
+from stepscope.profiler.analysis.queue import launch_delays, launch_summary, queue_length, queue_summary
+from stepscope.profiler.analysis.ranks import collectives
+from stepscope.profiler.analysis.steps import step_breakdown, step_windows
+from stepscope.profiler.analysis.temporal import (
+    communication_overlap,
+    gpu_utilisation,
+    temporal_breakdown,
+    work_breakdown,
+)
+from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step, trace
 
 GEMM = "volta_h884gemm_128x64"

@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from profiler.analysis.facts import Facts
-from profiler.analysis.findings import findings
-from profiler.analysis.metrics import DEFINITIONS, metrics, overview
-from profiler.analysis.report import RANK_TABLES, TABLES, change, plain, table
-from profiler.trace import Trace
-from profiler.traces import read_trace, trace_of_step_stats
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.findings import findings
+from stepscope.profiler.analysis.metrics import DEFINITIONS, metrics, overview
+from stepscope.profiler.analysis.report import RANK_TABLES, TABLES, change, plain, table
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import read_trace, trace_of_step_stats
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step, trace
 from tests.profiler.analysis.test_device import events
 

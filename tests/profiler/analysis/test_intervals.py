@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from profiler.analysis.intervals import Intervals, sum_over_time, union
+from stepscope.profiler.analysis.intervals import Intervals, sum_over_time, union
 
 PAIRS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=12)
 

@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 
-from profiler.analysis.compare import Per, What, basis_of, compare
-from profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
-from profiler.analysis.steps import step_breakdown
-from profiler.trace import Trace
+from stepscope.profiler.analysis.compare import Per, What, basis_of, compare
+from stepscope.profiler.analysis.ranks import collectives, rank_of, rank_summary, stragglers
+from stepscope.profiler.analysis.steps import step_breakdown
+from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import Event, activity, event, launch, operator, step, trace
 
 REDUCE = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from profiler.analysis.kernels import kernel_category, kernel_stem, kernels
-from profiler.analysis.members import BUCKETS, Members, histograms, longest, members_of
-from profiler.analysis.slices import slices_by_category, slices_by_name
+from stepscope.profiler.analysis.kernels import kernel_category, kernel_stem, kernels
+from stepscope.profiler.analysis.members import BUCKETS, Members, histograms, longest, members_of
+from stepscope.profiler.analysis.slices import slices_by_category, slices_by_name
 from tests.profiler.analysis.kineto import activity, event, trace
 
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_peaks, memory_timeline
-from profiler.trace import Trace
-from profiler.traces import trace_of_step_stats
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.analysis.memory import alive_at_peak, memory_by_operator, memory_peaks, memory_timeline
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import trace_of_step_stats
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import Event, operator, trace
 
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from profiler.analysis.flops import flops_of
-from profiler.analysis.operators import operator_calls, operators
-from profiler.analysis.roofline import roofline
-from profiler.analysis.tfprof import advice, tfprof
-from profiler.trace import Trace
-from profiler.traces import trace_of_step_stats
-from summary.proto.graph_pb2 import GraphDef
-from summary.proto.step_stats_pb2 import StepStats
+from stepscope.profiler.analysis.flops import flops_of
+from stepscope.profiler.analysis.operators import operator_calls, operators
+from stepscope.profiler.analysis.roofline import roofline
+from stepscope.profiler.analysis.tfprof import advice, tfprof
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import trace_of_step_stats
+from stepscope.summary.proto.graph_pb2 import GraphDef
+from stepscope.summary.proto.step_stats_pb2 import StepStats
 from tests.profiler.analysis.kineto import activity, event, launch, operator, trace
 
 

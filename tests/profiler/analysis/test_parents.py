@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from profiler.analysis.critical_path import path_of
-from profiler.analysis.facts import Facts
-from profiler.analysis.latest import earliest, latest
-from profiler.analysis.stretches import stretches_of
-from profiler.trace import Flows, Lane, Losses, Trace
+from stepscope.profiler.analysis.critical_path import path_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.latest import earliest, latest
+from stepscope.profiler.analysis.stretches import stretches_of
+from stepscope.profiler.trace import Flows, Lane, Losses, Trace
 from tests.profiler.analysis.kineto import operator, trace
 
 MANY = 200_000

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from profiler.analysis.condition import ConditionError, holds, named, parse
-from profiler.analysis.device_peaks import PRECISIONS, known_devices, peaks_of, precision_of
-from profiler.analysis.facts import Facts
-from profiler.analysis.flops import flops_of
-from profiler.analysis.memory import memory_by_module
-from profiler.analysis.metric_sources import metrics_of
-from profiler.analysis.metrics import metrics
-from profiler.analysis.roofline import has_flops, roofline, unknown_flops, utilization
-from profiler.trace import Trace
+from stepscope.profiler.analysis.condition import ConditionError, holds, named, parse
+from stepscope.profiler.analysis.device_peaks import PRECISIONS, known_devices, peaks_of, precision_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.flops import flops_of
+from stepscope.profiler.analysis.memory import memory_by_module
+from stepscope.profiler.analysis.metric_sources import metrics_of
+from stepscope.profiler.analysis.metrics import metrics
+from stepscope.profiler.analysis.roofline import has_flops, roofline, unknown_flops, utilization
+from stepscope.profiler.trace import Trace
 from tests.profiler.analysis.kineto import activity, event, launch, operator, step, trace
 
 V100 = {"id": 0, "name": "Tesla V100-SXM2-16GB"}

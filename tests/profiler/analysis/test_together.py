@@ -8,14 +8,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from profiler.analysis.critical_path import BOUNDS, critical_path, path_of
-from profiler.analysis.facts import Facts
-from profiler.analysis.idle import CAUSES, idle_gaps, idle_time
-from profiler.analysis.ranks import communication, match_collectives
-from profiler.analysis.together import Aligned, Alignment, By, align, differences, totals_by_name
-from profiler.trace import Trace
-from profiler.traces import load_trace
-from summary.errors import UserError
+from stepscope.profiler.analysis.critical_path import BOUNDS, critical_path, path_of
+from stepscope.profiler.analysis.facts import Facts
+from stepscope.profiler.analysis.idle import CAUSES, idle_gaps, idle_time
+from stepscope.profiler.analysis.ranks import communication, match_collectives
+from stepscope.profiler.analysis.together import Aligned, Alignment, By, align, differences, totals_by_name
+from stepscope.profiler.trace import Trace
+from stepscope.profiler.traces import load_trace
+from stepscope.summary.errors import UserError
 from tests.profiler.analysis.kineto import Event, activity, launch, operator, step, trace
 
 REDUCE = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"

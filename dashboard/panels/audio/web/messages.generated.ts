@@ -1,4 +1,4 @@
-// Made from dashboard.panels.audio.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.audio.messages by `python -m tools.generate_page`; change them there.
 
 export const MOST_CHANNELS = 8;
 export const MOST_WIDTH = 4096;

@@ -1,4 +1,4 @@
-// Made from dashboard.panels.custom_scalars.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.custom_scalars.messages by `python -m tools.generate_page`; change them there.
 
 /** The layouts of all runs as one, and where another one would be written. */
 export interface LayoutAnswer {

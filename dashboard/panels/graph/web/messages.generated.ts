@@ -1,4 +1,4 @@
-// Made from dashboard.panels.graph.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.graph.messages by `python -m tools.generate_page`; change them there.
 
 /** A graph of the log directory; sizes and problems of one that is open. */
 export interface GraphRow {

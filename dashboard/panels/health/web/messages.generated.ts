@@ -1,4 +1,4 @@
-// Made from dashboard.panels.health.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.health.messages by `python -m tools.generate_page`; change them there.
 
 /** An event file, as a row of the table. */
 export interface FileRow {

@@ -1,4 +1,4 @@
-// Made from dashboard.panels.histograms.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.histograms.messages by `python -m tools.generate_page`; change them there.
 
 /** A chart of all runs of a tag at one step. */
 export interface RunsMeta {

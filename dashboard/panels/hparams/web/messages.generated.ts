@@ -1,4 +1,4 @@
-// Made from dashboard.panels.hparams.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.hparams.messages by `python -m tools.generate_page`; change them there.
 
 /** What the panel shows. */
 export interface SentTable {

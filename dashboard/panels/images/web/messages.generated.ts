@@ -1,4 +1,4 @@
-// Made from dashboard.panels.images.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.images.messages by `python -m tools.generate_page`; change them there.
 
 export const FACTS_HEADER = "X-Picture";
 export const EDGES = [64, 128, 256, 512, 1024];

@@ -1,4 +1,4 @@
-// Made from dashboard.panels.mesh.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.mesh.messages by `python -m tools.generate_page`; change them there.
 
 /** A card. */
 export interface MeshCard {

@@ -1,4 +1,4 @@
-// Made from dashboard.panels.pr_curves.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.pr_curves.messages by `python -m tools.generate_page`; change them there.
 
 /** The runs of a chart, and what the slider of all of them offers. */
 export interface CardMeta {

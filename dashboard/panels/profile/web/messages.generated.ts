@@ -1,4 +1,4 @@
-// Made from dashboard.panels.profile.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.profile.messages by `python -m tools.generate_page`; change them there.
 
 export interface RowMarks {
   "@row"?: string;

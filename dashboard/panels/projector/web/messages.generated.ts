@@ -1,4 +1,4 @@
-// Made from dashboard.panels.projector.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.projector.messages by `python -m tools.generate_page`; change them there.
 
 /** The embeddings, and how many series of checkpoints are too many to be opened. */
 export interface EmbeddingsAnswer {

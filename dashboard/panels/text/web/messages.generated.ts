@@ -1,4 +1,4 @@
-// Made from dashboard.panels.text.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.text.messages by `python -m tools.generate_page`; change them there.
 
 export const MOST_ENTRIES = 50;
 

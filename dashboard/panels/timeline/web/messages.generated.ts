@@ -1,4 +1,4 @@
-// Made from dashboard.panels.timeline.messages by `python -m tools.generate_page`; change them there.
+// Made from stepscope.dashboard.panels.timeline.messages by `python -m tools.generate_page`; change them there.
 
 /** The traces of the log directory. */
 export interface TracesAnswer {
